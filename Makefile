@@ -1,0 +1,33 @@
+# Everything a person or a pipeline runs. `make help` lists it.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
+
+$(VENV)/.done: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+.PHONY: venv
+venv: $(VENV)/.done ## the Python environment for operator and tests
+
+.PHONY: cluster clean-cluster kubeconfig
+cluster: ## a real Kubernetes with ECK (built once, cached); CLUSTER=current uses the current context
+	$(PYTHON) -m localkube up
+clean-cluster: ## stop it and leave nothing behind (the build cache stays)
+	$(PYTHON) -m localkube down
+kubeconfig: ## the line that lets your own kubectl talk to it
+	@$(PYTHON) -m localkube kubeconfig
+
+.PHONY: lint generate check
+lint: venv ## ruff and mypy
+	$(BIN)/ruff check operator localkube tests
+	$(BIN)/ruff format --check operator localkube tests
+	$(BIN)/mypy operator/esbench operator/esbench_race localkube
+check: lint ## the gate before each commit: lint, types, pure tests
+	$(BIN)/pytest -q tests/unit

@@ -1,0 +1,1 @@
+"""A Kubernetes operator for Elasticsearch benchmarks with Elastic Rally."""

@@ -1,0 +1,1 @@
+"""Runs one Rally race inside a pod and records what happened."""
