@@ -1,0 +1,257 @@
+"""Why a race or a Benchmark did not end well: a closed list, each with one sentence of cause and one of cure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """The only reasons a record, a condition or an event may carry."""
+
+    # What was asked for cannot be done.
+    INVALID_SPEC = "InvalidSpec"
+    UNKNOWN_TRACK = "UnknownTrack"
+    UNKNOWN_CHALLENGE = "UnknownChallenge"
+    TRACK_INVALID = "TrackInvalid"
+    TRACK_NOT_FOUND = "TrackNotFound"
+    TEMPLATE_ERROR = "TemplateError"
+    UNKNOWN_PARAMETER = "UnknownParameter"
+    PARAMETER_MISSING = "ParameterMissing"
+    CORPUS_MISSING = "CorpusMissing"
+    CORPUS_COUNT_MISMATCH = "CorpusCountMismatch"
+
+    # The cluster under test did not come up.
+    UNSCHEDULABLE = "Unschedulable"
+    IMAGE_PULL = "ImagePull"
+    ELASTICSEARCH_BOOTSTRAP = "ElasticsearchBootstrap"
+    CLUSTER_NOT_GREEN = "ClusterNotGreen"
+    PROVISIONING_TIMEOUT = "ProvisioningTimeout"
+
+    # The race did not run to its end.
+    RACE_TIMEOUT = "RaceTimeout"
+    RACE_STALLED = "RaceStalled"
+    RACE_ABORTED = "RaceAborted"
+    JOB_LOST = "JobLost"
+    RECORD_MISSING = "RecordMissing"
+    LOAD_GENERATOR_DIED = "LoadGeneratorDied"
+    LOAD_GENERATOR_OUT_OF_MEMORY = "LoadGeneratorOutOfMemory"
+    RALLY_FAILED = "RallyFailed"
+    CLUSTER_UNREACHABLE = "ClusterUnreachable"
+    AUTHENTICATION_FAILED = "AuthenticationFailed"
+    TLS_UNTRUSTED = "TLSUntrusted"
+    UNSUPPORTED_PRODUCT = "UnsupportedProduct"
+    ASSERTION_FAILED = "AssertionFailed"
+    REQUEST_ERRORS = "RequestErrors"
+    DISK_WATERMARK = "DiskWatermark"
+    CIRCUIT_BREAKER = "CircuitBreaker"
+    SUSPENDED = "Suspended"
+
+    # The race ran to its end, but its numbers mean nothing.
+    NO_TASKS = "NoTasks"
+    TASK_MISSING = "TaskMissing"
+    WARMUP_ATE_ALL = "WarmupAteAll"
+    ERROR_RATE = "ErrorRate"
+    DOCUMENT_COUNT_MISMATCH = "DocumentCountMismatch"
+    PIPELINE_MISSING = "PipelineMissing"
+    PIPELINE_NOT_APPLIED = "PipelineNotApplied"
+    SETTINGS_NOT_APPLIED = "SettingsNotApplied"
+    CLUSTER_NOT_FRESH = "ClusterNotFresh"
+    VERSION_MISMATCH = "VersionMismatch"
+    JAVA_MISMATCH = "JavaMismatch"
+    ELASTICSEARCH_RESTARTED = "ElasticsearchRestarted"
+    SAMPLES_DROPPED = "SamplesDropped"
+
+    @property
+    def cause(self) -> str:
+        """One sentence that says what happened."""
+        return _TEXTS[self][0]
+
+    @property
+    def cure(self) -> str:
+        """One sentence that says what to do about it."""
+        return _TEXTS[self][1]
+
+
+_TEXTS: dict[Reason, tuple[str, str]] = {
+    Reason.INVALID_SPEC: (
+        "The specification is not one that can be run.",
+        "Correct the field that the message names.",
+    ),
+    Reason.UNKNOWN_TRACK: (
+        "There is no builtin track of that name.",
+        "Use one of the tracks that the message lists, or give your own in a ConfigMap.",
+    ),
+    Reason.UNKNOWN_CHALLENGE: (
+        "The track has no challenge of that name.",
+        "Use one of the challenges that the message lists, or leave the field out for the track's default.",
+    ),
+    Reason.TRACK_INVALID: (
+        "The track is not valid JSON, or not a valid Rally track.",
+        "Correct the file and line that the message names; `esrally render-track` shows the same error.",
+    ),
+    Reason.TRACK_NOT_FOUND: (
+        "There is no track.json where the track should be.",
+        "Check that the ConfigMap exists in the Benchmark's namespace and has the key track.json.",
+    ),
+    Reason.TEMPLATE_ERROR: (
+        "A Jinja2 template of the track could not be rendered.",
+        "Correct the template; put Mustache braces, as in ingest pipelines, between {% raw %} and {% endraw %}.",
+    ),
+    Reason.UNKNOWN_PARAMETER: (
+        "A track parameter was given that the track does not use.",
+        "Remove the parameter or correct its spelling; the message lists the parameters that the track has.",
+    ),
+    Reason.PARAMETER_MISSING: (
+        "An operation of the track lacks a parameter that it must have.",
+        "Add the parameter that the message names to the operation in the track.",
+    ),
+    Reason.CORPUS_MISSING: (
+        "The documents that the track indexes are not there, and Rally may not download them during a race.",
+        "Put the corpus files into the track or the corpora volume; the smoke test needs the '-1k' file too.",
+    ),
+    Reason.CORPUS_COUNT_MISMATCH: (
+        "A corpus file does not have as many documents as the track says.",
+        "Set the track's document-count to the real number, or restore the file.",
+    ),
+    Reason.UNSCHEDULABLE: (
+        "Kubernetes found no node for a pod.",
+        "Lower the resources, or free or add a node that fits the pod's resources, node selector and tolerations.",
+    ),
+    Reason.IMAGE_PULL: (
+        "An image could not be pulled.",
+        "Check the image's name, the registry's credentials and the node's way to the registry.",
+    ),
+    Reason.ELASTICSEARCH_BOOTSTRAP: (
+        "Elasticsearch ended while it started.",
+        "Read the log lines in the message; most often a setting is unknown or memory is short.",
+    ),
+    Reason.CLUSTER_NOT_GREEN: (
+        "The cluster did not become green.",
+        "Use fewer replicas than there are data nodes, and check disk space and allocation settings.",
+    ),
+    Reason.PROVISIONING_TIMEOUT: (
+        "The cluster was not ready before the deadline timeouts.provisioning.",
+        "Look at what the message says was missing, or raise the deadline.",
+    ),
+    Reason.RACE_TIMEOUT: (
+        "The race took longer than timeouts.race.",
+        "Raise the deadline or make the race smaller.",
+    ),
+    Reason.RACE_STALLED: (
+        "The race stood still: no progress, no sample and no work in Elasticsearch for a long time.",
+        "Look at the task in the message: a health check that can never become green (too many replicas, full disk) "
+        "is the most common one.",
+    ),
+    Reason.RACE_ABORTED: (
+        "The race was told to stop before its end.",
+        "Nothing is wrong with the race: run it again when the node is not being drained.",
+    ),
+    Reason.JOB_LOST: (
+        "The race's Job or pod disappeared before it had written a record.",
+        "Look for an eviction, a node that went away, or somebody who deleted it, and run the Benchmark again.",
+    ),
+    Reason.RECORD_MISSING: (
+        "The race's pod ended without writing a record.",
+        "Read the pod's log; the runner's permission to patch its ConfigMap is the first thing to check.",
+    ),
+    Reason.LOAD_GENERATOR_DIED: (
+        "A process of the load generator ended unexpectedly.",
+        "Give the load generator more memory and read Rally's log in the record.",
+    ),
+    Reason.LOAD_GENERATOR_OUT_OF_MEMORY: (
+        "The load generator was killed because it ran out of memory.",
+        "Raise its memory limit (about 200 MiB plus 6 KiB for each request of the race), or make fewer requests.",
+    ),
+    Reason.RALLY_FAILED: (
+        "Rally ended with an error that has no reason of its own.",
+        "Read Rally's own words in the message and its log in the record.",
+    ),
+    Reason.CLUSTER_UNREACHABLE: (
+        "Rally could not connect to Elasticsearch.",
+        "Check that the pods are ready and that no network policy stands between them.",
+    ),
+    Reason.AUTHENTICATION_FAILED: (
+        "Elasticsearch refused the user or password.",
+        "Check the secret that holds the password of the user.",
+    ),
+    Reason.TLS_UNTRUSTED: (
+        "The certificate of Elasticsearch could not be verified.",
+        "Check that the CA belongs to this cluster and that the certificate covers the host name.",
+    ),
+    Reason.UNSUPPORTED_PRODUCT: (
+        "The server that answered is not an Elasticsearch that Rally can race against.",
+        "Use Elasticsearch 6.8 or later, and no proxy that strips the X-elastic-product header.",
+    ),
+    Reason.ASSERTION_FAILED: (
+        "An assertion of the track did not hold.",
+        "Compare the expected and the real value in the message: data or query are not what the track expects.",
+    ),
+    Reason.REQUEST_ERRORS: (
+        "A request of the race was answered with an error, and the race was ended there.",
+        "Read the answer of Elasticsearch in the message.",
+    ),
+    Reason.DISK_WATERMARK: (
+        "The disk of Elasticsearch is too full for it to accept or allocate data.",
+        "Make the volume larger than three times the corpus, or make the corpus smaller.",
+    ),
+    Reason.CIRCUIT_BREAKER: (
+        "Elasticsearch refused a request because its heap would not have sufficed.",
+        "Raise the heap, or lower bulk size or the number of clients.",
+    ),
+    Reason.SUSPENDED: (
+        "The Benchmark was suspended while it ran.",
+        "Set suspend to false and create it anew.",
+    ),
+    Reason.NO_TASKS: (
+        "The race had no task to run.",
+        "Correct includeTasks or excludeTasks: together they leave nothing of the challenge.",
+    ),
+    Reason.TASK_MISSING: (
+        "A task that was to run has no numbers.",
+        "Read Rally's log for the task that the message names.",
+    ),
+    Reason.WARMUP_ATE_ALL: (
+        "A task ended during its warm-up, so that nothing was measured.",
+        "Shorten the warm-up or give the task more work.",
+    ),
+    Reason.ERROR_RATE: (
+        "Requests failed, measured or during warm-up; failing requests are fast and make numbers meaningless.",
+        "Read the first error in the message and remove its cause.",
+    ),
+    Reason.DOCUMENT_COUNT_MISMATCH: (
+        "Elasticsearch does not hold as many documents as the race was to index.",
+        "Look for rejected documents, duplicate ids or a pipeline that drops documents.",
+    ),
+    Reason.PIPELINE_MISSING: (
+        "The ingest pipeline that the track uses does not exist in Elasticsearch.",
+        "Create it in the schedule before the bulk that uses it.",
+    ),
+    Reason.PIPELINE_NOT_APPLIED: (
+        "The ingest pipeline did not process every document that was indexed.",
+        "Check the bulk's pipeline parameter and the pipeline's failures in the message.",
+    ),
+    Reason.SETTINGS_NOT_APPLIED: (
+        "An index does not have the shards, replicas or codec that were asked for.",
+        "Let the track take number_of_shards, number_of_replicas and codec as parameters, or ask for what it sets.",
+    ),
+    Reason.CLUSTER_NOT_FRESH: (
+        "The cluster held user data or had indexed before the race.",
+        "Let nothing else write to the cluster; every race needs one of its own.",
+    ),
+    Reason.VERSION_MISMATCH: (
+        "The Elasticsearch that ran is not the version that was asked for.",
+        "Check elasticsearch.image: its content must match elasticsearch.version.",
+    ),
+    Reason.JAVA_MISMATCH: (
+        "The Java that ran is not the version that was asked for.",
+        "Check the JDK image that is configured for this Java version.",
+    ),
+    Reason.ELASTICSEARCH_RESTARTED: (
+        "An Elasticsearch node restarted or disappeared during the race.",
+        "Look for out-of-memory kills, evictions or failing probes of the pod; raise its memory.",
+    ),
+    Reason.SAMPLES_DROPPED: (
+        "The load generator could not keep all samples, so its numbers are incomplete.",
+        "Use fewer clients, throttle the task, or give the load generator more CPU.",
+    ),
+}
