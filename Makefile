@@ -31,3 +31,5 @@ lint: venv ## ruff and mypy
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -q tests/unit
+generate: venv ## crds/ and docs/reference.md from the models
+	$(BIN)/python -m esbench.api.crd > crds/benchmarks.yaml

@@ -1,0 +1,1 @@
+"""The API as pydantic models: what a user writes, what the operator answers, and the CRD made from both."""

@@ -1,0 +1,94 @@
+"""The base of every API model, and the translation of models into a structural OpenAPI schema."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+Json = dict[str, Any]
+
+
+class Api(BaseModel):
+    """A model whose attribute docstrings become the field descriptions of the CRD; unknown fields are errors."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        frozen=True,
+    )
+
+    def to_json(self) -> Json:
+        """Return the object as the API server stores it: camelCase, without unset optional fields."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class Answer(Api):
+    """A model that the operator writes: read tolerantly, so that an older record never stops a newer operator."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+def rule(expression: str, message: str, *, computed: bool = False) -> Json:
+    """Return one CEL validation; `computed` says that `message` is itself a CEL expression giving the sentence."""
+    return {"rule": expression, ("messageExpression" if computed else "message"): message}
+
+
+def rules(*validations: Json) -> Json:
+    """Return the schema extra that attaches CEL validations to a model or a field."""
+    return {"x-kubernetes-validations": list(validations)}
+
+
+FREE_FORM: Json = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+class _Structural(GenerateJsonSchema):
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])  # absent is the only null that the API knows
+
+    def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
+        out = super().literal_schema(schema)
+        return {"type": out["type"], "enum": [out["const"]]} if "const" in out else out
+
+
+_DROPPED = ("$defs", "title", "additionalProperties")
+
+
+def _inline(node: Any, defs: Json) -> Any:
+    if isinstance(node, list):
+        return [_inline(item, defs) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        node = {**defs[node["$ref"].rsplit("/", 1)[-1]], **{k: v for k, v in node.items() if k != "$ref"}}
+    out: Json = {}
+    for key, value in node.items():
+        if key == "additionalProperties" and isinstance(value, dict):
+            out[key] = _inline(value, defs)
+        elif (
+            (key in _DROPPED and not isinstance(value, dict)) or key == "$defs" or (key == "default" and value is None)
+        ):
+            continue
+        elif key == "properties":
+            out[key] = {name: _inline(field, defs) for name, field in value.items()}
+        elif key == "description":
+            out[key] = " ".join(value.split())
+        else:
+            out[key] = _inline(value, defs)
+    if out.get("x-kubernetes-preserve-unknown-fields"):
+        out.pop("additionalProperties", None)
+    return out
+
+
+def structural_schema(model: type[BaseModel]) -> Json:
+    """Return the structural OpenAPI v3 schema of a model, as a CustomResourceDefinition wants it.
+
+    No references, titles, nulls or boolean additionalProperties (the rules of "structural schema" in the
+    Kubernetes documentation of CustomResourceDefinition).
+    """
+    raw = model.model_json_schema(by_alias=True, schema_generator=_Structural)
+    schema: Json = _inline(raw, raw.get("$defs", {}))
+    return schema

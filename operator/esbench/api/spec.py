@@ -1,0 +1,261 @@
+"""What a user writes: the spec of a Benchmark, with every rule that the API server can enforce by itself."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from .base import FREE_FORM, Api, Json, rule, rules
+from .names import MAX_REPETITIONS
+from .quantity import DURATION, HEAP, QUANTITY
+
+Quantity = Annotated[
+    str,
+    BeforeValidator(str),
+    Field(pattern=QUANTITY, max_length=20),
+    WithJsonSchema({"x-kubernetes-int-or-string": True, "pattern": QUANTITY, "maxLength": 20}),
+]
+Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
+Duration = Annotated[str, Field(pattern=DURATION, min_length=2, max_length=20)]
+FreeForm = Annotated[dict[str, Any], Field(json_schema_extra=FREE_FORM)]
+TaskFilter = Annotated[str, Field(min_length=1, max_length=200)]
+Telemetry = Literal[
+    "node-stats", "recovery-stats", "shard-stats", "segment-stats", "data-stream-stats", "disk-usage-stats"
+]
+Codec = Literal["default", "best_compression"]
+
+_MAJOR = "int(self.version.split('.')[0])"
+_MINOR = "int(self.version.split('.')[1])"
+_OLDEST_JAVA = f"({_MAJOR} >= 9 ? 21 : ({_MAJOR} == 8 ? 17 : 8))"
+
+VERSION_RULES: Json = rules(
+    rule(
+        f"{_MAJOR} in [8, 9] || ({_MAJOR} == 7 && {_MINOR} >= 17)",
+        "'elasticsearch.version ' + self.version + ' cannot be built: ECK runs 7.17, 8.x and 9.x; "
+        "write one of these, for example 8.11.0'",
+        computed=True,
+    ),
+    rule(
+        f"!has(self.java) || !({_MAJOR} in [7, 8, 9]) || self.java >= {_OLDEST_JAVA}",
+        "'elasticsearch.version ' + self.version + ' does not run on elasticsearch.java ' + string(self.java) + "
+        f"': it needs Java ' + string({_OLDEST_JAVA}) + ' or later; write that, "
+        "or leave java out for the JDK of the image'",
+        computed=True,
+    ),
+    rule(
+        f"!has(self.java) || {_MAJOR} != 7 || self.java <= 21",
+        "'elasticsearch.version ' + self.version + ' does not run on elasticsearch.java ' + string(self.java) + "
+        "': 7.17 runs on Java 8 to 21; write one of these, or leave java out for the JDK of the image'",
+        computed=True,
+    ),
+    rule(
+        "!has(self.index) || !has(self.index.replicas) || self.index.replicas < self.nodes",
+        "'elasticsearch.index.replicas ' + string(self.index.replicas) + ' cannot be placed on ' + string(self.nodes) + ' node(s): "
+        "each replica needs a node of its own; write nodes: ' + string(self.index.replicas + 1) + ' or fewer replicas'",
+        computed=True,
+    ),
+)
+
+
+class ResourceList(Api):
+    """CPU and memory."""
+
+    cpu: Quantity | None = None
+    """Cores, for example 500m or 2."""
+    memory: Quantity | None = None
+    """Bytes, for example 2Gi."""
+
+
+class Resources(Api):
+    """What a container asks for and may use at most."""
+
+    requests: ResourceList = ResourceList()
+    """What the scheduler reserves. A missing value is taken from limits."""
+    limits: ResourceList = ResourceList()
+    """What the container may use at most. A CPU limit can throttle a race; the record says when it did."""
+
+
+class Ephemeral(Api):
+    """Data on the node's own disk (an emptyDir), gone with the pod."""
+
+    size_limit: Quantity | None = None
+    """The most the data may take; the pod is evicted beyond it."""
+
+
+class Storage(Api):
+    """Where Elasticsearch keeps its data: a volume claim per node, or the node's own disk."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "[has(self.size), has(self.ephemeral)].filter(x, x).size() == 1",
+                "elasticsearch.storage takes exactly one of size (with an optional className) and ephemeral",
+            ),
+            rule(
+                "!has(self.className) || has(self.size)",
+                "elasticsearch.storage.className needs elasticsearch.storage.size beside it, for example size: 20Gi",
+            ),
+        )
+    )
+    class_name: Name | None = None
+    """StorageClass of the volume claims; absent means the cluster's default class."""
+    size: Quantity | None = None
+    """Size of each node's volume."""
+    ephemeral: Ephemeral | None = None
+    """Data on the node's own disk, without a volume claim."""
+
+
+class IndexSettings(Api):
+    """What the track's indices must really have; passed to the track and read back from the live indices."""
+
+    shards: Annotated[int | None, Field(ge=1, le=1024)] = None
+    """Primary shards per index; absent leaves the choice to the track."""
+    replicas: Annotated[int | None, Field(ge=0, le=50)] = None
+    """Copies of each primary shard; must be smaller than the number of nodes."""
+    codec: Codec | None = None
+    """index.codec; absent leaves the choice to the track."""
+
+
+class Toleration(Api):
+    """A taint that the pods may run on, as in any pod."""
+
+    key: Annotated[str | None, Field(max_length=317)] = None
+    """The taint's key; absent with operator Exists means every taint."""
+    operator: Literal["Exists", "Equal"] = "Equal"
+    """How value is compared."""
+    value: Annotated[str | None, Field(max_length=63)] = None
+    """The taint's value, for operator Equal."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """The taint's effect; absent means every effect."""
+    toleration_seconds: Annotated[int | None, Field(ge=0)] = None
+    """How long a NoExecute taint is tolerated."""
+
+
+class Scheduling(Api):
+    """Which machines the Elasticsearch pods may run on."""
+
+    node_selector: Annotated[dict[str, Annotated[str, Field(max_length=63)]], Field(max_length=20)] = {}
+    """Labels that a node must have."""
+    tolerations: Annotated[list[Toleration], Field(max_length=20)] = []
+    """Taints that are tolerated."""
+
+
+class Elasticsearch(Api):
+    """The cluster under test, built by ECK, afresh for every race."""
+
+    model_config = ConfigDict(json_schema_extra=VERSION_RULES)
+
+    version: Annotated[str, Field(pattern=r"^[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}$", max_length=12)]
+    """Version of Elasticsearch, for example 9.0.0."""
+    image: Annotated[str | None, Field(min_length=1, max_length=500)] = None
+    """Image to run instead of the official one of this version."""
+    java: Annotated[int | None, Field(ge=8, le=99)] = None
+    """Major version of the Java to run on; absent means the JDK bundled in the image."""
+    nodes: Annotated[int, Field(ge=1, le=50)] = 1
+    """Number of Elasticsearch nodes."""
+    heap: Annotated[str | None, Field(pattern=HEAP, max_length=12)] = None
+    """JVM heap (Xms = Xmx), for example 1g; absent means half of the memory limit, at most 31g."""
+    resources: Resources = Resources(requests=ResourceList(cpu="500m"), limits=ResourceList(memory="2Gi"))
+    """CPU and memory of each node."""
+    storage: Storage = Storage(ephemeral=Ephemeral())
+    """Where each node keeps its data."""
+    index: IndexSettings | None = None
+    """What the track's indices must really have."""
+    config: FreeForm = {}
+    """Extra lines of elasticsearch.yml, as ECK's nodeSets[].config."""
+    scheduling: Scheduling | None = None
+    """Which machines the nodes may run on."""
+
+
+class ConfigMapTrack(Api):
+    """A whole small track in a ConfigMap of the same namespace: track.json and the files it uses, one key each."""
+
+    name: Name
+    """Name of the ConfigMap."""
+
+
+class Track(Api):
+    """Which track Rally races on."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "[has(self.builtin), has(self.configMap)].filter(x, x).size() == 1",
+                "race.track takes exactly one source: builtin or configMap",
+            )
+        )
+    )
+    builtin: Annotated[str | None, Field(min_length=1, max_length=63)] = None
+    """Name of a track that ships with the operator."""
+    config_map: ConfigMapTrack | None = None
+    """A track in a ConfigMap."""
+
+
+class Race(Api):
+    """What Rally does."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "!(self.includeTasks.size() > 0 && self.excludeTasks.size() > 0)",
+                "race.includeTasks and race.excludeTasks exclude each other: write one of them",
+            )
+        )
+    )
+    track: Track
+    """The workload."""
+    challenge: Annotated[str | None, Field(min_length=1, max_length=200)] = None
+    """Challenge of the track; absent means the track's default."""
+    params: FreeForm = {}
+    """Track parameters (Rally's --track-params). A parameter that the track does not know is an error."""
+    include_tasks: Annotated[list[TaskFilter], Field(max_length=100)] = []
+    """Run only these tasks: names, type:TYPE or tag:TAG."""
+    exclude_tasks: Annotated[list[TaskFilter], Field(max_length=100)] = []
+    """Leave these tasks out: names, type:TYPE or tag:TAG."""
+    client_options: FreeForm = {}
+    """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
+    telemetry: Annotated[list[Telemetry], Field(max_length=10)] = []
+    """Rally telemetry devices to switch on."""
+    user_tags: Annotated[dict[str, Annotated[str, Field(max_length=500)]], Field(max_length=50)] = {}
+    """Tags that Rally keeps in race.json."""
+    resources: Resources = Resources(
+        requests=ResourceList(cpu="500m", memory="1Gi"), limits=ResourceList(cpu="2", memory="2Gi")
+    )
+    """CPU and memory of the load generator; Rally uses as many cores as the CPU limit gives."""
+
+
+class Timeouts(Api):
+    """How long each part may take before it fails with a reason."""
+
+    provisioning: Duration = "15m"
+    """From the request for a cluster until it is green and reachable."""
+    race: Duration = "6h"
+    """From the start of one race until its record is there."""
+
+
+class BenchmarkSpec(Api):
+    """What to measure. Immutable but for suspend: another measurement is another Benchmark."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            *(
+                rule(f"self.{field} == oldSelf.{field}", f"spec.{field} is immutable: create another Benchmark instead")
+                for field in (
+                    "elasticsearch", "race", "repetitions", "smokeTest", "keepCluster", "timeouts",
+                )
+            )
+        )
+    )  # fmt: skip
+    elasticsearch: Elasticsearch
+    """The cluster under test."""
+    race: Race
+    """What Rally does."""
+    repetitions: Annotated[int, Field(ge=1, le=MAX_REPETITIONS)] = 1
+    """Number of races, each on a fresh cluster; numbers are medians over races."""
+    smoke_test: bool = True
+    """Race once in Rally's test mode first: fail in a minute, not in three hours."""
+    keep_cluster: Literal["Never", "OnFailure", "Always"] = "Never"
+    """Whether the last cluster stays for inspection until the Benchmark is deleted."""
+    timeouts: Timeouts = Timeouts()
+    """How long each part may take."""
+    suspend: bool = False
+    """While true no further race starts; one that is under way runs to its end."""

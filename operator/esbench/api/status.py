@@ -1,0 +1,261 @@
+"""What the operator answers: the status of a Benchmark, a record a colleague can read without asking."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import Answer
+
+Phase = Literal[
+    "Pending", "Queued", "Provisioning", "SmokeTesting", "Racing", "Collecting", "CleaningUp", "Succeeded", "Failed"
+]
+TERMINAL = frozenset({"Succeeded", "Failed"})
+Stage = Literal["Provisioning", "Starting", "Running", "Cleaning"]
+Text = Annotated[str, Field(max_length=4096)]
+Time = Annotated[str, Field(max_length=40)]
+
+
+class Condition(Answer):
+    """One observation in the form all of Kubernetes uses."""
+
+    type: Annotated[str, Field(max_length=63)]
+    """Accepted, ClusterReady, SettingsVerified, RacesValid, LoadGeneratorShared, LoadGeneratorSaturated, Complete or Failed."""
+    status: Literal["True", "False", "Unknown"]
+    """Whether the condition holds."""
+    reason: Annotated[str, Field(max_length=63)]
+    """Why, as one word from a closed list."""
+    message: Text = ""
+    """Why, as a sentence."""
+    last_transition_time: Time
+    """When status last changed."""
+    observed_generation: int | None = None
+    """The generation of the spec this was said of."""
+
+
+class Step(Answer):
+    """Where the Benchmark is: one of check, smoke, race-1 … race-N, and how far in it."""
+
+    name: Annotated[str, Field(max_length=20)]
+    """check, smoke or race-K."""
+    stage: Stage
+    """Provisioning (a cluster is built), Starting (the Job may be created), Running (its uid is known), Cleaning."""
+    since: Time
+    """When the stage began; deadlines count from here."""
+    job_uid: Annotated[str | None, Field(alias="jobUID", max_length=64)] = None
+    """The one Job that runs this step; if it vanishes the step has failed, it never runs twice."""
+
+
+class Figure(Answer):
+    """One number over the valid races: the unit of replication is the race."""
+
+    median: float
+    """Median over the races."""
+    min: float
+    """Smallest of the races."""
+    max: float
+    """Largest of the races."""
+    races: int
+    """Number of races with this number."""
+
+
+class TaskResult(Answer):
+    """The numbers of one task of the track."""
+
+    task: Text
+    """Name of the task in the challenge."""
+    operation: Text = ""
+    """The operation it runs."""
+    type: Text = ""
+    """The operation's type."""
+    unit: Text = ""
+    """Unit of the throughput, for example docs/s."""
+    clients: int | None = None
+    """Concurrent clients."""
+    target_throughput: float | None = None
+    """The rate asked for; absent means as fast as possible."""
+    samples: int = 0
+    """Measured requests after warm-up, all races together."""
+    throughput: Figure | None = None
+    """Rally's median throughput. It is a running average since the start of the task, warm-up included."""
+    window_throughput: Figure | None = None
+    """Median throughput of one-second windows after warm-up, from the raw samples."""
+    service_time_millis: dict[str, Figure] = {}
+    """Milliseconds from request to response, by percentile; a percentile is absent without enough samples."""
+    latency_millis: dict[str, Figure] = {}
+    """Milliseconds from the scheduled start to the response, by percentile."""
+    error_rate: float = 0.0
+    """Failed requests over all requests, warm-up included, the worst race."""
+
+
+class PipelineResult(Answer):
+    """What one ingest pipeline did during a race."""
+
+    name: Text
+    """The pipeline's id."""
+    count: Figure
+    """Documents that went through it."""
+    time_millis: Figure
+    """Milliseconds spent in it, all nodes together."""
+    failed: int = 0
+    """Documents that failed in it, all races together."""
+
+
+class StoreResult(Answer):
+    """What the data took at the end of a race, replicas included."""
+
+    store_bytes: Figure | None = None
+    """Bytes on disk."""
+    segments: Figure | None = None
+    """Lucene segments of the primaries."""
+
+
+class GcResult(Answer):
+    """Garbage collection during a race, all nodes together."""
+
+    young_count: Figure | None = None
+    """Young collections."""
+    young_millis: Figure | None = None
+    """Milliseconds in young collections."""
+    old_count: Figure | None = None
+    """Old collections."""
+    old_millis: Figure | None = None
+    """Milliseconds in old collections."""
+
+
+class Results(Answer):
+    """Numbers of the valid races: medians with their spread."""
+
+    tasks: Annotated[list[TaskResult], Field(max_length=500)] = []
+    """One entry a task, in the order of the schedule."""
+    ingest_pipelines: Annotated[list[PipelineResult], Field(max_length=100)] = []
+    """One entry a pipeline that processed documents."""
+    store: StoreResult = StoreResult()
+    """Size of the data."""
+    gc: GcResult = GcResult()
+    """Garbage collection."""
+
+
+class RaceStatus(Answer):
+    """One race (or the smoke test): when, whether it counts, and where its whole record is."""
+
+    name: Annotated[str, Field(max_length=20)]
+    """smoke or race-K."""
+    id: Text
+    """Rally's race id."""
+    started_at: Time | None = None
+    """When the runner started."""
+    first_request_at: Time | None = None
+    """When Rally's first task started."""
+    rally_exited_at: Time | None = None
+    """When Rally ended."""
+    seconds: float | None = None
+    """How long the runner took."""
+    valid: bool
+    """Whether every truth check passed."""
+    reason: Annotated[str, Field(max_length=63)] = ""
+    """Why it is not valid."""
+    message: Text = ""
+    """Why it is not valid, in the words of Rally, Elasticsearch or Kubernetes."""
+    remarks: Annotated[list[Text], Field(max_length=20)] = []
+    """What a reader must know though it does not void the race, for example a saturated load generator."""
+    elasticsearch_on: Annotated[list[Text], Field(max_length=50)] = []
+    """Machines that the Elasticsearch pods ran on."""
+    load_generator_on: Text = ""
+    """Machine that Rally ran on."""
+    record: Text = ""
+    """ConfigMap with the whole record: record.json, race.json.gz, rally.log.gz."""
+
+
+class IndexEvidence(Answer):
+    """One index as Elasticsearch described it after the race."""
+
+    name: Text
+    """Name of the index."""
+    shards: int | None = None
+    """Primary shards."""
+    replicas: int | None = None
+    """Copies of each primary."""
+    codec: Text = ""
+    """Effective codec."""
+    documents: int | None = None
+    """Documents counted."""
+
+
+class Environment(Answer):
+    """What really ran, as read from the running system."""
+
+    version: Text = ""
+    """Version that Elasticsearch reported."""
+    build_hash: Text = ""
+    """Build hash that Elasticsearch reported."""
+    lucene_version: Text = ""
+    """Version of Lucene."""
+    java: Text = ""
+    """Version and vendor of the Java that really ran."""
+    heap_bytes: int | None = None
+    """JVM heap of a node."""
+    gc: Annotated[list[Text], Field(max_length=10)] = []
+    """Garbage collectors."""
+    nodes: int = 0
+    """Number of Elasticsearch nodes."""
+    images: Annotated[list[Text], Field(max_length=20)] = []
+    """Images of the Elasticsearch pods by digest."""
+    rally_version: Text = ""
+    """Version of Rally."""
+    rally_image: Text = ""
+    """Image of the load generator by digest."""
+    rally_poll_intervals: dict[str, float] = {}
+    """Rally's waiting times that the runner shortens, in seconds; none is inside a measured interval."""
+    track_digest: Text = ""
+    """SHA-256 over all files of the track as it was run, corpora included."""
+    track_params: Text = ""
+    """Parameters the track was given, as JSON."""
+    indices: Annotated[list[IndexEvidence], Field(max_length=100)] = []
+    """The track's indices."""
+
+
+class BenchmarkStatus(Answer):
+    """Progress, verdict, numbers and evidence."""
+
+    phase: Phase | None = None
+    """Where the Benchmark is."""
+    progress: Text = ""
+    """How far it is, for people."""
+    reason: Annotated[str, Field(max_length=63)] = ""
+    """Why it failed, from the closed list of reasons."""
+    message: Text = ""
+    """Why it failed, as a sentence with the words of the part that failed."""
+    observed_generation: int | None = None
+    """Generation of the spec that this status speaks of."""
+    start_time: Time | None = None
+    """When the operator first saw it."""
+    admitted_time: Time | None = None
+    """When it left the queue."""
+    completion_time: Time | None = None
+    """When it ended."""
+    conditions: Annotated[
+        list[Condition],
+        Field(
+            max_length=20,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
+    ] = []
+    """Observations for kubectl wait and for gates."""
+    step: Step | None = None
+    """Where the operator is; absent once it ended."""
+    failing: bool = False
+    """A step has failed: the rest is cleaning up."""
+    track: Text = ""
+    """Name of the track, wherever it comes from."""
+    challenge: Text = ""
+    """Challenge that is raced."""
+    expected_documents: int | None = None
+    """Documents that a race is to index, as far as the track tells."""
+    races_done: Text = ""
+    """Valid races of those asked for."""
+    races: Annotated[list[RaceStatus], Field(max_length=60)] = []
+    """Each race that ran."""
+    environment: Environment | None = None
+    """What really ran."""
+    results: Results | None = None
+    """Numbers of the valid races."""
