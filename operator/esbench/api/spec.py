@@ -49,8 +49,9 @@ VERSION_RULES: Json = rules(
     ),
     rule(
         "!has(self.index) || !has(self.index.replicas) || self.index.replicas < self.nodes",
-        "'elasticsearch.index.replicas ' + string(self.index.replicas) + ' cannot be placed on ' + string(self.nodes) + ' node(s): "
-        "each replica needs a node of its own; write nodes: ' + string(self.index.replicas + 1) + ' or fewer replicas'",
+        "'elasticsearch.index.replicas ' + string(self.index.replicas) + ' cannot be placed on ' + string(self.nodes) +"
+        "' node(s), for each copy needs a node of its own; write nodes: ' + string(self.index.replicas + 1) + "
+        "' or fewer replicas'",
         computed=True,
     ),
 )

@@ -19,7 +19,7 @@ class Condition(Answer):
     """One observation in the form all of Kubernetes uses."""
 
     type: Annotated[str, Field(max_length=63)]
-    """Accepted, ClusterReady, SettingsVerified, RacesValid, LoadGeneratorShared, LoadGeneratorSaturated, Complete or Failed."""
+    """Accepted, ClusterReady, SettingsVerified, RacesValid, LoadGenerator{Shared,Saturated}, Complete or Failed."""
     status: Literal["True", "False", "Unknown"]
     """Whether the condition holds."""
     reason: Annotated[str, Field(max_length=63)]
