@@ -60,6 +60,7 @@ class Reason(StrEnum):
     JAVA_MISMATCH = "JavaMismatch"
     ELASTICSEARCH_RESTARTED = "ElasticsearchRestarted"
     SAMPLES_DROPPED = "SamplesDropped"
+    TRACK_CHANGED = "TrackChanged"
 
     @property
     def cause(self) -> str:
@@ -253,5 +254,9 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     Reason.SAMPLES_DROPPED: (
         "The load generator could not keep all samples, so its numbers are incomplete.",
         "Use fewer clients, throttle the task, or give the load generator more CPU.",
+    ),
+    Reason.TRACK_CHANGED: (
+        "The track was changed between the races of one Benchmark, so that they did not measure the same.",
+        "Leave the track's ConfigMap alone while a Benchmark runs; create another Benchmark for another track.",
     ),
 }

@@ -41,6 +41,8 @@ class Step(Answer):
     """Provisioning (a cluster is built), Starting (the Job may be created), Running (its uid is known), Cleaning."""
     since: Time
     """When the stage began; deadlines count from here."""
+    job_started: bool = False
+    """The load generator's container has been seen running."""
     job_uid: Annotated[str | None, Field(alias="jobUID", max_length=64)] = None
     """The one Job that runs this step; if it vanishes the step has failed, it never runs twice."""
 
@@ -243,6 +245,8 @@ class BenchmarkStatus(Answer):
     """Observations for kubectl wait and for gates."""
     step: Step | None = None
     """Where the operator is; absent once it ended."""
+    finished_step: Annotated[str | None, Field(max_length=20)] = None
+    """The last step that went well and was cleaned up."""
     failing: bool = False
     """A step has failed: the rest is cleaning up."""
     track: Text = ""

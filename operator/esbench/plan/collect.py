@@ -1,0 +1,164 @@
+"""From the record of a step to what the status says of it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from esbench_race.reasons import Reason
+from esbench_race.record import Record
+
+from ..api.status import BenchmarkStatus, RaceStatus, Step
+from ..results.aggregate import aggregate
+from ..results.environment import environment, machines
+from .conditions import moment, stamp, with_condition
+from .seen import Seen
+from .steps import CHECK, is_race, object_name, race_id
+from .trouble import elasticsearch_pods, load_generators, restarted
+from .validity import Violation, first_violation, remarks
+
+
+def judged(seen: Seen, step: Step) -> BenchmarkStatus:
+    """Return the status after the step's record was read: the race, its verdict, and the numbers so far."""
+    record = (seen.records or {}).get(step.name)
+    if record is None:
+        message = "the race said it was done, but its record is missing or cannot be read"
+        return _failed(without_record(seen, step, Reason.RECORD_MISSING, message), Reason.RECORD_MISSING, message)
+    if step.name == CHECK:
+        return _track_checked(seen, record)
+    violation = _violation(seen, step, record)
+    race = _race(seen, step, record, violation)
+    status = seen.status.model_copy(update={"races": [*seen.status.races, race]})
+    status = _observations(status, seen, record, race, violation)
+    valid = [r.name for r in status.races if r.valid and is_race(r.name)]
+    good = [found for name in valid if (found := (seen.records or {}).get(name)) is not None]
+    changes: dict[str, object] = {"races_done": f"{len(valid)}/{seen.subject.spec.repetitions}"}
+    if is_race(step.name):
+        pods = seen.children.pods
+        changes["environment"] = environment(record, elasticsearch_pods(pods), load_generators(pods))
+        if good:
+            changes["results"] = aggregate(good)
+    status = status.model_copy(update=changes)
+    return _failed(status, violation.reason, f"{step.name}: {violation.message}") if violation else status
+
+
+def without_record(seen: Seen, step: Step, reason: Reason, message: str) -> BenchmarkStatus:
+    """Return the status after a step ended without a record: the race is listed as not valid."""
+    status = seen.status
+    if step.name == CHECK:
+        return with_condition(status, "Accepted", "False", reason, message, seen.now)
+    subject = seen.subject
+    race = RaceStatus(
+        name=step.name,
+        id=race_id(subject.namespace, subject.name, subject.uid, step.name),
+        valid=False,
+        reason=str(reason),
+        message=message[:4096],
+        elasticsearch_on=machines(elasticsearch_pods(seen.children.pods)),
+        load_generator_on=", ".join(machines(load_generators(seen.children.pods))),
+        record=object_name(subject.name, step.name) if step.job_uid else "",
+    )
+    status = status.model_copy(update={"races": [*status.races, race]})
+    return with_condition(status, "RacesValid", "False", reason, f"{step.name}: {message}", seen.now)
+
+
+def how_to_reach(seen: Seen, step: Step) -> str:
+    """Return what to type to look into a cluster that was kept."""
+    name, namespace = object_name(seen.subject.name, step.name), seen.subject.namespace
+    return (
+        f"the cluster of {step.name} is kept until the Benchmark is deleted: kubectl -n {namespace} port-forward "
+        f"service/{name}-es-http 9200; the password of elastic is in the secret {name}-es-elastic-user"
+    )
+
+
+def _failed(status: BenchmarkStatus, reason: Reason, message: str) -> BenchmarkStatus:
+    return status.model_copy(update={"failing": True, "reason": str(reason), "message": message[:4096]})
+
+
+def _track_checked(seen: Seen, record: Record) -> BenchmarkStatus:
+    outcome, track = record.outcome, record.track
+    if outcome.reason:
+        status = with_condition(seen.status, "Accepted", "False", outcome.reason, outcome.message, seen.now)
+        return _failed(status, outcome.reason, outcome.message)
+    message = f"track {track.name}, challenge {track.challenge}, {len(track.tasks)} tasks"
+    status = with_condition(seen.status, "Accepted", "True", "TrackRendered", message, seen.now)
+    documents = sum(track.expected_documents.values()) if track.expected_documents else None
+    return status.model_copy(update={"challenge": track.challenge or status.challenge, "expected_documents": documents})
+
+
+def _violation(seen: Seen, step: Step, record: Record) -> Violation | None:
+    if violation := first_violation(record, seen.subject.spec):
+        return violation
+    if sentences := restarted(seen.children.pods):
+        return Violation(Reason.ELASTICSEARCH_RESTARTED, "; ".join(sentences))
+    digests = {name: found.track.digest for name, found in _races(seen).items()}
+    if is_race(step.name) and len(set(digests.values())) > 1:
+        return Violation(Reason.TRACK_CHANGED, f"the track is not the same in {', '.join(sorted(digests))}")
+    return None
+
+
+def _races(seen: Seen) -> dict[str, Record]:
+    return {name: found for name, found in (seen.records or {}).items() if found is not None and is_race(name)}
+
+
+def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -> RaceStatus:
+    elasticsearch_on = machines(elasticsearch_pods(seen.children.pods))
+    load_generator_on = record.environment.load_generator.node_name or ", ".join(
+        machines(load_generators(seen.children.pods))
+    )
+    return RaceStatus(
+        name=step.name,
+        id=record.race_id,
+        started_at=record.started_at,
+        first_request_at=record.first_request_at,
+        rally_exited_at=record.rally_exited_at,
+        seconds=_seconds(record.started_at, record.finished_at),
+        valid=violation is None,
+        reason=str(violation.reason) if violation else "",
+        message=violation.message[:4096] if violation else "",
+        remarks=[text[:4096] for text in remarks(record, elasticsearch_on, load_generator_on)][:20],
+        elasticsearch_on=elasticsearch_on,
+        load_generator_on=load_generator_on,
+        record=object_name(seen.subject.name, step.name),
+    )
+
+
+def _observations(
+    status: BenchmarkStatus, seen: Seen, record: Record, race: RaceStatus, violation: Violation | None
+) -> BenchmarkStatus:
+    now = seen.now
+    if violation:
+        message = f"{race.name}: {violation.message}"
+        status = with_condition(status, "RacesValid", "False", violation.reason, message, now)
+        if violation.reason == Reason.SETTINGS_NOT_APPLIED:
+            return with_condition(status, "SettingsVerified", "False", violation.reason, message, now)
+        return status
+    status = with_condition(status, "SettingsVerified", "True", "AsAsked", _settings(record), now)
+    if is_race(race.name):
+        status = with_condition(status, "RacesValid", "True", "AllChecksPassed", "every race so far is valid", now)
+        status = _said(status, "LoadGeneratorShared", _shared([*status.races]), now)
+        status = _said(status, "LoadGeneratorSaturated", _saturated([*status.races]), now)
+    return status
+
+
+def _said(status: BenchmarkStatus, kind: str, sentence: str, now: datetime) -> BenchmarkStatus:
+    return with_condition(status, kind, "True" if sentence else "False", kind if sentence else "No", sentence, now)
+
+
+def _shared(races: Sequence[RaceStatus]) -> str:
+    return "; ".join(f"{r.name}: {text}" for r in races for text in r.remarks if " shared the machine " in text)
+
+
+def _saturated(races: Sequence[RaceStatus]) -> str:
+    return "; ".join(f"{r.name}: {text}" for r in races for text in r.remarks if text.startswith("the load generator"))
+
+
+def _settings(record: Record) -> str:
+    return "; ".join(
+        f"index {i.name}: {i.shards} shard(s), {i.replicas} replica(s), codec {i.codec}" for i in record.indices or ()
+    )
+
+
+def _seconds(start: str | None, end: str | None) -> float | None:
+    return (moment(end) - moment(start)).total_seconds() if start and end else None
+
+
+__all__ = ["how_to_reach", "judged", "stamp", "without_record"]

@@ -1,0 +1,244 @@
+"""Whether a race's numbers may be believed: one named check for each way in which a race lies.
+
+Rally's exit code 0 is not enough: it is 0 with nothing but errors, without any task, and with everything inside
+the warm-up. A race counts only when every check passes.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from esbench_race.reasons import Reason
+from esbench_race.record import Record, Task
+
+from ..api.spec import BenchmarkSpec
+
+# Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
+_FRESH_INDEXING_MILLIS = 2000
+
+
+class Violation(NamedTuple):
+    """Why a race does not count."""
+
+    reason: Reason
+    message: str
+
+
+Check = Callable[[Record, BenchmarkSpec], Violation | None]
+
+
+def first_violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    """Return why the race does not count, the root cause first, or None when its numbers may be believed."""
+    for check in CHECKS:
+        if violation := check(record, spec):
+            return violation
+    return None
+
+
+def _ran_to_its_end(record: Record, _: BenchmarkSpec) -> Violation | None:
+    if record.outcome.reason:
+        return Violation(record.outcome.reason, record.outcome.message)
+    if record.rally.exit_code != 0:
+        return Violation(Reason.RALLY_FAILED, f"Rally ended with exit code {record.rally.exit_code}")
+    return None
+
+
+def _elasticsearch_answered(record: Record, _: BenchmarkSpec) -> Violation | None:
+    unknown = [
+        name
+        for name, value in (
+            ("its version", record.environment.version),
+            ("its state before the race", record.fresh),
+            ("its indices", record.indices),
+            ("its pipelines", record.pipelines),
+            ("whether nodes restarted", record.nodes_restarted),
+        )
+        if value is None
+    ]
+    if unknown:
+        return Violation(
+            Reason.CLUSTER_UNREACHABLE, f"Elasticsearch could not be asked for {', '.join(unknown)}: no evidence"
+        )
+    return None
+
+
+def _version_is_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    asked = spec.elasticsearch.version
+    found = {record.environment.version, *(node.version for node in record.environment.nodes)} - {asked}
+    if found:
+        return Violation(Reason.VERSION_MISMATCH, f"asked for Elasticsearch {asked}, found {_list(found)}")
+    if len(record.environment.nodes) != spec.elasticsearch.nodes:
+        return Violation(
+            Reason.SETTINGS_NOT_APPLIED,
+            f"asked for {spec.elasticsearch.nodes} node(s), found {len(record.environment.nodes)}",
+        )
+    return None
+
+
+def java_major(version: str | None) -> int | None:
+    """Return the major version in a Java version string ("21.0.8" is 21, "1.8.0_402" is 8)."""
+    found = re.match(r"(?:1\.)?(\d+)", version or "")
+    return int(found[1]) if found else None
+
+
+def _java_is_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    asked = spec.elasticsearch.java
+    wrong = {node.java_version for node in record.environment.nodes if java_major(node.java_version) != asked}
+    if asked is not None and wrong:
+        return Violation(Reason.JAVA_MISMATCH, f"asked for Java {asked}, found {_list(wrong)}")
+    return None
+
+
+def _cluster_was_fresh(record: Record, _: BenchmarkSpec) -> Violation | None:
+    fresh = record.fresh
+    if fresh and fresh.user_indices:
+        return Violation(Reason.CLUSTER_NOT_FRESH, f"before the race there were indices: {_list(fresh.user_indices)}")
+    if fresh and (fresh.indexing_millis or 0) > _FRESH_INDEXING_MILLIS:
+        return Violation(
+            Reason.CLUSTER_NOT_FRESH, f"before the race {fresh.indexing_millis} ms had been spent indexing"
+        )
+    return None
+
+
+def _nothing_restarted(record: Record, _: BenchmarkSpec) -> Violation | None:
+    if record.nodes_restarted:
+        return Violation(
+            Reason.ELASTICSEARCH_RESTARTED, f"restarted or gone during the race: {_list(record.nodes_restarted)}"
+        )
+    return None
+
+
+def _something_ran(record: Record, _: BenchmarkSpec) -> Violation | None:
+    if not record.track.tasks:
+        return Violation(Reason.NO_TASKS, "the schedule had no task to run")
+    if not record.tasks:
+        return Violation(Reason.TASK_MISSING, "Rally took no sample of any task")
+    return None
+
+
+def _no_request_failed(record: Record, _: BenchmarkSpec) -> Violation | None:
+    for task in record.tasks:
+        failed, total = _failed(task), task.samples.warmup + task.samples.normal
+        if failed or (task.rally and task.rally.error_rate):
+            return Violation(
+                Reason.ERROR_RATE,
+                f"task {task.task}: {failed} of {total} requests failed ({task.errors.warmup} of them in the "
+                f"warm-up); the first answer: {task.first_error or 'not recorded'}",
+            )
+    return None
+
+
+def _failed(task: Task) -> int:
+    return task.errors.warmup + task.errors.normal
+
+
+def _every_task_has_numbers(record: Record, _: BenchmarkSpec) -> Violation | None:
+    measured = {task.task: task for task in record.tasks}
+    for wanted in record.track.tasks:
+        if not wanted.reported:
+            continue
+        task = measured.get(wanted.name)
+        if task is None:
+            return Violation(Reason.TASK_MISSING, f"task {wanted.name} was to run but has no numbers")
+        if task.samples.normal == 0 or task.rally is None or task.rally.throughput.median is None:
+            return Violation(
+                Reason.WARMUP_ATE_ALL,
+                f"task {wanted.name} has {task.samples.warmup} requests in its warm-up and {task.samples.normal} after "
+                "it: nothing was measured",
+            )
+    return None
+
+
+def _no_sample_was_dropped(record: Record, _: BenchmarkSpec) -> Violation | None:
+    if record.samples_dropped:
+        return Violation(Reason.SAMPLES_DROPPED, "Rally dropped samples because its queue was full")
+    return None
+
+
+def _documents_are_all_there(record: Record, _: BenchmarkSpec) -> Violation | None:
+    counted = {index.name: index.documents for index in record.indices or ()}
+    for name, expected in (record.track.expected_documents or {}).items():
+        if counted.get(name) != expected:
+            return Violation(
+                Reason.DOCUMENT_COUNT_MISMATCH,
+                f"index {name} was to hold {expected} documents, Elasticsearch counts "
+                f"{counted.get(name, 'no such index')}",
+            )
+    return None
+
+
+def _pipelines_did_their_work(record: Record, _: BenchmarkSpec) -> Violation | None:
+    ran = {pipeline.name: pipeline for pipeline in record.pipelines or ()}
+    expected = sum((record.track.expected_documents or {}).values())
+    for name in record.track.pipelines:
+        pipeline = ran.get(name)
+        if pipeline is None or pipeline.count == 0:
+            return Violation(Reason.PIPELINE_NOT_APPLIED, f"ingest pipeline {name} processed no document")
+        if pipeline.failed:
+            return Violation(
+                Reason.PIPELINE_NOT_APPLIED, f"ingest pipeline {name} failed for {pipeline.failed} documents"
+            )
+        if len(record.track.pipelines) == 1 and expected and pipeline.count < expected:
+            return Violation(
+                Reason.PIPELINE_NOT_APPLIED,
+                f"ingest pipeline {name} processed {pipeline.count} of {expected} documents",
+            )
+    return None
+
+
+def _index_settings_are_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    asked = spec.elasticsearch.index
+    if asked is None:
+        return None
+    if not record.indices:
+        return Violation(Reason.SETTINGS_NOT_APPLIED, "elasticsearch.index was asked for, but there is no index")
+    for index in record.indices:
+        for setting, wanted, found in (
+            ("number_of_shards", asked.shards, index.shards),
+            ("number_of_replicas", asked.replicas, index.replicas),
+            ("codec", asked.codec, index.codec),
+        ):
+            if wanted is not None and wanted != found:
+                return Violation(
+                    Reason.SETTINGS_NOT_APPLIED,
+                    f"index {index.name}: {setting} was to be {wanted}, Elasticsearch has {found}; the track does not "
+                    "take it as a parameter (race.params) or sets it itself",
+                )
+    return None
+
+
+def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str) -> list[str]:
+    """Return what a reader must know of a race although it does not void it."""
+    load, found = record.load_generator, []
+    if load.saturated:
+        found.append(f"the load generator was saturated: {load.why}")
+    elif load.throttled_periods:
+        found.append(
+            f"the load generator was throttled in {load.throttled_periods} periods, "
+            f"{load.throttled_seconds or 0:.1f} s in all"
+        )
+    if load_generator_on and load_generator_on in elasticsearch_on:
+        found.append(f"Elasticsearch and the load generator shared the machine {load_generator_on}")
+    found.extend(f"Rally: {warning}" for warning in record.rally.warnings[:5])
+    return found
+
+
+def _list(names: object) -> str:
+    return ", ".join(sorted(str(name) for name in names))  # type: ignore[attr-defined]
+
+
+CHECKS: tuple[Check, ...] = (
+    _ran_to_its_end,
+    _elasticsearch_answered,
+    _version_is_as_asked,
+    _java_is_as_asked,
+    _cluster_was_fresh,
+    _nothing_restarted,
+    _something_ran,
+    _no_request_failed,
+    _every_task_has_numbers,
+    _no_sample_was_dropped,
+    _documents_are_all_there,
+    _pipelines_did_their_work,
+    _index_settings_are_as_asked,
+)

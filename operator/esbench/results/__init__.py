@@ -1,0 +1,1 @@
+"""Records of races to typed results."""

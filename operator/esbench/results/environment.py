@@ -1,0 +1,55 @@
+"""What really ran, from the record of a race and the pods of its step."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from esbench_race.record import Record
+
+from ..api.base import Json
+from ..api.status import Environment, IndexEvidence
+
+
+def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generators: Sequence[Json]) -> Environment:
+    """Return the evidence of one race; parts that could not be had stay empty."""
+    found, node = record.environment, next(iter(record.environment.nodes), None)
+    return Environment(
+        version=found.version or "",
+        build_hash=found.build_hash or "",
+        lucene_version=found.lucene_version or "",
+        java=", ".join(sorted({f"{n.java_version} ({n.java_vendor})" for n in found.nodes if n.java_version})),
+        heap_bytes=node.heap_bytes if node else None,
+        gc=list(node.gc) if node else [],
+        nodes=len(found.nodes),
+        images=_images(elasticsearch_pods, "elasticsearch"),
+        rally_version=record.rally.version or "",
+        rally_image=", ".join(_images(load_generators, "rally")),
+        rally_poll_intervals=dict(record.rally.poll_intervals),
+        track_digest=record.track.digest or "",
+        track_params=json.dumps(dict(record.track.params), sort_keys=True)[:4096],
+        indices=[
+            IndexEvidence(
+                name=index.name,
+                shards=index.shards,
+                replicas=index.replicas,
+                codec=index.codec or "",
+                documents=index.documents,
+            )
+            for index in (record.indices or ())[:100]
+        ],
+    )
+
+
+def machines(pods: Iterable[Json]) -> list[str]:
+    """Return the names of the machines that the pods ran on, each once."""
+    return sorted({pod["spec"]["nodeName"] for pod in pods if pod.get("spec", {}).get("nodeName")})
+
+
+def _images(pods: Iterable[Json], container: str) -> list[str]:
+    return sorted(
+        {
+            f"{status.get('image', '')} {status['imageID']}".strip()
+            for pod in pods
+            for status in pod.get("status", {}).get("containerStatuses", ())
+            if status.get("name") == container and status.get("imageID")
+        }
+    )

@@ -1,0 +1,58 @@
+"""What the installation decides: images, namespaces, limits; read once from the environment."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# The tracks in tracks/ and their challenges; a test compares this with what Rally finds in them.
+BUILTIN_TRACKS: Mapping[str, tuple[str, ...]] = {"log_ingest": ("default", "high-concurrency", "ramp-up")}
+
+
+@dataclass(frozen=True)
+class JdkImage:
+    """An image that a JDK is copied from, and the folder it has there."""
+
+    image: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The operator's configuration."""
+
+    race_image: str
+    race_image_pull_policy: str = "IfNotPresent"
+    jdk_images: Mapping[int, JdkImage] = field(default_factory=dict)
+    namespaces: tuple[str, ...] = ()
+    """watched namespaces; empty means all"""
+    max_active: int = 1
+    """Benchmarks that may be past the queue at once"""
+    metrics_port: int = 8080
+    builtin_tracks: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: BUILTIN_TRACKS)
+
+
+def settings_from(environ: Mapping[str, str]) -> Settings:
+    """Return the settings in `environ`; raises ValueError with the variable's name when one cannot be used."""
+    image = environ.get("ESBENCH_RACE_IMAGE", "")
+    if not image:
+        raise ValueError("ESBENCH_RACE_IMAGE is not set: it names the image that Rally runs in")
+    try:
+        raw = json.loads(environ.get("ESBENCH_JDK_IMAGES") or "{}")
+        jdks = {int(major): JdkImage(image=entry["image"], path=entry["path"]) for major, entry in raw.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f'ESBENCH_JDK_IMAGES must be {{"21": {{"image": ..., "path": ...}}}}: {error}') from error
+    return Settings(
+        race_image=image,
+        race_image_pull_policy=environ.get("ESBENCH_RACE_IMAGE_PULL_POLICY") or "IfNotPresent",
+        jdk_images=jdks,
+        namespaces=tuple(n.strip() for n in environ.get("ESBENCH_NAMESPACES", "").split(",") if n.strip()),
+        max_active=_positive(environ, "ESBENCH_MAX_ACTIVE", 1),
+        metrics_port=_positive(environ, "ESBENCH_METRICS_PORT", 8080),
+    )
+
+
+def _positive(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name) or str(default)
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{name} is {text!r}: it must be a whole number from 1 up")
+    return int(text)
