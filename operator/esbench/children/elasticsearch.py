@@ -1,0 +1,119 @@
+"""The cluster under test, as ECK's Elasticsearch resource."""
+
+from ..api.base import Json
+from ..api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, ROLE_LOAD_GENERATOR, UID_LABEL
+from ..api.quantity import parse_quantity
+from ..api.spec import Elasticsearch, Resources, Storage
+from ..plan.seen import Subject
+from ..settings import Settings
+from .meta import labels, metadata
+
+API = ("elasticsearch.k8s.elastic.co", "v1", "elasticsearches")
+NODE_SET = "default"
+JDK_FOLDER = "/opt/esbench/jdk"
+# Beyond 31 GiB the JVM gives up compressed object pointers, and a larger heap holds less.
+_LARGEST_HEAP_MIB = 31 * 1024
+_DATA = "elasticsearch-data"
+
+
+def elasticsearch(subject: Subject, step: str, settings: Settings) -> Json:
+    """Return the Elasticsearch resource of one step: fresh, with its volumes deleted together with it."""
+    wanted = subject.spec.elasticsearch
+    claims = _volume_claims(wanted.storage)
+    manifest: Json = {
+        "apiVersion": f"{API[0]}/{API[1]}",
+        "kind": "Elasticsearch",
+        "metadata": metadata(subject, step),
+        "spec": {
+            "version": wanted.version,
+            "volumeClaimDeletePolicy": "DeleteOnScaledownAndClusterDeletion",
+            "nodeSets": [
+                {
+                    "name": NODE_SET,
+                    "count": wanted.nodes,
+                    "config": dict(wanted.config),
+                    "podTemplate": _pod_template(subject, step, settings),
+                    **({"volumeClaimTemplates": claims} if claims else {}),
+                }
+            ],
+        },
+    }
+    if wanted.image:
+        manifest["spec"]["image"] = wanted.image
+    return manifest
+
+
+def heap_mib(wanted: Elasticsearch) -> int:
+    """Return the default heap in MiB: half of the memory limit, so that the rest is page cache, at most 31 GiB."""
+    limit = parse_quantity(wanted.resources.limits.memory or "2Gi")
+    return min(int(limit / 2 / 2**20), _LARGEST_HEAP_MIB)
+
+
+def resource_requirements(resources: Resources) -> Json:
+    """Return a container's resources; a missing request is its limit, so that what is asked for is what is had."""
+    limits = resources.limits.to_json()
+    return {"requests": {**limits, **resources.requests.to_json()}, "limits": limits}
+
+
+def keep_apart(subject: Subject, role: str) -> Json:
+    """Return a wish not to share a machine with this Benchmark's pods of a role; a small cluster cannot grant it."""
+    return {
+        "weight": 100,
+        "podAffinityTerm": {
+            "topologyKey": "kubernetes.io/hostname",
+            "labelSelector": {"matchLabels": {UID_LABEL: subject.uid, ROLE_LABEL: role}},
+        },
+    }
+
+
+def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
+    wanted = subject.spec.elasticsearch
+    heap = wanted.heap or f"{heap_mib(wanted)}m"
+    container: Json = {
+        "name": "elasticsearch",
+        "env": [
+            {"name": "ES_JAVA_OPTS", "value": f"-Xms{heap} -Xmx{heap}"},
+            # The cluster is thrown away: nobody needs time to notice that it leaves.
+            {"name": "PRE_STOP_ADDITIONAL_WAIT_SECONDS", "value": "0"},
+        ],
+        "resources": resource_requirements(wanted.resources),
+    }
+    apart = [keep_apart(subject, role) for role in (ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR)]
+    spec: Json = {
+        "terminationGracePeriodSeconds": 30,
+        "automountServiceAccountToken": False,
+        "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": apart}},
+        "containers": [container],
+        "volumes": [],
+    }
+    if wanted.scheduling:
+        spec |= wanted.scheduling.to_json()
+    if wanted.storage.ephemeral is not None:
+        spec["volumes"].append({"name": _DATA, "emptyDir": wanted.storage.ephemeral.to_json()})
+    if wanted.java is not None:
+        _use_jdk(spec, container, wanted.java, settings)
+    return {"metadata": {"labels": labels(subject, step, ROLE_ELASTICSEARCH)}, "spec": spec}
+
+
+def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None:
+    jdk, mount = settings.jdk_images[java], {"name": "jdk", "mountPath": JDK_FOLDER}
+    spec["volumes"].append({"name": "jdk", "emptyDir": {}})
+    spec["initContainers"] = [
+        {
+            "name": "jdk",
+            "image": jdk.image,
+            "command": ["cp", "-a", f"{jdk.path}/.", JDK_FOLDER],
+            "volumeMounts": [mount],
+        }
+    ]
+    container["volumeMounts"] = [{**mount, "readOnly": True}]
+    container["env"].append({"name": "ES_JAVA_HOME", "value": JDK_FOLDER})
+
+
+def _volume_claims(storage: Storage) -> list[Json]:
+    if storage.size is None:
+        return []
+    spec: Json = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage.size}}}
+    if storage.class_name:
+        spec["storageClassName"] = storage.class_name
+    return [{"metadata": {"name": _DATA}, "spec": spec}]

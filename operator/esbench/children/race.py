@@ -1,0 +1,180 @@
+"""The Job that runs Rally, its permissions, and the record it writes."""
+
+import json
+import math
+from typing import Any
+
+from esbench_race.record import KEY_PROGRESS
+
+from ..api.base import Json
+from ..api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
+from ..api.quantity import parse_duration, parse_quantity
+from ..plan.seen import Subject
+from ..plan.steps import CHECK, SMOKE, has_cluster, object_name, race_id
+from ..settings import Settings
+from .elasticsearch import keep_apart, resource_requirements
+from .meta import labels, metadata
+
+API = ("batch", "v1", "jobs")
+CREDENTIALS = "/run/esbench/credentials"
+CA = "/run/esbench/ca"
+TRACK = "/track"
+_UID = 1000
+# A task may look idle this long (a force-merge reports no progress) before the race counts as standing still.
+_STALL_SECONDS = 900
+# The runner ends a race by itself; the Job's own deadline is for a runner that cannot.
+_JOB_GRACE_SECONDS = 300
+
+
+def race_spec(subject: Subject, step: str) -> Json:
+    """Return what the runner is told: everything but secrets."""
+    spec, name = subject.spec, object_name(subject.name, step)
+    race, index = spec.race, spec.elasticsearch.index
+    told: Json = {
+        "format": 1,
+        "mode": step if step in (CHECK, SMOKE) else "race",
+        "namespace": subject.namespace,
+        "record": name,
+        "raceId": race_id(subject.namespace, subject.name, subject.uid, step),
+        "track": {"builtin": race.track.builtin} if race.track.builtin else {"path": TRACK},
+        "challenge": race.challenge,
+        "params": dict(race.params),
+        "includeTasks": list(race.include_tasks),
+        "excludeTasks": list(race.exclude_tasks),
+        "clientOptions": dict(race.client_options),
+        "telemetry": list(race.telemetry),
+        "userTags": dict(race.user_tags),
+        "index": {
+            "shards": index.shards if index else None,
+            "replicas": index.replicas if index else None,
+            "codec": index.codec if index else None,
+        },
+        "cores": max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
+        "stallSeconds": _STALL_SECONDS,
+        "timeoutSeconds": _timeout(subject, step),
+    }
+    if has_cluster(step):
+        told |= {
+            "hosts": [f"{name}-es-http.{subject.namespace}.svc:9200"],
+            "user": "elastic",
+            "passwordFile": f"{CREDENTIALS}/elastic",
+            "caFile": f"{CA}/ca.crt",
+        }
+    return told
+
+
+def record(subject: Subject, step: str) -> Json:
+    """Return the ConfigMap that the runner fills: progress first, the record in the end."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(subject, step),
+        "data": {KEY_PROGRESS: ""},
+    }
+
+
+def job(subject: Subject, step: str, settings: Settings) -> Json:
+    """Return the Job of one step, suspended: it is let run only after its uid was recorded."""
+    pod = _pod(subject, step, settings)
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata(subject, step),
+        "spec": {
+            "suspend": True,
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": _timeout(subject, step) + _JOB_GRACE_SECONDS,
+            "template": {"metadata": {"labels": labels(subject, step, ROLE_LOAD_GENERATOR)}, "spec": pod},
+        },
+    }
+
+
+def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
+    """Return the runner's ServiceAccount, Role and RoleBinding: read and patch its own record, nothing else.
+
+    They belong to the Job, so that they vanish with it.
+    """
+    name = object_name(subject.name, step)
+    meta = metadata(subject, step, {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job_uid})
+    rbac = "rbac.authorization.k8s.io"
+    return [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False},
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "Role",
+            "metadata": meta,
+            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name],
+                       "verbs": ["get", "patch"]}],
+        },
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "RoleBinding",
+            "metadata": meta,
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": subject.namespace}],
+        },
+    ]  # fmt: skip
+
+
+def _timeout(subject: Subject, step: str) -> int:
+    timeouts = subject.spec.timeouts
+    return int(parse_duration(timeouts.provisioning if step == CHECK else timeouts.race).total_seconds())
+
+
+def _pod(subject: Subject, step: str, settings: Settings) -> Json:
+    name, race = object_name(subject.name, step), subject.spec.race
+    mounts: list[Json] = [{"name": "work", "mountPath": "/work"}, {"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108
+    volumes: list[Json] = [{"name": "work", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}]
+    if has_cluster(step):
+        credentials = {"secretName": f"{name}-es-elastic-user", "items": [{"key": "elastic", "path": "elastic"}]}
+        ca = {"secretName": f"{name}-es-http-certs-public", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+        volumes += [
+            {"name": "credentials", "secret": {**credentials, "defaultMode": 0o440}},
+            {"name": "ca", "secret": ca},
+        ]
+        mounts += [_read_only("credentials", CREDENTIALS), _read_only("ca", CA)]
+    if race.track.config_map:
+        volumes.append({"name": "track", "configMap": {"name": race.track.config_map.name}})
+        mounts.append(_read_only("track", TRACK))
+    container: Json = {
+        "name": "rally",
+        "image": settings.race_image,
+        "imagePullPolicy": settings.race_image_pull_policy,
+        "command": ["python", "-m", "esbench_race"],
+        "env": [
+            {"name": "ESBENCH_RACE_SPEC", "value": json.dumps(race_spec(subject, step), separators=(",", ":"))},
+            _downward("POD_NAME", "metadata.name"),
+            _downward("NODE_NAME", "spec.nodeName"),
+        ],
+        "resources": resource_requirements(race.resources),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": mounts,
+    }
+    return {
+        "restartPolicy": "Never",
+        "serviceAccountName": name,
+        "automountServiceAccountToken": True,
+        "terminationGracePeriodSeconds": 60,
+        "enableServiceLinks": False,
+        "securityContext": {
+            "runAsNonRoot": True, "runAsUser": _UID, "runAsGroup": _UID, "fsGroup": _UID,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "affinity": {"podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [keep_apart(subject, ROLE_ELASTICSEARCH)],
+        }},
+        "containers": [container],
+        "volumes": volumes,
+    }  # fmt: skip
+
+
+def _read_only(volume: str, path: str) -> Json:
+    return {"name": volume, "mountPath": path, "readOnly": True}
+
+
+def _downward(name: str, path: str) -> dict[str, Any]:
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}

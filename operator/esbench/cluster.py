@@ -1,0 +1,226 @@
+"""The operator's hands: every request it sends to the API server. The only file that imports the Kubernetes client."""
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+import aiohttp
+from kubernetes.aio import client, config
+from prometheus_client import Counter, Histogram
+
+from esbench_race.record import KEY_RECORD, Record
+
+from .api.base import Json
+from .api.names import API_VERSION, GROUP, KIND, PLURAL, UID_LABEL, VERSION
+from .api.status import BenchmarkStatus
+from .plan.seen import LogOf, Subject
+from .plan.steps import object_name
+
+_TIMEOUT_SECONDS: Final = 30.0
+_LOG_LINES: Final = 15
+_LOG_BYTES: Final = 2500
+
+REQUESTS = Counter("esbench_api_requests", "Requests to the API server", ["method", "resource", "code"])
+SECONDS = Histogram("esbench_api_request_seconds", "Time of requests to the API server", ["method"])
+
+# kind -> (path prefix, plural)
+_KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    KIND: (f"/apis/{GROUP}/{VERSION}", PLURAL),
+    "Elasticsearch": ("/apis/elasticsearch.k8s.elastic.co/v1", "elasticsearches"),
+    "Job": ("/apis/batch/v1", "jobs"),
+    "ConfigMap": ("/api/v1", "configmaps"),
+    "ServiceAccount": ("/api/v1", "serviceaccounts"),
+    "Pod": ("/api/v1", "pods"),
+    "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
+    "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
+}
+
+
+class ApiError(Exception):
+    """The API server's answer to a request that it did not carry out; status 0 means that it did not answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}" if status else message)
+        self.status = status
+        self.message = message
+
+    @property
+    def final(self) -> bool:
+        """Whether the same request would be refused again: the object itself is at fault, or a permission."""
+        return self.status in (400, 403, 413, 422)
+
+
+class Cluster:
+    """Requests to one API server; made by `connect`, to be closed with `close`."""
+
+    def __init__(self, api: client.ApiClient) -> None:
+        self._api = api
+
+    @staticmethod
+    async def connect() -> "Cluster":
+        """Return a connection as the pod's service account, or by the kubeconfig when there is no pod."""
+        configuration = client.Configuration()
+        try:
+            config.load_incluster_config(client_configuration=configuration)
+        except config.ConfigException:
+            await config.load_kube_config(client_configuration=configuration)
+        configuration.connection_pool_maxsize = 20
+        return Cluster(client.ApiClient(configuration))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._api.close()
+
+    async def say(self, benchmark: Json, status: BenchmarkStatus) -> Json:
+        """Write a Benchmark's status and return the new object.
+
+        Raises ApiError 409 when `benchmark` is not the newest version: somebody must look again.
+        """
+        meta = benchmark["metadata"]
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion")},
+            "spec": benchmark["spec"],
+            "status": status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True),
+        }
+        return await self._request("PUT", KIND, meta["namespace"], meta["name"], "status", body=body)
+
+    async def create(self, manifest: Json) -> str:
+        """Create an object; an object of ours that exists already is a success.
+
+        Returns a sentence when something that is not ours has the name, else "". Raises ApiError.
+        """
+        meta = manifest["metadata"]
+        try:
+            await self._request("POST", manifest["kind"], meta["namespace"], body=manifest)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+            return await self._whose(manifest)
+        return ""
+
+    async def _whose(self, manifest: Json) -> str:
+        meta, kind = manifest["metadata"], manifest["kind"]
+        try:
+            there = await self._request("GET", kind, meta["namespace"], meta["name"])
+        except ApiError as error:
+            if error.status in (403, 404):  # gone meanwhile; or a kind that we may only create
+                return ""
+            raise
+        owners = {reference["uid"] for reference in there["metadata"].get("ownerReferences", ())}
+        if owners & {reference["uid"] for reference in meta["ownerReferences"]}:
+            return ""
+        return f"waiting for {kind} {meta['name']}, which is not of this Benchmark, to go away"
+
+    async def delete(self, kind: str, there: Json) -> None:
+        """Delete exactly this object (by uid), its dependents in the background; gone already is a success."""
+        meta = there["metadata"]
+        body = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Background",
+            "preconditions": {"uid": meta["uid"]},
+        }
+        try:
+            await self._request("DELETE", kind, meta["namespace"], meta["name"], body=body)
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+
+    async def unsuspend(self, job: Json) -> None:
+        """Let a suspended Job run."""
+        meta = job["metadata"]
+        body = {"metadata": {"uid": meta["uid"]}, "spec": {"suspend": False}}
+        await self._request("PATCH", "Job", meta["namespace"], meta["name"], body=body)
+
+    async def config_map_keys(self, namespace: str, name: str) -> frozenset[str]:
+        """Return the keys of a ConfigMap, none when it does not exist."""
+        try:
+            found = await self._request("GET", "ConfigMap", namespace, name)
+        except ApiError as error:
+            if error.status == 404:
+                return frozenset()
+            raise
+        return frozenset({**(found.get("data") or {}), **(found.get("binaryData") or {})})
+
+    async def records(self, subject: Subject, steps: tuple[str, ...]) -> dict[str, Record | None]:
+        """Return the records of these steps; None where there is none that can be read."""
+        found: dict[str, Record | None] = {}
+        for step in steps:
+            try:
+                there = await self._request("GET", "ConfigMap", subject.namespace, object_name(subject.name, step))
+            except ApiError as error:
+                if error.status != 404:
+                    raise
+                there = {"metadata": {}}
+            mine = there["metadata"].get("labels", {}).get(UID_LABEL) == subject.uid
+            found[step] = Record.from_json((there.get("data") or {}).get(KEY_RECORD)) if mine else None
+        return found
+
+    async def log_tail(self, namespace: str, of: LogOf) -> str:
+        """Return the last lines of a container's log, or why they cannot be had."""
+        query = {"container": of.container, "tailLines": str(_LOG_LINES), "previous": str(of.previous).lower()}
+        try:
+            text = await self._text("GET", "Pod", namespace, of.pod, "log", query=query)
+        except ApiError as error:
+            return f"(no log: {error.message})"
+        return text[-_LOG_BYTES:]
+
+    async def _request(
+        self, method: str, kind: str, namespace: str, name: str = "", part: str = "", *, body: Json | None = None
+    ) -> Json:
+        answer: Json = json.loads(await self._text(method, kind, namespace, name, part, body=body))
+        return answer
+
+    async def _text(
+        self,
+        method: str,
+        kind: str,
+        namespace: str,
+        name: str = "",
+        part: str = "",
+        *,
+        body: Json | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> str:
+        prefix, plural = _KINDS[kind]
+        path = "/".join(p for p in (f"{prefix}/namespaces", quote(namespace), plural, quote(name), part) if p)
+        content = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        began = time.monotonic()
+        try:
+            status, text = await self._send(method, path, content, body, query)
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            REQUESTS.labels(method, plural, "none").inc()
+            raise ApiError(0, f"no answer from the API server: {error!r}") from error
+        finally:
+            SECONDS.labels(method).observe(time.monotonic() - began)
+        REQUESTS.labels(method, plural, str(status)).inc()
+        if status >= 300:
+            raise ApiError(status, _message(text))
+        return text
+
+    async def _send(
+        self, method: str, path: str, content: str, body: Json | None, query: Mapping[str, str] | None
+    ) -> tuple[int, str]:
+        serialized = await self._api.param_serialize(
+            method=method,
+            resource_path=path,
+            query_params=list((query or {}).items()),
+            header_params={"Accept": "application/json", "Content-Type": content},
+            body=body,
+            auth_settings=["BearerToken"],
+        )
+        response = await self._api.call_api(*serialized, _request_timeout=_TIMEOUT_SECONDS)
+        data: bytes = await response.read()
+        return int(response.status), data.decode(errors="replace")
+
+
+def _message(text: str) -> str:
+    try:
+        answer: Any = json.loads(text)
+        return str(answer["message"])
+    except (ValueError, KeyError, TypeError):
+        return text[:500]

@@ -1,0 +1,319 @@
+"""The thin layer between kopf and the decisions. The only file that imports kopf.
+
+For each active Benchmark one daemon looks, plans, says and does; it sleeps until one of the Benchmark's children
+changes, its own deadline comes, or five minutes are over. A status is written with the resourceVersion that the
+decision was made from, so a stale view is refused by the API server and the daemon looks again.
+"""
+
+import asyncio
+import copy
+import logging
+import random
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import kopf
+from prometheus_client import Counter, Histogram
+from pydantic import ValidationError
+
+from . import slim
+from .api.base import Json
+from .api.names import GROUP, MANAGED_BY, MANAGER, PLURAL, VERSION
+from .api.status import TERMINAL, BenchmarkStatus
+from .cluster import ApiError, Cluster
+from .look import Indexes, seen_from, unreadable
+from .perform import perform
+from .plan.benchmark import plan
+from .plan.seen import LogOf, Plan, Refusal, Seen
+from .plan.turn import Waiting, turn
+from .settings import Settings
+
+BENCHMARKS = (GROUP, VERSION, PLURAL)
+CHILDREN: dict[str, tuple[str, ...]] = {
+    "elasticsearches": ("elasticsearch.k8s.elastic.co", "v1", "elasticsearches"),
+    "jobs": ("batch", "v1", "jobs"),
+    "config_maps": ("v1", "configmaps"),
+    "pods": ("v1", "pods"),
+    "endpoint_slices": ("discovery.k8s.io", "v1", "endpointslices"),
+}
+OURS = {MANAGED_BY: MANAGER}
+RESYNC_SECONDS = 300.0
+
+PASSES = Counter("esbench_passes", "Looks at a Benchmark", ["result"])
+PASS_SECONDS = Histogram("esbench_pass_seconds", "Time of one look at a Benchmark")
+
+
+@dataclass
+class Operator:
+    """What the handlers share: the settings, the connection, and who must be woken."""
+
+    settings: Settings
+    cluster: Cluster | None = None
+    wakers: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    reserved: set[str] = field(default_factory=set)
+    """uids whose admission is being written: the index does not show it yet"""
+    benchmarks: kopf.Index[str, slim.Summary] | None = None
+
+    def phases(self) -> Iterator[str]:
+        """Yield the phase of each known Benchmark."""
+        for summaries in (self.benchmarks or {}).values():
+            yield from (summary.phase for summary in summaries)
+
+
+def registry_for(operator: Operator) -> kopf.OperatorRegistry:
+    """Return kopf's handlers, bound to one operator."""
+    registry = kopf.OperatorRegistry()
+    _register_lifecycle(registry, operator)
+    _register_children(registry, operator)
+    _register_benchmarks(registry, operator)
+    return registry
+
+
+def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> None:
+    @kopf.on.startup(registry=registry)
+    async def connect(settings: kopf.OperatorSettings, **_: Any) -> None:
+        configure(settings)
+        operator.cluster = await Cluster.connect()
+
+    @kopf.on.cleanup(registry=registry)
+    async def disconnect(**_: Any) -> None:
+        if operator.cluster:
+            await operator.cluster.close()
+
+    @kopf.on.login(registry=registry)
+    def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
+        return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+
+
+def configure(settings: kopf.OperatorSettings) -> None:
+    """Set kopf up for one replica with namespaced permissions that never gives up on the API server."""
+    settings.scanning.disabled = True  # else kopf asks for CRDs and namespaces, which we may not list
+    settings.peering.standalone = True
+    settings.persistence.finalizer = f"{GROUP}/operator"
+    settings.networking.request_timeout = 30
+    settings.networking.connect_timeout = 10
+    settings.networking.error_backoffs = Backoffs()
+    settings.watching.server_timeout = 300
+    settings.watching.client_timeout = 360
+    settings.watching.reconnect_backoff = 1.0
+    settings.posting.reporting_component = "esbench-operator"
+    settings.posting.level = logging.INFO
+    settings.execution.default_backoff = 5
+    settings.background.cancellation_polling = 5
+    plurals = {child[-1] for child in CHILDREN.values()}
+    settings.watching.label_selectors[lambda resource: resource.plural in plurals] = f"{MANAGED_BY}={MANAGER}"
+
+
+class Backoffs:
+    """Waiting times between requests that failed, in seconds: for ever, capped at 30."""
+
+    def __iter__(self) -> Iterator[float]:
+        """Yield 1, 2, 4 … 30, 30 …; each loop begins anew."""
+        seconds = 1.0
+        while True:
+            yield seconds
+            seconds = min(seconds * 2, 30.0)
+
+
+def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> None:
+    def index(body: kopf.Body, resource: kopf.Resource, **_: Any) -> dict[str, Json] | None:
+        uid = slim.owner_uid(body)
+        return {uid: slim.child(resource.plural, body)} if uid else None
+
+    async def changed(body: kopf.Body, **_: Any) -> None:
+        if uid := slim.owner_uid(body):
+            operator.wakers[uid].set()
+
+    for name, resource in CHILDREN.items():
+        kopf.index(*resource, labels=OURS, id=name, param=resource[-1], registry=registry)(index)
+        kopf.on.event(*resource, labels=OURS, id=f"{name}_changed", registry=registry)(changed)
+
+
+def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) -> None:
+    @kopf.index(*BENCHMARKS, id="benchmarks", registry=registry)
+    def benchmarks(body: kopf.Body, **_: Any) -> dict[str, slim.Summary]:
+        return {str(body["metadata"]["uid"]): slim.summary(body)}
+
+    @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
+    async def changed(uid: str, event: kopf.RawEvent, status: kopf.Status, benchmarks: Any, **_: Any) -> None:
+        operator.benchmarks = benchmarks
+        gone = event["type"] == "DELETED"
+        over = gone or status.get("phase") in TERMINAL
+        if over:
+            operator.reserved.discard(uid)
+        if gone:
+            operator.wakers.pop(uid, None)
+        else:
+            operator.wakers[uid].set()
+        if over:  # a place in the queue may be free
+            for waker in operator.wakers.values():
+                waker.set()
+
+    def is_active(status: kopf.Status, **_: Any) -> bool:
+        return status.get("phase") not in TERMINAL
+
+    @kopf.daemon(*BENCHMARKS, id="drive", when=is_active, cancellation_timeout=5, backoff=5, registry=registry)
+    async def drive(body: kopf.Body, uid: str, stopped: kopf.DaemonStopped, logger: kopf.Logger, **kwargs: Any) -> None:
+        indexes = Indexes(*(kwargs[name] for name in CHILDREN))
+        await Daemon(operator, body, uid, indexes, kwargs["benchmarks"], logger).run(stopped)
+
+
+@dataclass
+class Daemon:
+    """Drives one Benchmark from its first sight to its end."""
+
+    operator: Operator
+    body: kopf.Body
+    uid: str
+    indexes: Indexes
+    benchmarks: kopf.Index[str, slim.Summary]
+    logger: Any
+    written: Json = field(default_factory=dict)
+    """our own last write, which may not have come back over the watch yet"""
+    foreign: str = ""
+    refusal: Refusal | None = None
+    failures: int = 0
+
+    async def run(self, stopped: kopf.DaemonStopped) -> None:
+        """Look, say and do until kopf says stop."""
+        waker = self.operator.wakers[self.uid]
+        while not stopped:
+            waker.clear()  # before looking, so that no wake-up is lost
+            try:
+                async with _counted():
+                    pause = await self._pass()
+                self.failures = 0
+            except ApiError as error:
+                pause = self._back_off(error)
+            if pause > 0:
+                await _sleep(waker, stopped, pause)
+
+    async def _pass(self) -> float:
+        benchmark = _newest(copy.deepcopy(dict(self.body)), self.written)
+        now = datetime.now(UTC)
+        try:
+            seen = seen_from(benchmark, self.indexes, self.operator.settings, now)
+        except ValidationError as error:
+            status = BenchmarkStatus.model_validate(benchmark.get("status") or {})
+            await self._say(benchmark, status, unreadable(status, str(error), now))
+            return 0
+        queue = turn(self.uid, self._queue(), self.operator.settings.max_active)
+        children = replace(seen.children, foreign=self.foreign)
+        seen = replace(seen, turn=queue, children=children, refusal=self.refusal)
+        todo = await self._decide(seen)
+        if todo.status != seen.status:
+            await self._say(benchmark, seen.status, todo.status)
+            return 0
+        return await self._act(seen, todo)
+
+    async def _decide(self, seen: Seen) -> Plan:
+        cluster, subject = self._cluster, seen.subject
+        todo = plan(seen)
+        while todo.look:
+            for what in todo.look:
+                if isinstance(what, LogOf):
+                    text = await cluster.log_tail(subject.namespace, what)
+                    seen = replace(seen, logs={**seen.logs, what: text})
+                elif what == "track":
+                    config_map = subject.spec.race.track.config_map
+                    keys = await cluster.config_map_keys(subject.namespace, config_map.name if config_map else "")
+                    seen = replace(seen, track_keys=keys)
+                else:
+                    seen = replace(seen, records=await cluster.records(subject, slim.steps_so_far(seen.status)))
+            todo = plan(seen)
+        return todo
+
+    async def _say(self, benchmark: Json, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
+        reserved = self.operator.reserved
+        if after.admitted_time and not before.admitted_time:
+            reserved.add(self.uid)
+        try:
+            self.written = await self._cluster.say(benchmark, after)
+        except ApiError:
+            if not before.admitted_time:
+                reserved.discard(self.uid)
+            raise
+        if not after.admitted_time:
+            reserved.discard(self.uid)
+        if after.step != before.step:
+            self.foreign, self.refusal = "", None
+        self._tell(before, after)
+
+    def _tell(self, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
+        if after.failing and not before.failing:
+            kopf.event(self.body, type="Warning", reason=after.reason, message=after.message[:1000])
+        if after.phase != before.phase:
+            bad = after.phase == "Failed"
+            text = f"{after.reason}: {after.message}"[:1000] if bad else after.progress
+            kopf.event(self.body, type="Warning" if bad else "Normal", reason=str(after.phase), message=text)
+            self.logger.info("%s -> %s: %s", before.phase, after.phase, text)
+
+    async def _act(self, seen: Seen, todo: Plan) -> float:
+        self.foreign = ""
+        try:
+            self.foreign = await perform(self._cluster, seen, todo)
+        except ApiError as error:
+            if not error.final:
+                raise
+            self.refusal = Refusal("request", error.message)
+            self.logger.warning("refused: %s", error)
+            return 0 if seen.refusal != self.refusal else RESYNC_SECONDS
+        if self.foreign:
+            return 0 if self.foreign != seen.children.foreign else 2.0
+        return min(todo.wake_in or RESYNC_SECONDS, RESYNC_SECONDS)
+
+    def _queue(self) -> list[Waiting]:
+        reserved = self.operator.reserved
+        return [
+            summary.waiting(reserved=uid in reserved)
+            for uid, summaries in self.benchmarks.items()
+            for summary in summaries
+        ]
+
+    def _back_off(self, error: ApiError) -> float:
+        if error.status in (404, 409):  # gone or stale: look again when the watch has caught up
+            return random.uniform(0.05, 0.3)  # noqa: S311 - jitter, not a secret
+        self.failures += 1
+        seconds = min(30.0, 0.5 * 2.0 ** min(self.failures, 8))
+        self.logger.warning("the API server did not carry out a request, again in %.0f s: %s", seconds, error)
+        return seconds * random.uniform(0.7, 1.3)  # noqa: S311
+
+    @property
+    def _cluster(self) -> Cluster:
+        assert self.operator.cluster is not None  # noqa: S101 - kopf runs daemons after startup
+        return self.operator.cluster
+
+
+def _newest(seen: Json, written: Json) -> Json:
+    def version(thing: Json) -> int:
+        return int(thing.get("metadata", {}).get("resourceVersion", 0))
+
+    return copy.deepcopy(written) if version(written) > version(seen) else seen
+
+
+@asynccontextmanager
+async def _counted() -> AsyncIterator[None]:
+    began = time.monotonic()
+    try:
+        yield
+    except ApiError as error:
+        PASSES.labels("conflict" if error.status == 409 else "error").inc()
+        raise
+    else:
+        PASSES.labels("ok").inc()
+    finally:
+        PASS_SECONDS.observe(time.monotonic() - began)
+
+
+async def _sleep(waker: asyncio.Event, stopped: kopf.DaemonStopped, seconds: float) -> None:
+    waits = [asyncio.ensure_future(waker.wait()), asyncio.ensure_future(stopped.wait())]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
