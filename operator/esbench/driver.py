@@ -140,8 +140,8 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) ->
         return {str(body["metadata"]["uid"]): slim.summary(body)}
 
     @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
-    async def changed(uid: str, event: kopf.RawEvent, status: kopf.Status, benchmarks: Any, **_: Any) -> None:
-        operator.benchmarks = benchmarks
+    async def changed(uid: str, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:
+        operator.benchmarks = kwargs["benchmarks"]
         gone = event["type"] == "DELETED"
         over = gone or status.get("phase") in TERMINAL
         if over:
