@@ -1,0 +1,117 @@
+"""`python -m esbench_race`: run the step in ESBENCH_RACE_SPEC and leave its record in the step's ConfigMap."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+
+from esbench_race import bounds, process
+from esbench_race.kube import ConfigMap, PatchError
+from esbench_race.publish import FINAL_PATIENCE, Publisher
+from esbench_race.race import Race
+from esbench_race.rally_config import Files
+from esbench_race.reasons import Reason
+from esbench_race.record import Outcome, Progress, Record, timestamp
+from esbench_race.spec import Mode, RaceSpec, SpecError, parse_spec
+
+LOG = logging.getLogger("esbench_race")
+SPEC_VARIABLE = "ESBENCH_RACE_SPEC"
+WORK = Path("/work")
+STOPPED_PATIENCE = 20.0
+"""Seconds for the last patch after SIGTERM: what is left of a pod's grace period of 60 s after Rally had 30."""
+
+
+def main() -> int:
+    """Return the process's exit code: 0 when a record was written."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    stop = threading.Event()
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        LOG.warning("received signal %s", signal.Signals(number).name)
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, on_signal)
+    process.become_subreaper()
+    text = os.environ.get(SPEC_VARIABLE, "")
+    started = time.time()
+    try:
+        spec = parse_spec(text)
+    except SpecError as error:
+        return _refuse(text, str(error), started)
+    work = Path(os.environ.get("ESBENCH_RACE_WORK", WORK))
+    try:
+        publisher = _publisher(spec.namespace, spec.record, stop)
+    except PatchError as error:
+        LOG.error("%s", error)
+        return 2
+    record, artifacts = _step(spec, work, publisher, stop)
+    return _finish(publisher, record, artifacts)
+
+
+def _publisher(namespace: str, name: str, stop: threading.Event) -> Publisher:
+    return Publisher(
+        ConfigMap.of_pod(namespace, name).patch_once, lambda: STOPPED_PATIENCE if stop.is_set() else FINAL_PATIENCE
+    )
+
+
+def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Event) -> tuple[Record, dict[str, str]]:
+    started = time.time()
+    race = Race(spec, Files(work), publisher.progress, stop)
+    try:
+        if spec.mode is Mode.CHECK:
+            from esbench_race.check import check  # noqa: PLC0415 - a race must not fail for what only a check needs
+
+            publisher.progress(Progress(at=timestamp(started), stage="preparing"))
+            return check(spec, work), {}
+        return race.run(), race.artifacts()
+    except Exception as error:
+        # A bug must end in a record too, or the operator could only guess.
+        LOG.exception("the runner failed")
+        outcome = Outcome(Reason.RALLY_FAILED, f"the runner failed: {type(error).__name__}: {error}")
+        return bounds.bounded(_failed(spec.mode, spec.race_id, started, outcome)), {}
+
+
+def _failed(mode: str, race_id: str, started: float, outcome: Outcome) -> Record:
+    return Record(
+        mode=mode,
+        race_id=race_id,
+        started_at=timestamp(started),
+        finished_at=timestamp(time.time()),
+        outcome=outcome,
+    )
+
+
+def _finish(publisher: Publisher, record: Record, artifacts: dict[str, str]) -> int:
+    LOG.info("outcome: %s %s", record.outcome.reason or "complete", record.outcome.message)
+    try:
+        publisher.finish(record.to_json(), artifacts)
+    except PatchError as error:
+        LOG.error("the record could not be written: %s", error)
+        return 1
+    return 0
+
+
+def _refuse(text: str, message: str, started: float) -> int:
+    """Write a record for a specification that cannot be read, as far as it says where to."""
+    LOG.error("%s: %s", SPEC_VARIABLE, message)
+    try:
+        data = json.loads(text)
+        namespace, name = str(data["namespace"]), str(data["record"])
+        publisher = _publisher(namespace, name, threading.Event())
+    except (ValueError, KeyError, TypeError, PatchError):
+        return 2
+    outcome = Outcome(Reason.INVALID_SPEC, message)
+    record = _failed(str(data.get("mode", "")), str(data.get("raceId", "")), started, outcome)
+    return _finish(publisher, record, {})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

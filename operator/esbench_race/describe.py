@@ -1,0 +1,234 @@
+"""Loads a track exactly as Rally does and says what it is: its parameters, challenges, tasks and documents.
+
+Run as `python -m esbench_race.describe REQUEST.json ANSWER.json`, in a process of its own, because loading a track
+runs the track's own Python code. Only this module and `launch` import Rally.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from esbench_race.codec import decode, encode
+from esbench_race.record import TrackTask
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to load."""
+
+    track_path: str = ""
+    challenge: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """the user's track parameters"""
+    include_tasks: tuple[str, ...] = ()
+    exclude_tasks: tuple[str, ...] = ()
+    test_mode: bool = False
+    shards: int | None = None
+    replicas: int | None = None
+    codec: str | None = None
+    build_flavor: str = "default"
+    data_cache: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found; with `error` set, everything that was found before it."""
+
+    error: str | None = None
+    """Rally's own words"""
+    error_type: str | None = None
+    """name of Rally's exception, or 'Contradiction'"""
+    exposed_params: tuple[str, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """track parameters to pass to Rally"""
+    warnings: tuple[str, ...] = ()
+    name: str | None = None
+    challenge: str | None = None
+    challenges: tuple[str, ...] = ()
+    tasks: tuple[TrackTask, ...] = ()
+    sleeps: tuple[str, ...] = ()
+    """tasks that only wait"""
+    expected_documents: Mapping[str, int] | None = None
+    pipelines: tuple[str, ...] = ()
+
+
+class ContradictionError(ValueError):
+    """A track parameter says something else than the index settings of the specification."""
+
+
+def track_params(request: Request, exposed: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """Return the parameters for Rally and warnings: the user's, plus what the track exposes for the index settings
+    and strict errors. A parameter that the track does not expose is never added, since Rally refuses it.
+
+    Raises ContradictionError when a user's parameter contradicts an index setting.
+    """
+    params, warnings = dict(request.params), []
+    wanted = {
+        "index.shards": ("number_of_shards", request.shards),
+        "index.replicas": ("number_of_replicas", request.replicas),
+    }
+    for setting, (name, value) in wanted.items():
+        if value is None:
+            continue
+        if name not in exposed:
+            warnings.append(f"the track has no parameter {name}, so {setting} could not be passed to it")
+            continue
+        _set(params, name, value, setting)
+    if request.codec is not None:
+        if "codec" in exposed:
+            _set(params, "codec", request.codec, "index.codec")
+        elif "index_settings" in exposed:
+            settings = dict(params.get("index_settings") or {})
+            _set(settings, "index.codec", request.codec, "index.codec")
+            params["index_settings"] = settings
+        else:
+            warnings.append(
+                "the track has no parameter codec or index_settings, so index.codec could not be passed to it"
+            )
+    if "error_level" in exposed:
+        # Else many tracks make --on-error=abort a --on-error=continue.
+        params.setdefault("error_level", "")
+    return params, warnings
+
+
+def _set(params: dict[str, Any], name: str, value: Any, setting: str) -> None:
+    given = params.get(name, value)
+    if str(given) != str(value):
+        raise ContradictionError(f"the track parameter {name}: {given} contradicts {setting}: {value}")
+    params[name] = value
+
+
+def describe(request: Request) -> Answer:
+    """Return what the track of `request` is. Errors of the track are in the answer, not raised."""
+    found: dict[str, Any] = {}
+    try:
+        _load(request, found)
+    except ContradictionError as error:
+        return Answer(error=str(error), error_type="Contradiction", **found)
+    except Exception as error:
+        full = getattr(error, "full_message", None) or str(error)
+        return Answer(error=full, error_type=type(error).__name__, **found)
+    return Answer(**found)
+
+
+def _load(request: Request, found: dict[str, Any]) -> None:
+    from esrally.track import loader  # noqa: PLC0415
+
+    path = Path(request.track_path)
+    reader = loader.TrackFileReader(rally_config(request, request.params))
+    # A first reading finds the parameters, those of index bodies and templates too; the second shows any error again.
+    with contextlib.suppress(Exception):
+        reader.read(path.name, str(path / "track.json"), str(path))
+    found["exposed_params"] = tuple(reader.complete_track_params.sorted_track_defined_params)
+    params, warnings = track_params(request, found["exposed_params"])
+    found["params"], found["warnings"] = params, tuple(warnings)
+    track = loader.load_track(rally_config(request, params))
+    found["name"] = track.name
+    found["challenges"] = tuple(challenge.name for challenge in track.challenges)
+    challenge = track.find_challenge_or_default(request.challenge or "")
+    found["challenge"] = None if challenge.auto_generated else challenge.name
+    leaves = [leaf for element in challenge.schedule for leaf in element]
+    found["tasks"] = tuple(
+        TrackTask(
+            name=leaf.name,
+            operation=leaf.operation.name,
+            type=str(leaf.operation.type),
+            clients=leaf.clients,
+            reported=bool(leaf.operation.include_in_reporting),
+        )
+        for leaf in leaves
+    )
+    found["sleeps"] = tuple(leaf.name for leaf in leaves if leaf.operation.type == "sleep")
+    pipelines = {leaf.operation.params.get("pipeline") for leaf in leaves if leaf.operation.type == "bulk"}
+    found["pipelines"] = tuple(sorted(name for name in pipelines if isinstance(name, str) and name))
+    found["expected_documents"] = _expected(track, leaves)
+
+
+def rally_config(request: Request, params: Mapping[str, Any]) -> Any:
+    """Return Rally's configuration for loading the track of `request` with the track parameters `params`."""
+    from esrally import config, paths  # noqa: PLC0415
+
+    settings: dict[tuple[str, str], Any] = {
+        ("node", "rally.root"): paths.rally_root(),
+        ("system", "offline.mode"): True,
+        ("benchmarks", "local.dataset.cache"): request.data_cache,
+        ("track", "track.path"): request.track_path,
+        ("track", "repository.name"): None,
+        ("track", "params"): dict(params),
+        ("track", "challenge.name"): request.challenge,
+        ("track", "include.tasks"): list(request.include_tasks),
+        ("track", "exclude.tasks"): list(request.exclude_tasks),
+        ("track", "test.mode.enabled"): request.test_mode,
+        ("mechanic", "distribution.flavor"): request.build_flavor,
+    }
+    cfg = config.Config()
+    for (section, key), value in settings.items():
+        cfg.add(config.Scope.application, section, key, value)
+    return cfg
+
+
+_HARMLESS = {"put-pipeline", "create-index", "create-data-stream", "cluster-health", "force-merge", "refresh", "search"}
+_HARMLESS |= {"paginated-search", "scroll-search", "index-stats", "node-stats", "sleep", "put-settings", "esql", "sql"}
+_HARMLESS |= {"create-index-template", "create-composable-template", "create-component-template", "wait-for-recovery"}
+_HARMLESS |= {"delete-pipeline", "delete-index-template", "delete-composable-template", "delete-component-template"}
+
+
+def _expected(track: Any, leaves: list[Any]) -> dict[str, int] | None:
+    """Return the documents each index holds after the tasks `leaves`, or None when the track does not determine it."""
+    counts: dict[str, int] = {}
+    for leaf in leaves:
+        kind, params = str(leaf.operation.type), leaf.operation.params
+        if kind == "bulk":
+            added = _bulk_documents(track, leaf)
+            if added is None:
+                return None
+            for target, documents in added.items():
+                counts[target] = counts.get(target, 0) + documents
+        elif kind in ("delete-index", "delete-data-stream"):
+            names = params.get("index") or params.get("data-stream")
+            for name in list(counts) if names is None else [names] if isinstance(names, str) else names:
+                for target in fnmatch.filter(list(counts), name):
+                    counts.pop(target)
+        elif kind == "raw-request" and params.get("method", "GET") in ("GET", "HEAD"):
+            continue
+        elif kind not in _HARMLESS and counts:
+            return None
+    return counts
+
+
+def _bulk_documents(track: Any, leaf: Any) -> dict[str, int] | None:
+    from esrally.track import params as parameters  # noqa: PLC0415
+
+    if leaf.iterations or leaf.time_period or leaf.completes_parent or leaf.any_completes_parent:
+        return None
+    source = parameters.BulkIndexParamSource(track, dict(leaf.operation.params))
+    whole = source.ingest_percentage == 100 and source.ingest_doc_count is None and not source.looped
+    if not whole or source.id_conflicts != parameters.IndexIdConflict.NoConflicts or leaf.operation.param_source:
+        return None
+    added: dict[str, int] = {}
+    for corpus in source.corpora:
+        for documents in corpus.documents:
+            target = documents.target_data_stream or documents.target_index
+            if documents.includes_action_and_meta_data or not target:
+                return None
+            added[target] = added.get(target, 0) + documents.number_of_documents
+    return added
+
+
+def main() -> None:
+    """Read the request file, write the answer file."""
+    logging.disable(logging.CRITICAL)
+    request = decode(Request, json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    Path(sys.argv[2]).write_text(json.dumps(encode(describe(request))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

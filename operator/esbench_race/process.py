@@ -1,0 +1,128 @@
+"""Rally's processes: start them, look at them, and end them so that none goes on loading the cluster (Linux)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+PR_SET_CHILD_SUBREAPER = 36
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def become_subreaper() -> None:
+    """Make processes whose parent died our children, so that they can be found and ended.
+
+    Raises OSError when the kernel refuses.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+def start(argv: Sequence[str], env: Mapping[str, str], cwd: Path, output: Path) -> subprocess.Popen[bytes]:
+    """Start `argv` as the leader of a session of its own; its standard output and error go to `output`."""
+    with output.open("ab") as out:
+        return subprocess.Popen(
+            list(argv),
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Return the fields of /proc/PID/stat from the state on, or None when there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The name in parentheses may hold spaces and parentheses itself.
+    return text[text.rindex(")") + 2 :].split()
+
+
+def alive(pid: int) -> bool:
+    """Tell whether the process exists and is not a zombie."""
+    fields = _stat(pid)
+    return fields is not None and fields[0] not in "ZX"
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Return the CPU time that the process has used, or None when it is gone."""
+    fields = _stat(pid)
+    return None if fields is None else (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def descendants(root: int | None = None) -> list[int]:
+    """Return the process ids of all living descendants of `root` (default: this process)."""
+    root = os.getpid() if root is None else root
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            fields = _stat(int(entry.name))
+            if fields is not None and fields[0] not in "ZX":
+                children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found, todo = [], [root]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += below
+    return found
+
+
+def reap(keep: int) -> None:
+    """Collect ended orphans that became our children, all but `keep`, whose exit code its owner collects."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != keep:
+            fields = _stat(int(entry.name))
+            if fields is not None and fields[0] == "Z" and int(fields[1]) == os.getpid():
+                with suppress(ChildProcessError):
+                    os.waitpid(int(entry.name), os.WNOHANG)
+
+
+def end(
+    process: subprocess.Popen[bytes],
+    patience: float,
+    sleep: Callable[[float], None] = time.sleep,
+    interrupt: bool = True,
+) -> int | None:
+    """End Rally: SIGINT to its main process, which then stops its actors; after `patience` seconds SIGKILL to all.
+
+    Returns Rally's exit code when it ended by itself, None when it was killed. Afterwards no descendant of this process
+    is alive. With `interrupt` false the main process gets no SIGINT, only its regular end is awaited.
+    """
+    if interrupt and process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGINT)
+    limit = time.monotonic() + patience
+    while process.poll() is None and time.monotonic() < limit:
+        sleep(0.1)
+    code = process.poll()
+    kill_all(process.pid, sleep)
+    if code is None:
+        process.wait(10)
+    return code
+
+
+def kill_all(group: int, sleep: Callable[[float], None] = time.sleep) -> None:
+    """SIGKILL the process group `group` and every descendant of this process, until none is left."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+    for _ in range(100):
+        left = descendants()
+        if not left:
+            break
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        reap(keep=group)
+        sleep(0.05)
+    reap(keep=group)

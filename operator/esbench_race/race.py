@@ -1,0 +1,329 @@
+"""One race from its specification to its record."""
+
+from __future__ import annotations
+
+import base64
+import importlib.metadata
+import json
+import logging
+import os
+import platform
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from esbench_race import bounds, cgroup, classify, evidence, process, results, samples
+from esbench_race.codec import decode, encode
+from esbench_race.describe import Answer, Request
+from esbench_race.elasticsearch import Elasticsearch, ElasticsearchError, read_secret
+from esbench_race.launch import POLL_INTERVALS
+from esbench_race.livefiles import SAMPLES
+from esbench_race.rally_config import Files, rally_argv, rally_env, write_files
+from esbench_race.reasons import Reason
+from esbench_race.record import KEY_LOG, KEY_RACE, LoadGeneratorHost, Outcome, Progress, Rally, Record, Track, timestamp
+from esbench_race.spec import RaceSpec, SpecError
+from esbench_race.supervise import Ended, Supervisor
+from esbench_race.track_prepare import TrackError, digest, prepare
+from esbench_race.watchdog import Watchdog
+
+LOG = logging.getLogger(__name__)
+CONNECT_PATIENCE = 60.0
+"""Seconds: Elasticsearch's service can answer a little later than ECK says that it is ready."""
+DESCRIBE_PATIENCE = 300.0
+
+
+class FailedError(Exception):
+    """The race cannot go on; carries the outcome."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.outcome = Outcome(reason, message)
+
+
+@dataclass
+class Race:
+    """A race in the making: what is known so far, so that a record can be made at any moment."""
+
+    spec: RaceSpec
+    files: Files
+    tell: Callable[[Progress], None]
+    stop: threading.Event
+    record: Record = field(default_factory=Record)
+    secrets: tuple[str, ...] = ()
+
+    def run(self) -> Record:
+        """Run the race and return its record, whatever happened; only a bug in the runner raises."""
+        self.record = Record(mode=self.spec.mode, race_id=self.spec.race_id, started_at=timestamp(time.time()))
+        self.tell(Progress(at=timestamp(time.time()), stage="preparing"))
+        try:
+            self._run()
+        except FailedError as failure:
+            self._fail(failure.outcome)
+        except SpecError as error:
+            self._fail(Outcome(Reason.INVALID_SPEC, str(error)))
+        except OSError as error:
+            LOG.exception("the runner failed")
+            self._fail(Outcome(Reason.RALLY_FAILED, f"the runner failed: {error}"))
+        return bounds.bounded(replace(self.record, finished_at=timestamp(time.time())))
+
+    def artifacts(self) -> dict[str, str]:
+        """Return the compressed files for the record's ConfigMap, in base64, by key."""
+        found = {}
+        for key, path in ((KEY_RACE, self.files.race_json(self.spec.race_id)), (KEY_LOG, self._log())):
+            packed = bounds.packed_tail(path, self.secrets)
+            if packed is not None:
+                found[key] = packed
+        return found
+
+    def _log(self) -> Path:
+        # Before Rally has a log, what it printed is all there is.
+        return self.files.log if self.files.log.exists() else self.files.output
+
+    def _fail(self, outcome: Outcome) -> None:
+        self.record = replace(
+            self.record, outcome=replace(outcome, message=bounds.scrub(outcome.message, self.secrets))
+        )
+
+    def _run(self) -> None:
+        limits = cgroup.read_limits()
+        cores = self.spec.cores or max(1, int(limits.cpus or os.cpu_count() or 1))
+        self._note_host(cores, limits)
+        password, client = self._connect()
+        start = self._before(client)
+        target, answer = self._track(start.environment.build_flavor or "default")
+        write_files(self.spec, self.files, answer.params, password, cores)
+        ended = self._race(client, target, cores, limits.cpus or float(os.cpu_count() or 1), answer)
+        self._collect(client, start, ended, answer)
+
+    def _note_host(self, cores: int, limits: cgroup.Limits) -> None:
+        host = LoadGeneratorHost(
+            pod_name=os.environ.get("POD_NAME"),
+            node_name=os.environ.get("NODE_NAME"),
+            cores=cores,
+            cpu_limit=limits.cpus,
+            memory_limit_bytes=limits.memory_bytes,
+            kernel=platform.release(),
+            python_version=platform.python_version(),
+        )
+        rally = Rally(version=rally_version(), poll_intervals=dict(POLL_INTERVALS))
+        self.record = replace(
+            self.record, environment=replace(self.record.environment, load_generator=host), rally=rally
+        )
+
+    def _connect(self) -> tuple[str | None, Elasticsearch]:
+        spec = self.spec
+        try:
+            password = None if spec.password_file is None else read_secret(spec.password_file)
+        except OSError as error:
+            raise FailedError(Reason.AUTHENTICATION_FAILED, f"the password file cannot be read: {error}") from error
+        if password:
+            basic = base64.b64encode(f"{spec.user}:{password}".encode()).decode()
+            self.secrets = (password, json.dumps(password)[1:-1], basic)
+        try:
+            return password, Elasticsearch(spec.hosts, spec.user, spec.password_file, spec.ca_file)
+        except OSError as error:
+            raise FailedError(Reason.TLS_UNTRUSTED, f"the CA file {spec.ca_file} cannot be used: {error}") from error
+
+    def _before(self, client: Elasticsearch) -> evidence.Before:
+        limit = time.monotonic() + min(CONNECT_PATIENCE, self.spec.timeout_seconds)
+        while True:
+            try:
+                start = evidence.before(client)
+                break
+            except ElasticsearchError as error:
+                reason = connection_reason(error)
+                if reason is not Reason.CLUSTER_UNREACHABLE or time.monotonic() > limit:
+                    raise FailedError(reason, str(error)) from error
+            if self.stop.wait(1.0):
+                raise FailedError(Reason.RACE_ABORTED, "the runner was told to stop before the race began")
+        environment = replace(start.environment, load_generator=self.record.environment.load_generator)
+        self.record = replace(self.record, environment=environment, fresh=start.fresh)
+        return start
+
+    def _track(self, flavor: str) -> tuple[Path, Answer]:
+        spec = self.spec
+        try:
+            target = prepare(spec.track_path, self.files.work, spec.params, builtin=spec.builtin is not None)
+        except TrackError as error:
+            raise FailedError(error.reason, error.message) from error
+        whole = digest(target)
+        answer = ask_describe(request_of(spec, target, self.files, flavor), self.files, self.stop)
+        self.record = replace(
+            self.record,
+            track=Track(
+                name=answer.name,
+                challenge=answer.challenge,
+                challenges=answer.challenges,
+                digest=whole,
+                params=answer.params,
+                exposed_params=answer.exposed_params,
+                tasks=answer.tasks,
+                expected_documents=answer.expected_documents,
+                pipelines=answer.pipelines,
+            ),
+            rally=replace(self.record.rally, warnings=answer.warnings),
+        )
+        if answer.error is not None:
+            contradiction = answer.error_type == "Contradiction"
+            reason = Reason.INVALID_SPEC if contradiction else classify.classify_track(answer.error)
+            raise FailedError(reason, answer.error)
+        if not answer.tasks:
+            raise FailedError(Reason.NO_TASKS, "the task filter leaves nothing of the challenge")
+        return target, answer
+
+    def _race(self, client: Elasticsearch, track: Path, cores: int, may_use: float, answer: Answer) -> Ended:
+        argv = rally_argv(self.spec, self.files, track)
+        LOG.info("starting Rally: %s", argv)
+        env = rally_env(self.files, os.environ)
+        # Rally itself runs with the working directory it can write to, so the runner must be found without it.
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), env.get("PYTHONPATH"))))
+        watchdog = Watchdog(time.monotonic(), self.spec.stall_seconds, self.spec.timeout_seconds)
+        running = process.start(argv, env, self.files.work, self.files.output)
+        supervisor = Supervisor(
+            running, self.files.live, client, watchdog, self.tell, self.stop, frozenset(answer.sleeps)
+        )
+        ended = supervisor.watch(min(may_use, os.cpu_count() or 1))
+        LOG.info("Rally ended: exit code %s", ended.exit_code)
+        self.record = replace(
+            self.record,
+            rally_exited_at=timestamp(ended.exited_at),
+            rally=replace(self.record.rally, exit_code=ended.exit_code),
+            load_generator=ended.load_generator,
+        )
+        return ended
+
+    def _collect(self, client: Elasticsearch, start: evidence.Before, ended: Ended, answer: Answer) -> None:
+        output = read_text(self.files.output)
+        race = read_json(self.files.race_json(self.spec.race_id))
+        try:
+            with (self.files.live / SAMPLES).open(encoding="utf-8") as lines:
+                tallies = samples.tally(lines)
+        except FileNotFoundError:
+            tallies = []
+        first = min((it.first_wallclock for it in tallies), default=None)
+        found = results.tasks(race, tallies, answer.tasks)
+        self.record = replace(
+            self.record,
+            first_request_at=None if first is None else timestamp(first),
+            tasks=tuple(
+                replace(t, first_error=t.first_error and bounds.scrub(t.first_error, self.secrets)) for t in found
+            ),
+            samples_dropped=classify.dropped_samples(read_text(self.files.log)),
+            rally=replace(self.record.rally, warnings=answer.warnings + classify.warnings(output)),
+        )
+        self._fail(self._outcome(ended, output, race))
+        if self.stop.is_set():
+            return
+        try:
+            end = evidence.after(client, start)
+        except ElasticsearchError as error:
+            LOG.warning("Elasticsearch could not be asked after the race: %s", error)
+            return
+        self.record = replace(
+            self.record,
+            indices=end.indices,
+            pipelines=end.pipelines,
+            nodes_restarted=end.nodes_restarted,
+            totals=end.totals,
+        )
+
+    def _outcome(self, ended: Ended, output: str, race: Mapping[str, Any] | None) -> Outcome:
+        finished = ended.exit_code == 0 and results.is_complete(race)
+        if ended.outcome.reason is not None and not finished:
+            died = ended.outcome.reason is Reason.LOAD_GENERATOR_DIED
+            reason = Reason.LOAD_GENERATOR_OUT_OF_MEMORY if died and ended.oom_killed else ended.outcome.reason
+            return Outcome(reason, ended.outcome.message)
+        if finished:
+            return Outcome()
+        words = classify.error_words(output)
+        if ended.exit_code == 130:
+            return Outcome(Reason.RACE_ABORTED, "Rally was interrupted")
+        if not words and ended.exit_code is not None and ended.exit_code < 0:
+            reason = Reason.LOAD_GENERATOR_OUT_OF_MEMORY if ended.oom_killed else Reason.LOAD_GENERATOR_DIED
+            return Outcome(reason, f"Rally's main process was ended by signal {-ended.exit_code}")
+        words = words or f"Rally ended with exit code {ended.exit_code} and no results; it printed: {output[-800:]}"
+        return Outcome(classify.classify_race(words, ended.oom_killed), words)
+
+
+def rally_version() -> str | None:
+    """Return the version of the installed Rally, or None."""
+    try:
+        return importlib.metadata.version("esrally")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def connection_reason(error: ElasticsearchError) -> Reason:
+    """Return the reason for an Elasticsearch that does not answer as it should."""
+    if error.status in (401, 403):
+        return Reason.AUTHENTICATION_FAILED
+    if "CERTIFICATE_VERIFY_FAILED" in str(error) or "SSLError" in str(error):
+        return Reason.TLS_UNTRUSTED
+    return Reason.CLUSTER_UNREACHABLE
+
+
+def request_of(spec: RaceSpec, track: Path, files: Files, flavor: str = "default") -> Request:
+    """Return what to ask `esbench_race.describe` about the track in the directory `track`."""
+    return Request(
+        track_path=str(track),
+        challenge=spec.challenge,
+        params=spec.params,
+        include_tasks=spec.include_tasks,
+        exclude_tasks=spec.exclude_tasks,
+        test_mode=spec.test_mode,
+        shards=spec.index.shards,
+        replicas=spec.index.replicas,
+        codec=spec.index.codec,
+        build_flavor=flavor,
+        data_cache=str(files.data_cache),
+    )
+
+
+def ask_describe(request: Request, files: Files, stop: threading.Event) -> Answer:
+    """Return the answer of `esbench_race.describe`, run in a process of its own.
+
+    Raises FailedError when it crashes, takes longer than 300 s, or `stop` is set meanwhile.
+    """
+    for directory in (files.config, files.temporary):
+        directory.mkdir(parents=True, exist_ok=True)
+    asked, answered, printed = (files.config / name for name in ("describe.json", "described.json", "describe.out"))
+    asked.write_text(json.dumps(encode(request)), encoding="utf-8")
+    answered.unlink(missing_ok=True)
+    argv = [sys.executable, "-m", "esbench_race.describe", str(asked), str(answered)]
+    env = rally_env(files, os.environ)
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), env.get("PYTHONPATH"))))
+    running = process.start(argv, env, files.work, printed)
+    limit = time.monotonic() + DESCRIBE_PATIENCE
+    while running.poll() is None:
+        if stop.wait(0.02) or time.monotonic() > limit:
+            process.kill_all(running.pid)
+            running.wait(10)
+            if stop.is_set():
+                raise FailedError(Reason.RACE_ABORTED, "the runner was told to stop before the race began")
+            raise FailedError(Reason.TRACK_INVALID, f"loading the track took longer than {DESCRIBE_PATIENCE:.0f} s")
+    data = read_json(answered)
+    if running.returncode != 0 or data is None:
+        code, tail = running.returncode, read_text(printed)[-800:]
+        raise FailedError(Reason.TRACK_INVALID, f"loading the track ended with exit code {code}: {tail}")
+    return decode(Answer, data)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, or an empty text when there is none."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file, or None when there is none or it is not complete."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None
