@@ -33,12 +33,13 @@ _STATUS = {"200": 8640, "304": 520, "404": 390, "301": 180, "302": 110, "206": 6
 _METHODS = {"GET": 90, "POST": 7, "HEAD": 3}
 # Mixed case on purpose: the pipeline's uppercase processor has to have work.
 _SYSTEMS = {
-    "Windows 11": 27, "windows 10": 18, "Android 14": 17, "iOS": 14, "macOS": 11, "Ubuntu": 6, "ChromeOS": 4, "Fedora": 3,
+    "Windows 11": 27, "windows 10": 18, "Android 14": 17, "iOS": 14, "macOS": 11, "Ubuntu": 6, "ChromeOS": 4,
+    "Fedora": 3,
 }  # fmt: skip
 _RAM_GIB = {4: 9, 8: 31, 16: 37, 32: 17, 64: 6}
 _SITES = (
-    "search.example", "news.example", "social.example", "forum.example", "mail.example", "wiki.example", "video.example",
-    "shop.example",
+    "search.example", "news.example", "social.example", "forum.example", "mail.example", "wiki.example",
+    "video.example", "shop.example",
 )  # fmt: skip
 _SECTIONS = ("blog", "docs", "products", "images", "api/v1/orders", "api/v1/users", "static/css", "downloads")
 _WORDS = (
@@ -66,7 +67,8 @@ def documents(seed: int, count: int) -> Iterator[str]:
             date = (FIRST_DAY + datetime.timedelta(days=millis // _DAY_MILLIS)).isoformat()
         seconds, fraction = divmod(millis % _DAY_MILLIS, 1000)
         yield (
-            f'{{"@timestamp":"{date}T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{fraction:03d}Z",'
+            f'{{"@timestamp":"{date}T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}'
+            f'.{fraction:03d}Z",'
             f'"clientip":"{client(uniform())}","response":"{status[int(uniform() * _SLOTS)]}",'
             f'"request":"{method[int(uniform() * _SLOTS)]} {path(uniform())} HTTP/1.1",'
             f'"machine":{{"os":"{system[int(uniform() * _SLOTS)]}","ram":{ram[int(uniform() * _SLOTS)]}}},'

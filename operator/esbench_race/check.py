@@ -1,0 +1,130 @@
+"""The check before any cluster is built: the track is rendered and loaded as Rally does it, and errors are named."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from esbench_race.codec import decode, encode
+from esbench_race.describe import Answer, Request
+from esbench_race.reasons import Reason
+from esbench_race.record import Outcome, Rally, Record, Track, timestamp
+from esbench_race.spec import RaceSpec
+from esbench_race.track_finding import Finding
+from esbench_race.track_prepare import TrackError, digest, prepare
+
+DIAGNOSIS_TIMEOUT_SECONDS = 600
+"""A track's own parameter sources may generate data when they are loaded."""
+_OUTPUT_CHARACTERS = 800
+
+
+def check(spec: RaceSpec, work: Path) -> Record:
+    """Return the record of the check of `spec`'s track; `work` is a writable directory.
+
+    The record's outcome has a reason when the track cannot be raced, with a message that names the file and line
+    where that is known. The track part holds whatever could be found out.
+    """
+    started = time.time()
+    track, outcome = Track(params=dict(spec.params)), Outcome()
+    try:
+        prepared = prepare(spec.track_path, work, spec.params, builtin=spec.builtin is not None)
+        found_digest = digest(prepared)
+        answer, finding = _diagnose(_request(spec, prepared, work), work)
+        track = _track(answer, spec, prepared.name, found_digest)
+        if finding is not None:
+            outcome = Outcome(finding.reason or Reason.TRACK_INVALID, finding.message)
+    except TrackError as error:
+        outcome = Outcome(error.reason, error.message)
+    return Record(
+        mode=spec.mode.value,
+        race_id=spec.race_id,
+        started_at=timestamp(started),
+        finished_at=timestamp(time.time()),
+        outcome=outcome,
+        rally=Rally(version=_rally_version()),
+        track=track,
+    )
+
+
+def _request(spec: RaceSpec, prepared: Path, work: Path) -> Request:
+    return Request(
+        track_path=str(prepared),
+        challenge=spec.challenge,
+        params=spec.params,
+        include_tasks=spec.include_tasks,
+        exclude_tasks=spec.exclude_tasks,
+        test_mode=spec.test_mode,
+        shards=spec.index.shards,
+        replicas=spec.index.replicas,
+        codec=spec.index.codec,
+        data_cache=str(work / ".rally" / "benchmarks" / "data"),
+    )
+
+
+def _track(answer: Answer, spec: RaceSpec, name: str, found_digest: str) -> Track:
+    return Track(
+        name=answer.name or name,
+        challenge=answer.challenge or spec.challenge,
+        challenges=answer.challenges,
+        digest=found_digest,
+        params=answer.params or dict(spec.params),
+        exposed_params=answer.exposed_params,
+        tasks=answer.tasks,
+        expected_documents=answer.expected_documents,
+        pipelines=answer.pipelines,
+    )
+
+
+def _diagnose(request: Request, work: Path) -> tuple[Answer, Finding | None]:
+    # In a process of its own: the track's code may print, change the interpreter, use any memory, or exit.
+    asked, answered = work / "check-request.json", work / "check-answer.json"
+    temporary = work / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    asked.write_text(json.dumps(encode(request)), encoding="utf-8")
+    answered.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "esbench_race.track_diagnose", str(asked), str(answered)]
+    environment = {**os.environ, "HOME": str(work), "RALLY_HOME": str(work), "TMPDIR": str(temporary)}
+    # The package may be importable only from here, as in a checkout.
+    root = str(Path(__file__).resolve().parents[1])
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=DIAGNOSIS_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        text = f"loading the track took longer than {DIAGNOSIS_TIMEOUT_SECONDS} s"
+        raise TrackError(Reason.TRACK_INVALID, text) from None
+    data = _read(answered)
+    if data is None:
+        output = done.stdout.decode("utf-8", "replace").strip()[-_OUTPUT_CHARACTERS:]
+        raise TrackError(Reason.TRACK_INVALID, f"loading the track ended with exit code {done.returncode}: {output}")
+    finding = data.get("finding")
+    return decode(Answer, data.get("answer")), decode(Finding, finding) if finding is not None else None
+
+
+def _read(path: Path) -> Mapping[str, Any] | None:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _rally_version() -> str | None:
+    try:
+        return importlib.metadata.version("esrally")
+    except importlib.metadata.PackageNotFoundError:
+        return None

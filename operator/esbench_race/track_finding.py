@@ -1,0 +1,84 @@
+"""What is wrong with a track, where, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from esbench_race.reasons import Reason
+
+_LONGEST_LINE = 160
+_LONGEST = 1500
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One error of a track."""
+
+    reason: Reason | None = None
+    message: str = ""
+    """names the file and line first, when they are known"""
+    file: str | None = None
+    line: int | None = None
+
+
+class FoundError(Exception):
+    """An error of the track was found."""
+
+    def __init__(self, reason: Reason, what: str, cure: str = "", place: tuple[str, int, str] | None = None) -> None:
+        parts = [f"{place[0]} line {place[1]}: " if place else "", sentence(what)]
+        if cure:
+            parts.append(f" {sentence(cure)}")
+        if place and place[2]:
+            parts.append(f" The line: {place[2][:_LONGEST_LINE]}")
+        message = "".join(parts)[:_LONGEST]
+        super().__init__(message)
+        self.finding = Finding(reason, message, place[0] if place else None, place[1] if place else None)
+
+
+def sentence(text: str) -> str:
+    """Return `text` with a full stop at its end and white space made single."""
+    text = re.sub(r"\s+", " ", text).strip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def json_cure(message: str, line: str, comma_too_many: bool = False) -> str:
+    """Return what to do about the message of Python's JSON parser; `line` is the source line it is about.
+
+    `comma_too_many`: a comma stands before what the parser did not expect.
+    """
+    if message.startswith("Expecting value") and "{{" in line:
+        return "A variable without a value renders as nothing: write {{ name | default(VALUE) }}"
+    if comma_too_many and not line.startswith(","):
+        return "Remove the comma at its end, since nothing follows, or correct what follows; names need double quotes"
+    cures = {
+        "Expecting ',' delimiter": 'A comma is missing at its end, or a quote inside of a text is not written as \\"',
+        "Expecting property name": "Put the name in double quotes",
+        "Illegal trailing comma": "Remove the comma that follows the last element",
+        "Expecting value": "Write the value that is missing; texts need double quotes",
+        "Extra data": "Remove what follows the end of the object, often one closing bracket too many",
+        "Unterminated string": "Close the text with a double quote",
+        "Invalid control character": "A text must not go over the end of its line: write \\n for a line break",
+        "Invalid \\": "Write a backslash as \\\\",
+    }
+    return next((text for start, text in cures.items() if message.startswith(start)), "")
+
+
+def template_cure(message: str) -> str:
+    """Return what to do about the message of Jinja2."""
+    if "_ingest" in message or "_source" in message:
+        return (
+            "These braces are for Elasticsearch, not for Jinja2: put them between {% raw %} and {% endraw %}, "
+            'as in {% raw %}"{{_ingest.timestamp}}"{% endraw %}'
+        )
+    if "is undefined" in message:
+        return (
+            "Give the variable a value with | default(…) or as a track parameter, or escape the braces with {% raw %}"
+        )
+    if "filter named" in message or "test named" in message:
+        return "Use one that Jinja2 or Rally knows"
+    if "end of template" in message or "Unknown tag 'end" in message or "unknown tag 'end" in message:
+        return "Each {% if %}, {% for %}, {% macro %} and {% raw %} needs its own end"
+    return (
+        "Correct the Jinja2 expression, or put braces that are not meant for Jinja2 between {% raw %} and {% endraw %}"
+    )

@@ -1,0 +1,104 @@
+"""Checks the tasks of a track as Rally would when it starts them: operation types and their parameters."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from esrally.track import loader
+from esrally.track import track as model
+
+from esbench_race import describe
+from esbench_race.reasons import Reason
+from esbench_race.track_finding import FoundError
+from esbench_race.track_source import Rendered
+
+_MANDATORY: dict[str, tuple[str, ...]] = {
+    "put-pipeline": ("id", "body"),
+    "delete-pipeline": ("id",),
+    "put-settings": ("body",),
+    "raw-request": ("path",),
+    "composite": ("requests",),
+    "submit-async-search": ("body",),
+    "create-transform": ("transform-id", "body"),
+    "esql": ("query",),
+    "sql": ("body",),
+}
+"""Parameters without which Rally's runner ends the race when it comes to the task (esrally/driver/runner.py)."""
+
+
+def load(request: describe.Request, params: Mapping[str, Any]) -> Any:
+    """Return Rally's track object for `request`, filtered and in test mode as asked for."""
+    return loader.load_track(describe.rally_config(request, params))
+
+
+def load_plugins(request: describe.Request, params: Mapping[str, Any]) -> set[str]:
+    """Load the track's own Python code, return the operation types it adds; raises whatever that code raises."""
+    added: set[str] = set()
+    loader.load_track_plugins(
+        describe.rally_config(request, params),
+        Path(request.track_path).name,
+        register_runner=lambda name, *_, **__: added.add(name),
+        register_scheduler=lambda *_, **__: None,
+        register_track_processor=lambda *_, **__: None,
+    )
+    return added
+
+
+def check_tasks(request: describe.Request, track: Any, rendered: Rendered) -> None:
+    """Raise FoundError for the first task of the selected challenge that cannot run."""
+    challenge = track.find_challenge_or_default(request.challenge or "")
+    leaves = [leaf for element in challenge.schedule for leaf in element]
+    if not leaves:
+        which = "includeTasks" if request.include_tasks else "excludeTasks"
+        names = ", ".join(request.include_tasks or request.exclude_tasks)
+        raise FoundError(Reason.NO_TASKS, f"{which} ({names}) leave no task of the challenge {challenge.name}")
+    added = load_plugins(request, {}) if track.has_plugins else set()
+    for leaf in leaves:
+        operation = leaf.operation
+        place = _place(rendered, leaf.name, operation.name)
+        _check_type(str(operation.type), leaf.name, added, rendered)
+        for name in _MANDATORY.get(str(operation.type), ()):
+            if name not in operation.params:
+                what = f"task {leaf.name}: the operation {operation.type} lacks the parameter {name!r}"
+                raise FoundError(Reason.PARAMETER_MISSING, what, f'Add "{name}" to the operation', place)
+        try:
+            loader.operation_parameters(track, leaf)
+            _ = leaf.target_throughput, leaf.ignore_response_error_level
+        except Exception as error:
+            raise FoundError(_reason(error), f"task {leaf.name}: {_words(error)}", place=place) from None
+
+
+def _check_type(kind: str, task: str, added: set[str], rendered: Rendered) -> None:
+    try:
+        model.OperationType.from_hyphenated_string(kind)
+    except KeyError:
+        if kind in added:
+            return
+        known = [operation.to_hyphenated_string() for operation in model.OperationType]
+        close = difflib.get_close_matches(kind, known, n=1)
+        cure = (
+            f"Did you mean {close[0]}?" if close else "Use one of Rally's operation types, or register it in track.py"
+        )
+        what = f"task {task}: there is no operation type {kind!r}"
+        place = rendered.place_of_member("operation-type", kind) or rendered.place_of_text(kind)
+        raise FoundError(Reason.TRACK_INVALID, what, cure, place.as_tuple() if place else None) from None
+
+
+def _place(rendered: Rendered, task: str, operation: str) -> tuple[str, int, str] | None:
+    place = rendered.place_of_member("name", operation) or rendered.place_of_text(task)
+    return place.as_tuple() if place else None
+
+
+def _reason(error: Exception) -> Reason:
+    words = str(error)
+    missing = ("Mandatory parameter", "mandatory", "Please set the property", "targets no index")
+    return Reason.PARAMETER_MISSING if any(text in words for text in missing) else Reason.TRACK_INVALID
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"there is no {error}, neither in Rally nor in track.py"
+    return str(getattr(error, "full_message", None) or error or type(error).__name__)
