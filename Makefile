@@ -31,5 +31,11 @@ lint: venv ## ruff and mypy
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -q tests/unit
-generate: venv ## crds/ and docs/reference.md from the models
+generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models
 	$(BIN)/python -m esbench.api.crd > crds/benchmarks.yaml
+	cp crds/benchmarks.yaml charts/esbench/crds/benchmarks.yaml
+	$(BIN)/python -m esbench.docs docs
+
+.PHONY: demo
+demo: cluster ## cluster, operator, two Benchmarks, and their results side by side; CLUSTER=current as above
+	$(PYTHON) examples/demo.py $(DEMO_ARGS)

@@ -1,0 +1,238 @@
+"""The Helm chart as helm renders it: least rights, a restricted pod, settings the operator can read."""
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from esbench.api.crd import crd_yaml
+from esbench.settings import settings_from
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART = ROOT / "charts" / "esbench"
+KUBERNETES = "1.34.0"
+CLUSTER_SCOPED = {"ClusterRole", "ClusterRoleBinding"}
+READS = {"get", "list", "watch"}
+
+Manifest = dict[str, Any]
+
+
+@functools.cache
+def helm() -> str:
+    """The helm that the demo uses; HELM names another one. A missing helm is a failure, not a skip."""
+    if named := os.environ.get("HELM"):
+        return named
+    found = subprocess.run(
+        [sys.executable, "-m", "localkube", "tool", "helm"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, f"`python3 -m localkube tool helm` failed: {found.stderr[-2000:]}"
+    return found.stdout.strip()
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([helm(), *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def render(*settings: str, release: str = "esbench", namespace: str = "bench") -> list[Manifest]:
+    done = run(
+        *("template", release, str(CHART), "--namespace", namespace, "--kube-version", KUBERNETES),
+        *(argument for setting in settings for argument in ("--set", setting)),
+    )
+    assert done.returncode == 0, done.stderr
+    return [document for document in yaml.safe_load_all(done.stdout) if document]
+
+
+def refusal(*settings: str) -> str:
+    done = run(
+        *("template", "esbench", str(CHART), "--kube-version", KUBERNETES),
+        *(argument for setting in settings for argument in ("--set", setting)),
+    )
+    assert done.returncode != 0, f"{settings} was accepted"
+    return done.stderr
+
+
+def only(manifests: list[Manifest], kind: str) -> Manifest:
+    found = [manifest for manifest in manifests if manifest["kind"] == kind]
+    assert len(found) == 1, f"{len(found)} objects of kind {kind}"
+    return found[0]
+
+
+def rules(manifests: list[Manifest]) -> Iterator[Manifest]:
+    for manifest in manifests:
+        if manifest["kind"] in ("Role", "ClusterRole"):
+            yield from manifest["rules"]
+
+
+def environment(manifests: list[Manifest]) -> dict[str, str]:
+    container = only(manifests, "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    return {variable["name"]: variable["value"] for variable in container["env"]}
+
+
+SCOPES = [
+    pytest.param((), id="namespaced"),
+    pytest.param(("scope.namespaces={team-a,team-b}",), id="two-namespaces"),
+    pytest.param(("scope.clusterWide=true",), id="cluster-wide"),
+    pytest.param(("scope.clusterWide=true", "rbac.aggregateToUserRoles=true"), id="user-roles"),
+]
+
+
+def test_lint() -> None:
+    done = run("lint", "--strict", str(CHART), "--kube-version", KUBERNETES)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_crd_is_the_generated_one() -> None:
+    copy = (CHART / "crds" / "benchmarks.yaml").read_text()
+    assert copy == crd_yaml() == (ROOT / "crds" / "benchmarks.yaml").read_text(), "run `make generate`"
+
+
+@pytest.mark.parametrize("settings", SCOPES)
+def test_no_wildcard_and_no_secret(settings: tuple[str, ...]) -> None:
+    found = list(rules(render(*settings)))
+    assert found
+    for rule in found:
+        for part in ("apiGroups", "resources", "verbs"):
+            assert "*" not in rule[part], rule
+        assert not {r for r in rule["resources"] if r.startswith("secrets")}, rule
+        assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"]), rule
+
+
+def test_nothing_is_cluster_scoped_by_default() -> None:
+    for settings in ((), ("scope.namespaces={team-a,team-b}",)):
+        assert not [m["kind"] for m in render(*settings) if m["kind"] in CLUSTER_SCOPED]
+
+
+def test_roles_are_where_benchmarks_are() -> None:
+    manifests = render("scope.namespaces={team-a,team-b}")
+    for kind in ("Role", "RoleBinding"):
+        assert {m["metadata"]["namespace"] for m in manifests if m["kind"] == kind} == {"team-a", "team-b"}
+    for binding in (m for m in manifests if m["kind"] == "RoleBinding"):
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "esbench", "namespace": "bench"}]
+    assert environment(manifests)["ESBENCH_NAMESPACES"] == "team-a,team-b"
+
+
+def test_cluster_wide_watches_everything_with_the_same_rules() -> None:
+    manifests = render("scope.clusterWide=true")
+    assert environment(manifests)["ESBENCH_NAMESPACES"] == ""
+    assert only(manifests, "ClusterRole")["rules"] == only(render(), "Role")["rules"]
+    assert not [m for m in manifests if m["kind"] == "Role"]
+
+
+def test_the_default_watches_the_release_namespace() -> None:
+    assert environment(render(namespace="perf"))["ESBENCH_NAMESPACES"] == "perf"
+
+
+def test_the_operator_holds_what_the_race_roles_grant() -> None:
+    held = {(r, verb) for rule in rules(render()) for r in rule["resources"] for verb in rule["verbs"]}
+    assert {("configmaps", "get"), ("configmaps", "patch")} <= held
+    assert {("roles", "create"), ("rolebindings", "create")} <= held
+    assert not {(r, v) for r, v in held if r in ("roles", "rolebindings", "serviceaccounts") and v != "create"}
+
+
+def test_view_only_reads() -> None:
+    manifests = render("scope.clusterWide=true", "rbac.aggregateToUserRoles=true")
+    view = next(m for m in manifests if m["metadata"]["name"].endswith("-view"))
+    assert {verb for rule in view["rules"] for verb in rule["verbs"]} <= READS
+    assert "rbac.authorization.k8s.io/aggregate-to-view" in view["metadata"]["labels"]
+
+
+def test_the_pod_is_restricted() -> None:
+    pod = only(render(), "Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert pod["terminationGracePeriodSeconds"] == 30
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    for probe in ("livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"] == {"path": "/healthz", "port": "metrics"}
+    assert container["resources"]["limits"]["memory"]
+
+
+def test_one_operator_at_a_time() -> None:
+    spec = only(render(), "Deployment")["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+
+
+def test_the_operator_reads_its_settings() -> None:
+    manifests = render(
+        "jdkImages.25.image=registry.example/jdk:25", "jdkImages.25.path=/jdk", "maxActive=3", "metrics.port=9000",
+        "raceImage.repository=registry.example/race", "raceImage.tag=v7", "raceImage.pullPolicy=Always",
+    )  # fmt: skip
+    settings = settings_from(environment(manifests))
+    assert settings.race_image == "registry.example/race:v7"
+    assert settings.race_image_pull_policy == "Always"
+    assert set(settings.jdk_images) == {17, 21, 25}
+    assert settings.jdk_images[25].path == "/jdk"
+    assert (settings.max_active, settings.metrics_port) == (3, 9000)
+    assert settings.namespaces == ("bench",)
+    assert only(manifests, "Service")["spec"]["ports"][0]["port"] == 9000
+
+
+def test_images_have_the_app_version() -> None:
+    version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
+    manifests = render()
+    assert environment(manifests)["ESBENCH_RACE_IMAGE"] == f"esbench/race:{version}"
+    container = only(manifests, "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    assert container["image"] == f"esbench/operator:{version}"
+
+
+def test_service_monitor_is_optional_and_finds_the_service() -> None:
+    assert not [m for m in render() if m["kind"] == "ServiceMonitor"]
+    manifests = render("metrics.serviceMonitor.enabled=true", "metrics.serviceMonitor.labels.release=prometheus")
+    monitor, service = only(manifests, "ServiceMonitor"), only(manifests, "Service")
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        (("nosuch=1",), "nosuch"),
+        (("maxActive=0",), "maxActive"),
+        (("metrics.port=80",), "port"),
+        (("image.pullPolicy=Sometimes",), "pullPolicy"),
+        (("jdkImages.x.image=a", "jdkImages.x.path=/a"), "jdkImages"),
+        (("jdkImages.21.path=relative",), "path"),
+        (("scope.namespaces={Not_A_Name}",), "namespaces"),
+        (("scope.clusterWide=true", "scope.namespaces={a}"), "leave scope.namespaces empty"),
+        (("serviceAccount.create=false",), "serviceAccount.name is needed"),
+    ],
+)
+def test_wrong_values_are_refused(settings: tuple[str, ...], word: str) -> None:
+    assert word in refusal(*settings)
+
+
+def test_every_value_is_in_the_schema() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    assert set(values) == set(schema["properties"]) - {"global"}
+
+
+def test_notes_render(tmp_path: Path) -> None:
+    # helm prints NOTES.txt only on an installation; shown as a template it needs no cluster.
+    chart = tmp_path / "esbench"
+    shutil.copytree(CHART, chart)
+    notes = (chart / "templates" / "NOTES.txt").read_text()
+    (chart / "templates" / "NOTES.txt").unlink()
+    shown = '{{ define "notes" }}' + notes + '{{ end }}kind: Notes\ntext: {{ include "notes" . | quote }}\n'
+    (chart / "templates" / "notes.yaml").write_text(shown)
+    done = run(
+        "template", "esbench", str(chart), "-n", "perf", "--kube-version", KUBERNETES, "-s", "templates/notes.yaml"
+    )
+    assert done.returncode == 0, done.stderr
+    text = yaml.safe_load(done.stdout)["text"]
+    assert "kubectl -n perf rollout status deployment/esbench" in text
+    assert "runs Benchmarks in perf, 1 at a time" in text
