@@ -76,11 +76,20 @@ def _inline(node: Any, defs: Json) -> Any:
             out[key] = {name: _inline(field, defs) for name, field in value.items()}
         elif key == "description":
             out[key] = " ".join(value.split())
+        elif key == "default":
+            out[key] = _without_nulls(value)
         else:
             out[key] = _inline(value, defs)
     if out.get("x-kubernetes-preserve-unknown-fields"):
         out.pop("additionalProperties", None)
     return out
+
+
+def _without_nulls(value: Any) -> Any:
+    # The API server validates defaults, too, and null is of no type but its own.
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def structural_schema(model: type[BaseModel]) -> Json:
