@@ -1,0 +1,47 @@
+"""The checked-in CRD is the models', and it is structural."""
+
+from pathlib import Path
+from typing import Any
+
+from esbench.api.crd import crd, crd_yaml
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_checked_in_crd_is_fresh() -> None:
+    stale = "crds/benchmarks.yaml is stale: run `make generate`"
+    assert (ROOT / "crds/benchmarks.yaml").read_text() == crd_yaml(), stale
+
+
+def test_the_schema_is_structural_and_bounded() -> None:
+    schema = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    problems = list(_problems(schema, "$"))
+    assert not problems
+
+
+def _problems(node: dict[str, Any], path: str) -> list[str]:
+    found = [f"{path}: {word}" for word in ("$ref", "title", "anyOf", "allOf", "const") if word in node]
+    if not ({"type", "x-kubernetes-int-or-string"} & set(node)):
+        found.append(f"{path}: no type")
+    if node.get("type") == "array" and "maxItems" not in node:
+        found.append(f"{path}: unbounded list")
+    if node.get("type") == "string" and not ({"maxLength", "enum"} & set(node)) and path.count(".") > 1:
+        found.append(f"{path}: unbounded string")
+    for name, child in node.get("properties", {}).items():
+        found += _problems(child, f"{path}.{name}")
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            found += _problems(node[key], f"{path}.{key}")
+    return found
+
+
+def test_every_field_is_described() -> None:
+    spec = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert not list(_undescribed(spec, "spec"))
+
+
+def _undescribed(node: dict[str, Any], path: str) -> list[str]:
+    found = [f"{path}.{name}" for name, child in node.get("properties", {}).items() if not child.get("description")]
+    for name, child in node.get("properties", {}).items():
+        found += _undescribed(child, f"{path}.{name}")
+    return found

@@ -1,0 +1,97 @@
+"""Manifests as pure functions: what decides about fairness, safety and cleanup is in them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from esbench.api.spec import BenchmarkSpec
+from esbench.children.elasticsearch import elasticsearch, heap_mib
+from esbench.children.race import access, job, race_spec, record
+from esbench.plan.seen import Subject
+from esbench.settings import JdkImage, Settings
+from esbench_race.spec import parse_spec
+
+SETTINGS = Settings(race_image="esbench/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
+
+
+def subject(**elasticsearch: Any) -> Subject:
+    race = {"track": {"configMap": {"name": "mine"}}, "params": {"bulk_size": 100}}
+    spec = BenchmarkSpec.model_validate({"elasticsearch": {"version": "9.0.0", **elasticsearch}, "race": race})
+    return Subject(name="bm", namespace="ns", uid="0123456789abcdef", generation=1, spec=spec)
+
+
+def pod_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = manifest["spec"]["nodeSets"][0]["podTemplate"]["spec"]
+    return found
+
+
+@pytest.mark.parametrize("make", [elasticsearch, job])
+def test_everything_has_an_owner_a_fixed_name_and_our_labels(make: Any) -> None:
+    meta = make(subject(), "race-1", SETTINGS)["metadata"]
+    assert (meta["name"], meta["namespace"]) == ("bm-race-1", "ns")
+    assert meta["ownerReferences"][0]["uid"] == "0123456789abcdef"
+    assert meta["labels"]["esbench.dev/uid"] == "0123456789abcdef"
+    assert record(subject(), "race-1")["metadata"] == meta
+
+
+def test_heap_is_half_of_memory_and_requests_are_limits() -> None:
+    manifest = elasticsearch(subject(resources={"limits": {"memory": "4Gi", "cpu": "2"}}), "race-1", SETTINGS)
+    container = pod_of(manifest)["containers"][0]
+    assert container["env"][0]["value"] == "-Xms2048m -Xmx2048m"
+    assert container["resources"]["requests"] == container["resources"]["limits"] == {"memory": "4Gi", "cpu": "2"}
+    huge = subject(resources={"limits": {"memory": "128Gi"}})
+    assert heap_mib(huge.spec.elasticsearch) == 31 * 1024
+
+
+def test_storage_is_a_claim_or_the_machine() -> None:
+    claimed = elasticsearch(subject(storage={"className": "fast", "size": "20Gi"}), "race-1", SETTINGS)
+    claim = claimed["spec"]["nodeSets"][0]["volumeClaimTemplates"][0]
+    assert claim["metadata"]["name"] == "elasticsearch-data" and claim["spec"]["storageClassName"] == "fast"
+    assert claimed["spec"]["volumeClaimDeletePolicy"] == "DeleteOnScaledownAndClusterDeletion"
+    local = elasticsearch(subject(), "race-1", SETTINGS)
+    assert "volumeClaimTemplates" not in local["spec"]["nodeSets"][0]
+    assert pod_of(local)["volumes"] == [{"name": "elasticsearch-data", "emptyDir": {}}]
+
+
+def test_java_is_copied_from_its_image() -> None:
+    pod = pod_of(elasticsearch(subject(java=21), "race-1", SETTINGS))
+    assert pod["initContainers"][0]["image"] == "jdk:21"
+    assert {"name": "ES_JAVA_HOME", "value": "/opt/esbench/jdk"} in pod["containers"][0]["env"]
+    assert "initContainers" not in pod_of(elasticsearch(subject(), "race-1", SETTINGS))
+
+
+def test_the_job_is_created_suspended_and_runs_once() -> None:
+    spec = job(subject(), "race-1", SETTINGS)["spec"]
+    assert spec["suspend"] is True and spec["backoffLimit"] == 0
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"
+
+
+def test_no_secret_is_in_the_job() -> None:
+    manifest = job(subject(), "race-1", SETTINGS)
+    container = manifest["spec"]["template"]["spec"]["containers"][0]
+    assert all("secretKeyRef" not in str(env) for env in container["env"])
+    assert container["command"] == ["python", "-m", "esbench_race"]
+    security = container["securityContext"]
+    assert security["readOnlyRootFilesystem"] and security["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_the_check_needs_no_cluster() -> None:
+    names = {v["name"] for v in job(subject(), "check", SETTINGS)["spec"]["template"]["spec"]["volumes"]}
+    assert names == {"work", "tmp", "track"}
+    assert "hosts" not in race_spec(subject(), "check")
+
+
+def test_the_runner_may_touch_its_own_record_only() -> None:
+    account, role, binding = access(subject(), "race-1", "job-uid")
+    assert role["rules"] == [
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["bm-race-1"], "verbs": ["get", "patch"]}
+    ]
+    assert account["metadata"]["ownerReferences"][0]["uid"] == "job-uid"
+    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+
+
+@pytest.mark.parametrize("step", ["check", "smoke", "race-1"])
+def test_the_runner_understands_what_it_is_told(step: str) -> None:
+    told = parse_spec(json.dumps(race_spec(subject(), step)))
+    assert told.record == f"bm-{step}"

@@ -1,0 +1,289 @@
+"""The decision as a table: what is seen, and what follows."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from world import READY, START, cluster, good_record, job, later, pod, progress, seen, spec
+
+from esbench.api.status import BenchmarkStatus, Step
+from esbench.plan.benchmark import plan
+from esbench.plan.conditions import is_true, stamp
+from esbench.plan.seen import Children, LogOf, Plan, Refusal, Seen
+from esbench.plan.turn import Turn
+
+Json = dict[str, Any]
+
+
+def at(step: str, stage: str, uid: str | None = None, **more: Any) -> BenchmarkStatus:
+    begun = plan(seen()).status
+    return begun.model_copy(update={"step": Step(name=step, stage=stage, since=stamp(START), job_uid=uid), **more})  # type: ignore[arg-type]
+
+
+def stage(todo: Plan) -> str:
+    return todo.status.step.stage if todo.status.step else ""
+
+
+def running(step: str = "race-1", **changes: Any) -> Seen:
+    children = {"elasticsearch": cluster(), "job": job(), "pods": [pod("es-0")], **changes}
+    return seen(at(step, "Running", "job-1"), children=Children(**children))
+
+
+def test_begins_with_a_status_and_nothing_else() -> None:
+    todo = plan(seen())
+    assert (todo.status.phase, todo.create, todo.delete) == ("Pending", (), ())
+    assert todo.status.races_done == "0/1"
+
+
+def test_checks_the_track_before_it_asks_for_a_cluster() -> None:
+    todo = plan(seen(plan(seen()).status))
+    assert todo.status.step and (todo.status.step.name, stage(todo)) == ("check", "Starting")
+    then = plan(seen(todo.status))
+    assert then.create == ("record", "job")
+
+
+def test_a_missing_config_map_is_said_before_anything_is_created() -> None:
+    wanted = spec(race={"track": {"configMap": {"name": "mine"}}})
+    first = seen(plan(seen(of=wanted)).status, wanted)
+    assert plan(first).look == ("track",)
+    todo = plan(replace(first, track_keys=frozenset({"a.json"})))
+    assert (todo.status.phase, todo.status.reason) == ("Failed", "TrackNotFound")
+    assert "has only a.json" in todo.status.message
+
+
+def test_waits_in_the_queue_and_says_for_whom() -> None:
+    status = at("check", "Cleaning").model_copy(update={"step": None, "finished_step": "check"})
+    todo = plan(seen(status, turn=Turn(mine=False, ahead=2, behind="ns/other")))
+    assert todo.status.phase == "Queued" and "ns/other" in todo.status.progress
+    assert todo.status.admitted_time is None
+    todo = plan(seen(todo.status))
+    assert todo.status.admitted_time and stage(todo) == "Provisioning"
+
+
+def test_suspend_stops_before_the_next_step_and_gives_up_the_place() -> None:
+    status = at("smoke", "Cleaning").model_copy(
+        update={"step": None, "finished_step": "smoke", "admitted_time": stamp(START)}
+    )
+    todo = plan(seen(status, spec(suspend=True)))
+    assert todo.status.phase == "Pending" and todo.status.admitted_time is None
+    assert todo.status.progress == "suspended before race 1/1"
+
+
+@pytest.mark.parametrize(
+    ("children", "lacking"),
+    [
+        (Children(), "requested"),
+        (Children(elasticsearch=cluster()), "0/1 nodes ready"),
+        (replace(READY, elasticsearch=cluster(generation=2, observedGeneration=1)), "not seen the specification"),
+        (replace(READY, elasticsearch=cluster(phase="ApplyingChanges")), "ApplyingChanges"),
+        (replace(READY, elasticsearch=cluster(health="yellow")), "yellow"),
+        (replace(READY, ready_endpoints=0), "0/1 http endpoints"),
+    ],
+)
+def test_a_cluster_is_ready_only_when_everything_is(children: Children, lacking: str) -> None:
+    todo = plan(seen(at("race-1", "Provisioning"), children=children))
+    assert stage(todo) == "Provisioning" and lacking in todo.status.progress
+    assert (todo.create == ("elasticsearch",)) is (children.elasticsearch is None)
+
+
+def test_a_ready_cluster_is_raced_against() -> None:
+    todo = plan(seen(at("race-1", "Provisioning"), children=READY))
+    assert stage(todo) == "Starting" and is_true(todo.status, "ClusterReady")
+
+
+UNSCHEDULABLE = pod("es-0", ready=False, containerStatuses=[], conditions=[
+    {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes: cpu"}])  # fmt: skip
+
+
+def waiting(reason: str, **more: Any) -> Json:
+    container = {"name": "elasticsearch", "image": "no:such", "state": {"waiting": {"reason": reason, **more}}}
+    return pod("es-0", ready=False, containerStatuses=[{**container, "restartCount": 0}])
+
+
+@pytest.mark.parametrize(
+    ("pods", "seconds", "reason", "words"),
+    [
+        ([UNSCHEDULABLE], 901, "Unschedulable", "0/1 nodes: cpu"),
+        ([waiting("ImagePullBackOff", message="Back-off")], 121, "ImagePull", "no:such"),
+        ([waiting("InvalidImageName")], 1, "ImagePull", "no:such"),
+        ([pod("es-0", ready=False)], 901, "ProvisioningTimeout", "0/1 nodes ready"),
+        ([], 901, "ProvisioningTimeout", "0/1 nodes ready"),
+    ],
+)
+def test_provisioning_fails_with_a_named_cause(pods: list[Json], seconds: int, reason: str, words: str) -> None:
+    children = Children(elasticsearch=cluster(phase="ApplyingChanges"), pods=pods)
+    status = at("race-1", "Provisioning")
+    assert stage(plan(seen(status, children=children))) in ("Provisioning", "Cleaning")
+    todo = plan(seen(status, children=children, now=later(seconds=seconds)))
+    assert (stage(todo), todo.status.reason, todo.status.failing) == ("Cleaning", reason, True)
+    assert words in todo.status.message
+
+
+def test_patience_with_what_may_pass() -> None:
+    for pods in ([UNSCHEDULABLE], [waiting("ImagePullBackOff")]):
+        children = Children(elasticsearch=cluster(phase="ApplyingChanges"), pods=pods)
+        todo = plan(seen(at("race-1", "Provisioning"), children=children, now=later(seconds=60)))
+        assert not todo.status.failing and todo.wake_in is not None
+
+
+def test_never_green_is_said_so() -> None:
+    children = replace(READY, elasticsearch=cluster(health="yellow"))
+    todo = plan(seen(at("race-1", "Provisioning"), children=children, now=later(minutes=16)))
+    assert todo.status.reason == "ClusterNotGreen"
+
+
+def test_a_crashing_container_is_explained_by_its_log() -> None:
+    crashed = {
+        "name": "elasticsearch", "restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": {"reason": "Error", "exitCode": 78}},
+    }  # fmt: skip
+    children = Children(elasticsearch=cluster(), pods=[pod("es-0", ready=False, containerStatuses=[crashed])])
+    first = seen(at("race-1", "Provisioning"), children=children)
+    log = LogOf("es-0", "elasticsearch", previous=True)
+    assert plan(first).look == (log,)
+    todo = plan(replace(first, logs={log: "unknown setting [x]"}))
+    assert todo.status.reason == "ElasticsearchBootstrap"
+    assert "exit code 78" in todo.status.message and "unknown setting [x]" in todo.status.message
+
+
+def test_a_refused_object_fails_with_the_words_of_the_refusal() -> None:
+    todo = plan(seen(at("race-1", "Provisioning"), refusal=Refusal("request", "denied: quota")))
+    assert todo.status.reason == "InvalidSpec" and "denied: quota" in todo.status.message
+
+
+def test_a_job_runs_only_after_its_uid_was_recorded() -> None:
+    starting = seen(at("race-1", "Starting"), children=replace(READY, job=job(suspend=True)))
+    todo = plan(starting)
+    assert stage(todo) == "Running" and todo.status.step and todo.status.step.job_uid == "job-1"
+    assert not todo.start_job
+    then = plan(replace(starting, status=todo.status))
+    then = plan(replace(starting, status=then.status))
+    assert then.start_job and then.create == ("access",)
+
+
+@pytest.mark.parametrize("lost", [None, job("another")])
+def test_a_lost_job_is_a_failed_race_and_never_a_second_run(lost: Json | None) -> None:
+    todo = plan(running(job=lost))
+    assert (stage(todo), todo.status.reason, todo.create) == ("Cleaning", "JobLost", ())
+    assert todo.status.races[0].valid is False
+
+
+def test_progress_is_passed_on() -> None:
+    todo = plan(running(progress=progress("racing", "bulk-index", 43)))
+    assert (todo.status.phase, todo.status.progress) == ("Racing", "race 1/1 · bulk-index 43 %")
+    assert plan(running("smoke", progress=progress("racing", "b", 1))).status.phase == "SmokeTesting"
+    assert plan(running(progress=progress("collecting"))).status.phase == "Collecting"
+
+
+def test_a_done_race_is_judged_by_its_record() -> None:
+    done = running(progress=progress("done"))
+    assert plan(done).look == ("records",)
+    todo = plan(replace(done, records={"race-1": good_record()}))
+    assert stage(todo) == "Cleaning" and not todo.status.failing
+    assert todo.status.races_done == "1/1" and todo.status.results is not None
+    throughput = todo.status.results.tasks[0].throughput
+    assert throughput and throughput.median == 5000.0
+    assert is_true(todo.status, "RacesValid") and is_true(todo.status, "SettingsVerified")
+
+
+def test_a_record_counts_even_when_the_job_is_gone() -> None:
+    todo = plan(replace(running(progress=progress("done"), job=None), records={"race-1": good_record()}))
+    assert not todo.status.failing
+
+
+def test_an_unreadable_record_is_a_failed_race() -> None:
+    todo = plan(replace(running(progress=progress("done")), records={"race-1": None}))
+    assert todo.status.reason == "RecordMissing" and todo.status.failing
+
+
+def test_a_restarted_pod_voids_the_race_whatever_the_record_says() -> None:
+    restarted = pod("es-0")
+    restarted["status"]["containerStatuses"][0] |= {
+        "restartCount": 1, "lastState": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}  # fmt: skip
+    todo = plan(replace(running(progress=progress("done"), pods=[restarted]), records={"race-1": good_record()}))
+    assert todo.status.reason == "ElasticsearchRestarted" and "OOMKilled" in todo.status.message
+
+
+def test_a_track_that_changed_between_races_voids_the_race() -> None:
+    other = replace(good_record(), track=replace(good_record().track, digest="sha256:2"))
+    done = running("race-2", progress=progress("done"))
+    todo = plan(replace(done, records={"race-1": other, "race-2": good_record()}))
+    assert todo.status.reason == "TrackChanged"
+
+
+def test_the_record_may_come_a_little_after_the_job_ended() -> None:
+    ended = running(job=job(ended="Complete"))
+    assert not plan(ended).status.failing
+    dead = pod("rally-1", "load-generator", containerStatuses=[
+        {"name": "rally", "state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}])  # fmt: skip
+    late = replace(running(job=job(ended="Failed"), pods=[dead]), now=later(seconds=20))
+    todo = plan(late)
+    assert isinstance(todo.look[0], LogOf)
+    todo = plan(replace(late, logs={todo.look[0]: ""}))
+    assert todo.status.reason == "LoadGeneratorOutOfMemory"
+
+
+def test_a_race_that_never_ends_is_ended() -> None:
+    todo = plan(replace(running(pods=[pod("r", "load-generator")]), now=later(hours=7)))
+    assert todo.status.reason == "RaceTimeout"
+
+
+def test_cleaning_waits_until_everything_is_gone() -> None:
+    status = at("race-1", "Cleaning", finished_step="smoke", races_done="1/1")
+    todo = plan(seen(status, children=Children(elasticsearch=cluster(), job=job(), pods=[pod("es-0")])))
+    assert todo.delete == ("elasticsearch", "job") and stage(todo) == "Cleaning"
+    todo = plan(seen(status, children=Children(pods=[pod("es-0")])))
+    assert todo.delete == () and stage(todo) == "Cleaning"
+    todo = plan(seen(status))
+    assert todo.status.phase == "Succeeded" and is_true(todo.status, "Complete")
+    assert not is_true(todo.status, "Failed")
+
+
+def test_a_failed_step_is_the_last_one() -> None:
+    todo = plan(seen(at("smoke", "Cleaning", failing=True, reason="ErrorRate", message="m", finished_step="check")))
+    assert (todo.status.phase, todo.status.reason) == ("Failed", "ErrorRate")
+    assert is_true(todo.status, "Failed") and todo.status.step is None
+
+
+@pytest.mark.parametrize(
+    ("keep", "failing", "step", "kept"),
+    [
+        ("Never", True, "race-1", False),
+        ("OnFailure", False, "race-1", False),
+        ("OnFailure", True, "smoke", True),
+        ("Always", False, "smoke", False),
+        ("Always", False, "race-1", True),
+    ],
+)
+def test_keep_cluster(keep: str, failing: bool, step: str, kept: bool) -> None:
+    status = at(step, "Cleaning", failing=failing, reason="ErrorRate", message="m", finished_step="check")
+    children = Children(elasticsearch=cluster(), pods=[pod("es-0")])
+    todo = plan(seen(status, spec(keepCluster=keep), children=children))
+    assert ("elasticsearch" not in todo.delete) is kept
+    if kept:
+        assert todo.status.phase in ("Failed", "Succeeded") and is_true(todo.status, "ClusterReady")
+
+
+def test_a_terminal_record_never_changes() -> None:
+    done = plan(seen(at("race-1", "Cleaning", races_done="1/1"))).status
+    todo = plan(seen(done, children=READY, now=later(days=3)))
+    assert todo == Plan(done)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"elasticsearch": {"java": 25}}, "17, 21"),
+        ({"elasticsearch": {"heap": "2g"}}, "at most half"),
+        ({"elasticsearch": {"resources": {"limits": {"cpu": "1"}}}}, "limits.memory is missing"),
+        ({"elasticsearch": {"resources": {"requests": {"cpu": 2}, "limits": {"cpu": 1, "memory": "2Gi"}}}}, "at most"),
+        ({"elasticsearch": {"config": {"xpack": {"security": {"enabled": False}}}}}, "xpack.security.enabled"),
+        ({"race": {"clientOptions": {"basic_auth_password": "x"}}}, "basic_auth_password"),
+        ({"race": {"track": {"builtin": "nope"}}}, "log_ingest"),
+        ({"race": {"challenge": "nope"}}, "high-concurrency"),
+    ],
+)
+def test_what_cel_cannot_know_is_refused_before_anything_is_created(changes: Json, words: str) -> None:
+    todo = plan(seen(of=spec(**changes)))
+    assert todo.status.phase == "Failed" and words in todo.status.message
+    assert not is_true(todo.status, "Accepted") and is_true(todo.status, "Failed")

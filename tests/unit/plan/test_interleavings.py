@@ -1,0 +1,108 @@
+"""Crashes, stale reads and lost events are just more inputs of a pure function."""
+
+import random
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from world import START, cluster, good_record, pod, progress, seen, spec
+
+from esbench.api.status import TERMINAL, BenchmarkStatus
+from esbench.plan.benchmark import plan
+from esbench.plan.seen import Children, Plan, Seen
+from esbench.plan.turn import Turn
+
+
+class World:
+    """One Benchmark's objects, moved on at random; every Job that ever ran is counted."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.children: dict[str, dict[str, Any]] = {}
+        self.runs: list[str] = []
+        self.uids = 0
+        self.now = START
+
+    def of(self, step: str) -> dict[str, Any]:
+        return self.children.setdefault(step, {"es": None, "job": None, "progress": None, "pods": []})
+
+    def view(self, status: BenchmarkStatus) -> Children:
+        if status.step is None:
+            return Children()
+        now = self.of(status.step.name)
+        return Children(now["es"], now["job"], now["progress"], tuple(now["pods"]), len(now["pods"]))
+
+    def act(self, step: str, todo: Plan) -> None:
+        mine = self.of(step)
+        for what in todo.create:
+            self.uids += 1
+            if what == "elasticsearch" and mine["es"] is None:
+                mine["es"] = cluster(phase="ApplyingChanges")
+            if what == "job" and mine["job"] is None:
+                mine["job"] = {"metadata": {"uid": f"j{self.uids}"}, "spec": {"suspend": True}, "status": {}}
+        if todo.start_job and mine["job"] and mine["job"]["spec"]["suspend"]:
+            mine["job"]["spec"]["suspend"] = False
+            self.runs.append(step)
+        if "elasticsearch" in todo.delete:
+            mine["es"] = None
+        if "job" in todo.delete:
+            mine["job"] = None
+
+    def move(self) -> None:
+        for mine in self.children.values():
+            if self.random.random() < 0.5:
+                continue
+            if mine["es"] is None:
+                mine["pods"] = []
+            elif not mine["pods"]:
+                mine["pods"] = [pod("es-0")]
+            else:
+                mine["es"] = cluster()
+            if mine["job"] and not mine["job"]["spec"]["suspend"]:
+                mine["progress"] = self.random.choice([progress("racing", "bulk", 3), progress("done")])
+            if mine["job"] and self.random.random() < self.lose:
+                mine["job"] = None
+
+    lose = 0.0
+
+
+def drive(world: World, look: Seen) -> BenchmarkStatus:
+    status, stale = BenchmarkStatus(), (BenchmarkStatus(), Children())
+    for _ in range(600):
+        world.now += timedelta(seconds=world.random.choice((0, 1)))
+        current = (status, world.view(status))
+        view = stale if world.random.random() < 0.3 else current  # a cache that lags
+        records = {f"race-{n}": good_record(f"race-{n}") for n in range(1, 9)}
+        records |= {"check": good_record("check"), "smoke": good_record("smoke")}
+        todo = plan(replace(look, status=view[0], children=view[1], now=world.now, records=records))
+        stale = current
+        if todo.status != view[0]:
+            if view[0] == status and world.random.random() < 0.8:  # the precondition holds, and no crash before it
+                status = todo.status
+        elif view[0] == status and status.step and world.random.random() < 0.8:
+            world.act(status.step.name, todo)
+        world.move()
+        if status.phase in TERMINAL:
+            break
+    return status
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_every_interleaving_ends_and_no_race_runs_twice(seed: int) -> None:
+    world = World(seed)
+    status = drive(world, seen(of=spec(repetitions=3), turn=Turn(mine=True)))
+    assert status.phase == "Succeeded", status.progress
+    assert world.runs == ["check", "smoke", "race-1", "race-2", "race-3"]
+    assert all(mine["es"] is None and mine["job"] is None for mine in world.children.values())
+    assert status.races_done == "3/3" and status.results and status.results.tasks[0].throughput
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_lost_jobs_end_it_and_never_run_again(seed: int) -> None:
+    world = World(seed)
+    world.lose = 0.1
+    status = drive(world, seen(of=spec(repetitions=3), turn=Turn(mine=True)))
+    assert status.phase in TERMINAL
+    assert len(world.runs) == len(set(world.runs))
+    assert all(mine["es"] is None and mine["job"] is None for mine in world.children.values())

@@ -1,0 +1,66 @@
+"""Imports go one way, and each outside world is met in one file only."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "operator"
+FILES = sorted((ROOT / "esbench").rglob("*.py")) + sorted((ROOT / "esbench_race").rglob("*.py"))
+
+# What each part of the operator may use of the others; lower layers know nothing of higher ones.
+ALLOWED = {
+    "api": {"api"},
+    "settings": set(),
+    "results": {"api", "results"},
+    "plan": {"api", "plan", "results", "settings"},
+    "children": {"api", "plan", "children", "settings"},
+    "slim": {"api", "plan"},
+    "look": {"api", "plan", "settings", "slim"},
+    "cluster": {"api", "plan"},
+    "perform": {"api", "plan", "children", "cluster", "settings"},
+    "server": set(),
+    "docs": {"api"},
+    "driver": {"api", "plan", "slim", "look", "cluster", "perform", "settings"},
+    "__main__": {"driver", "server", "settings"},
+    "__init__": set(),
+}
+ONLY_IN = {"kubernetes": {"esbench/cluster.py"}, "kopf": {"esbench/driver.py", "esbench/__main__.py"}}
+
+
+def imports(path: Path) -> Iterator[str]:
+    package = path.relative_to(ROOT).with_suffix("").parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level] if node.level else ()
+            stem = ".".join((*base, *([node.module] if node.module else [])))
+            yield stem
+            yield from (f"{stem}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_one_way(path: Path) -> None:
+    package, part, *_ = path.relative_to(ROOT).with_suffix("").parts
+    for name in imports(path):
+        top, *rest = name.split(".")
+        if package == "esbench_race":
+            assert top != "esbench", f"{path} imports {name}: the race image has no operator"
+        elif top == "esbench" and rest and rest[0] in ALLOWED:
+            assert rest[0] in ALLOWED[part], f"{part} must not import {name}"
+        elif top == "esbench_race" and rest:
+            assert rest[0] in ("record", "reasons"), f"{path} imports {name}: only the record and reasons are shared"
+        if top in ONLY_IN:
+            assert str(path.relative_to(ROOT)) in ONLY_IN[top], f"{path} must not import {top}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_functions_and_files_stay_small(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") <= 420, f"{path.name} is too long: split it"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+            length = node.end_lineno - node.lineno + 1
+            assert length <= 55, f"{path.name}: {node.name} has {length} lines"
