@@ -41,7 +41,7 @@ def prepare(track: Path, work: Path, params: Mapping[str, Any], *, builtin: bool
     with the `documents` and `seed` of `params`. Raises TrackError.
     """
     if not (track / "track.json").is_file():
-        raise TrackError(Reason.UNKNOWN_TRACK, _unknown(track)) if builtin else _no_track(track)
+        raise _unknown(track) if builtin else _no_track(track)
     target = work / "tracks" / track.name
     if target.exists():
         shutil.rmtree(target)
@@ -66,7 +66,7 @@ def generate(track: Path, output: Path, params: Mapping[str, Any]) -> None:
         raise TrackError(Reason.CORPUS_MISSING, text) from None
     if done.returncode:
         last = (done.stderr.strip() or "no message").splitlines()[-1].removeprefix("generate.py: error: ")
-        raise TrackError(Reason.CORPUS_MISSING, f"the generator of {track.name} failed: {last}")
+        raise TrackError(Reason.TRACK_INVALID, f"the generator of {track.name} failed: {last}")
 
 
 def digest(track: Path) -> str:
@@ -118,9 +118,9 @@ def _whole(name: str, value: Any) -> int:
     return number
 
 
-def _unknown(track: Path) -> str:
-    known = sorted(path.parent.name for path in track.parent.glob("*/track.json"))
-    return f"there is no builtin track {track.name!r}; there are: {', '.join(known) or 'none'}"
+def _unknown(track: Path) -> TrackError:
+    known = ", ".join(sorted(path.parent.name for path in track.parent.glob("*/track.json")))
+    return TrackError(Reason.UNKNOWN_TRACK, f"there is no builtin track {track.name!r}; there are: {known or 'none'}")
 
 
 def _no_track(track: Path) -> TrackError:
