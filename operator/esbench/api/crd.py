@@ -42,8 +42,8 @@ def crd() -> Json:
     schema |= rules(
         rule(
             f"self.metadata.name.size() <= {MAX_NAME}",
-            f"'metadata.name is ' + string(self.metadata.name.size()) + ' characters long: write at most {MAX_NAME}, "
-            "because ECK limits the names of the clusters made from it'",
+            f"'metadata.name is %d characters long: write at most {MAX_NAME}, because ECK limits the names of the clusters "
+            "made from it'.format([self.metadata.name.size()])",
             computed=True,
         )
     )
