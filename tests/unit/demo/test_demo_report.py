@@ -1,0 +1,196 @@
+"""The demo's texts, from statuses made with the API's own models, so that a renamed field fails here."""
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from esbench.api.status import (
+    BenchmarkStatus,
+    Environment,
+    Figure,
+    IndexEvidence,
+    PipelineResult,
+    RaceStatus,
+    Results,
+    TaskResult,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "examples"))
+
+import demo  # noqa: E402
+import demo_report as report  # noqa: E402
+
+
+def fig(*values: float) -> Figure:
+    return Figure(median=sorted(values)[len(values) // 2], min=min(values), max=max(values), races=len(values))
+
+
+def succeeded(version: str = "9.0.0", *throughputs: float) -> BenchmarkStatus:
+    rates = throughputs or (12000.4, 13000.2, 14000.9)
+    return BenchmarkStatus(
+        phase="Succeeded",
+        progress="3/3 races valid",
+        races_done="3/3",
+        environment=Environment(
+            version=version,
+            build_hash="112859b85d50de2a7e63f73c8fc70b99eea24291",
+            java="21.0.8 (Eclipse Adoptium)",
+            heap_bytes=2**30,
+            nodes=1,
+            images=[f"docker.elastic.co/elasticsearch/elasticsearch:{version} x@sha256:{'ab12' * 16}"],
+            rally_version="2.13.0",
+            indices=[
+                IndexEvidence(name="access-logs", shards=2, replicas=0, codec="default", documents=100000),
+                IndexEvidence(name="other", shards=2, replicas=0, codec="default", documents=1),
+            ],
+        ),
+        results=Results(
+            tasks=[
+                TaskResult(
+                    task="bulk-index", type="bulk", unit="docs/s", throughput=fig(*rates),
+                    window_throughput=fig(*rates),
+                    service_time_millis={"p50": fig(80.04, 81, 82), "p99": fig(9, 10, 11)},
+                ),
+                TaskResult(task="search-request", type="search", unit="ops/s", throughput=fig(10, 20, 30)),
+            ],
+            ingest_pipelines=[PipelineResult(name="access-logs", count=fig(100000), time_millis=fig(900, 1000, 1100))],
+        ),
+        races=[
+            RaceStatus(name="race-1", id="a", valid=True, remarks=["shared a machine"], record="es-race-1"),
+            RaceStatus(name="race-2", id="b", valid=True, remarks=["shared a machine"], record="es-race-2"),
+        ],
+    )  # fmt: skip
+
+
+def benchmark(name: str, status: BenchmarkStatus | None) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "status": status.to_json()} if status else {"metadata": {"name": name}}
+
+
+def cells(table: str, label: str) -> list[str]:
+    line = next(line for line in table.splitlines() if line.startswith(label))
+    return [cell.strip() for cell in line[len(label) :].split("  ") if cell.strip()]
+
+
+def test_table_has_a_column_for_each_version() -> None:
+    text = report.table([benchmark("es-8", succeeded("8.11.0")), benchmark("es-9", succeeded("9.0.0", 9000.0))])
+    assert text.splitlines()[0].split() == ["es-8", "es-9"]
+    assert cells(text, "bulk-index: throughput, docs/s") == ["13,000 (12,000–14,001)", "9,000"]
+    assert cells(text, "bulk-index: service time p50, ms") == ["81.0 (80.0–82.0)"] * 2
+    assert cells(text, "bulk-index: service time p99, ms") == ["10.0 (9.0–11.0)"] * 2
+    assert cells(text, "bulk-index: error rate") == ["0.00 %", "0.00 %"]
+    assert cells(text, "pipeline access-logs: documents") == ["100,000", "100,000"]
+    assert cells(text, "pipeline access-logs: time, ms") == ["1,000 (900–1,100)"] * 2
+    assert cells(text, "races valid / asked") == ["3/3", "3/3"]
+    assert cells(text, "ran: Elasticsearch") == ["8.11.0", "9.0.0"]
+    assert cells(text, "ran: build") == ["112859b85d50"] * 2
+    assert cells(text, "ran: Java") == ["21.0.8 (Eclipse Adoptium)"] * 2
+    assert cells(text, "ran: heap, MiB") == ["1,024"] * 2
+    assert cells(text, "ran: indices") == ["2 shards, 0 replicas, codec default"] * 2
+    assert cells(text, "ran: image") == ["sha256:ab12ab12ab12"] * 2
+
+
+def test_only_indexing_tasks_are_in_the_table() -> None:
+    assert "search-request" not in report.table([benchmark("es", succeeded())])
+
+
+def test_a_benchmark_without_results_has_dashes() -> None:
+    failed = BenchmarkStatus(phase="Failed", races_done="0/3")
+    text = report.table([benchmark("es-8", succeeded()), benchmark("es-9", failed)])
+    assert cells(text, "bulk-index: throughput, docs/s")[1] == "-"
+    assert cells(text, "bulk-index: error rate") == ["0.00 %", "-"]
+    assert cells(text, "ran: Elasticsearch")[1] == "-"
+    assert report.table([benchmark("new", None)])
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(None, "-"), (0.0, "0.00 %"), (1.0, "100.00 %"), (0.5, "50.00 %"), (0.00001, "< 0.01 %")]
+)
+def test_percent(share: float | None, text: str) -> None:
+    assert report.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "says"),
+    [
+        ((100, 110, 120), (115, 130, 140), "ranges overlap"),
+        ((100, 110, 120), (130, 140, 150), "do not overlap, but 3 races are few"),
+        ((100,), (150,), "says nothing yet"),
+    ],
+)
+def test_reading_says_no_more_than_the_spread_allows(one: Any, two: Any, says: str) -> None:
+    text = report.reading([benchmark("es-8", succeeded("8.11.0", *one)), benchmark("es-9", succeeded("9.0.0", *two))])
+    assert says in text
+    assert "es-9 has 1." in text
+
+
+def test_reading_is_silent_without_two_results() -> None:
+    assert report.reading([benchmark("es-8", succeeded())]) == ""
+    assert report.reading([benchmark("es-8", succeeded()), benchmark("es-9", None)]) == ""
+
+
+def test_remarks_come_once_a_race() -> None:
+    assert report.remarks([benchmark("es", succeeded())]) == [
+        "es, race-1: shared a machine",
+        "es, race-2: shared a machine",
+    ]
+
+
+def test_failure_names_reason_message_and_log() -> None:
+    status = BenchmarkStatus(
+        phase="Failed", reason="ErrorRate", message="race-1: task bulk-index: 3 of 9 requests failed",
+        races=[RaceStatus(name="race-1", id="a", valid=False, reason="ErrorRate", record="es-9-race-1")],
+    )  # fmt: skip
+    text = report.failure(benchmark("es-9", status), "perf")
+    assert "es-9 failed: ErrorRate" in text
+    assert "3 of 9 requests failed" in text
+    assert r"kubectl -n perf get configmap es-9-race-1 -o jsonpath='{.binaryData.rally\.log\.gz}'" in text
+    assert "kubectl -n perf describe bm es-9" in text
+
+
+def test_three_commands_to_try_next() -> None:
+    commands = [
+        line for line in report.next_commands([benchmark("es-9", None)], "perf").splitlines() if "# " not in line
+    ]
+    assert len(commands) == 3
+    assert all(line.strip().startswith("kubectl -n perf ") for line in commands)
+
+
+def test_progress_line_is_cut_to_the_terminal() -> None:
+    found = benchmark("es-9-0-0", BenchmarkStatus(phase="Racing", progress="race 1/2 · bulk-index 43 %"))
+    assert " ".join(report.progress_line(found).split()) == "es-9-0-0 Racing race 1/2 · bulk-index 43 %"
+    assert len(report.progress_line(found, 30)) == 30
+    assert report.progress_line(benchmark("new", None)).endswith("not seen by the operator yet")
+
+
+def test_without_a_terminal_only_changes_are_printed() -> None:
+    out = io.StringIO()
+    said: list[str] = []
+    screen = demo.Screen(out, ["es"])
+    patch = pytest.MonkeyPatch()
+    patch.setattr(demo, "say", said.append)
+    try:
+        for percent in (1, 2, 50):
+            text = f"race 1/2 · bulk-index {percent} %"
+            screen.show([benchmark("es", BenchmarkStatus(phase="Racing", progress=text))])
+        screen.show([benchmark("es", succeeded())])
+    finally:
+        patch.undo()
+    assert [line.split()[1] for line in said] == ["Racing", "Succeeded"]
+
+
+def test_on_a_terminal_lines_are_redrawn() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    out = Terminal()
+    screen = demo.Screen(out, ["a", "b"])
+    both = [benchmark("a", None), benchmark("b", None)]
+    screen.show(both)
+    screen.show(both)
+    assert out.getvalue().count("\n") == 4
+    assert out.getvalue().count("\x1b[2A") == 1
