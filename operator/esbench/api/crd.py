@@ -33,6 +33,7 @@ COLUMNS: list[Json] = [
 def crd() -> Json:
     """Return the CustomResourceDefinition of Benchmark."""
     schema = structural_schema(_Root)
+    _drop_defaults(schema["properties"]["status"])
     schema["properties"] = {
         "apiVersion": {"type": "string"},
         "kind": {"type": "string"},
@@ -73,6 +74,15 @@ def crd() -> Json:
             ],
         },
     }
+
+
+def _drop_defaults(node: Json) -> None:
+    """Remove defaults: in a status the API server would write them where the operator has said nothing."""
+    node.pop("default", None)
+    children = [*node.get("properties", {}).values(), node.get("items"), node.get("additionalProperties")]
+    for child in children:
+        if isinstance(child, dict):
+            _drop_defaults(child)
 
 
 class _Dumper(yaml.SafeDumper):

@@ -75,7 +75,7 @@ class TaskResult(Answer):
     """Concurrent clients."""
     target_throughput: float | None = None
     """The rate asked for; absent means as fast as possible."""
-    samples: int = 0
+    samples: int
     """Measured requests after warm-up, all races together."""
     throughput: Figure | None = None
     """Rally's median throughput. It is a running average since the start of the task, warm-up included."""
@@ -85,7 +85,7 @@ class TaskResult(Answer):
     """Milliseconds from request to response, by percentile; a percentile is absent without enough samples."""
     latency_millis: dict[str, Figure] = {}
     """Milliseconds from the scheduled start to the response, by percentile."""
-    error_rate: float = 0.0
+    error_rate: float
     """Failed requests over all requests, warm-up included, the worst race."""
 
 
@@ -98,7 +98,7 @@ class PipelineResult(Answer):
     """Documents that went through it."""
     time_millis: Figure
     """Milliseconds spent in it, all nodes together."""
-    failed: int = 0
+    failed: int
     """Documents that failed in it, all races together."""
 
 
