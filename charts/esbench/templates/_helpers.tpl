@@ -51,7 +51,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 # Benchmarks are followed, and kopf's finalizer is put on and taken off by a patch.
 - apiGroups: [esbench.dev]
   resources: [benchmarks]
-  verbs: [get, list, watch, patch]
+  verbs: [list, watch, patch]
 # Progress, verdict and numbers; a PUT with resourceVersion, so that a stale view is refused.
 - apiGroups: [esbench.dev]
   resources: [benchmarks/status]
@@ -95,5 +95,5 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 # What happens to a Benchmark, for kubectl describe.
 - apiGroups: [""]
   resources: [events]
-  verbs: [create, patch]
+  verbs: [create]
 {{- end -}}
