@@ -88,7 +88,7 @@ def _check_track_file(templates: Templates) -> tuple[dict[str, Any], Rendered]:
     for name in templates.files(TRACK_FILE):
         _check_syntax(templates.track / name, name)
     rendered = _render(templates, TRACK_FILE, includes=True)
-    spec = _parse(rendered, TRACK_FILE)
+    spec = _parse(templates, rendered, TRACK_FILE)
     if not isinstance(spec, dict):
         raise FoundError(Reason.TRACK_INVALID, "track.json must be one JSON object, in braces")
     schema = json.loads((Path(paths.rally_root()) / "resources" / "track-schema.json").read_text(encoding="utf-8"))
@@ -112,7 +112,7 @@ def _check_bodies(templates: Templates, spec: dict[str, Any], rendered: Rendered
                 cure = f"The files of the track are: {_listing(templates.track)}"
                 raise FoundError(Reason.TRACK_INVALID, f"there is no file {name} in the track", cure, _place(place))
             _check_syntax(templates.track / name, name)
-            _parse(_render(templates, name, includes=False), name)
+            _parse(templates, _render(templates, name, includes=False), name)
 
 
 def _check_syntax(path: Path, name: str) -> None:
@@ -171,10 +171,16 @@ def _own_place(track: Path, frame: traceback.FrameSummary) -> Place | None:
     return Place(path.relative_to(track).as_posix(), frame.lineno, lines[frame.lineno - 1].strip())
 
 
-def _parse(rendered: Rendered, name: str) -> Any:
+def _parse(templates: Templates, rendered: Rendered, name: str) -> Any:
     try:
         return json.loads(rendered.text)
     except json.JSONDecodeError as error:
+        unmatched = templates.unmatched(name)
+        if unmatched:
+            cure = f"The files of the track are: {_listing(templates.track)}"
+            raise FoundError(
+                Reason.TRACK_INVALID, f"rally.collect finds no file {unmatched[0]}", cure, unmatched[1].as_tuple()
+            ) from None
         at = min(error.pos, max(0, len(rendered.text.rstrip()) - 1))
         before = len(rendered.text[:at].rstrip()) - 1
         place, previous = rendered.place(at), rendered.place(max(0, before))

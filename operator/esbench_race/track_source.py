@@ -79,11 +79,18 @@ class Templates:
         `includes` says whether Rally lets this template include others: it does for track.json only. Raises what
         Jinja2 raises.
         """
-        source = self._collected((self.track / name).read_text(encoding="utf-8"), name, self.track)
+        text = (self.track / name).read_text(encoding="utf-8")
         internal = loader.default_internal_template_vars(glob_helper=self._glob, build_flavor="default")
-        files = jinja2.FunctionLoader(self._include) if includes else None
-        marked = loader.render_template(source, self.params, internal, loader=files)
-        return self._unmarked(marked)
+
+        def rendered(mark: bool) -> str:
+            source = self._collected(text, name, self.track, mark)
+            files = jinja2.FunctionLoader(lambda file: self._include(file, mark)) if includes else None
+            return str(loader.render_template(source, self.params, internal, loader=files))
+
+        try:
+            return self._unmarked(rendered(mark=True))
+        except Exception:
+            return Rendered(rendered(mark=False))
 
     def lines(self, name: str) -> list[Place]:
         """Return the source line of each line of the file `name` after Rally put the collected parts into it."""
@@ -104,23 +111,36 @@ class Templates:
         pieces = self._pieces((self.track / name).read_text(encoding="utf-8"), name, self.track)
         return list(dict.fromkeys(file for _, file, _ in pieces))
 
+    def unmatched(self, name: str) -> tuple[str, Place] | None:
+        """Return the first pattern of a rally.collect in the file `name` that no file matches, and where it is."""
+        for file in self.files(name):
+            text = (self.track / file).read_text(encoding="utf-8")
+            for match in _COLLECT.finditer(text):
+                if not self._parts(match[1], (self.track / file).parent):
+                    line = 1 + text.count("\n", 0, match.start())
+                    return match[1], Place(file, line, text.split("\n")[line - 1].strip())
+        return None
+
     def _glob(self, pattern: str) -> list[str]:
         return [path.relative_to(self.track).as_posix() for path in sorted(self.track.glob(pattern))]
 
-    def _include(self, name: str) -> str | None:
+    def _include(self, name: str, mark: bool) -> str | None:
         path = self.track / name
-        return self._marked(path.read_text(encoding="utf-8"), name) if path.is_file() else None
+        if not path.is_file():
+            return None
+        text = path.read_text(encoding="utf-8")
+        return self._marked(text, name) if mark else text
 
     def _parts(self, pattern: str, base: Path) -> list[tuple[str, str, Path]]:
         paths = sorted(base.glob(pattern))
         parent = (base / pattern).parent
         return [(p.read_text(encoding="utf-8"), p.relative_to(self.track).as_posix(), parent) for p in paths]
 
-    def _collected(self, text: str, file: str, base: Path) -> str:
+    def _collected(self, text: str, file: str, base: Path, mark: bool) -> str:
         def parts(match: re.Match[str]) -> str:
-            return ",\n".join(self._collected(*part) for part in self._parts(match[1], base))
+            return ",\n".join(self._collected(*part, mark) for part in self._parts(match[1], base))
 
-        return str(_COLLECT.sub(parts, self._marked(text, file)))
+        return str(_COLLECT.sub(parts, self._marked(text, file) if mark else text))
 
     def _pieces(self, text: str, file: str, base: Path) -> list[tuple[str, str, int]]:
         found, done = [], 0
@@ -144,6 +164,8 @@ class Templates:
             for number, part in enumerate(value.split("\n")):
                 line = min(first + number, len(lines))
                 out.append(("\n" if number else "") + self._mark(Place(file, line, lines[line - 1].strip())) + part)
+            # Keeps a brace at the end of the text apart from Jinja2's next brace, where white space was stripped.
+            out.append(self._mark(Place(file, line, lines[line - 1].strip())))
         return "".join(out)
 
     def _mark(self, place: Place) -> str:

@@ -68,7 +68,7 @@ def check_tasks(request: describe.Request, track: Any, rendered: Rendered) -> No
             loader.operation_parameters(track, leaf)
             _ = leaf.target_throughput, leaf.ignore_response_error_level
         except Exception as error:
-            raise FoundError(_reason(error), f"task {leaf.name}: {_words(error)}", place=place) from None
+            raise FoundError(_reason(error), f"task {leaf.name}: {_words(error)}", _cure(error), place) from None
 
 
 def _check_type(kind: str, task: str, added: set[str], rendered: Rendered) -> None:
@@ -93,12 +93,20 @@ def _place(rendered: Rendered, task: str, operation: str) -> tuple[str, int, str
 
 
 def _reason(error: Exception) -> Reason:
+    if isinstance(error, FileNotFoundError):
+        return Reason.CORPUS_MISSING
     words = str(error)
     missing = ("Mandatory parameter", "mandatory", "Please set the property", "targets no index")
     return Reason.PARAMETER_MISSING if any(text in words for text in missing) else Reason.TRACK_INVALID
 
 
+def _cure(error: Exception) -> str:
+    return "Put the file beside track.json" if isinstance(error, FileNotFoundError) else ""
+
+
 def _words(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"there is no {error}, neither in Rally nor in track.py"
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"its parameters come from the file {Path(error.filename).name}, which is not in the track"
     return str(getattr(error, "full_message", None) or error or type(error).__name__)
