@@ -27,6 +27,8 @@ def elasticsearch(subject: Subject, step: str, settings: Settings) -> Json:
         "spec": {
             "version": wanted.version,
             "volumeClaimDeletePolicy": "DeleteOnScaledownAndClusterDeletion",
+            # Kubernetes copies a Service's labels to its EndpointSlices, which the operator follows by label.
+            "http": {"service": {"metadata": {"labels": labels(subject, step)}}},
             "nodeSets": [
                 {
                     "name": NODE_SET,
