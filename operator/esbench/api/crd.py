@@ -43,8 +43,8 @@ def crd() -> Json:
     schema |= rules(
         rule(
             f"self.metadata.name.size() <= {MAX_NAME}",
-            f"'metadata.name is %d characters long: write at most {MAX_NAME}, because ECK limits the names of the clusters "
-            "made from it'.format([self.metadata.name.size()])",
+            f"'metadata.name is %d characters long: write at most {MAX_NAME}, because ECK limits the names of the "
+            "clusters made from it'.format([self.metadata.name.size()])",
             computed=True,
         )
     )

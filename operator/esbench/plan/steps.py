@@ -9,7 +9,13 @@ SMOKE = "smoke"
 def steps(spec: BenchmarkSpec) -> tuple[str, ...]:
     """Return the names of all steps in order."""
     races = tuple(f"race-{number}" for number in range(1, spec.repetitions + 1))
-    return (CHECK, *((SMOKE,) if spec.smoke_test else ()), *races)
+    return (*((CHECK,) if needs_check(spec) else ()), *((SMOKE,) if spec.smoke_test else ()), *races)
+
+
+def needs_check(spec: BenchmarkSpec) -> bool:
+    """Return whether the track must be rendered first: a builtin one as it is was rendered when it was released."""
+    race = spec.race
+    return race.track.builtin is None or bool(race.params or race.include_tasks or race.exclude_tasks)
 
 
 def step_after(spec: BenchmarkSpec, finished: str | None) -> str | None:

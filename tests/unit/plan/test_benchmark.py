@@ -13,6 +13,7 @@ from esbench.plan.seen import Children, LogOf, Plan, Refusal, Seen
 from esbench.plan.turn import Turn
 
 Json = dict[str, Any]
+CHECKED = spec(race={"params": {"bulk_size": 100}})
 
 
 def at(step: str, stage: str, uid: str | None = None, **more: Any) -> BenchmarkStatus:
@@ -35,10 +36,17 @@ def test_begins_with_a_status_and_nothing_else() -> None:
     assert todo.status.races_done == "0/1"
 
 
+def test_a_builtin_track_as_it_is_needs_no_check() -> None:
+    begun = plan(seen()).status
+    assert is_true(begun, "Accepted")
+    todo = plan(seen(begun))
+    assert todo.status.step and (todo.status.step.name, stage(todo)) == ("smoke", "Provisioning")
+
+
 def test_checks_the_track_before_it_asks_for_a_cluster() -> None:
-    todo = plan(seen(plan(seen()).status))
+    todo = plan(seen(plan(seen(of=CHECKED)).status, CHECKED))
     assert todo.status.step and (todo.status.step.name, stage(todo)) == ("check", "Starting")
-    then = plan(seen(todo.status))
+    then = plan(seen(todo.status, CHECKED))
     assert then.create == ("record", "job")
 
 
@@ -52,7 +60,7 @@ def test_a_missing_config_map_is_said_before_anything_is_created() -> None:
 
 
 def test_waits_in_the_queue_and_says_for_whom() -> None:
-    status = at("check", "Cleaning").model_copy(update={"step": None, "finished_step": "check"})
+    status = at("check", "Cleaning").model_copy(update={"step": None, "finished_step": None})
     todo = plan(seen(status, turn=Turn(mine=False, ahead=2, behind="ns/other")))
     assert todo.status.phase == "Queued" and "ns/other" in todo.status.progress
     assert todo.status.admitted_time is None
@@ -240,7 +248,7 @@ def test_cleaning_waits_until_everything_is_gone() -> None:
 
 
 def test_a_failed_step_is_the_last_one() -> None:
-    todo = plan(seen(at("smoke", "Cleaning", failing=True, reason="ErrorRate", message="m", finished_step="check")))
+    todo = plan(seen(at("smoke", "Cleaning", failing=True, reason="ErrorRate", message="m", finished_step=None)))
     assert (todo.status.phase, todo.status.reason) == ("Failed", "ErrorRate")
     assert is_true(todo.status, "Failed") and todo.status.step is None
 
@@ -256,7 +264,7 @@ def test_a_failed_step_is_the_last_one() -> None:
     ],
 )
 def test_keep_cluster(keep: str, failing: bool, step: str, kept: bool) -> None:
-    status = at(step, "Cleaning", failing=failing, reason="ErrorRate", message="m", finished_step="check")
+    status = at(step, "Cleaning", failing=failing, reason="ErrorRate", message="m", finished_step=None)
     children = Children(elasticsearch=cluster(), pods=[pod("es-0")])
     todo = plan(seen(status, spec(keepCluster=keep), children=children))
     assert ("elasticsearch" not in todo.delete) is kept

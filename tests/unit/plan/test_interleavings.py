@@ -91,7 +91,7 @@ def drive(world: World, look: Seen) -> BenchmarkStatus:
 @pytest.mark.parametrize("seed", range(120))
 def test_every_interleaving_ends_and_no_race_runs_twice(seed: int) -> None:
     world = World(seed)
-    status = drive(world, seen(of=spec(repetitions=3), turn=Turn(mine=True)))
+    status = drive(world, seen(of=spec(repetitions=3, race={"params": {"bulk_size": 100}}), turn=Turn(mine=True)))
     assert status.phase == "Succeeded", status.progress
     assert world.runs == ["check", "smoke", "race-1", "race-2", "race-3"]
     assert all(mine["es"] is None and mine["job"] is None for mine in world.children.values())
@@ -102,7 +102,7 @@ def test_every_interleaving_ends_and_no_race_runs_twice(seed: int) -> None:
 def test_lost_jobs_end_it_and_never_run_again(seed: int) -> None:
     world = World(seed)
     world.lose = 0.1
-    status = drive(world, seen(of=spec(repetitions=3), turn=Turn(mine=True)))
+    status = drive(world, seen(of=spec(repetitions=3, race={"params": {"bulk_size": 100}}), turn=Turn(mine=True)))
     assert status.phase in TERMINAL
     assert len(world.runs) == len(set(world.runs))
     assert all(mine["es"] is None and mine["job"] is None for mine in world.children.values())
