@@ -16,6 +16,15 @@ $(VENV)/.done: pyproject.toml
 .PHONY: venv
 venv: $(VENV)/.done ## the Python environment for operator and tests
 
+RALLY := .venv-rally
+$(RALLY)/.done: pyproject.toml
+	$(PYTHON) -m venv $(RALLY)
+	$(RALLY)/bin/pip install --quiet --disable-pip-version-check esrally==2.13.0 pytest==9.2.0 pytest-timeout==2.4.0
+	@touch $@
+
+.PHONY: venv-rally
+venv-rally: $(RALLY)/.done ## Rally's own Python environment: its pins conflict with the operator's
+
 .PHONY: cluster clean-cluster kubeconfig
 cluster: ## a real Kubernetes with ECK (built once, cached); CLUSTER=current uses the current context
 	$(PYTHON) -m localkube up
@@ -31,6 +40,15 @@ lint: venv ## ruff and mypy
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -q tests/unit
+.PHONY: test test-rally test-api test-e2e
+test: check test-rally test-api test-e2e ## everything: about 45 minutes with cold caches, 20 with warm ones
+test-rally: venv-rally ## the track checks against Rally's own loader
+	$(RALLY)/bin/python -m pytest -q tests/rally
+test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
+	$(BIN)/pytest tests/api
+test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
+	$(PYTHON) -m localkube images
+	$(BIN)/pytest tests/e2e
 generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models
 	$(BIN)/python -m esbench.api.crd > crds/benchmarks.yaml
 	cp crds/benchmarks.yaml charts/esbench/crds/benchmarks.yaml
