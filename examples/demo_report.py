@@ -98,16 +98,12 @@ def _task_rows(task: str) -> list[Row]:
     def service(key: str) -> Callable[[Benchmark], str]:
         return lambda b: figure((_task(b, task).get("serviceTimeMillis") or {}).get(key), 1)
 
-    def error_rate(benchmark: Benchmark) -> str:
-        found = _task(benchmark, task)
-        return percent(found.get("errorRate", 0.0) if found else None)  # 0 is the field's default
-
     return [
         (f"{task}: throughput, docs/s", of("throughput")),
         (f"{task}: docs/s in 1 s windows", of("windowThroughput")),
         (f"{task}: service time p50, ms", service("p50")),
         (f"{task}: service time p99, ms", service("p99")),
-        (f"{task}: error rate", error_rate),
+        (f"{task}: error rate", lambda b: percent(_task(b, task).get("errorRate"))),
     ]
 
 

@@ -170,26 +170,25 @@ def _span(low: int | None, high: int | None) -> str:
 
 
 def _sentence(rule: Mapping[str, str]) -> str:
-    """Return the sentence of a CEL rule; a computed one with its variable parts as names or dots."""
+    """Return the sentence of a CEL rule; a computed one with the names of its fields, or dots, for what it fills in."""
     if "message" in rule:
         return rule["message"]
-    out, text = "", rule["messageExpression"]
-    for literal, expression in re.findall(r"'((?:[^'\\]|\\.)*)'|([^']+)", _calm(text)):
-        if literal:
-            out += literal
-        elif part := re.fullmatch(r"\s*\+?\s*(?:string\()?self\.([\w.]+)\)?\s*\+?\s*", expression):
-            out += f"‹{part[1].rsplit('.', 1)[-1]}›"
-        elif expression.strip(" +"):
-            out += "…"
-    return out
+    found = re.fullmatch(r"'(.*)'\.format\(\[(.*)\]\)", rule["messageExpression"])
+    if found is None:
+        raise ValueError(f"not of the form 'text'.format([...]): {rule['messageExpression']}")
+    filled = iter(_arguments(found[2]))
+    return re.sub("%[sd]", lambda _: next(filled), found[1])
 
 
-def _calm(expression: str) -> str:
-    """Return a CEL expression without the text literals inside its function calls, which are not for reading."""
-    previous = ""
-    while previous != expression:
-        previous, expression = expression, re.sub(r"\.split\('\.'\)", "", expression)
-    return expression
+def _arguments(text: str) -> Iterator[str]:
+    """Yield each argument of a CEL call for reading: a field as ‹name›, anything else as dots."""
+    depth, start = 0, 0
+    for position, character in enumerate(f"{text},"):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            field = re.fullmatch(r"self\.([\w.]+)", text[start:position].strip())
+            yield f"‹{field[1].rsplit('.', 1)[-1]}›" if field else "…"
+            start = position + 1
 
 
 def _cell(text: str) -> str:

@@ -51,13 +51,15 @@ def succeeded(version: str = "9.0.0", *throughputs: float) -> BenchmarkStatus:
         results=Results(
             tasks=[
                 TaskResult(
-                    task="bulk-index", type="bulk", unit="docs/s", throughput=fig(*rates),
+                    task="bulk-index", type="bulk", unit="docs/s", samples=600, error_rate=0.0, throughput=fig(*rates),
                     window_throughput=fig(*rates),
                     service_time_millis={"p50": fig(80.04, 81, 82), "p99": fig(9, 10, 11)},
                 ),
-                TaskResult(task="search-request", type="search", unit="ops/s", throughput=fig(10, 20, 30)),
+                TaskResult(task="search-request", type="search", samples=9, error_rate=0, throughput=fig(10, 20, 30)),
             ],
-            ingest_pipelines=[PipelineResult(name="access-logs", count=fig(100000), time_millis=fig(900, 1000, 1100))],
+            ingest_pipelines=[
+                PipelineResult(name="access-logs", count=fig(100000), time_millis=fig(900, 1000, 1100), failed=0)
+            ],
         ),
         races=[
             RaceStatus(name="race-1", id="a", valid=True, remarks=["shared a machine"], record="es-race-1"),
