@@ -1,0 +1,171 @@
+"""What the operator costs: the same Benchmark through it and by hand, alternating; prints seconds and ratios.
+
+By hand means what a careful person's script does: kubectl apply of the same Elasticsearch, wait until it is ready,
+the same Job, read the record, delete everything, wait until it is gone. Both use the same images and manifests.
+
+    KUBECONFIG=... .venv/bin/python bench/overhead.py --namespace NS --race-image IMAGE [--pairs 3]
+
+The operator must watch the namespace and be idle.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from esbench.api.spec import BenchmarkSpec
+from esbench.children.elasticsearch import elasticsearch
+from esbench.children.race import access, job, record
+from esbench.plan.seen import Subject
+from esbench.settings import Settings
+from esbench_race.record import Record
+
+Json = dict[str, Any]
+SPEC: Json = {
+    "elasticsearch": {
+        "version": "9.0.0",
+        "heap": "512m",
+        "resources": {"requests": {"cpu": "200m"}, "limits": {"memory": "1536Mi"}},
+    },
+    "race": {"track": {"builtin": "log_ingest"}},
+    "smokeTest": False,
+}
+STEP = "race-1"
+
+
+class Timing(NamedTuple):
+    """Seconds of one run."""
+
+    to_first_request: float
+    """from apply to the first request of the race"""
+    after_rally: float
+    """from Rally's exit to the end: numbers read, everything removed"""
+
+    @property
+    def total(self) -> float:
+        """Both parts; the race itself is not in it."""
+        return self.to_first_request + self.after_rally
+
+
+class Kubectl:
+    """kubectl in one namespace."""
+
+    def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
+
+    def __call__(self, *arguments: str, given: str | None = None) -> str:
+        return subprocess.run(
+            ["kubectl", "-n", self.namespace, *arguments], input=given, check=True, capture_output=True, text=True
+        ).stdout
+
+    def apply(self, *manifests: Json) -> None:
+        """Apply manifests in order."""
+        self("apply", "-f", "-", given="\n---\n".join(json.dumps(manifest) for manifest in manifests))
+
+    def get(self, *arguments: str) -> Json:
+        """Return what `kubectl get -o json` says, {} when it is not there."""
+        text = self("get", *arguments, "-o", "json", "--ignore-not-found")
+        found: Json = json.loads(text) if text.strip() else {}
+        return found
+
+
+def moment(text: str) -> float:
+    """Return an ISO time as seconds since the epoch."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+def until(look: Callable[[], Any], pause: float = 0.25) -> Any:
+    """Return what `look` gives as soon as that is something; gives up after 20 minutes."""
+    deadline = time.monotonic() + 1200
+    while time.monotonic() < deadline:
+        if found := look():
+            return found
+        time.sleep(pause)
+    raise SystemExit("gave up after 20 minutes")
+
+
+def through_operator(kubectl: Kubectl, number: int) -> Timing:
+    """Run it as a Benchmark."""
+    name = f"overhead-op-{number}"
+    manifest = {"apiVersion": "esbench.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": name}, "spec": SPEC}
+    began = time.time()
+    kubectl.apply(manifest)
+
+    def over() -> Json:
+        status: Json = kubectl.get("bm", name).get("status", {})
+        return status if status.get("phase") in ("Succeeded", "Failed") else {}
+
+    status = until(over)
+    ended = time.time()
+    if status["phase"] != "Succeeded":
+        raise SystemExit(f"{name}: {status['reason']}: {status['message']}")
+    race = status["races"][0]
+    kubectl("delete", "bm", name)
+    return Timing(moment(race["firstRequestAt"]) - began, ended - moment(race["rallyExitedAt"]))
+
+
+def by_hand(kubectl: Kubectl, number: int, settings: Settings) -> Timing:
+    """Run it by a plain script."""
+    spec = BenchmarkSpec.model_validate(SPEC)
+    subject = Subject(f"overhead-sh-{number}", kubectl.namespace, "00000000-by-hand", 1, spec)
+    race = _plain(job(subject, STEP, settings))
+    race["spec"]["suspend"] = False
+    name = race["metadata"]["name"]
+    began = time.time()
+    kubectl.apply(_plain(elasticsearch(subject, STEP, settings)))
+    until(lambda: _is_ready(kubectl, name))
+    kubectl.apply(_plain(record(subject, STEP)), *(_plain(m) for m in access(subject, STEP, "")), race)
+    told = until(lambda: Record.from_json(kubectl.get("configmap", name).get("data", {}).get("record.json")))
+    if told.outcome.reason:
+        raise SystemExit(f"by hand: {told.outcome.reason}: {told.outcome.message}")
+    kubectl("delete", "elasticsearch,job,configmap,serviceaccount,role,rolebinding", name, "--wait=false")
+    selector = f"esbench.dev/benchmark={subject.name}"
+    until(lambda: not kubectl.get("elasticsearch,job,pod", "-l", selector)["items"])
+    return Timing(moment(told.first_request_at or "") - began, time.time() - moment(told.rally_exited_at or ""))
+
+
+def _is_ready(kubectl: Kubectl, name: str) -> bool:
+    found = kubectl.get("elasticsearch", name)
+    status = found.get("status", {})
+    if (status.get("phase"), status.get("health")) != ("Ready", "green"):
+        return False
+    if status.get("observedGeneration") != found["metadata"]["generation"]:
+        return False
+    subsets = kubectl.get("endpoints", f"{name}-es-http").get("subsets") or []
+    return any(subset.get("addresses") for subset in subsets)
+
+
+def _plain(manifest: Json) -> Json:
+    manifest["metadata"].pop("ownerReferences", None)
+    return manifest
+
+
+def main() -> int:
+    """Print a table; the exit code says only whether all runs succeeded."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--namespace", default="esbench")
+    parser.add_argument("--race-image", required=True)
+    parser.add_argument("--pairs", type=int, default=3)
+    options = parser.parse_args()
+    kubectl, settings = Kubectl(options.namespace), Settings(race_image=options.race_image)
+    print(f"{datetime.now(UTC):%Y-%m-%d} · {options.pairs} pairs, alternating · seconds without the race itself")
+    print(f"{'pair':<6}{'to first request':>30}{'after Rally':>30}{'total':>30}{'ratio':>8}")
+    print(f"{'':<6}" + f"{'operator    by hand':>30}" * 3)
+    differences, ratios = [], []
+    for number in range(1, options.pairs + 1):
+        operator, hand = through_operator(kubectl, number), by_hand(kubectl, number, settings)
+        differences.append(operator.total - hand.total)
+        ratios.append(operator.total / hand.total)
+        cells = zip((*operator, operator.total), (*hand, hand.total), strict=True)
+        print(f"{number:<6}" + "".join(f"{a:>19.1f}{b:>11.1f}" for a, b in cells) + f"{ratios[-1]:>8.2f}", flush=True)
+    print(f"median: {statistics.median(differences):+.1f} s, ratio {statistics.median(ratios):.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""The operator, installed by its chart into a namespace of its own, with the chart's permissions and no more."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from kube import ROOT, Namespace, environment, localkube, run, tool, until
+
+NAMESPACE = "esbench-e2e"
+
+
+@pytest.fixture(scope="session")
+def namespace() -> Iterator[Namespace]:
+    """A clean namespace with the operator running in it."""
+    there = Namespace(NAMESPACE)
+    there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=120s", seconds=150)
+    there.attempt("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true", seconds=180)
+    there.kubectl("create", "namespace", NAMESPACE)
+    values = [] if os.environ.get("CLUSTER") == "current" else shlex.split(localkube("image-values"))
+    there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
+    subprocess.run(
+        [tool("helm"), "upgrade", "--install", "esbench", str(ROOT / "charts/esbench"), "-n", NAMESPACE,
+         "--wait", "--timeout", "120s", "--skip-crds", *values],
+        env=environment(), check=True, cwd=ROOT, timeout=180,
+    )  # fmt: skip
+    yield there
+    there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=120s", seconds=150)
+    run(tool("helm"), "-n", NAMESPACE, "uninstall", "esbench")
+    there.attempt("delete", "namespace", NAMESPACE, "--wait=false")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """On a failure, show what the operator said: the cluster may be gone when somebody looks."""
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    if report.failed and "namespace" in getattr(item, "fixturenames", ()):
+        there = Namespace(NAMESPACE)
+        log = there.attempt("logs", "deployment/esbench", "--tail=40").stdout
+        events = there.attempt("get", "events", "--sort-by=.lastTimestamp").stdout
+        report.sections.append(("operator log", log))
+        report.sections.append(("events", "\n".join(events.splitlines()[-40:])))
+
+
+__all__ = ["json", "until"]

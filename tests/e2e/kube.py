@@ -1,0 +1,125 @@
+"""A user's view of the cluster: kubectl by argv, and waiting with a deadline."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+ROOT = Path(__file__).parents[2]
+Json = dict[str, Any]
+T = TypeVar("T")
+
+
+@cache
+def tool(name: str) -> str:
+    """The path of a tool: the user's own with CLUSTER=current, else the one that was built."""
+    if os.environ.get("CLUSTER") == "current":
+        return name
+    return localkube("tool", name)
+
+
+def localkube(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "localkube", *arguments], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+@cache
+def environment() -> dict[str, str]:
+    if os.environ.get("CLUSTER") == "current":
+        return dict(os.environ)
+    line = localkube("kubeconfig")
+    return {**os.environ, "KUBECONFIG": line.removeprefix("export KUBECONFIG=").strip("'\"")}
+
+
+def run(*arguments: str, given: str | None = None, seconds: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*arguments], input=given, env=environment(), capture_output=True, text=True, timeout=seconds, check=False
+    )
+
+
+class Namespace:
+    """One namespace, as kubectl shows it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def kubectl(self, *arguments: str, given: str | None = None, seconds: float = 120) -> str:
+        done = self.attempt(*arguments, given=given, seconds=seconds)
+        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
+        return done.stdout
+
+    def attempt(
+        self, *arguments: str, given: str | None = None, seconds: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        return run(tool("kubectl"), "-n", self.name, *arguments, given=given, seconds=seconds)
+
+    def apply(self, *manifests: Json) -> None:
+        self.kubectl("apply", "-f", "-", given="\n---\n".join(json.dumps(manifest) for manifest in manifests))
+
+    def get(self, kind: str, name: str) -> Json:
+        found: Json = json.loads(self.kubectl("get", kind, name, "-o", "json"))
+        return found
+
+    def items(self, kind: str, selector: str = "") -> list[Json]:
+        found: list[Json] = json.loads(self.kubectl("get", kind, "-l", selector, "-o", "json"))["items"]
+        return found
+
+    def status(self, name: str) -> Json:
+        found: Json = self.get("bm", name).get("status", {})
+        return found
+
+    def until_over(self, name: str, seconds: float = 420) -> Json:
+        """The terminal status of a Benchmark; what it last said when the time is over."""
+        return until(
+            lambda: (s := self.status(name)) and s.get("phase") in ("Succeeded", "Failed") and s,
+            seconds,
+            lambda: f"{name} is not over: {json.dumps(self.status(name), indent=1)[:3000]}",
+        )
+
+    def left_of(self, benchmark: str) -> list[str]:
+        """Everything that a Benchmark made and that is still there, but for its records."""
+        selector = f"esbench.dev/benchmark={benchmark}"
+        kinds = "elasticsearch,job,pod,serviceaccount,role,rolebinding"
+        found = [f"{item['kind']}/{item['metadata']['name']}" for item in self.items(kinds, selector)]
+        claims = self.items("pvc") + self.items("secret") + self.items("statefulset") + self.items("service")
+        mine = f"{benchmark}-"
+        return found + [
+            f"{c['kind']}/{c['metadata']['name']}" for c in claims
+            if c["metadata"]["name"].startswith((mine, f"elasticsearch-data-{mine}"))
+        ]  # fmt: skip
+
+
+def until(look: Callable[[], T | bool | None], seconds: float, otherwise: Callable[[], str]) -> T:
+    """What `look` returns as soon as that is something; fails with `otherwise()` when the time is over."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := look():
+            return found  # type: ignore[return-value]
+        time.sleep(0.5)
+    raise AssertionError(otherwise())
+
+
+def benchmark(name: str, *, elasticsearch: Json | None = None, race: Json | None = None, **spec: Any) -> Json:
+    """A Benchmark small enough for two cores: 5,000 documents, one race, no smoke test."""
+    small = {"requests": {"cpu": "200m"}, "limits": {"memory": "1536Mi"}}
+    wanted = {"version": "9.0.0", "heap": "512m", "resources": small, **(elasticsearch or {})}
+    does = {"track": {"builtin": "log_ingest"}, "params": {"documents": 5000}, **(race or {})}
+    if does["track"] != {"builtin": "log_ingest"} and race and "params" not in race:
+        del does["params"]
+    return {
+        "apiVersion": "esbench.dev/v1alpha1",
+        "kind": "Benchmark",
+        "metadata": {"name": name},
+        "spec": {"elasticsearch": wanted, "race": does, "smokeTest": False, **spec},
+    }
+
+
+def condition(status: Json, kind: str) -> str:
+    return next((c["status"] for c in status.get("conditions", ()) if c["type"] == kind), "absent")

@@ -1,0 +1,65 @@
+"""Bad input on a real cluster: what a user sees, and that nothing is left."""
+
+import pytest
+
+from kube import Namespace, benchmark, condition, until
+
+pytestmark = pytest.mark.e2e
+
+TRACK = '{% import "rally.helpers" as rally %}\n{"version": 2, "description": "d",\n "schedule": [{{ nonsense }}]}\n'
+
+
+def inline(name: str, **files: str) -> dict[str, object]:
+    data = {key.replace("_json", ".json"): text for key, text in files.items()}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def test_a_broken_track_is_found_before_a_cluster_is_built(namespace: Namespace) -> None:
+    namespace.apply(inline("broken", track_json=TRACK))
+    namespace.apply(benchmark("broken", race={"track": {"configMap": {"name": "broken"}}}))
+    done = namespace.attempt("wait", "--for=condition=Failed", "bm/broken", "--timeout=120s", seconds=130)
+    status = namespace.status("broken")
+    assert done.returncode == 0, status
+    assert (status["reason"], condition(status, "Accepted")) == ("TrackInvalid", "False")
+    assert "track.json" in status["message"] and "3" in status["message"] and "nonsense" in status["message"]
+    assert not status.get("races") and namespace.left_of("broken") == []
+
+
+def test_a_missing_track_and_an_unknown_challenge_are_said(namespace: Namespace) -> None:
+    namespace.apply(benchmark("lost", race={"track": {"configMap": {"name": "nowhere"}}}))
+    assert namespace.until_over("lost", 60)["reason"] == "TrackNotFound"
+    namespace.apply(benchmark("odd", race={"challenge": "nope"}))
+    status = namespace.until_over("odd", 60)
+    assert status["reason"] == "UnknownChallenge" and "high-concurrency" in status["message"]
+
+
+def test_an_unknown_parameter_is_found_before_a_cluster_is_built(namespace: Namespace) -> None:
+    namespace.apply(benchmark("typo", race={"params": {"bulk_sizes": 100}}))
+    status = namespace.until_over("typo", 120)
+    assert status["reason"] == "UnknownParameter" and "bulk_sizes" in status["message"]
+
+
+def test_a_wrong_image_fails_by_name_and_the_cluster_is_removed(namespace: Namespace) -> None:
+    image = "localhost/no/such-image:1"
+    namespace.apply(benchmark("noimage", elasticsearch={"image": image}, race={"params": {}}))
+    status = namespace.until_over("noimage", 300)
+    assert status["reason"] == "ImagePull" and image in status["message"]
+    assert namespace.left_of("noimage") == []
+
+
+def test_a_setting_that_elasticsearch_refuses_is_explained_by_its_log(namespace: Namespace) -> None:
+    config = {"no.such.setting": True}
+    namespace.apply(benchmark("badsetting", elasticsearch={"config": config}, race={"params": {}}))
+    status = namespace.until_over("badsetting", 420)
+    assert status["reason"] == "ElasticsearchBootstrap" and "no.such.setting" in status["message"]
+    assert namespace.left_of("badsetting") == []
+
+
+def test_deleting_while_it_races_removes_everything(namespace: Namespace) -> None:
+    wanted = benchmark("deleted", elasticsearch={"storage": {"size": "1Gi"}}, race={"params": {"documents": 100000}})
+    namespace.apply(wanted)
+    until(lambda: namespace.status("deleted").get("phase") == "Racing", 180, lambda: str(namespace.status("deleted")))
+    namespace.kubectl("delete", "bm", "deleted", "--timeout=60s")
+    until(lambda: not namespace.left_of("deleted"), 120, lambda: str(namespace.left_of("deleted")))
+    volumes = namespace.kubectl("get", "pv", "-o", "jsonpath={.items[*].spec.claimRef.name}")
+    assert "deleted-" not in volumes

@@ -1,0 +1,74 @@
+"""The whole chain with real parts: ECK, Elasticsearch, Rally."""
+
+import base64
+import gzip
+import json
+
+import pytest
+
+from kube import Namespace, benchmark, condition
+
+pytestmark = pytest.mark.e2e
+
+
+def check_numbers(status: dict[str, object], documents: int) -> None:
+    results = status["results"]
+    assert isinstance(results, dict)
+    bulk = next(task for task in results["tasks"] if task["type"] == "bulk")
+    assert bulk["throughput"]["median"] > 0 and bulk["unit"] == "docs/s" and bulk["errorRate"] == 0
+    assert bulk["serviceTimeMillis"]["p50"]["median"] > 0
+    pipeline = results["ingestPipelines"][0]
+    assert pipeline["count"]["median"] == documents and pipeline["failed"] == 0
+
+
+def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace) -> None:
+    """8.11.0 on Java 21, two nodes with volumes, two shards, one replica, another codec, a smoke test, two races."""
+    wanted = benchmark(
+        "whole",
+        elasticsearch={
+            "version": "8.11.0",
+            "java": 21,
+            "nodes": 2,
+            "storage": {"size": "1Gi"},
+            "index": {"shards": 2, "replicas": 1, "codec": "best_compression"},
+        },
+        race={"userTags": {"team": "search"}, "telemetry": ["node-stats"]},
+        repetitions=2,
+        smokeTest=True,
+    )
+    namespace.apply(wanted)
+    done = namespace.attempt("wait", "--for=condition=Complete", "bm/whole", "--timeout=600s", seconds=620)
+    status = namespace.status("whole")
+    assert done.returncode == 0, json.dumps(status, indent=1)
+    assert (status["phase"], status["racesDone"]) == ("Succeeded", "2/2")
+    for kind in ("Accepted", "SettingsVerified", "RacesValid", "Complete"):
+        assert condition(status, kind) == "True", kind
+    assert [race["name"] for race in status["races"]] == ["smoke", "race-1", "race-2"]
+    check_numbers(status, 5000)
+    found = status["environment"]
+    assert found["version"] == "8.11.0" and found["java"].startswith("21.") and found["nodes"] == 2
+    index = found["indices"][0]
+    assert (index["shards"], index["replicas"], index["codec"]) == (2, 1, "best_compression")
+    assert index["documents"] == 5000 and len(found["buildHash"]) == 40
+    assert condition(status, "LoadGeneratorShared") == "True"  # one machine cannot avoid it, but it is said
+    assert namespace.left_of("whole") == []
+
+
+def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:
+    """The races of the test before: race.json and Rally's log are where the status says."""
+    record = namespace.get("configmap", namespace.status("whole")["races"][-1]["record"])
+    race = json.loads(gzip.decompress(base64.b64decode(record["binaryData"]["race.json.gz"])))
+    assert race["results"]["op_metrics"] and race["user-tags"]["team"] == "search"
+    log = gzip.decompress(base64.b64decode(record["binaryData"]["rally.log.gz"])).decode()
+    assert "esrally" in log or "Racing" in log or "driver" in log
+    everything = json.dumps(namespace.get("configmap", record["metadata"]["name"])) + log
+    assert "basic_auth_password" not in everything or "*****" in everything
+    namespace.kubectl("delete", "bm", "whole", "--timeout=60s")
+
+
+def test_printer_columns_read_like_a_sentence(namespace: Namespace) -> None:
+    namespace.apply(benchmark("columns", suspend=True))
+    head, line = namespace.kubectl("get", "bm", "columns", "-o", "wide").splitlines()
+    assert head.split() == ["NAME", "PHASE", "PROGRESS", "VERSION", "RACES", "TRACK", "CHALLENGE", "REASON", "AGE"]
+    assert "9.0.0" in line
+    namespace.kubectl("delete", "bm", "columns", "--timeout=60s")
