@@ -59,6 +59,7 @@ class Kubectl:
         self.namespace = namespace
 
     def __call__(self, *arguments: str, given: str | None = None) -> str:
+        """Return what kubectl prints; raises CalledProcessError."""
         return subprocess.run(
             ["kubectl", "-n", self.namespace, *arguments], input=given, check=True, capture_output=True, text=True
         ).stdout
