@@ -1,0 +1,106 @@
+"""The track log_ingest as Rally loads it: documents, tasks and settings of each challenge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
+
+from esbench_race.check import check
+from esbench_race.record import Record
+from esbench_race.spec import parse_spec
+
+TRACKS = Path(__file__).parents[2] / "tracks"
+INLINE = Path(__file__).parents[1] / "unit" / "tracks" / "fixtures" / "inline"
+STEPS = [f"access-logs-clients-{clients}" for clients in (1, 2, 4, 8)]
+
+
+def checked(work: Path, **fields: Any) -> Record:
+    spec = {"format": 1, "mode": "check", "namespace": "n", "record": "r", "raceId": "race", "hosts": ["h:9200"]}
+    spec |= {"track": {"builtin": "log_ingest"}, **fields}
+    record = check(parse_spec(json.dumps(spec), TRACKS), work)
+    assert record.outcome.reason is None, record.outcome.message
+    return record
+
+
+@pytest.mark.parametrize(
+    ("mode", "challenge", "params", "expected"),
+    [
+        ("check", None, {}, {"access-logs": 100_000}),
+        ("check", "high-concurrency", {"documents": 20_001}, {"access-logs": 20_001}),
+        ("check", "ramp-up", {"documents": 4003}, dict.fromkeys(STEPS, 1000)),
+        ("smoke", "default", {}, {"access-logs": 1000}),
+        ("smoke", "ramp-up", {}, dict.fromkeys(STEPS, 1000)),
+    ],
+)
+def test_expected_documents(
+    tmp_path: Path, mode: str, challenge: str | None, params: dict[str, Any], expected: dict[str, int]
+) -> None:
+    track = checked(tmp_path, mode=mode, challenge=challenge, params=params).track
+
+    assert track.expected_documents == expected
+    assert track.pipelines == ("access-logs",)
+    assert track.challenges == ("default", "high-concurrency", "ramp-up")
+    assert track.challenge == (challenge or "default")
+
+
+@pytest.mark.parametrize(
+    ("challenge", "bulks", "search_clients"),
+    [
+        ("default", {"bulk-index": 4}, 1),
+        ("high-concurrency", {"bulk-index": 8}, 8),
+        ("ramp-up", {f"bulk-index-clients-{n}": n for n in (1, 2, 4, 8)}, None),
+    ],
+)
+def test_clients(tmp_path: Path, challenge: str, bulks: dict[str, int], search_clients: int | None) -> None:
+    tasks = checked(tmp_path, challenge=challenge, params={"documents": 1000}).track.tasks
+
+    assert {task.name: task.clients for task in tasks if task.type == "bulk"} == bulks
+    searches = {task.clients for task in tasks if task.type == "search"}
+    assert searches == ({search_clients} if search_clients else set())
+    assert [task.name for task in tasks][:4] == ["delete-index", "create-index", "put-pipeline", "check-cluster-health"]
+
+
+def test_index_settings_reach_the_track(tmp_path: Path) -> None:
+    index = {"shards": 3, "replicas": 1, "codec": "best_compression"}
+    track = checked(tmp_path, index=index, params={"documents": 1000}).track
+
+    assert track.params["number_of_shards"] == 3
+    assert track.params["number_of_replicas"] == 1
+    assert track.params["codec"] == "best_compression"
+
+
+@pytest.mark.parametrize("clients", [1, 2, 3, 8])
+def test_every_parameter_is_accepted(tmp_path: Path, clients: int) -> None:
+    params = {
+        "documents": 1000,
+        "seed": 5,
+        "bulk_size": 100,
+        "bulk_indexing_clients": clients,
+        "bulk_warmup_time_period": 1,
+        "search_clients": clients,
+        "search_iterations": 10,
+        "search_warmup_iterations": 1,
+        "max_num_segments": 2,
+        "cluster_health": "yellow",
+        "target_throughput_per_client": 100,
+        "index_settings": {"index.refresh_interval": "30s"},
+        "number_of_shards": 1,
+        "number_of_replicas": 0,
+        "codec": "default",
+    }
+    track = checked(tmp_path, params=params).track
+
+    assert set(params) == set(track.exposed_params)
+
+
+def test_inline_track(tmp_path: Path) -> None:
+    track = checked(tmp_path, track={"path": str(INLINE)}, index={"codec": "best_compression"}).track
+
+    assert track.expected_documents == {"articles": 20}
+    assert track.params["codec"] == "best_compression"
+    assert track.challenge is None
