@@ -56,4 +56,5 @@ generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md
 
 .PHONY: demo
 demo: cluster ## cluster, operator, two Benchmarks, and their results side by side; CLUSTER=current as above
+	$(if $(filter current,$(CLUSTER)),,$(PYTHON) -m localkube images)
 	$(PYTHON) examples/demo.py $(DEMO_ARGS)
