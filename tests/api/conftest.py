@@ -1,0 +1,62 @@
+"""One control plane for the whole run, a namespace for each test, and the operator where a test asks for one."""
+
+import itertools
+import secrets
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from .controlplane import ControlPlane
+from .operator_process import Operator
+from .stage import Stage
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def plane() -> Iterator[ControlPlane]:
+    """A running control plane with the CRDs."""
+    plane = ControlPlane()
+    plane.start()
+    yield plane
+    plane.stop()
+
+
+@pytest.fixture(scope="session")
+def stage(plane: ControlPlane) -> Iterator[Stage]:
+    """The control plane with fake controllers."""
+    stage = Stage(plane)
+    yield stage
+    stage.close()
+
+
+@pytest.fixture
+def namespace(stage: Stage) -> Iterator[str]:
+    """A fresh namespace; in the end every promise must have been kept in it."""
+    name = stage.make_namespace(f"t{next(_numbers)}-{secrets.token_hex(3)}")
+    yield name
+    stage.promises_kept(name)
+
+
+@pytest.fixture
+def install(plane: ControlPlane) -> Iterator[Callable[..., Operator]]:
+    """A function that installs the chart's objects for a namespace and starts the operator with their rights."""
+    installed: list[Operator] = []
+
+    def start(namespace: str, **values: object) -> Operator:
+        operator = Operator(plane, namespace, **values)
+        installed.append(operator)
+        operator.start()
+        return operator
+
+    yield start
+    for operator in installed:
+        operator.lives()
+        operator.stop()
+        assert not operator.refused(), operator.refused()[:3]
+
+
+@pytest.fixture
+def operator(install: Callable[..., Operator], namespace: str) -> Operator:
+    """The operator for this test's namespace."""
+    return install(namespace)

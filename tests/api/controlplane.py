@@ -1,0 +1,232 @@
+"""A real control plane for tests: etcd, kube-apiserver with RBAC, and the controllers that collect garbage.
+
+No kubelet, scheduler or Job controller: their part is played by `fakes`. Everything listens on loopback ports of its
+own and keeps its files in one temporary folder; each program ends by its process id.
+"""
+
+import ctypes
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from .tools import ROOT, debian, tool
+
+PREFIX = "esbench-api-"
+START_SECONDS = 90.0
+# The Job controller is left out on purpose: the tests bring one that can misbehave.
+CONTROLLERS = (
+    "garbage-collector-controller",
+    "namespace-controller",
+    "persistentvolumeclaim-protection-controller",
+    "serviceaccount-controller",
+)
+
+
+class ControlPlane:
+    """One running control plane; `kubeconfig(token)` gives access to it."""
+
+    def __init__(self) -> None:
+        sweep()
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        (self.folder / "owner.pid").write_text(str(os.getpid()))
+        self.admin_token = secrets.token_hex(16)
+        self._kcm_token = secrets.token_hex(16)
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.port = free_port()
+        self.server = f"https://127.0.0.1:{self.port}"
+        self.ca = self.folder / "pki" / "apiserver.crt"
+        self.admin = self.folder / "admin.kubeconfig"
+
+    def start(self) -> None:
+        """Start everything and install the CRDs; raises RuntimeError with the end of the log that explains why not."""
+        try:
+            self._start_etcd()
+            self._start_apiserver()
+            self.write_kubeconfig(self.admin, self.admin_token)
+            self._install_crds()
+            # After the CRDs: the garbage collector learns of kinds that come later only after half a minute.
+            self._start_controllers()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End every process that `start` started and remove its files."""
+        for process in reversed(self._processes):
+            process.terminate()
+        for process in reversed(self._processes):
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._processes.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def write_kubeconfig(self, path: Path, token: str, namespace: str = "default") -> Path:
+        """Write a kubeconfig for the bearer of `token`, readable by the owner alone."""
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "esbench-api-tests",
+            "clusters": [
+                {"name": "c", "cluster": {"server": self.server, "certificate-authority": str(self.ca)}},
+            ],
+            "users": [{"name": "u", "user": {"token": token}}],
+            "contexts": [
+                {"name": "esbench-api-tests", "context": {"cluster": "c", "user": "u", "namespace": namespace}},
+            ],
+        }
+        path.touch(mode=0o600)
+        path.write_text(yaml.safe_dump(config))
+        return path
+
+    def kubectl(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run kubectl as an administrator; the caller looks at returncode, stdout and stderr."""
+        return subprocess.run(
+            [tool("kubectl"), f"--kubeconfig={self.admin}", f"--cache-dir={self.folder}/kubectl", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    def _start_etcd(self) -> None:
+        self._etcd_port, peer = free_port(), free_port()
+        client, peers = f"http://127.0.0.1:{self._etcd_port}", f"http://127.0.0.1:{peer}"
+        command = [debian("etcd", "etcd-server"), f"--data-dir={self.folder}/etcd", "--unsafe-no-fsync=true"]
+        command += [f"--listen-client-urls={client}", f"--advertise-client-urls={client}"]
+        command += [f"--listen-peer-urls={peers}", f"--initial-advertise-peer-urls={peers}"]
+        command += [f"--initial-cluster=default={peers}", "--log-level=warn"]
+        self._run("etcd", command)
+        self._await("etcd", f"{client}/health")
+
+    def _start_apiserver(self) -> None:
+        self.ca.parent.mkdir()
+        key, tokens = self.folder / "pki" / "sa.key", self.folder / "tokens.csv"
+        openssl = [debian("openssl", "openssl"), "genrsa", "-out", str(key), "2048"]
+        subprocess.run(openssl, check=True, capture_output=True)
+        # The garbage collector may delete every kind; in a real cluster it has a role of its own for that.
+        users = ((self.admin_token, "admin"), (self._kcm_token, "system:kube-controller-manager"))
+        tokens.write_text("".join(f'{token},{user},{user},"system:masters"\n' for token, user in users))
+        tokens.chmod(0o600)
+        command = [tool("kube-apiserver"), f"--etcd-servers=http://127.0.0.1:{self._etcd_port}"]
+        command += ["--bind-address=127.0.0.1", f"--secure-port={self.port}", f"--cert-dir={self.ca.parent}"]
+        command += ["--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none"]
+        command += ["--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC", "--anonymous-auth=true"]
+        command += [f"--token-auth-file={tokens}", "--service-account-issuer=https://kubernetes.default.svc"]
+        command += [f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}"]
+        # As OpenShift has it: setting blockOwnerDeletion needs the right to update the owner's finalizers.
+        command += ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
+        command += ["--max-requests-inflight=2000", "--max-mutating-requests-inflight=1000", "--profiling=false"]
+        self._run("kube-apiserver", command)
+        self._await("kube-apiserver", f"{self.server}/readyz")
+
+    def _start_controllers(self) -> None:
+        config = self.write_kubeconfig(self.folder / "kcm.kubeconfig", self._kcm_token)
+        command = [tool("kube-controller-manager"), f"--kubeconfig={config}", "--leader-elect=false"]
+        command += [f"--controllers={','.join(CONTROLLERS)}", "--use-service-account-credentials=false"]
+        command += ["--kube-api-qps=1000", "--kube-api-burst=2000", "--bind-address=127.0.0.1"]
+        port = free_port()
+        command += [f"--secure-port={port}", "--authorization-always-allow-paths=/healthz", "--profiling=false"]
+        self._run("kube-controller-manager", command)
+        self._await("kube-controller-manager", f"https://127.0.0.1:{port}/healthz", verified=False)
+
+    def _install_crds(self) -> None:
+        files = [str(ROOT / "crds"), tool("eck-crds")]
+        done = self.kubectl("create", *(f"--filename={file}" for file in files))
+        if done.returncode:
+            raise RuntimeError(f"the CRDs were not accepted: {done.stderr}")
+        done = self.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        if done.returncode:
+            raise RuntimeError(f"the CRDs were not established: {done.stderr}")
+
+    def _run(self, name: str, command: Sequence[str]) -> None:
+        with (self.folder / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                start_new_session=True,
+                preexec_fn=die_with_parent,  # noqa: PLW1509  # no threads have been started here yet
+            )
+        self._processes.append(process)
+        with (self.folder / "pids").open("a") as pids:
+            pids.write(f"{process.pid}\n")
+
+    def _await(self, name: str, url: str, *, verified: bool = True) -> None:
+        until = time.monotonic() + START_SECONDS
+        while not self._answers(url, verified=verified):
+            process = self._processes[-1]
+            if process.poll() is not None or time.monotonic() > until:
+                log = (self.folder / f"{name}.log").read_text(errors="replace")[-3000:]
+                raise RuntimeError(f"{name} did not start (exit code {process.returncode}):\n{log}")
+            time.sleep(0.1)
+
+    def _answers(self, url: str, *, verified: bool) -> bool:
+        context = None
+        if url.startswith("https"):
+            if verified and not self.ca.exists():
+                return False
+            context = ssl.create_default_context(cafile=self.ca if verified else None)
+            if not verified:
+                # The controller manager makes a certificate for itself alone; only "it is up" is read from it.
+                context.check_hostname = False
+                context.verify_mode = ssl.CERT_NONE
+        try:
+            with urllib.request.urlopen(url, timeout=2, context=context) as answer:  # noqa: S310
+                return bool(answer.status == 200)
+        except (OSError, urllib.error.URLError):
+            return False
+
+
+def die_with_parent() -> None:
+    """Ask Linux to end this process when its parent dies, so that a killed test run leaves nothing running."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def sweep() -> None:
+    """Remove what test runs that were killed left behind: their processes by id, then their folders."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        owner = folder / "owner.pid"
+        if owner.exists() and Path(f"/proc/{owner.read_text().strip() or 0}").exists():
+            continue
+        pids = folder / "pids"
+        for pid in pids.read_text().split() if pids.exists() else ():
+            command = Path(f"/proc/{pid}/cmdline")
+            # A process id may have been given to somebody else since.
+            if command.exists() and str(folder).encode() in command.read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    """Return a TCP port of loopback that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def as_json(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
+    """Return kubectl's JSON answer; raises AssertionError with its words when it failed."""
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, object] = json.loads(done.stdout)
+    return answer

@@ -1,0 +1,229 @@
+"""A stand-in for ECK: builds the objects of a cluster in ECK's order, with its known rough edges."""
+
+import base64
+
+from .fakes import STEP, Knobs, World, create_fresh, owned_by
+from .rest import Json
+
+API = "elasticsearch.k8s.elastic.co/v1"
+CLUSTER = "elasticsearch.k8s.elastic.co/cluster-name"
+DIGEST = "docker.elastic.co/elasticsearch/elasticsearch@sha256:" + "ab" * 32
+
+
+class Eck:
+    """One task for each Elasticsearch that appears; what it owns is collected by the garbage collector."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._seen: set[str] = set()
+
+    def act(self, kind: str, elasticsearch: Json) -> None:
+        meta = elasticsearch["metadata"]
+        if kind != "DELETED" and not meta.get("deletionTimestamp") and meta["uid"] not in self._seen:
+            self._seen.add(meta["uid"])
+            self.world.spawn(self._build(elasticsearch), f"build cluster {meta['name']}")
+
+    async def _build(self, elasticsearch: Json) -> None:
+        world, knobs = self.world, self.world.of(elasticsearch)
+        fault = knobs.cluster_fault(elasticsearch["metadata"].get("labels", {}).get(STEP, ""))
+        await world.pause(knobs.eck)
+        await self._status(elasticsearch, "ApplyingChanges", "unknown", 0)
+        for plural, body in _surroundings(elasticsearch):
+            await create_fresh(world, plural, body)
+        stateful_set = await create_fresh(world, "statefulsets", _stateful_set(elasticsearch))
+        for claim in _claims(elasticsearch):
+            await create_fresh(world, "persistentvolumeclaims", claim)
+        pods = [
+            await create_fresh(world, "pods", _pod(elasticsearch, stateful_set, number, world.node(knobs), fault))
+            for number in range(_node_set(elasticsearch)["count"])
+        ]
+        await world.pause(knobs.eck)
+        if fault in _STUCK:
+            for pod in pods:
+                await self._pod_status(pod, _STUCK[fault](pod))
+            return
+        await self._come_up(elasticsearch, pods, knobs, fault)
+
+    async def _come_up(self, elasticsearch: Json, pods: list[Json], knobs: Knobs, fault: str) -> None:
+        world, meta = self.world, elasticsearch["metadata"]
+        for pod in pods:
+            await self._pod_status(pod, running(pod, ready=False))
+        await world.pause(knobs.eck)
+        if fault == "never-green":
+            for pod in pods:
+                await self._pod_status(pod, running(pod))
+            await self._endpoints(elasticsearch, len(pods))
+            await self._status(elasticsearch, "Ready", "yellow", len(pods))
+            return
+        # As ECK does: Ready and green are said a little before the pods are, and before there are endpoints.
+        await self._status(elasticsearch, "Ready", "green", len(pods))
+        await world.pause(knobs.eck)
+        for pod in pods:
+            await self._pod_status(pod, running(pod))
+        if fault == "no-endpoints":
+            return
+        await world.pause(knobs.eck)
+        await self._endpoints(elasticsearch, len(pods))
+        world.ready.add(meta["uid"])
+
+    async def _status(self, elasticsearch: Json, phase: str, health: str, nodes: int) -> None:
+        meta = elasticsearch["metadata"]
+        status = {
+            "phase": phase,
+            "health": health,
+            "availableNodes": nodes,
+            "version": elasticsearch["spec"]["version"],
+            "observedGeneration": meta["generation"],
+        }
+        await self.world.rest.patch("elasticsearches", meta["namespace"], meta["name"], {"status": status}, "status")
+
+    async def _pod_status(self, pod: Json, status: Json) -> None:
+        meta = pod["metadata"]
+        await self.world.rest.patch("pods", meta["namespace"], meta["name"], {"status": status}, "status")
+
+    async def _endpoints(self, elasticsearch: Json, count: int) -> None:
+        meta = elasticsearch["metadata"]
+        addresses = [
+            {"addresses": [f"10.244.0.{number + 10}"], "conditions": {"ready": True}} for number in range(count)
+        ]
+        name = f"{meta['name']}-es-http-abcde"
+        await self.world.rest.patch("endpointslices", meta["namespace"], name, {"endpoints": addresses})
+
+    async def restart(self, namespace: str, cluster: str) -> None:
+        """Let the first node of a cluster restart, as after an out-of-memory kill."""
+        pod = await self.world.rest.get("pods", namespace, f"{cluster}-es-default-0")
+        if pod is None:
+            return
+        status = running(pod)
+        status["containerStatuses"][0] |= {
+            "restartCount": 1,
+            "lastState": {"terminated": {"reason": "OOMKilled", "exitCode": 137}},
+        }
+        await self._pod_status(pod, status)
+
+
+def _node_set(elasticsearch: Json) -> Json:
+    node_set: Json = elasticsearch["spec"]["nodeSets"][0]
+    return node_set
+
+
+def _meta(elasticsearch: Json, suffix: str) -> Json:
+    meta = elasticsearch["metadata"]
+    return {
+        "name": f"{meta['name']}{suffix}",
+        "namespace": meta["namespace"],
+        "labels": {CLUSTER: meta["name"], "common.k8s.elastic.co/type": "elasticsearch"},
+        "ownerReferences": owned_by(elasticsearch, "Elasticsearch", API),
+    }
+
+
+def _surroundings(elasticsearch: Json) -> list[tuple[str, Json]]:
+    password, ca = (base64.b64encode(text).decode() for text in (b"secret-password", b"-----BEGIN CERTIFICATE-----"))
+    service, http = _meta(elasticsearch, "-es-http"), _meta(elasticsearch, "-es-http-abcde")
+    # ECK puts these labels on the Service, and Kubernetes copies them to its EndpointSlices.
+    given = elasticsearch["spec"].get("http", {}).get("service", {}).get("metadata", {}).get("labels", {})
+    service["labels"] |= given
+    http["labels"] |= {**given, "kubernetes.io/service-name": f"{elasticsearch['metadata']['name']}-es-http"}
+    ports = [{"name": "https", "port": 9200, "protocol": "TCP"}]
+    selector = {CLUSTER: elasticsearch["metadata"]["name"]}
+    return [
+        ("secrets", {"metadata": _meta(elasticsearch, "-es-elastic-user"), "data": {"elastic": password}}),
+        ("secrets", {"metadata": _meta(elasticsearch, "-es-http-certs-public"), "data": {"ca.crt": ca}}),
+        ("services", {"metadata": service, "spec": {"ports": ports, "selector": selector}}),
+        ("endpointslices", {"metadata": http, "addressType": "IPv4", "ports": ports, "endpoints": []}),
+    ]
+
+
+def _stateful_set(elasticsearch: Json) -> Json:
+    node_set = _node_set(elasticsearch)
+    labels = {CLUSTER: elasticsearch["metadata"]["name"]}
+    container = {"name": "elasticsearch", "image": "elasticsearch"}
+    return {
+        "metadata": _meta(elasticsearch, f"-es-{node_set['name']}"),
+        "spec": {
+            "serviceName": "none",
+            "replicas": node_set["count"],
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def _claims(elasticsearch: Json) -> list[Json]:
+    node_set = _node_set(elasticsearch)
+    return [
+        {
+            "metadata": _meta(elasticsearch, f"-{claim['metadata']['name']}-{number}"),
+            "spec": claim["spec"],
+        }
+        for claim in node_set.get("volumeClaimTemplates", ())
+        for number in range(node_set["count"])
+    ]
+
+
+def _pod(elasticsearch: Json, stateful_set: Json, number: int, node: str, fault: str) -> Json:
+    template, node_set = _node_set(elasticsearch)["podTemplate"], _node_set(elasticsearch)
+    meta = _meta(elasticsearch, f"-es-{node_set['name']}-{number}")
+    meta["labels"] |= template.get("metadata", {}).get("labels", {})
+    meta["ownerReferences"] = owned_by(stateful_set, "StatefulSet", "apps/v1")
+    spec = dict(template["spec"])
+    version = elasticsearch["spec"]["version"]
+    image = elasticsearch["spec"].get("image") or f"docker.elastic.co/elasticsearch/elasticsearch:{version}"
+    spec["containers"] = [{**container, "image": image} for container in spec["containers"]]
+    if fault != "unschedulable":
+        spec["nodeName"] = node
+    return {"metadata": meta, "spec": spec}
+
+
+def running(pod: Json, *, ready: bool = True) -> Json:
+    """Return the status of a pod whose containers run."""
+    truth = "True" if ready else "False"
+    return {
+        "phase": "Running",
+        "podIP": "10.244.0.10",
+        "startTime": pod["metadata"]["creationTimestamp"],
+        "conditions": [
+            {"type": "PodScheduled", "status": "True"},
+            {"type": "ContainersReady", "status": truth},
+            {"type": "Ready", "status": truth},
+        ],
+        "containerStatuses": [
+            {
+                "name": container["name"],
+                "image": container["image"],
+                "imageID": DIGEST,
+                "containerID": "containerd://1",
+                "restartCount": 0,
+                "ready": ready,
+                "started": True,
+                "state": {"running": {"startedAt": pod["metadata"]["creationTimestamp"]}},
+            }
+            for container in pod["spec"]["containers"]
+        ],
+    }
+
+
+def _unschedulable(_: Json) -> Json:
+    message = "0/2 nodes are available: 2 Insufficient memory."
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    return {"phase": "Pending", "conditions": [condition]}
+
+
+def waiting(pod: Json, reason: str, message: str, restarts: int = 0) -> Json:
+    """Return the status of a pod whose containers wait for something."""
+    status = running(pod, ready=False)
+    status["phase"] = "Pending"
+    for container in status["containerStatuses"]:
+        container |= {"state": {"waiting": {"reason": reason, "message": message}}, "started": False, "imageID": ""}
+        container |= {"restartCount": restarts}
+        if restarts:
+            container["lastState"] = {"terminated": {"reason": "Error", "exitCode": 78}}
+    return status
+
+
+_STUCK = {
+    "unschedulable": _unschedulable,
+    "image-pull": lambda pod: waiting(pod, "ImagePullBackOff", "Back-off pulling image: not found"),
+    "crash-loop": lambda pod: waiting(pod, "CrashLoopBackOff", "back-off 20s restarting failed container", 2),
+}
+

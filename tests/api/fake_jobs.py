@@ -1,0 +1,219 @@
+"""A stand-in for the Job controller and, inside its pods, for the runner: it counts every race that ever starts."""
+
+import asyncio
+import base64
+import gzip
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from esbench_race.record import LoadGeneratorHost, Progress, timestamp
+from esbench_race.spec import Mode, RaceSpec, SpecError, parse_spec
+
+from .fake_eck import Eck, running, waiting
+from .fakes import BENCHMARK, STEP, UID, Run, World, create_fresh, owned_by
+from .records import record
+from .rest import Json, RestError
+
+
+class Jobs:
+    """Runs each Job once, from the moment it is not suspended."""
+
+    def __init__(self, world: World, eck: Eck) -> None:
+        self.world, self.eck = world, eck
+        self._started: set[str] = set()
+        self._gone: dict[str, asyncio.Event] = {}
+        self._clusters_used: set[str] = set()
+
+    def act(self, kind: str, job: Json) -> None:
+        uid = job["metadata"]["uid"]
+        if kind == "DELETED" or job["metadata"].get("deletionTimestamp"):
+            self._gone.setdefault(uid, asyncio.Event()).set()
+        elif not job["spec"].get("suspend") and uid not in self._started:
+            self._started.add(uid)
+            self._gone.setdefault(uid, asyncio.Event())
+            self.world.spawn(self._run(job), f"run job {job['metadata']['name']}")
+
+    async def _run(self, job: Json) -> None:
+        world, meta = self.world, job["metadata"]
+        labels = meta["labels"]
+        run = Run(meta["namespace"], labels[UID], labels[STEP], meta["name"], meta["uid"])
+        if any((r.benchmark_uid, r.step) == (run.benchmark_uid, run.step) for r in world.runs):
+            world.blame(job, f"step {run.step} runs a second time")
+        world.runs.append(run)
+        await self._set(job, {"active": 1, "startTime": _now(), "conditions": []})
+        pod = await create_fresh(world, "pods", _pod(job, world.node(world.of(job))))
+        fault = world.of(job).race_fault(run.step)
+        if fault == "image-pull":
+            await self._pod(pod, waiting(pod, "ImagePullBackOff", "Back-off pulling image: not found"))
+            return
+        await self._pod(pod, running(pod))
+        world.running.add(run)
+        self._note_concurrency(run)
+        try:
+            ended = await self._play(job, pod, run, fault)
+        finally:
+            world.running.discard(run)
+        if ended is not None and not self._gone[run.job_uid].is_set():
+            await self._finish(job, pod, ended)
+
+    def _note_concurrency(self, run: Run) -> None:
+        world = self.world
+        racing = {r.benchmark_uid for r in world.running if r.namespace == run.namespace and r.step != "check"}
+        world.most_running[run.namespace] = max(world.most_running[run.namespace], len(racing))
+
+    async def _play(self, job: Json, pod: Json, run: Run, fault: str) -> tuple[int, str] | None:
+        """Return the container's exit code and reason, or None when it never ends."""
+        world, started = self.world, time.time()
+        spec = self._told(job)
+        if spec is None:
+            return 2, "Error"
+        elasticsearch = await self._cluster(job, pod, spec)
+        knobs = world.of(job)
+        send = self._sender(job, pod, spec)
+        if fault == "hangs":
+            await send({"progress": _progress("racing", 1)})
+            await self._gone[run.job_uid].wait()
+            return None
+        for percent in (10, 60):
+            if not await send({"progress": _progress("racing", percent)}):
+                return 1, "Error"
+            await self._rest(run, (knobs.run[0] / 2, knobs.run[1] / 2))
+            if self._gone[run.job_uid].is_set():
+                return None
+            if percent == 10 and knobs.cluster_fault(run.step) == "restart":
+                await self.eck.restart(run.namespace, run.name)
+        if fault == "dies":
+            return 1, "Error"
+        if fault == "out-of-memory":
+            return 137, "OOMKilled"
+        host = LoadGeneratorHost(pod["metadata"]["name"], pod["spec"]["nodeName"], spec.cores, 2.0, 2**31)
+        text = record(spec, elasticsearch, started, host, fault).to_json()
+        zipped = {"race.json.gz": _gzip(text), "rally.log.gz": _gzip("INFO Rally ran\n")}
+        done = {"progress": _progress("done", 100), "record.json": "not JSON" if fault == "garbage" else text}
+        return (0, "Completed") if await send(done, zipped) else (1, "Error")
+
+    def _told(self, job: Json) -> RaceSpec | None:
+        (container,) = job["spec"]["template"]["spec"]["containers"]
+        env = {entry["name"]: entry.get("value", "") for entry in container["env"]}
+        if "secret-password" in json.dumps(job):
+            self.world.blame(job, "the password is in the Job's specification")
+        try:
+            return parse_spec(env["ESBENCH_RACE_SPEC"])
+        except (KeyError, SpecError) as error:
+            self.world.blame(job, f"the runner cannot read its specification: {error}")
+            return None
+
+    async def _cluster(self, job: Json, pod: Json, spec: RaceSpec) -> Json | None:
+        """Return the cluster to race on after looking at everything that must be there before a race begins."""
+        world, meta = self.world, job["metadata"]
+        bench = await world.rest.get("benchmarks", meta["namespace"], meta["labels"][BENCHMARK])
+        step = ((bench or {}).get("status") or {}).get("step") or {}
+        same = bench is not None and bench["metadata"]["uid"] == meta["labels"][UID]
+        if same and not self._gone[meta["uid"]].is_set() and step.get("jobUID") != meta["uid"]:
+            world.blame(job, f"it runs, but the status says {step}")
+        if spec.mode is Mode.CHECK:
+            return None
+        elasticsearch = await world.rest.get("elasticsearches", meta["namespace"], meta["name"])
+        if elasticsearch is None or elasticsearch["metadata"]["uid"] not in world.ready:
+            if not self._gone[meta["uid"]].is_set():
+                world.blame(job, "the race began before the cluster took requests")
+            return elasticsearch
+        if elasticsearch["metadata"]["uid"] in self._clusters_used:
+            world.blame(job, "the cluster had been raced on before")
+        self._clusters_used.add(elasticsearch["metadata"]["uid"])
+        for volume in pod["spec"]["volumes"]:
+            secret = volume.get("secret", {}).get("secretName")
+            if secret and await world.rest.get("secrets", meta["namespace"], secret) is None:
+                world.blame(job, f"the pod mounts a secret that is not there: {secret}")
+        return elasticsearch
+
+    def _sender(
+        self, job: Json, pod: Json, spec: RaceSpec
+    ) -> Callable[..., Awaitable[bool]]:
+        user = f"system:serviceaccount:{spec.namespace}:{pod['spec']['serviceAccountName']}"
+        gone = self._gone[job["metadata"]["uid"]]
+
+        async def send(data: dict[str, str], binary: dict[str, str] | None = None) -> bool:
+            body: Json = {"data": data} | ({"binaryData": binary} if binary else {})
+            for _ in range(20):
+                if gone.is_set():
+                    return False
+                try:
+                    await self.world.rest.patch("configmaps", spec.namespace, spec.record, body, user=user)
+                    return True
+                except RestError as error:
+                    last = error
+                # The authorizer learns of a new RoleBinding by watching; the runner tries again, too.
+                await asyncio.sleep(0.1)
+            if not gone.is_set():
+                self.world.blame(job, f"the runner may not write its record: {last}")
+            return False
+
+        return send
+
+    async def _rest(self, run: Run, span: tuple[float, float]) -> None:
+        try:
+            async with asyncio.timeout(self.world.dice.uniform(*span)):
+                await self._gone[run.job_uid].wait()
+        except TimeoutError:
+            pass
+
+    async def _finish(self, job: Json, pod: Json, ended: tuple[int, str]) -> None:
+        code, reason = ended
+        status = running(pod, ready=False)
+        status["phase"] = "Succeeded" if code == 0 else "Failed"
+        for container in status["containerStatuses"]:
+            container["state"] = {"terminated": {"exitCode": code, "reason": reason}}
+            container["started"] = False
+        await self._pod(pod, status)
+        await self.world.pause((0.0, 0.1))
+        if code == 0:
+            conditions = _conditions("SuccessCriteriaMet", "Complete", reason="CompletionsReached")
+            await self._set(job, {"active": 0, "succeeded": 1, "completionTime": _now(), "conditions": conditions})
+        else:
+            conditions = _conditions("FailureTarget", "Failed", reason="BackoffLimitExceeded")
+            await self._set(job, {"active": 0, "failed": 1, "conditions": conditions})
+
+    async def _set(self, job: Json, status: dict[str, Any]) -> None:
+        meta = job["metadata"]
+        await self.world.rest.patch("jobs", meta["namespace"], meta["name"], {"status": status}, "status")
+
+    async def _pod(self, pod: Json, status: Json) -> None:
+        meta = pod["metadata"]
+        await self.world.rest.patch("pods", meta["namespace"], meta["name"], {"status": status}, "status")
+
+
+def _pod(job: Json, node: str) -> Json:
+    meta, template = job["metadata"], job["spec"]["template"]
+    return {
+        "metadata": {
+            "name": f"{meta['name']}-{meta['uid'][:5]}",
+            "namespace": meta["namespace"],
+            "labels": template["metadata"]["labels"],
+            "ownerReferences": owned_by(job, "Job", "batch/v1"),
+        },
+        "spec": {**template["spec"], "nodeName": node},
+    }
+
+
+def _progress(stage: str, percent: int) -> str:
+    now = timestamp(time.time())
+    return Progress(now, stage, "bulk-index", percent, 3, 7, now).to_json()
+
+
+def _conditions(*kinds: str, reason: str) -> list[Json]:
+    now = _now()
+    return [
+        {"type": kind, "status": "True", "reason": reason, "lastTransitionTime": now, "lastProbeTime": now}
+        for kind in kinds
+    ]
+
+
+def _gzip(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode())).decode()
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

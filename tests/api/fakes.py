@@ -1,0 +1,161 @@
+"""What ECK, the Job controller, the kubelet and the race's runner do, played in one event loop against a real API.
+
+A real API server validates every object they and the operator write, RBAC judges what the runner does (it acts as
+the pod's own ServiceAccount), and the real garbage collector removes what is owned. Each race that ever starts is
+counted, and every promise that the operator breaks is written down in `violations`.
+"""
+
+import asyncio
+import logging
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+
+from .rest import Json, Rest, RestError
+
+log = logging.getLogger("fakes")
+
+UID, STEP, BENCHMARK = "esbench.dev/uid", "esbench.dev/step", "esbench.dev/benchmark"
+
+
+@dataclass
+class Knobs:
+    """How the fakes behave for one Benchmark (or a whole namespace); times are seconds."""
+
+    cluster: str = ""
+    """"", never-green, no-endpoints, unschedulable, image-pull, crash-loop, restart (during the race)"""
+    race: str = ""
+    """"", dies, out-of-memory, hangs, or a fault that `records.record` knows"""
+    steps: tuple[str, ...] = ("race-1",)
+    """steps that the two above apply to"""
+    eck: tuple[float, float] = (0.0, 0.2)
+    """how long each stage of building a cluster takes"""
+    run: tuple[float, float] = (0.1, 0.4)
+    """how long a race takes"""
+    shared_node: bool = False
+    """whether everything runs on one machine"""
+
+    def cluster_fault(self, step: str) -> str:
+        return self.cluster if step in self.steps else ""
+
+    def race_fault(self, step: str) -> str:
+        return self.race if step in self.steps else ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One race that was started: identity of the attempt and of the Job."""
+
+    namespace: str
+    benchmark_uid: str
+    step: str
+    name: str
+    job_uid: str
+
+
+@dataclass
+class World:
+    """Shared by all fakes and read by the tests."""
+
+    rest: Rest
+    dice: random.Random = field(default_factory=lambda: random.Random(1))
+    default: Knobs = field(default_factory=Knobs)
+    knobs: dict[tuple[str, str], Knobs] = field(default_factory=dict)
+    """by namespace and Benchmark name; the name "" stands for the whole namespace"""
+    runs: list[Run] = field(default_factory=list)
+    running: set[Run] = field(default_factory=set)
+    most_running: Counter[str] = field(default_factory=Counter)
+    """most Benchmarks with a race at once, by namespace"""
+    violations: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """by namespace"""
+    ready: set[str] = field(default_factory=set)
+    """uids of clusters whose http service has endpoints"""
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def of(self, thing: Json) -> Knobs:
+        """Return the knobs for the Benchmark that an object belongs to."""
+        meta = thing["metadata"]
+        name = meta.get("labels", {}).get(BENCHMARK, "")
+        namespace = meta["namespace"]
+        return self.knobs.get((namespace, name)) or self.knobs.get((namespace, "")) or self.default
+
+    def blame(self, thing: Json, sentence: str) -> None:
+        """Write down a broken promise."""
+        meta = thing["metadata"]
+        self.violations[meta["namespace"]].append(f"{meta['name']}: {sentence}")
+
+    def spawn(self, work: Coroutine[Any, Any, None], what: str) -> None:
+        """Run something beside the rest; a vanished object (404, 409) just ends it."""
+        task = asyncio.get_running_loop().create_task(self._guarded(work, what))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None], what: str) -> None:
+        try:
+            await work
+        except RestError as error:
+            if error.code not in (404, 409):
+                log.exception("%s", what)
+                self.violations["*"].append(f"{what}: {error}")
+        except (aiohttp.ClientError, OSError) as error:
+            log.warning("%s: %r", what, error)
+        except Exception as error:
+            log.exception("%s", what)
+            self.violations["*"].append(f"{what}: {error!r}")
+
+    async def pause(self, span: tuple[float, float]) -> None:
+        """Wait a random time between the two numbers of seconds."""
+        await asyncio.sleep(self.dice.uniform(*span))
+
+    def node(self, knobs: Knobs) -> str:
+        """Return the machine for a pod."""
+        return "node-a" if knobs.shared_node else self.dice.choice(("node-a", "node-b"))
+
+
+async def follow(world: World, plural: str, act: Callable[[str, Json], None]) -> None:
+    """Call `act` with every event of a kind, for ever."""
+    async for kind, thing in world.rest.watch(plural):
+        act(kind, thing)
+
+
+def owned_by(owner: Json, kind: str, api: str) -> list[Json]:
+    """Return ownerReferences to a controlling owner."""
+    meta = owner["metadata"]
+    return [{"apiVersion": api, "kind": kind, "name": meta["name"], "uid": meta["uid"], "controller": True}]
+
+
+async def create_fresh(world: World, plural: str, body: Json) -> Json:
+    """Create an object; one of that name that is just being removed is waited for."""
+    for _ in range(200):
+        try:
+            return await world.rest.create(plural, body["metadata"]["namespace"], body)
+        except RestError as error:
+            if error.code != 409 and not (error.code == 403 and "not found" in str(error)):
+                raise
+        await asyncio.sleep(0.1)
+    raise RuntimeError(f"{plural} {body['metadata']['name']} of an earlier owner never went away")
+
+
+class Kubelet:
+    """Ends pods that are deleted: without a kubelet they would stay Terminating for ever."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._ending: set[str] = set()
+
+    def act(self, kind: str, pod: Json) -> None:
+        meta = pod["metadata"]
+        if kind == "DELETED":
+            self._ending.discard(meta["uid"])
+        elif meta.get("deletionTimestamp") and meta["uid"] not in self._ending:
+            self._ending.add(meta["uid"])
+            self.world.spawn(self._end(meta), f"end pod {meta['name']}")
+
+    async def _end(self, meta: Json) -> None:
+        await self.world.pause((0.0, 0.2))
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}}
+        await self.world.rest.delete("pods", meta["namespace"], meta["name"], options)

@@ -1,0 +1,38 @@
+"""Benchmarks to begin a test with."""
+
+import copy
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def benchmark(namespace: str, name: str = "bm", **spec: Any) -> Json:
+    """Return a small valid Benchmark; keyword arguments replace fields of its spec, dotted by `__`."""
+    manifest: Json = {
+        "apiVersion": "esbench.dev/v1alpha1",
+        "kind": "Benchmark",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "elasticsearch": {"version": "9.0.0"},
+            "race": {"track": {"builtin": "log_ingest"}},
+        },
+    }
+    return changed(manifest, **spec)
+
+
+def changed(manifest: Json, **spec: Any) -> Json:
+    """Return a copy with fields of the spec replaced: `elasticsearch__java=17` sets spec.elasticsearch.java.
+
+    The value None removes a field.
+    """
+    copied = copy.deepcopy(manifest)
+    for path, value in spec.items():
+        *parents, last = path.split("__")
+        target = copied["spec"]
+        for parent in parents:
+            target = target.setdefault(parent, {})
+        if value is None:
+            target.pop(last, None)
+        else:
+            target[last] = value
+    return copied

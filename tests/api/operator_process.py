@@ -1,0 +1,128 @@
+"""The operator as a process of its own, with the rights and the environment that its Helm chart gives it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .controlplane import ControlPlane, die_with_parent, free_port
+from .tools import ROOT, tool
+
+Json = dict[str, Any]
+RELEASE = "esbench"
+# How the API server words a refusal by RBAC, and the short form of a client that drops the words.
+RBAC = re.compile(r"cannot \w+ resource|\b403\b|APIForbiddenError")
+
+
+def render(namespace: str, **values: object) -> list[Json]:
+    """Return the chart's manifests for a release in `namespace`; values are given as helm's --set-json takes them."""
+    command = [tool("helm"), "template", RELEASE, str(ROOT / "charts" / "esbench"), "--namespace", namespace]
+    for key, value in values.items():
+        command += ["--set-json", f"{key.replace('__', '.')}={json.dumps(value)}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"helm template failed: {done.stderr}")
+    return [manifest for manifest in yaml.safe_load_all(done.stdout) if manifest]
+
+
+class Operator:
+    """`python -m esbench` outside a pod; its kubeconfig holds a token of the chart's ServiceAccount."""
+
+    def __init__(self, plane: ControlPlane, namespace: str, **values: object) -> None:
+        self.port = free_port()
+        self.plane = plane
+        manifests = render(namespace, metrics__port=self.port, **values)
+        (deployment,) = (m for m in manifests if m["kind"] == "Deployment")
+        pod = deployment["spec"]["template"]["spec"]
+        done = plane.kubectl("apply", "--filename=-", stdin=yaml.safe_dump_all(manifests))
+        assert done.returncode == 0, f"the chart's objects were not accepted: {done.stderr}"
+        account = pod["serviceAccountName"]
+        done = plane.kubectl("create", "token", account, f"--namespace={namespace}", "--duration=1h")
+        assert done.returncode == 0, done.stderr
+        config = plane.folder / f"operator-{namespace}.kubeconfig"
+        plane.write_kubeconfig(config, done.stdout.strip(), namespace)
+        given = {entry["name"]: entry["value"] for entry in pod["containers"][0]["env"] if "value" in entry}
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(plane.folder),
+            "KUBECONFIG": str(config),
+            **given,
+        }
+        self.log = plane.folder / f"operator-{namespace}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process; does not wait."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "esbench"],
+                env=self.environment,
+                cwd=self.plane.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=die_with_parent,  # noqa: PLW1509  # it calls nothing that takes a lock
+            )
+
+    def kill(self) -> None:
+        """End the process at once, as a node that fails does."""
+        self._end(signal.SIGKILL)
+
+    def stop(self, seconds: float = 15.0) -> int:
+        """End the process politely and return its exit code; raises AssertionError when it does not end."""
+        return self._end(signal.SIGTERM, seconds)
+
+    def _end(self, how: signal.Signals, seconds: float = 15.0) -> int:
+        process, self.process = self.process, None
+        if process is None:
+            return 0
+        process.send_signal(how)
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise AssertionError(f"the operator did not end within {seconds} s of {how.name}") from None
+
+    @property
+    def pid(self) -> int:
+        """The process id; the operator must run."""
+        assert self.process is not None
+        return self.process.pid
+
+    def rss(self) -> int:
+        """Return the resident memory in bytes."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        (line,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024
+
+    def lives(self) -> None:
+        """Fail with the end of its log if the process has ended by itself."""
+        if self.process is not None and self.process.poll() is not None:
+            raise AssertionError(f"the operator ended with {self.process.returncode}:\n{self.log.read_text()[-3000:]}")
+
+    def refused(self) -> list[str]:
+        """Return the log's lines about requests that its Role does not allow: there must be none."""
+        return [line for line in self.log.read_text().splitlines() if RBAC.search(line)]
+
+    def wait_ready(self, seconds: float = 20.0) -> None:
+        """Wait until its health endpoint says ok."""
+        end = time.monotonic() + seconds
+        while True:
+            self.lives()
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=2) as answer:
+                    if answer.status == 200:
+                        return
+            except OSError:
+                pass
+            assert time.monotonic() < end, f"not ready within {seconds} s:\n{self.log.read_text()[-3000:]}"
+            time.sleep(0.1)

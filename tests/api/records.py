@@ -1,0 +1,128 @@
+"""Plausible records of a race, as the runner would write them."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from esbench_race.reasons import Reason
+from esbench_race.record import (
+    Counts,
+    Environment,
+    Fresh,
+    Index,
+    LoadGeneratorHost,
+    Node,
+    Outcome,
+    Pipeline,
+    Rally,
+    RallyNumbers,
+    Record,
+    Task,
+    Throughput,
+    Totals,
+    Track,
+    TrackTask,
+    Windows,
+    timestamp,
+)
+from esbench_race.spec import Mode, RaceSpec
+
+DOCUMENTS = 100_000
+TASKS = (("bulk-index", "bulk", "docs/s"), ("search-request", "search", "ops/s"))
+
+
+def record(
+    spec: RaceSpec, elasticsearch: Mapping[str, Any] | None, started: float, host: LoadGeneratorHost, fault: str = ""
+) -> Record:
+    """Return what the runner would write for this spec and cluster; `fault` makes it a race that does not count."""
+    now = time.time()
+    common = {
+        "mode": spec.mode,
+        "race_id": spec.race_id,
+        "started_at": timestamp(started),
+        "finished_at": timestamp(now),
+        "track": _track(spec),
+    }
+    if fault in _OUTCOMES:
+        reason, message = _OUTCOMES[fault]
+        return Record(**common, outcome=Outcome(reason, message))
+    if spec.mode is Mode.CHECK or elasticsearch is None:
+        return Record(**common, rally=Rally("2.13.0", 0))
+    version, nodes = elasticsearch["spec"]["version"], _nodes(elasticsearch)
+    expected = 1000 if spec.mode is Mode.SMOKE else DOCUMENTS
+    failed = 7 if fault == "error-rate" else 0
+    return Record(
+        **common,
+        first_request_at=timestamp(started + 0.01),
+        rally_exited_at=timestamp(now),
+        rally=Rally("2.13.0", 0, {"actorWakeup": 0.5}),
+        environment=Environment(version, "abc123", "default", "10.1.0", nodes, host),
+        fresh=Fresh((), 0),
+        indices=(
+            Index(
+                "access-logs",
+                spec.index.shards or 1,
+                spec.index.replicas or 0,
+                "default" if fault == "codec" else spec.index.codec or "default",
+                "green",
+                expected - (1 if fault == "documents" else 0),
+                4_000_000,
+                4_000_000,
+            ),
+        ),
+        pipelines=(Pipeline("access-logs", expected, 812, 0),),
+        nodes_restarted=(),
+        tasks=tuple(_task(*task, failed) for task in TASKS),
+        totals=Totals(store_bytes=4_000_000, segments=3, young_gc_count=5, young_gc_millis=40),
+    )
+
+
+_OUTCOMES: dict[str, tuple[Reason, str]] = {
+    "track": (Reason.TRACK_INVALID, "track.json, line 7: Expecting ',' delimiter"),
+    "unknown-challenge": (Reason.UNKNOWN_CHALLENGE, "no challenge nope; there are: default"),
+    "timeout": (Reason.RACE_TIMEOUT, "the race was not over after its timeout"),
+}
+
+
+def _track(spec: RaceSpec) -> Track:
+    return Track(
+        name=spec.builtin or "track",
+        challenge=spec.challenge or "default",
+        challenges=("default", "high-concurrency", "ramp-up"),
+        digest="sha256:" + "0" * 64,
+        params=spec.params,
+        tasks=tuple(TrackTask(name, name, kind, 4, reported=True) for name, kind, _ in TASKS),
+        expected_documents={"access-logs": 1000 if spec.test_mode else DOCUMENTS},
+        pipelines=("access-logs",),
+    )
+
+
+def _nodes(elasticsearch: Mapping[str, Any]) -> tuple[Node, ...]:
+    name, node_set = elasticsearch["metadata"]["name"], elasticsearch["spec"]["nodeSets"][0]
+    containers = node_set["podTemplate"]["spec"]["containers"]
+    env = {entry["name"]: entry.get("value") for container in containers for entry in container.get("env", ())}
+    java = "21.0.8" if "ES_JAVA_HOME" in env else "24.0.1"
+    return tuple(
+        Node(f"{name}-es-{node_set['name']}-{i}", f"eph{i}", elasticsearch["spec"]["version"], java, "Oracle",
+             "OpenJDK 64-Bit Server VM", ("G1",), 2**30, ("-Xms1g", "-Xmx1g"), 2, 2**31)
+        for i in range(node_set["count"])
+    )  # fmt: skip
+
+
+def _task(name: str, kind: str, unit: str, failed: int) -> Task:
+    times = {"p50": 11.0, "p90": 19.0, "p99": 31.0, "p100": 44.0, "mean": 12.0}
+    return Task(
+        task=name,
+        operation=name,
+        type=kind,
+        unit=unit,
+        clients=4,
+        duration_seconds=8.0,
+        samples=Counts(50, 200),
+        errors=Counts(0, failed),
+        first_error="429 es_rejected_execution_exception" if failed else None,
+        rally=RallyNumbers(Throughput(9e3, 1e4, 1.1e4, 1.2e4), times, times, times, failed / 200),
+        units_done=1e5,
+        windows=Windows(1.0, 8, 1.1e4, 9e3, 1.2e4),
+        support={"p50": 100, "p90": 20, "p99": 2},
+    )

@@ -1,0 +1,222 @@
+"""The CRD on a real API server: what is refused and with which sentence, what is filled in, what kubectl shows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from esbench.api.crd import crd_yaml
+
+from .controlplane import ControlPlane
+from .manifests import benchmark
+from .stage import Stage
+from .tools import ROOT
+
+Json = dict[str, Any]
+
+JAVA = "elasticsearch.version {} does not run on elasticsearch.java {}: it needs Java {} or later; write that, "
+JAVA += "or leave java out for the JDK of the image"
+JAVA_7 = "elasticsearch.version 7.17.29 does not run on elasticsearch.java {}: 7.17 runs on Java 8 to 21; "
+JAVA_7 += "write one of these, or leave java out for the JDK of the image"
+VERSION = "elasticsearch.version {} cannot be built: ECK runs 7.17, 8.x and 9.x; write one of these, "
+VERSION += "for example 8.11.0"
+REPLICAS = "elasticsearch.index.replicas {} cannot be placed on {} node(s), for each copy needs a node of its own; "
+REPLICAS += "write nodes: {} or fewer replicas"
+TRACK = "race.track takes exactly one source: builtin or configMap"
+STORAGE = "elasticsearch.storage takes exactly one of size (with an optional className) and ephemeral"
+CLASS_NAME = "elasticsearch.storage.className needs elasticsearch.storage.size beside it, for example size: 20Gi"
+FILTERS = "race.includeTasks and race.excludeTasks exclude each other: write one of them"
+DURATION = "should match '^([0-9]+h)?([0-9]+m)?([0-9]+s)?$'"
+
+REFUSED: dict[str, tuple[Json, str]] = {
+    "9 on Java 17": ({"elasticsearch__java": 17}, JAVA.format("9.0.0", 17, 21)),
+    "8 on Java 11": ({"elasticsearch": {"version": "8.11.0", "java": 11}}, JAVA.format("8.11.0", 11, 17)),
+    "7 on Java 25": ({"elasticsearch": {"version": "7.17.29", "java": 25}}, JAVA_7.format(25)),
+    "6.0.0": ({"elasticsearch__version": "6.0.0"}, VERSION.format("6.0.0")),
+    "7.16": ({"elasticsearch__version": "7.16.3"}, VERSION.format("7.16.3")),
+    "10": ({"elasticsearch__version": "10.0.0"}, VERSION.format("10.0.0")),
+    "no version": ({"elasticsearch__version": None}, "spec.elasticsearch.version: Required value"),
+    "not a version": ({"elasticsearch__version": "latest"}, "spec.elasticsearch.version in body should match"),
+    "unknown field": ({"elasticsearch__replicas": 1}, 'unknown field "spec.elasticsearch.replicas"'),
+    "unknown field at the top": ({"target": {}}, 'unknown field "spec.target"'),
+    "two tracks": ({"race__track": {"builtin": "log_ingest", "configMap": {"name": "mine"}}}, TRACK),
+    "no track": ({"race__track": {}}, TRACK),
+    "track missing": ({"race__track": None}, "spec.race.track: Required value"),
+    "race missing": ({"race": None}, "spec.race: Required value"),
+    "replicas = nodes": ({"elasticsearch__index": {"replicas": 1}}, REPLICAS.format(1, 1, 2)),
+    "replicas > nodes": (
+        {"elasticsearch__index": {"replicas": 3}, "elasticsearch__nodes": 2},
+        REPLICAS.format(3, 2, 4),
+    ),
+    "race: 5 minutes": ({"timeouts": {"race": "5 minutes"}}, f"spec.timeouts.race in body {DURATION}"),
+    "race: 90": ({"timeouts": {"race": "90"}}, f"spec.timeouts.race in body {DURATION}"),
+    "race: 1m1h": ({"timeouts": {"race": "1m1h"}}, f"spec.timeouts.race in body {DURATION}"),
+    "race: ''": ({"timeouts": {"race": ""}}, "spec.timeouts.race in body should be at least 2 chars long"),
+    "provisioning: -5m": ({"timeouts": {"provisioning": "-5m"}}, f"spec.timeouts.provisioning in body {DURATION}"),
+    "storage none": ({"elasticsearch__storage": {}}, STORAGE),
+    "storage both": ({"elasticsearch__storage": {"size": "1Gi", "ephemeral": {}}}, STORAGE),
+    "class without size": ({"elasticsearch__storage": {"className": "fast", "ephemeral": {}}}, CLASS_NAME),
+    "both filters": ({"race__includeTasks": ["a"], "race__excludeTasks": ["b"]}, FILTERS),
+    "heap 1gb": ({"elasticsearch__heap": "1gb"}, "spec.elasticsearch.heap in body should match '^[1-9][0-9]*[mg]$'"),
+    "memory": ({"elasticsearch__resources": {"limits": {"memory": "2GB"}}}, "limits.memory in body should match"),
+    "no node": ({"elasticsearch__nodes": 0}, "spec.elasticsearch.nodes in body should be greater than or equal to 1"),
+    "too many nodes": ({"elasticsearch__nodes": 51}, "should be less than or equal to 50"),
+    "no race": ({"repetitions": 0}, "spec.repetitions in body should be greater than or equal to 1"),
+    "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
+    "keepCluster": ({"keepCluster": "Sometimes"}, 'supported values: "Never", "OnFailure", "Always"'),
+    "codec": ({"elasticsearch__index": {"codec": "lz4"}}, 'supported values: "default", "best_compression"'),
+    "telemetry": ({"race__telemetry": ["jfr"]}, 'spec.race.telemetry[0]: Unsupported value: "jfr"'),
+    "not a number": ({"repetitions": "three"}, "must be of type integer"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_with_a_sentence(plane: ControlPlane, case: str) -> None:
+    spec, sentence = REFUSED[case]
+    done = plane.kubectl("create", "--dry-run=server", "--filename=-", stdin=json.dumps(benchmark("default", **spec)))
+    assert done.returncode != 0
+    assert sentence in done.stderr
+
+
+def test_name_too_long_for_eck(plane: ControlPlane) -> None:
+    def create(name: str) -> str:
+        manifest = json.dumps(benchmark("default", name))
+        return plane.kubectl("create", "--dry-run=server", "--filename=-", stdin=manifest).stderr
+
+    sentence = "metadata.name is 28 characters long: write at most 27, because ECK limits the names of the clusters "
+    assert f"{sentence}made from it" in create("a" * 28)
+    assert create("a" * 27) == ""
+
+
+ACCEPTED: dict[str, Json] = {
+    "8 on Java 17": {"elasticsearch": {"version": "8.11.0", "java": 17}},
+    "7 on Java 8": {"elasticsearch": {"version": "7.17.29", "java": 8}},
+    "9 on Java 21": {"elasticsearch__java": 21},
+    "replicas < nodes": {"elasticsearch__nodes": 3, "elasticsearch__index": {"replicas": 2, "shards": 4}},
+    "whole cores": {"race__resources": {"limits": {"cpu": 2, "memory": "2Gi"}}},
+    "volume": {"elasticsearch__storage": {"className": "fast", "size": "20Gi"}},
+    "free form": {"race__params": {"bulk_size": 500, "deep": {"list": [1, {"a": None}]}}},
+    "elasticsearch.yml": {"elasticsearch__config": {"indices.memory.index_buffer_size": "20%"}},
+    "durations": {"timeouts": {"provisioning": "90s", "race": "1h30m"}},
+}
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_accepted(plane: ControlPlane, case: str) -> None:
+    manifest = json.dumps(benchmark("default", **ACCEPTED[case]))
+    done = plane.kubectl("create", "--dry-run=server", "--filename=-", stdin=manifest)
+    assert done.returncode == 0, done.stderr
+
+
+def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> None:
+    stage.apply(benchmark(namespace))
+    assert stage.benchmark(namespace, "bm")["spec"] == {
+        "elasticsearch": {
+            "version": "9.0.0",
+            "nodes": 1,
+            "resources": {"requests": {"cpu": "500m"}, "limits": {"memory": "2Gi"}},
+            "storage": {"ephemeral": {}},
+            "config": {},
+        },
+        "race": {
+            "track": {"builtin": "log_ingest"},
+            "params": {},
+            "includeTasks": [],
+            "excludeTasks": [],
+            "clientOptions": {},
+            "telemetry": [],
+            "userTags": {},
+            "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}},
+        },
+        "repetitions": 1,
+        "smokeTest": True,
+        "keepCluster": "Never",
+        "timeouts": {"provisioning": "15m", "race": "6h"},
+        "suspend": False,
+    }
+
+
+CHANGES: dict[str, Json] = {
+    "elasticsearch": {"elasticsearch": {"version": "8.11.0"}},
+    "race": {"race": {"challenge": "default"}},
+    "repetitions": {"repetitions": 2},
+    "smokeTest": {"smokeTest": False},
+    "keepCluster": {"keepCluster": "Always"},
+    "timeouts": {"timeouts": {"race": "1h"}},
+}
+
+
+def test_the_spec_is_immutable_but_for_suspend(stage: Stage, namespace: str) -> None:
+    stage.apply(benchmark(namespace))
+    declared = set(stage.benchmark(namespace, "bm")["spec"])
+    assert declared == {*CHANGES, "suspend"}, "each field of the spec is either immutable or suspend"
+
+    def patch(spec: Json) -> str:
+        arguments = ("patch", "bm", "bm", f"--namespace={namespace}", "--type=merge")
+        return stage.plane.kubectl(*arguments, f"--patch={json.dumps({'spec': spec})}").stderr
+
+    for field, change in CHANGES.items():
+        assert f"spec.{field} is immutable: create another Benchmark instead" in patch(change)
+    assert patch({"suspend": True}) == ""
+    assert stage.benchmark(namespace, "bm")["spec"]["suspend"] is True
+
+
+def test_unknown_fields_in_status_are_not_kept_and_spec_is_apart(stage: Stage, namespace: str) -> None:
+    stage.apply(benchmark(namespace))
+    status = {"phase": "Racing", "nonsense": 1}
+    stage.patch("benchmarks", namespace, "bm", {"status": status, "spec": {"suspend": True}}, "status")
+    found = stage.benchmark(namespace, "bm")
+    assert found["status"].items() >= {"phase": "Racing"}.items()
+    assert "nonsense" not in found["status"]
+    assert found["spec"]["suspend"] is False, "a write of the status does not change the spec"
+
+
+def test_what_kubectl_get_shows(stage: Stage, namespace: str) -> None:
+    stage.apply(benchmark(namespace))
+    status = {
+        "phase": "Failed",
+        "progress": "race 1/2 · bulk-index 43 %",
+        "racesDone": "0/2",
+        "track": "log_ingest",
+        "challenge": "ramp-up",
+        "reason": "ErrorRate",
+    }
+    stage.patch("benchmarks", namespace, "bm", {"status": status}, "status")
+
+    def table(*arguments: str) -> list[list[str]]:
+        done = stage.plane.kubectl("get", *arguments, f"--namespace={namespace}")
+        assert done.returncode == 0, done.stderr
+        return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in done.stdout.splitlines()]
+
+    head, row = table("bm")
+    assert head == ["NAME", "PHASE", "PROGRESS", "VERSION", "RACES", "AGE"]
+    assert row[:-1] == ["bm", "Failed", "race 1/2 · bulk-index 43 %", "9.0.0", "0/2"]
+    head, row = table("benchmarks.esbench.dev", "-o", "wide")
+    assert head == ["NAME", "PHASE", "PROGRESS", "VERSION", "RACES", "TRACK", "CHALLENGE", "REASON", "AGE"]
+    assert row[5:8] == ["log_ingest", "ramp-up", "ErrorRate"]
+    assert table("esbench")[1][0] == "bm", "the category lists it, too"
+
+
+def test_kubectl_explain_tells_what_a_field_is(plane: ControlPlane) -> None:
+    done = plane.kubectl("explain", "benchmark.spec.keepCluster")
+    assert "Whether the last cluster stays for inspection until the Benchmark is deleted." in " ".join(done.stdout.split())
+
+
+EXAMPLES = sorted(path for path in (ROOT / "examples").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_example_is_valid(plane: ControlPlane, path: Path) -> None:
+    done = plane.kubectl("create", "--dry-run=server", f"--filename={path}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_there_are_examples() -> None:
+    kinds = [doc["kind"] for path in EXAMPLES for doc in yaml.safe_load_all(path.read_text()) if doc]
+    assert kinds.count("Benchmark") >= 2
+
+
+@pytest.mark.parametrize("path", ["crds/benchmarks.yaml", "charts/esbench/crds/benchmarks.yaml"])
+def test_the_checked_in_crd_is_up_to_date(path: str) -> None:
+    assert (ROOT / path).read_text() == crd_yaml(), "run `make generate`"

@@ -1,0 +1,209 @@
+"""Each way in which a Benchmark can fail: the reason, the words, and nothing left behind.
+
+All of them run at once under one operator, since most of the time is spent waiting; each test looks at one.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from .controlplane import ControlPlane
+from .manifests import benchmark
+from .operator_process import Operator
+from .stage import Stage
+
+Json = dict[str, Any]
+CHECK_ONLY = ("check",)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One Benchmark that must fail."""
+
+    reason: str
+    words: str
+    knobs: Json = field(default_factory=dict)
+    spec: Json = field(default_factory=dict)
+    runs: tuple[str, ...] = ("smoke", "race-1")
+    """steps that were started"""
+    valid: str = "0/1"
+
+    @property
+    def before_a_cluster(self) -> bool:
+        """Whether the fault is found before a cluster is asked for."""
+        return self.runs == CHECK_ONLY or (not self.runs and not self.knobs and self.words != "not on this cluster")
+
+
+IMPATIENT = {"timeouts": {"provisioning": "6s", "race": "1h"}}
+ON_SMOKE = {"steps": ("smoke",)}
+WITH_PARAMS = {"race__params": {"bulk_size": 100}}
+# What a shared cluster's policy may do: refuse an object that the schema allows.
+POLICY = [
+    {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "no-refused-cluster"},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": ["elasticsearch.k8s.elastic.co"],
+                        "apiVersions": ["*"],
+                        "operations": ["CREATE"],
+                        "resources": ["elasticsearches"],
+                    }
+                ]
+            },
+            "validations": [
+                {"expression": "!object.metadata.name.startsWith('refused-')", "message": "not on this cluster"}
+            ],
+        },
+    },
+    {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "no-refused-cluster"},
+        "spec": {"policyName": "no-refused-cluster", "validationActions": ["Deny"]},
+    },
+]
+CASES: dict[str, Case] = {
+    # before anything is created
+    "unknown-track": Case("UnknownTrack", "log_ingest", spec={"race__track": {"builtin": "geonamez"}}, runs=()),
+    "unknown-challenge": Case(
+        "UnknownChallenge", "default, high-concurrency, ramp-up", spec={"race__challenge": "nope"}, runs=()
+    ),
+    "java-unknown": Case("InvalidSpec", "JDK images for: 17, 21", spec={"elasticsearch__java": 24}, runs=()),
+    "heap-too-big": Case("InvalidSpec", "leaves too little", spec={"elasticsearch__heap": "2g"}, runs=()),
+    "eck-setting": Case(
+        "InvalidSpec", "which ECK manages", spec={"elasticsearch__config": {"cluster.name": "x"}}, runs=()
+    ),
+    "credentials": Case(
+        "InvalidSpec", "basic_auth_password", spec={"race__clientOptions": {"basic_auth_password": "x"}}, runs=()
+    ),
+    "no-config-map": Case(
+        "TrackNotFound", "does not exist", spec={"race__track": {"configMap": {"name": "none"}}}, runs=()
+    ),
+    # found by rendering the track
+    "track-invalid": Case(
+        "TrackInvalid", "track.json, line 7", knobs={"race": "track", "steps": CHECK_ONLY}, spec=WITH_PARAMS,
+        runs=CHECK_ONLY,
+    ),
+    "challenge-in-track": Case(
+        "UnknownChallenge", "there are: default", knobs={"race": "unknown-challenge", "steps": CHECK_ONLY},
+        spec=WITH_PARAMS, runs=CHECK_ONLY,
+    ),
+    # the cluster
+    "unschedulable": Case(
+        "Unschedulable", "2 Insufficient memory", knobs={"cluster": "unschedulable", **ON_SMOKE}, spec=IMPATIENT,
+        runs=(),
+    ),
+    "image-pull": Case(
+        "ImagePull", "elasticsearch:9.0.0: Back-off pulling image", knobs={"cluster": "image-pull", **ON_SMOKE},
+        spec=IMPATIENT, runs=(),
+    ),
+    "crash-loop": Case(
+        "ElasticsearchBootstrap", "exit code 78", knobs={"cluster": "crash-loop", **ON_SMOKE}, runs=()
+    ),
+    "never-green": Case(
+        "ClusterNotGreen", "health is yellow", knobs={"cluster": "never-green"}, spec=IMPATIENT,
+        runs=("smoke",),
+    ),
+    "no-endpoints": Case(
+        "ProvisioningTimeout", "0/1 http endpoints ready", knobs={"cluster": "no-endpoints"}, spec=IMPATIENT,
+        runs=("smoke",),
+    ),
+    "refused-cluster": Case("InvalidSpec", "not on this cluster", runs=()),
+    # the race
+    "race-image-pull": Case(
+        "ImagePull", "container rally", knobs={"race": "image-pull"},
+        spec=IMPATIENT,
+    ),
+    "dies": Case("RecordMissing", "exit code 1", knobs={"race": "dies"}),
+    "out-of-memory": Case("LoadGeneratorOutOfMemory", "OOMKilled", knobs={"race": "out-of-memory"}),
+    "garbage": Case("RecordMissing", "cannot be read", knobs={"race": "garbage"}),
+    "race-timeout": Case("RaceTimeout", "not over", knobs={"race": "timeout"}),
+    # the truth about the race
+    "error-rate": Case("ErrorRate", "7 of 250 requests failed", knobs={"race": "error-rate"}),
+    "documents": Case("DocumentCountMismatch", "99999", knobs={"race": "documents"}),
+    "codec": Case(
+        "SettingsNotApplied", "codec was to be best_compression, Elasticsearch has default", knobs={"race": "codec"},
+        spec={"elasticsearch__index": {"codec": "best_compression"}},
+    ),
+    "restarted": Case("ElasticsearchRestarted", "restarted (OOMKilled, exit code 137)", knobs={"cluster": "restart"}),
+    "smoke-test-fails": Case(
+        "ErrorRate", "smoke: ", knobs={"race": "error-rate", **ON_SMOKE}, runs=("smoke",)
+    ),
+    "second-race-fails": Case(
+        "DocumentCountMismatch", "race-2: ", knobs={"race": "documents", "steps": ("race-2",)},
+        spec={"repetitions": 3, "smokeTest": False}, runs=("race-1", "race-2"), valid="1/3",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def failing(stage: Stage, plane: ControlPlane) -> Iterator[str]:
+    """A namespace with one Benchmark for each case, and the operator at work on all of them."""
+    namespace = stage.make_namespace("failures")
+    stage.apply(*POLICY)
+    forbidden = {"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch"}
+    forbidden |= {"metadata": {"name": "refused-0", "namespace": namespace}, "spec": {"version": "9.0.0"}}
+    stage.until(lambda: stage.would_refuse(forbidden), "the policy is in force", 30)
+    for name, case in CASES.items():
+        stage.behave(namespace, name, **case.knobs)
+    stage.apply(*(benchmark(namespace, name, **case.spec) for name, case in CASES.items()))
+    operator = Operator(plane, namespace, maxActive=len(CASES))
+    operator.start()
+    yield namespace
+    operator.lives()
+    operator.stop()
+    assert not operator.refused(), operator.refused()[:3]
+    stage.promises_kept(namespace)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_fails_with_reason_and_words(stage: Stage, failing: str, name: str) -> None:
+    case = CASES[name]
+    status = stage.ends(failing, name, seconds=90)
+    told = {key: status.get(key) for key in ("phase", "reason", "message", "progress", "racesDone")}
+    assert (status["phase"], status["reason"]) == ("Failed", case.reason), told
+    assert case.words in status["message"], told
+    conditions = {c["type"]: c for c in status["conditions"]}
+    assert (conditions["Failed"]["status"], conditions["Failed"]["reason"]) == ("True", case.reason)
+    assert conditions["Complete"]["status"] == "False"
+    assert status["racesDone"] == case.valid
+    assert [run.removeprefix(f"{name}-") for run in stage.runs(failing) if run.startswith(f"{name}-")] == [*case.runs]
+    assert status["completionTime"]
+    assert "step" not in status
+    if case.before_a_cluster:
+        assert conditions["Accepted"]["status"] == "False"
+        assert "admittedTime" not in status, "no cluster was ever asked for"
+    stage.until(lambda: "finalizers" not in stage.benchmark(failing, name)["metadata"], "the finalizer is gone", 10)
+
+
+def test_kubectl_waits_for_a_failure(stage: Stage, failing: str) -> None:
+    done = stage.plane.kubectl("wait", "--for=condition=Failed", "bm/dies", f"--namespace={failing}", "--timeout=60s")
+    assert done.returncode == 0, done.stderr
+
+
+def test_events_tell_the_reason(stage: Stage, failing: str) -> None:
+    stage.ends(failing, "error-rate")
+
+    def told() -> set[tuple[str, str]]:
+        events = stage.all("events", failing)
+        return {(e["type"], e["reason"]) for e in events if e["involvedObject"]["name"] == "error-rate"}
+
+    stage.until(lambda: told() >= {("Warning", "ErrorRate"), ("Normal", "Racing"), ("Warning", "Failed")}, "events", 10)
+
+
+def test_nothing_but_records_is_left(stage: Stage, failing: str) -> None:
+    for name in CASES:
+        stage.ends(failing, name, seconds=90)
+    stage.is_clean(failing)
+    records = {thing["metadata"]["name"] for thing in stage.all("configmaps", failing)}
+    expected = set(itertools.chain.from_iterable(
+        (f"{name}-{step}" for step in case.runs) for name, case in CASES.items()
+    ))  # fmt: skip
+    assert {name for name in records if name != "kube-root-ca.crt"} == expected
