@@ -162,14 +162,13 @@ def table(benchmarks: Sequence[Benchmark]) -> str:
 
 
 def remarks(benchmarks: Sequence[Benchmark]) -> list[str]:
-    """Return what a reader must know beside the numbers, each sentence once."""
-    found = (
-        f"{name(benchmark)}, {race['name']}: {remark}"
-        for benchmark in benchmarks
-        for race in status(benchmark).get("races") or ()
-        for remark in race.get("remarks") or ()
-    )
-    return list(dict.fromkeys(found))
+    """Return what a reader must know beside the numbers: each sentence once a Benchmark, with the races it is about."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for benchmark in benchmarks:
+        for race in status(benchmark).get("races") or ():
+            for remark in race.get("remarks") or () if race["name"].startswith("race-") else ():
+                found.setdefault((name(benchmark), remark), []).append(race["name"])
+    return [f"{owner}, {', '.join(races)}: {remark}" for (owner, remark), races in found.items()]
 
 
 def reading(benchmarks: Sequence[Benchmark]) -> str:

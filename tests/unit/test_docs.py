@@ -116,8 +116,8 @@ def test_the_readme_shows_the_demo_manifest() -> None:
 
 
 def test_the_inline_track_has_its_files_and_documents() -> None:
-    (track,) = yaml.safe_load_all((ROOT / "examples" / "inline-track" / "track.yaml").read_text())
-    benchmark = yaml.safe_load((ROOT / "examples" / "inline-track" / "benchmark.yaml").read_text())
+    (track,) = yaml.safe_load_all((ROOT / "examples" / "inline-track" / "1-track.yaml").read_text())
+    benchmark = yaml.safe_load((ROOT / "examples" / "inline-track" / "2-benchmark.yaml").read_text())
     assert benchmark["spec"]["race"]["track"]["configMap"]["name"] == track["metadata"]["name"]
     text = track["data"]["track.json"]
     for named in re.findall(r'"(?:body|source-file)": "([^"]+)"', text):

@@ -62,6 +62,7 @@ def succeeded(version: str = "9.0.0", *throughputs: float) -> BenchmarkStatus:
             ],
         ),
         races=[
+            RaceStatus(name="smoke", id="s", valid=True, remarks=["of no interest"], record="es-smoke"),
             RaceStatus(name="race-1", id="a", valid=True, remarks=["shared a machine"], record="es-race-1"),
             RaceStatus(name="race-2", id="b", valid=True, remarks=["shared a machine"], record="es-race-2"),
         ],
@@ -134,11 +135,8 @@ def test_reading_is_silent_without_two_results() -> None:
     assert report.reading([benchmark("es-8", succeeded()), benchmark("es-9", None)]) == ""
 
 
-def test_remarks_come_once_a_race() -> None:
-    assert report.remarks([benchmark("es", succeeded())]) == [
-        "es, race-1: shared a machine",
-        "es, race-2: shared a machine",
-    ]
+def test_remarks_come_once_with_their_races() -> None:
+    assert report.remarks([benchmark("es", succeeded())]) == ["es, race-1, race-2: shared a machine"]
 
 
 def test_failure_names_reason_message_and_log() -> None:
