@@ -254,7 +254,6 @@ class Daemon:
             self.logger.info("%s -> %s: %s", before.phase, after.phase, text)
 
     async def _act(self, seen: Seen, todo: Plan) -> float:
-        self.foreign = ""
         try:
             self.foreign = await perform(self._cluster, seen, todo)
         except ApiError as error:
@@ -263,8 +262,10 @@ class Daemon:
             self.refusal = Refusal("request", error.message)
             self.logger.warning("refused: %s", error)
             return 0 if seen.refusal != self.refusal else RESYNC_SECONDS
-        if self.foreign:
-            return 0 if self.foreign != seen.children.foreign else 2.0
+        if self.foreign != seen.children.foreign:
+            return 0
+        if self.foreign:  # it is not ours, so no event will tell when it has gone: try again
+            return 2.0
         return min(todo.wake_in or RESYNC_SECONDS, RESYNC_SECONDS)
 
     def _queue(self) -> list[Waiting]:

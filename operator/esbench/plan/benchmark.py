@@ -126,7 +126,7 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
         return _fail(seen, reason, children.foreign or message)
     words = f"{title(spec, step.name)} · cluster: {lacking}{f' ({hindrance.message})' if hindrance else ''}"
     status = with_condition(seen.status, "ClusterReady", "False", "Provisioning", lacking, seen.now)
-    create = ("elasticsearch",) if children.elasticsearch is None and not children.foreign else ()
+    create = ("elasticsearch",) if children.elasticsearch is None else ()
     return Plan(_update(status, progress=words), create=create, wake_in=_patience(seen, step, left))  # type: ignore[arg-type]
 
 
@@ -136,11 +136,11 @@ def _starting(seen: Seen, step: Step) -> Plan:
         return refused
     if left <= timedelta(0):
         return _fail(seen, Reason.PROVISIONING_TIMEOUT, seen.children.foreign or "the race's Job could not be created")
-    if seen.children.foreign:
-        return Plan(_update(seen.status, progress=seen.children.foreign), wake_in=left.total_seconds())
     job = seen.children.job
     if job is None:
-        return Plan(seen.status, create=("record", "job"), wake_in=left.total_seconds())
+        words = seen.children.foreign or f"{title(seen.subject.spec, step.name)} · starting"
+        status = _update(seen.status, progress=words)
+        return Plan(status, create=("record", "job"), wake_in=left.total_seconds())
     return Plan(_enter(seen.status, step.name, "Running", seen, job_uid=job["metadata"]["uid"]))
 
 
