@@ -1,6 +1,7 @@
 """A stand-in for ECK: builds the objects of a cluster in ECK's order, with its known rough edges."""
 
 import base64
+from collections.abc import Callable
 
 from .fakes import STEP, Knobs, World, create_fresh, owned_by
 from .rest import Json
@@ -221,9 +222,8 @@ def waiting(pod: Json, reason: str, message: str, restarts: int = 0) -> Json:
     return status
 
 
-_STUCK = {
+_STUCK: dict[str, Callable[[Json], Json]] = {
     "unschedulable": _unschedulable,
     "image-pull": lambda pod: waiting(pod, "ImagePullBackOff", "Back-off pulling image: not found"),
     "crash-loop": lambda pod: waiting(pod, "CrashLoopBackOff", "back-off 20s restarting failed container", 2),
 }
-

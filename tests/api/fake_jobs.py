@@ -129,9 +129,7 @@ class Jobs:
                 world.blame(job, f"the pod mounts a secret that is not there: {secret}")
         return elasticsearch
 
-    def _sender(
-        self, job: Json, pod: Json, spec: RaceSpec
-    ) -> Callable[..., Awaitable[bool]]:
+    def _sender(self, job: Json, pod: Json, spec: RaceSpec) -> Callable[..., Awaitable[bool]]:
         user = f"system:serviceaccount:{spec.namespace}:{pod['spec']['serviceAccountName']}"
         gone = self._gone[job["metadata"]["uid"]]
 

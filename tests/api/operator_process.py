@@ -99,10 +99,10 @@ class Operator:
         assert self.process is not None
         return self.process.pid
 
-    def rss(self) -> int:
-        """Return the resident memory in bytes."""
+    def memory(self, what: str) -> int:
+        """Return one of the kernel's figures on the process' memory in bytes: VmRSS is what it has, VmHWM its peak."""
         status = Path(f"/proc/{self.pid}/status").read_text()
-        (line,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
+        (line,) = (line for line in status.splitlines() if line.startswith(f"{what}:"))
         return int(line.split()[1]) * 1024
 
     def lives(self) -> None:

@@ -36,7 +36,7 @@ def record(
 ) -> Record:
     """Return what the runner would write for this spec and cluster; `fault` makes it a race that does not count."""
     now = time.time()
-    common = {
+    common: dict[str, Any] = {
         "mode": spec.mode,
         "race_id": spec.race_id,
         "started_at": timestamp(started),

@@ -1,6 +1,7 @@
 """A small client for the API server: plain dicts in and out, and watches that never give up."""
 
 import asyncio
+import contextlib
 import json
 import ssl
 from collections.abc import AsyncIterator
@@ -68,10 +69,8 @@ class Rest:
         async with self._session.request(method, url, data=data, headers=headers) as answer:
             text = await answer.text()
             if answer.status >= 400:
-                try:
+                with contextlib.suppress(ValueError):
                     text = json.loads(text).get("message", text)
-                except ValueError:
-                    pass
                 raise RestError(answer.status, text)
             found: Json = json.loads(text)
             return found
@@ -95,9 +94,7 @@ class Rest:
         """Create one object."""
         return await self.call("POST", self._url(plural, namespace) + query, body)
 
-    async def patch(
-        self, plural: str, namespace: str, name: str, body: Json, sub: str = "", user: str = ""
-    ) -> Json:
+    async def patch(self, plural: str, namespace: str, name: str, body: Json, sub: str = "", user: str = "") -> Json:
         """Merge-patch one object or its `sub` resource."""
         return await self.call("PATCH", self._url(plural, namespace, name, sub), body, MERGE, user)
 

@@ -1,6 +1,7 @@
 """The fakes in a thread of their own, with a synchronous face for tests."""
 
 import asyncio
+import contextlib
 import json
 import threading
 import time
@@ -10,8 +11,8 @@ from typing import Any, TypeVar
 from .controlplane import ControlPlane
 from .fake_eck import Eck
 from .fake_jobs import Jobs
-from .fakes import Kubelet, Knobs, World, follow
-from .rest import Json, Rest
+from .fakes import Knobs, Kubelet, World, follow
+from .rest import Json, Rest, RestError
 
 T = TypeVar("T")
 
@@ -35,10 +36,9 @@ class Stage:
     async def _begin(self) -> World:
         world = World(Rest(self.plane.server, self.plane.ca, self.plane.admin_token))
         eck = Eck(world)
-        actors = {"pods": Kubelet(world), "elasticsearches": eck, "jobs": Jobs(world, eck)}
+        actors = {"pods": Kubelet(world).act, "elasticsearches": eck.act, "jobs": Jobs(world, eck).act}
         self._followers = [
-            asyncio.get_running_loop().create_task(follow(world, plural, actor.act))
-            for plural, actor in actors.items()
+            asyncio.get_running_loop().create_task(follow(world, plural, act)) for plural, act in actors.items()
         ]
         return world
 
@@ -158,6 +158,14 @@ class Stage:
         while left := self.left_over(namespace):
             assert time.monotonic() < end, f"left over after {seconds:.0f} s: {left}"
             time.sleep(0.1)
+
+    def forget(self, namespace: str) -> None:
+        """Remove a namespace's Benchmarks, even without an operator, so that no later operator works on them."""
+        for thing in self.all("benchmarks", namespace):
+            self.delete("benchmarks", namespace, thing["metadata"]["name"])
+            if "finalizers" in thing["metadata"]:
+                with contextlib.suppress(RestError):
+                    self.patch("benchmarks", namespace, thing["metadata"]["name"], {"metadata": {"finalizers": None}})
 
     def promises_kept(self, namespace: str) -> None:
         """Fail with every promise that was broken in a namespace."""

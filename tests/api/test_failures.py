@@ -148,7 +148,7 @@ def failing(stage: Stage, plane: ControlPlane) -> Iterator[str]:
     """A namespace with one Benchmark for each case, and the operator at work on all of them."""
     namespace = stage.make_namespace("failures")
     stage.apply(*POLICY)
-    forbidden = {"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch"}
+    forbidden: Json = {"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch"}
     forbidden |= {"metadata": {"name": "refused-0", "namespace": namespace}, "spec": {"version": "9.0.0"}}
     stage.until(lambda: stage.would_refuse(forbidden), "the policy is in force", 30)
     for name, case in CASES.items():
@@ -207,3 +207,14 @@ def test_nothing_but_records_is_left(stage: Stage, failing: str) -> None:
         (f"{name}-{step}" for step in case.runs) for name, case in CASES.items()
     ))  # fmt: skip
     assert {name for name in records if name != "kube-root-ca.crt"} == expected
+
+
+def test_a_race_that_never_ends_is_ended(stage: Stage, overdue: Operator) -> None:
+    """Last in this file: the session began it long ago (the runner itself has two minutes to write its record)."""
+    status = stage.ends("overdue", "bm", seconds=150)
+    overdue.lives()
+    overdue.stop()
+    assert (status["phase"], status["reason"]) == ("Failed", "RaceTimeout")
+    assert "not over after 2s" in status["message"]
+    stage.is_clean("overdue")
+    stage.promises_kept("overdue")

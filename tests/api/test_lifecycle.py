@@ -1,20 +1,18 @@
-"""A Benchmark from apply to its end, and everything that may happen to it on the way."""
+"""A Benchmark from apply to its end, and everything that may happen to it on the way.
+
+One operator, installed for the whole cluster with a queue of one, serves all tests of this file in turn.
+"""
 
 import json
 import time
-import urllib.request
-from collections.abc import Callable
 
 import pytest
 
 from .fakes import STEP, UID
 from .manifests import Json, benchmark
-from .operator_process import Operator
 from .stage import Stage
 
-Install = Callable[..., Operator]
-
-TRACK = {
+TRACK: Json = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
     "metadata": {"name": "mine", "labels": {"tests": "keep"}},
@@ -22,11 +20,14 @@ TRACK = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("operator")
+
+
 def conditions(status: Json) -> dict[str, tuple[str, str]]:
     return {c["type"]: (c["status"], c["reason"]) for c in status["conditions"]}
 
 
-def test_from_apply_to_numbers(stage: Stage, namespace: str, operator: Operator) -> None:
+def test_from_apply_to_numbers(stage: Stage, namespace: str) -> None:
     stage.apply({**TRACK, "metadata": {**TRACK["metadata"], "namespace": namespace}})
     spec = {
         "elasticsearch": {
@@ -74,7 +75,7 @@ def test_from_apply_to_numbers(stage: Stage, namespace: str, operator: Operator)
         assert set(record["binaryData"]) == {"race.json.gz", "rally.log.gz"}
 
 
-def test_kubectl_wait_and_describe(stage: Stage, namespace: str, operator: Operator) -> None:
+def test_kubectl_wait_and_describe(stage: Stage, namespace: str) -> None:
     stage.apply(benchmark(namespace, smokeTest=False))
     wait = ("wait", "--for=condition=Complete", "bm/bm", f"--namespace={namespace}", "--timeout=30s")
     assert stage.plane.kubectl(*wait).returncode == 0
@@ -83,7 +84,7 @@ def test_kubectl_wait_and_describe(stage: Stage, namespace: str, operator: Opera
     stage.until(lambda: "Succeeded" in stage.plane.kubectl(*describe).stdout.split("Events:")[1], "the event", 10)
 
 
-def test_progress_is_shown_while_it_races(stage: Stage, namespace: str, operator: Operator) -> None:
+def test_progress_is_shown_while_it_races(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, run=(2.0, 2.0))
     stage.apply(benchmark(namespace, smokeTest=False))
     seen: list[str] = []
@@ -100,7 +101,7 @@ def test_progress_is_shown_while_it_races(stage: Stage, namespace: str, operator
     assert "Racing: race 1/1 · bulk-index 60 %" in seen
 
 
-def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespace: str, operator: Operator) -> None:
+def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, run=(3.0, 3.0))
     stage.apply(benchmark(namespace, smokeTest=False))
     stage.reaches(namespace, "bm", "Racing")
@@ -120,23 +121,7 @@ def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespac
     stage.ends(namespace, "bm")
 
 
-def test_the_operator_may_do_little(stage: Stage, namespace: str, operator: Operator) -> None:
-    def may(*what: str) -> bool:
-        user = f"--as=system:serviceaccount:{namespace}:{operator.account}"
-        return stage.plane.kubectl("auth", "can-i", *what, user, f"--namespace={namespace}").stdout.strip() == "yes"
-
-    assert may("list", "benchmarks.esbench.dev")
-    assert may("update", "bm", "--subresource=status")
-    for forbidden in (
-        ("get", "secrets"), ("list", "secrets"), ("create", "pods"), ("create", "pods", "--subresource=exec"), ("delete", "bm"),
-        ("update", "bm"), ("create", "bm"), ("escalate", "roles"), ("bind", "roles"), ("delete", "configmaps"),
-        ("delete", "pods"), ("impersonate", "users"), ("create", "serviceaccounts", "--subresource=token"), ("update", "roles"),
-        ("list", "nodes"), ("list", "namespaces"), ("list", "customresourcedefinitions"),
-    ):  # fmt: skip
-        assert not may(*forbidden), forbidden
-
-
-def test_suspend_and_resume(stage: Stage, namespace: str, operator: Operator) -> None:
+def test_suspend_and_resume(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, run=(1.0, 1.0))
     stage.apply(benchmark(namespace, suspend=True, smokeTest=False, repetitions=2))
     stage.until(lambda: "suspended" in stage.status(namespace, "bm").get("progress", ""), "it says suspended", 15)
@@ -152,7 +137,7 @@ def test_suspend_and_resume(stage: Stage, namespace: str, operator: Operator) ->
     assert stage.ends(namespace, "bm")["racesDone"] == "2/2"
 
 
-def test_a_suspended_one_does_not_hold_the_queue(stage: Stage, namespace: str, operator: Operator) -> None:
+def test_a_suspended_one_does_not_hold_the_queue(stage: Stage, namespace: str) -> None:
     stage.apply(benchmark(namespace, "first", suspend=True))
     stage.until(lambda: stage.status(namespace, "first").get("progress"), "it is seen", 15)
     stage.apply(benchmark(namespace, "second", smokeTest=False))
@@ -163,9 +148,7 @@ def test_a_suspended_one_does_not_hold_the_queue(stage: Stage, namespace: str, o
     ("keep", "fault", "kept"),
     [("Always", "", True), ("Always", "documents", True), ("OnFailure", "documents", True), ("OnFailure", "", False)],
 )
-def test_keep_cluster(
-    stage: Stage, namespace: str, operator: Operator, keep: str, fault: str, kept: bool
-) -> None:
+def test_keep_cluster(stage: Stage, namespace: str, keep: str, fault: str, kept: bool) -> None:
     stage.behave(namespace, race=fault)
     stage.apply(benchmark(namespace, keepCluster=keep))
     status = stage.ends(namespace, "bm")
@@ -178,7 +161,7 @@ def test_keep_cluster(
     stage.is_clean(namespace)
 
 
-def test_the_queue_never_lets_two_race_at_once(stage: Stage, namespace: str, operator: Operator) -> None:
+def test_the_queue_never_lets_two_race_at_once(stage: Stage, namespace: str) -> None:
     names = [f"q{number}" for number in range(4)]
     stage.behave(namespace, "q0", run=(3.0, 3.0))
     for name in names:
@@ -192,7 +175,7 @@ def test_the_queue_never_lets_two_race_at_once(stage: Stage, namespace: str, ope
     assert order == names, "first come, first served"
 
 
-def test_a_deleted_one_lets_the_next_begin(stage: Stage, namespace: str, operator: Operator) -> None:
+def test_a_deleted_one_lets_the_next_begin(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, "first", race="hangs")
     stage.apply(benchmark(namespace, "first", smokeTest=False))
     stage.reaches(namespace, "first", "Racing")
@@ -202,7 +185,7 @@ def test_a_deleted_one_lets_the_next_begin(stage: Stage, namespace: str, operato
     assert stage.ends(namespace, "second", seconds=30)["phase"] == "Succeeded"
 
 
-def test_a_deleted_job_is_a_lost_race_and_never_runs_again(stage: Stage, namespace: str, operator: Operator) -> None:
+def test_a_deleted_job_is_a_lost_race_and_never_runs_again(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, race="hangs")
     stage.apply(benchmark(namespace, smokeTest=False, repetitions=2))
     stage.until(lambda: "bm-race-1" in stage.runs(namespace), "the race runs", 30)
@@ -215,36 +198,21 @@ def test_a_deleted_job_is_a_lost_race_and_never_runs_again(stage: Stage, namespa
     stage.is_clean(namespace)
 
 
-def test_a_deleted_job_before_it_runs(stage: Stage, namespace: str, install: Install) -> None:
-    """The Job goes after its uid was recorded, while nobody looks: it is lost, and not made anew."""
-    operator = install(namespace)
-    stage.behave(namespace, race="hangs")
-    stage.apply(benchmark(namespace, smokeTest=False))
-    stage.until(lambda: stage.status(namespace, "bm").get("step", {}).get("jobUID"), "the uid is on record", 30)
-    operator.kill()
-    stage.delete("jobs", namespace, "bm-race-1")
-    stage.until(lambda: stage.find("jobs", namespace, "bm-race-1") is None, "the Job is gone", 10)
-    operator.start()
-    assert stage.ends(namespace, "bm")["reason"] == "JobLost"
-    assert stage.runs(namespace) in ([], ["bm-race-1"])
-
-
 PHASES = ("Pending", "Queued", "Provisioning", "SmokeTesting", "Racing", "Succeeded", "Failed")
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_deletion_in_any_phase_leaves_nothing(
-    stage: Stage, namespace: str, operator: Operator, phase: str
-) -> None:
-    fault, volume = {"Failed": "documents"}.get(phase, ""), {"elasticsearch__storage": {"size": "1Gi"}}
-    slow = {"Provisioning": {"eck": (2.0, 2.0)}}.get(phase, {})
+def test_deletion_in_any_phase_leaves_nothing(stage: Stage, namespace: str, phase: str) -> None:
+    fault = {"Failed": "documents"}.get(phase, "")
+    volume: Json = {"elasticsearch__storage": {"size": "1Gi"}}
+    slow: Json = {"Provisioning": {"eck": (2.0, 2.0)}}.get(phase, {})
     steps = ("smoke",) if phase == "SmokeTesting" else ("race-1",)
     stage.behave(namespace, race="hangs" if phase in ("SmokeTesting", "Racing") else fault, steps=steps, **slow)
     if phase == "Queued":
         stage.behave(namespace, "blocker", race="hangs")
         stage.apply(benchmark(namespace, "blocker", smokeTest=False))
         stage.reaches(namespace, "blocker", "Racing")
-    suspended = {"suspend": True} if phase == "Pending" else {}
+    suspended: Json = {"suspend": True} if phase == "Pending" else {}
     stage.apply(benchmark(namespace, **volume, **suspended, smokeTest=phase != "Racing"))
     stage.reaches(namespace, "bm", phase)
     if phase == "Queued":
@@ -255,7 +223,7 @@ def test_deletion_in_any_phase_leaves_nothing(
     stage.is_clean(namespace)
 
 
-def test_deletion_while_it_collects_and_cleans_up(stage: Stage, namespace: str, operator: Operator) -> None:
+def test_deletion_while_it_collects_and_cleans_up(stage: Stage, namespace: str) -> None:
     """These phases are short: delete at random moments around the end of a race."""
     for number in range(6):
         name = f"c{number}"
@@ -268,9 +236,7 @@ def test_deletion_while_it_collects_and_cleans_up(stage: Stage, namespace: str, 
 
 
 @pytest.mark.parametrize("kind", ["elasticsearches", "jobs", "configmaps"])
-def test_a_foreign_object_is_waited_for_and_left_alone(
-    stage: Stage, namespace: str, operator: Operator, kind: str
-) -> None:
+def test_a_foreign_object_is_waited_for_and_left_alone(stage: Stage, namespace: str, kind: str) -> None:
     api, name = {
         "elasticsearches": ("elasticsearch.k8s.elastic.co/v1", "Elasticsearch"),
         "jobs": ("batch/v1", "Job"),
@@ -300,9 +266,7 @@ def test_a_foreign_object_is_waited_for_and_left_alone(
     assert stage.ends(namespace, "bm")["phase"] == "Succeeded"
 
 
-def test_delete_and_recreate_adopts_nothing_of_the_old_one(
-    stage: Stage, namespace: str, operator: Operator
-) -> None:
+def test_delete_and_recreate_adopts_nothing_of_the_old_one(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, race="hangs")
     stage.apply(benchmark(namespace, smokeTest=False))
     stage.until(lambda: "bm-race-1" in stage.runs(namespace), "the first one races", 30)
@@ -316,61 +280,3 @@ def test_delete_and_recreate_adopts_nothing_of_the_old_one(
     new = stage.benchmark(namespace, "bm")["metadata"]["uid"]
     assert [run.benchmark_uid for run in stage.world.runs if run.namespace == namespace] == [old, new]
     stage.is_clean(namespace)
-
-
-def test_what_is_over_is_never_touched_again(stage: Stage, namespace: str, install: Install) -> None:
-    operator = install(namespace, maxActive=2)
-    stage.behave(namespace, "bad", race="documents")
-    stage.apply(benchmark(namespace, "good", smokeTest=False), benchmark(namespace, "bad", smokeTest=False))
-    for name in ("good", "bad"):
-        stage.ends(namespace, name)
-        stage.until(lambda name=name: "finalizers" not in stage.benchmark(namespace, name)["metadata"],  # type: ignore[misc]
-                    "its finalizer is gone", 10)  # fmt: skip
-    before = {name: stage.benchmark(namespace, name) for name in ("good", "bad")}
-    operator.kill()
-    operator.start()
-    operator.wait_ready()
-    stage.patch("configmaps", namespace, "good-race-1", {"data": {"progress": "{}"}})
-    stage.delete("configmaps", namespace, "bad-race-1")
-    time.sleep(2)
-    assert {name: stage.benchmark(namespace, name) for name in ("good", "bad")} == before
-    stage.patch("benchmarks", namespace, "good", {"spec": {"suspend": True}})
-    time.sleep(1)
-    assert stage.status(namespace, "good") == before["good"]["status"]
-
-
-def test_two_namespaces_and_no_others(stage: Stage, namespace: str, install: Install) -> None:
-    watched, other = stage.make_namespace(f"{namespace}-b"), stage.make_namespace(f"{namespace}-c")
-    install(namespace, scope__namespaces=[namespace, watched], maxActive=2)
-    for place in (namespace, watched, other):
-        stage.apply(benchmark(place, smokeTest=False))
-    for place in (namespace, watched):
-        assert stage.ends(place, "bm")["phase"] == "Succeeded"
-        stage.promises_kept(place)
-    assert "status" not in stage.benchmark(other, "bm")
-
-
-def test_cluster_wide(stage: Stage, namespace: str, install: Install) -> None:
-    """Last of all, since it sees the Benchmarks of every other test, which are over or not to be touched."""
-    far = stage.make_namespace(f"{namespace}-far")
-    install(namespace, scope__clusterWide=True, maxActive=100)
-    stage.apply(benchmark(far, smokeTest=False))
-    assert stage.ends(far, "bm")["phase"] == "Succeeded"
-    stage.promises_kept(far)
-
-
-def test_metrics_health_and_a_clean_end(stage: Stage, namespace: str, install: Install) -> None:
-    operator = install(namespace)
-    operator.wait_ready()
-    stage.apply(benchmark(namespace, smokeTest=False))
-    stage.ends(namespace, "bm")
-    with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics", timeout=5) as answer:
-        text = answer.read().decode()
-    assert 'esbench_benchmarks{phase="Succeeded"} 1.0' in text
-    assert "esbench_passes_total" in text
-    assert operator.stop(10) == 0
-    for line in operator.log.read_text().splitlines():
-        entry = json.loads(line)
-        assert {"message", "timestamp", "severity"} <= set(entry)
-        assert entry["severity"] not in ("error", "critical"), entry
-    assert "secret-password" not in operator.log.read_text()

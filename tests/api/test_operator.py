@@ -1,0 +1,95 @@
+"""The operator as a process: restarts, what it may do, which namespaces it serves, metrics and logs."""
+
+import json
+import time
+import urllib.request
+from collections.abc import Callable
+
+from .manifests import benchmark
+from .operator_process import Operator
+from .stage import Stage
+
+Install = Callable[..., Operator]
+
+
+def test_the_operator_may_do_little(stage: Stage, namespace: str, install: Install) -> None:
+    operator = install(namespace)
+
+    def may(*what: str) -> bool:
+        user = f"--as=system:serviceaccount:{namespace}:{operator.account}"
+        return stage.plane.kubectl("auth", "can-i", *what, user, f"--namespace={namespace}").stdout.strip() == "yes"
+
+    assert may("list", "benchmarks.esbench.dev")
+    assert may("update", "bm", "--subresource=status")
+    for forbidden in (
+        ("get", "secrets"), ("list", "secrets"), ("create", "pods"), ("create", "pods", "--subresource=exec"),
+        ("delete", "bm"),
+        ("update", "bm"), ("create", "bm"), ("escalate", "roles"), ("bind", "roles"), ("delete", "configmaps"),
+        ("delete", "pods"), ("impersonate", "users"),
+        ("create", "serviceaccounts", "--subresource=token"), ("update", "roles"),
+        ("list", "nodes"), ("list", "namespaces"), ("list", "customresourcedefinitions"),
+    ):  # fmt: skip
+        assert not may(*forbidden), forbidden
+
+
+def test_a_deleted_job_before_it_runs(stage: Stage, namespace: str, install: Install) -> None:
+    """The Job goes after its uid was recorded, while nobody looks: it is lost, and not made anew."""
+    operator = install(namespace)
+    stage.behave(namespace, race="hangs")
+    stage.apply(benchmark(namespace, smokeTest=False))
+    stage.until(lambda: stage.status(namespace, "bm").get("step", {}).get("jobUID"), "the uid is on record", 30)
+    operator.kill()
+    stage.delete("jobs", namespace, "bm-race-1")
+    stage.until(lambda: stage.find("jobs", namespace, "bm-race-1") is None, "the Job is gone", 10)
+    operator.start()
+    assert stage.ends(namespace, "bm")["reason"] == "JobLost"
+    assert stage.runs(namespace) in ([], ["bm-race-1"])
+
+
+def test_what_is_over_is_never_touched_again(stage: Stage, namespace: str, install: Install) -> None:
+    operator = install(namespace, maxActive=2)
+    stage.behave(namespace, "bad", race="documents")
+    stage.apply(benchmark(namespace, "good", smokeTest=False), benchmark(namespace, "bad", smokeTest=False))
+    for name in ("good", "bad"):
+        stage.ends(namespace, name)
+        stage.until(lambda name=name: "finalizers" not in stage.benchmark(namespace, name)["metadata"],  # type: ignore[misc]
+                    "its finalizer is gone", 10)  # fmt: skip
+    before = {name: stage.benchmark(namespace, name) for name in ("good", "bad")}
+    operator.kill()
+    operator.start()
+    operator.wait_ready()
+    stage.patch("configmaps", namespace, "good-race-1", {"data": {"progress": "{}"}})
+    stage.delete("configmaps", namespace, "bad-race-1")
+    time.sleep(2)
+    assert {name: stage.benchmark(namespace, name) for name in ("good", "bad")} == before
+    stage.patch("benchmarks", namespace, "good", {"spec": {"suspend": True}})
+    time.sleep(1)
+    assert stage.status(namespace, "good") == before["good"]["status"]
+
+
+def test_two_namespaces_and_no_others(stage: Stage, namespace: str, install: Install) -> None:
+    watched, other = stage.make_namespace(f"{namespace}-b"), stage.make_namespace(f"{namespace}-c")
+    install(namespace, scope__namespaces=[namespace, watched], maxActive=2)
+    for place in (namespace, watched, other):
+        stage.apply(benchmark(place, smokeTest=False))
+    for place in (namespace, watched):
+        assert stage.ends(place, "bm")["phase"] == "Succeeded"
+        stage.promises_kept(place)
+    assert "status" not in stage.benchmark(other, "bm")
+
+
+def test_metrics_health_and_a_clean_end(stage: Stage, namespace: str, install: Install) -> None:
+    operator = install(namespace)
+    operator.wait_ready()
+    stage.apply(benchmark(namespace, smokeTest=False))
+    stage.ends(namespace, "bm")
+    with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics", timeout=5) as answer:
+        text = answer.read().decode()
+    assert 'esbench_benchmarks{phase="Succeeded"} 1.0' in text
+    assert "esbench_passes_total" in text
+    assert operator.stop(10) == 0
+    for line in operator.log.read_text().splitlines():
+        entry = json.loads(line)
+        assert {"message", "timestamp", "severity"} <= set(entry)
+        assert entry["severity"] not in ("error", "critical"), entry
+    assert "secret-password" not in operator.log.read_text()
