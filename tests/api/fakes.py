@@ -8,17 +8,21 @@ counted, and every promise that the operator breaks is written down in `violatio
 import asyncio
 import logging
 import random
+import ssl
 from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import aiohttp
+from aiohttp import web
 
 from .rest import Json, Rest, RestError
 
 log = logging.getLogger("fakes")
 
+NODES = ("node-a", "node-b")
 UID, STEP, BENCHMARK = "esbench.dev/uid", "esbench.dev/step", "esbench.dev/benchmark"
 
 
@@ -113,7 +117,7 @@ class World:
 
     def node(self, knobs: Knobs) -> str:
         """Return the machine for a pod."""
-        return "node-a" if knobs.shared_node else self.dice.choice(("node-a", "node-b"))
+        return NODES[0] if knobs.shared_node else self.dice.choice(NODES)
 
 
 async def follow(world: World, plural: str, act: Callable[[str, Json], None]) -> None:
@@ -140,12 +144,46 @@ async def create_fresh(world: World, plural: str, body: Json) -> Json:
     raise RuntimeError(f"{plural} {body['metadata']['name']} of an earlier owner never went away")
 
 
+BOOTSTRAP = "bootstrap check failure [1] of [1]: max virtual memory areas vm.max_map_count [65530] is too low"
+
+
 class Kubelet:
-    """Ends pods that are deleted: without a kubelet they would stay Terminating for ever."""
+    """Ends pods that are deleted, which else would stay Terminating for ever, and serves containers' logs."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self._ending: set[str] = set()
+        self._server: web.AppRunner | None = None
+
+    async def serve(self, certificates: Path) -> None:
+        """Register both machines and listen where the API server asks for logs."""
+        app = web.Application()
+        app.add_routes([web.get("/containerLogs/{namespace}/{pod}/{container}", self._log)])
+        self._server = web.AppRunner(app, access_log=None)
+        await self._server.setup()
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificates / "apiserver.crt", certificates / "apiserver.key")
+        site = web.TCPSite(self._server, "127.0.0.1", 0, ssl_context=context)
+        await site.start()
+        port = self._server.addresses[0][1]
+        status = {
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+        }
+        for name in NODES:
+            await self.world.rest.create("nodes", "", {"metadata": {"name": name}})
+            await self.world.rest.patch("nodes", "", name, {"status": status}, "status")
+
+    async def close(self) -> None:
+        if self._server:
+            await self._server.cleanup()
+
+    async def _log(self, request: web.Request) -> web.Response:
+        if "-es-" not in request.match_info["pod"]:
+            return web.Response(text="INFO the runner began\n")
+        if request.query.get("previous") != "true":
+            return web.Response(text="INFO starting\n")
+        return web.Response(text=f"INFO starting\nERROR {BOOTSTRAP}\n")
 
     def act(self, kind: str, pod: Json) -> None:
         meta = pod["metadata"]

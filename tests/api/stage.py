@@ -35,8 +35,9 @@ class Stage:
 
     async def _begin(self) -> World:
         world = World(Rest(self.plane.server, self.plane.ca, self.plane.admin_token))
-        eck = Eck(world)
-        actors = {"pods": Kubelet(world).act, "elasticsearches": eck.act, "jobs": Jobs(world, eck).act}
+        eck, self._kubelet = Eck(world), Kubelet(world)
+        await self._kubelet.serve(self.plane.ca.parent)
+        actors = {"pods": self._kubelet.act, "elasticsearches": eck.act, "jobs": Jobs(world, eck).act}
         self._followers = [
             asyncio.get_running_loop().create_task(follow(world, plural, act)) for plural, act in actors.items()
         ]
@@ -50,6 +51,7 @@ class Stage:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await self._kubelet.close()
             await self.world.rest.close()
 
         self.do(end())

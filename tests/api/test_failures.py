@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from .controlplane import ControlPlane
+from .fakes import BOOTSTRAP
 from .manifests import benchmark
 from .operator_process import Operator
 from .stage import Stage
@@ -105,7 +106,7 @@ CASES: dict[str, Case] = {
         spec=IMPATIENT, runs=(),
     ),
     "crash-loop": Case(
-        "ElasticsearchBootstrap", "exit code 78", knobs={"cluster": "crash-loop", **ON_SMOKE}, runs=()
+        "ElasticsearchBootstrap", BOOTSTRAP, knobs={"cluster": "crash-loop", **ON_SMOKE}, runs=()
     ),
     "never-green": Case(
         "ClusterNotGreen", "health is yellow", knobs={"cluster": "never-green"}, spec=IMPATIENT,
@@ -121,7 +122,7 @@ CASES: dict[str, Case] = {
         "ImagePull", "container rally", knobs={"race": "image-pull"},
         spec=IMPATIENT,
     ),
-    "dies": Case("RecordMissing", "exit code 1", knobs={"race": "dies"}),
+    "dies": Case("RecordMissing", "its log ends with: INFO the runner began", knobs={"race": "dies"}),
     "out-of-memory": Case("LoadGeneratorOutOfMemory", "OOMKilled", knobs={"race": "out-of-memory"}),
     "garbage": Case("RecordMissing", "cannot be read", knobs={"race": "garbage"}),
     "race-timeout": Case("RaceTimeout", "not over", knobs={"race": "timeout"}),
