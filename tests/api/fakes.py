@@ -33,7 +33,7 @@ class Knobs:
     cluster: str = ""
     """"", never-green, no-endpoints, unschedulable, image-pull, crash-loop, restart (during the race)"""
     race: str = ""
-    """"", dies, out-of-memory, hangs, or a fault that `records.record` knows"""
+    """"", dies, out-of-memory, hangs, garbage (as its record), image-pull, or a fault that `records.record` knows"""
     steps: tuple[str, ...] = ("race-1",)
     """steps that the two above apply to"""
     eck: tuple[float, float] = (0.0, 0.2)

@@ -10,6 +10,7 @@ from esbench_race.record import (
     Environment,
     Fresh,
     Index,
+    LoadGenerator,
     LoadGeneratorHost,
     Node,
     Outcome,
@@ -73,6 +74,9 @@ def record(
         pipelines=(Pipeline("access-logs", expected, 812, 0),),
         nodes_restarted=(),
         tasks=tuple(_task(*task, failed) for task in TASKS),
+        load_generator=LoadGenerator(17.0, 9.0, 0.97, saturated=True, why="it used 97 % of 2 cores")
+        if fault == "saturated"
+        else LoadGenerator(4.0, 9.0, 0.2),
         totals=Totals(store_bytes=4_000_000, segments=3, young_gc_count=5, young_gc_millis=40),
     )
 

@@ -121,6 +121,21 @@ def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespac
     stage.ends(namespace, "bm")
 
 
+def test_what_does_not_void_a_race_is_said_in_it(stage: Stage, namespace: str) -> None:
+    stage.behave(namespace, race="saturated", shared_node=True)
+    stage.apply(benchmark(namespace, smokeTest=False))
+    status = stage.ends(namespace, "bm")
+    told = conditions(status)
+    assert told["Complete"][0] == told["LoadGeneratorShared"][0] == told["LoadGeneratorSaturated"][0] == "True"
+    (race,) = status["races"]
+    assert race["valid"]
+    assert race["remarks"] == [
+        "the load generator was saturated: it used 97 % of 2 cores",
+        "Elasticsearch and the load generator shared the machine node-a",
+    ]
+    assert (race["elasticsearchOn"], race["loadGeneratorOn"]) == (["node-a"], "node-a")
+
+
 def test_suspend_and_resume(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, run=(1.0, 1.0))
     stage.apply(benchmark(namespace, suspend=True, smokeTest=False, repetitions=2))
