@@ -57,7 +57,14 @@ class Operator:
     wakers: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
     reserved: set[str] = field(default_factory=set)
     """uids whose admission is being written: the index does not show it yet"""
+    holding: set[str] = field(default_factory=set)
+    """uids that the last event showed with a place"""
     benchmarks: kopf.Index[str, slim.Summary] | None = None
+
+    def wake_everyone(self) -> None:
+        """Let every active Benchmark look again: a place in the queue may be free."""
+        for waker in self.wakers.values():
+            waker.set()
 
     def phases(self) -> Iterator[str]:
         """Yield the phase of each known Benchmark."""
@@ -150,9 +157,13 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) ->
             operator.wakers.pop(uid, None)
         else:
             operator.wakers[uid].set()
-        if over:  # a place in the queue may be free
-            for waker in operator.wakers.values():
-                waker.set()
+        held = uid in operator.holding
+        if status.get("admittedTime") and not over:
+            operator.holding.add(uid)
+        else:
+            operator.holding.discard(uid)
+        if over or (held and uid not in operator.holding):  # ended, or suspended on its way
+            operator.wake_everyone()
 
     def is_active(status: kopf.Status, **_: Any) -> bool:
         return status.get("phase") not in TERMINAL
@@ -235,8 +246,9 @@ class Daemon:
         try:
             self.written = await self._cluster.say(benchmark, after)
         except ApiError:
-            if not before.admitted_time:
+            if not before.admitted_time and self.uid in reserved:
                 reserved.discard(self.uid)
+                self.operator.wake_everyone()  # who looked meanwhile saw the place taken
             raise
         if not after.admitted_time:
             reserved.discard(self.uid)

@@ -190,6 +190,26 @@ def test_the_queue_never_lets_two_race_at_once(stage: Stage, namespace: str) -> 
     assert order == names, "first come, first served"
 
 
+def test_a_queue_of_many_made_at_once_never_stands_still(stage: Stage, namespace: str) -> None:
+    stage.behave(namespace, eck=(0.0, 0.02), run=(0.0, 0.05))
+    names = [f"many-{number}" for number in range(24)]
+    stage.apply(*(benchmark(namespace, name, smokeTest=False) for name in names))
+    for name in names:
+        assert stage.ends(namespace, name, seconds=60)["phase"] == "Succeeded"
+    assert stage.world.most_running[namespace] == 1
+
+
+def test_one_that_is_suspended_on_its_way_lets_the_next_begin(stage: Stage, namespace: str) -> None:
+    stage.behave(namespace, "first", run=(2.0, 2.0))
+    stage.apply(benchmark(namespace, "first", smokeTest=False, repetitions=2))
+    stage.reaches(namespace, "first", "Racing")
+    stage.apply(benchmark(namespace, "second", smokeTest=False))
+    stage.reaches(namespace, "second", "Queued")
+    stage.patch("benchmarks", namespace, "first", {"spec": {"suspend": True}})
+    assert stage.ends(namespace, "second", seconds=30)["phase"] == "Succeeded"
+    assert stage.status(namespace, "first")["progress"] == "suspended before race 2/2"
+
+
 def test_a_deleted_one_lets_the_next_begin(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, "first", race="hangs")
     stage.apply(benchmark(namespace, "first", smokeTest=False))
