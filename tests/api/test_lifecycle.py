@@ -192,7 +192,7 @@ def test_the_queue_never_lets_two_race_at_once(stage: Stage, namespace: str) -> 
 
 def test_a_queue_of_many_made_at_once_never_stands_still(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, eck=(0.0, 0.02), run=(0.0, 0.05))
-    names = [f"many-{number}" for number in range(24)]
+    names = [f"many-{number}" for number in range(16)]
     stage.apply(*(benchmark(namespace, name, smokeTest=False) for name in names))
     for name in names:
         assert stage.ends(namespace, name, seconds=60)["phase"] == "Succeeded"

@@ -83,10 +83,15 @@ def test_metrics_health_and_a_clean_end(stage: Stage, namespace: str, install: I
     operator.wait_ready()
     stage.apply(benchmark(namespace, smokeTest=False))
     stage.ends(namespace, "bm")
-    with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics", timeout=5) as answer:
-        text = answer.read().decode()
-    assert 'esbench_benchmarks{phase="Succeeded"} 1.0' in text
-    assert "esbench_passes_total" in text
+
+    def metrics() -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics", timeout=5) as answer:
+            text: str = answer.read().decode()
+            return text
+
+    line = 'esbench_benchmarks{phase="Succeeded"} 1.0'
+    stage.until(lambda: line in metrics(), line, 5)
+    assert "esbench_passes_total" in metrics()
     assert operator.stop(10) == 0
     for line in operator.log.read_text().splitlines():
         entry = json.loads(line)
