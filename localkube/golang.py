@@ -1,0 +1,181 @@
+"""The Go toolchain, and what is built with it."""
+
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from localkube import packages
+from localkube.cache import Artifact, digest_of, obtain
+from localkube.commands import output, run, succeeds
+from localkube.settings import ECK_VERSION, HERE, KUBERNETES_VERSION, Paths
+from localkube.steps import StepFailedError, step
+
+NEEDED = (1, 26, 0)  # what the go.mod files of ECK and helm ask for
+# A Go release as an ordinary Go module: even an old go client can download it.
+TOOLCHAIN = "golang.org/toolchain@v0.0.1-go1.26.5.linux-amd64"
+HINT = "see that Go modules can be downloaded (`go env GOPROXY`) and that the disk has 12 GB free, then start again"
+
+
+def version_of(text: str) -> tuple[int, ...]:
+    """(1, 26, 8) from what `go version` prints; (0,) when that says no version."""
+    found = re.search(r"\bgo(\d+(?:\.\d+)*)", text)
+    return tuple(int(part) for part in found.group(1).split(".")) if found else (0,)
+
+
+def _local() -> tuple[str, tuple[int, ...]] | None:
+    for candidate in (packages.find("go"), "/usr/local/go/bin/go"):
+        if candidate and succeeds([candidate, "version"]):
+            return candidate, version_of(output([candidate, "version"], env={"GOTOOLCHAIN": "local"}))
+    return None
+
+
+def _download_toolchain(go: str, folder: Path, log: Path) -> None:
+    run([go, "version"], log=log)
+    said = output([go, "mod", "download", "-json", TOOLCHAIN], cwd=folder, env={"GO111MODULE": "on"}, hint=HINT)
+    shutil.copytree(json.loads(said)["Dir"], folder / "go", symlinks=True)
+    for sub in ("bin", "pkg/tool"):  # modules carry no permission to execute
+        for file in (folder / "go" / sub).rglob("*"):
+            file.chmod(0o755)
+
+
+def toolchain(paths: Paths) -> str:
+    """The path of a go command that is new enough; brings one when the machine has none."""
+    local = _local()
+    if local and local[1] >= NEEDED:
+        return local[0]
+    if not local:
+        packages.install(["golang-go"], paths)
+        local = _local()
+    if not local:
+        raise StepFailedError("no go command", hint="install Debian's golang-go or a Go release, then start again")
+    client = local[0]
+    artifact = Artifact(
+        "go",
+        {"module": TOOLCHAIN},
+        f"Go: the one here is {'.'.join(map(str, local[1]))}, downloading {TOOLCHAIN.split('-', 1)[1]}",
+        lambda folder, log: _download_toolchain(client, folder, log),
+        30,
+    )
+    return str(obtain(artifact, paths) / "go/bin/go")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A Go program: which package, in which of our pinned modules (folders beside this file)."""
+
+    name: str
+    module: str
+    package: str
+    ldflags: str
+    title: str
+    estimate: float
+    links: tuple[str, ...] = ()  # other names of the same binary
+
+
+def _kubernetes_flags() -> str:
+    # Without a version helm refuses every chart.
+    major, minor, _ = KUBERNETES_VERSION.split(".")
+    values = {"gitVersion": f"v{KUBERNETES_VERSION}", "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
+    modules = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+    return " ".join(f"-X {module}.{key}={value}" for module in modules for key, value in values.items())
+
+
+ABOUT_ECK = "github.com/elastic/cloud-on-k8s/v3/pkg/about"
+KUBERNETES = Program(
+    "kubernetes",
+    "kube",
+    ".",
+    _kubernetes_flags(),
+    f"Kubernetes {KUBERNETES_VERSION}: compiling control plane, node and kubectl as one binary",
+    380,
+    ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubectl"),
+)
+ECK = Program(
+    "elastic-operator",
+    "eck",
+    "github.com/elastic/cloud-on-k8s/v3/cmd",
+    f"-X {ABOUT_ECK}.version={ECK_VERSION} -X {ABOUT_ECK}.buildSnapshot=false",
+    f"ECK {ECK_VERSION}: compiling the operator",
+    150,
+)
+HELM = Program("helm", "helm", "helm.sh/helm/v3/cmd/helm", "", "helm: compiling", 75)
+COREDNS = Program("coredns", "coredns", ".", "", "CoreDNS: compiling", 55)
+PROVISIONER = Program(
+    "local-path-provisioner",
+    "provisioner",
+    "github.com/rancher/local-path-provisioner",
+    "",
+    "local-path-provisioner: compiling",
+    30,
+)
+PAUSE = Program("pause", "pause", ".", "", "pause: compiling the process that holds a pod together", 5)
+PROGRAMS = (KUBERNETES, ECK, COREDNS, PROVISIONER, PAUSE, HELM)
+
+
+def build_environment(go: str) -> dict[str, str]:
+    """Settings under which every program is built; `go` is the command that builds."""
+    return {
+        "CGO_ENABLED": "0",  # static binaries: no C compiler needed, and images need nothing else
+        "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false",
+        "GOTOOLCHAIN": "local",
+        "GOWORK": "off",
+        "GO111MODULE": "on",
+        "PATH": f"{Path(go).parent}:{packages.environment()['PATH']}",
+    }
+
+
+def _build(program: Program, paths: Paths, folder: Path, log: Path) -> None:
+    go = toolchain(paths)
+    source, env = HERE / program.module, build_environment(go)
+    bin_folder = folder / "bin"
+    bin_folder.mkdir()
+    target = bin_folder / program.name
+    run(
+        [go, "build", "-ldflags", f"-s -w {program.ldflags}".strip(), "-o", target, program.package],
+        cwd=source,
+        env=env,
+        log=log,
+        hint=HINT,
+    )
+    for name in program.links:
+        (bin_folder / name).symlink_to(program.name)
+    if program is ECK:
+        _copy_eck_chart(go, env, source, folder)
+
+
+def _copy_eck_chart(go: str, env: dict[str, str], source: Path, folder: Path) -> None:
+    module = output([go, "list", "-m", "-f", "{{.Dir}}", "github.com/elastic/cloud-on-k8s/v3"], cwd=source, env=env)
+    root = Path(module.strip())
+    shutil.copytree(root / "deploy/eck-operator", folder / "chart")
+    shutil.copy(root / "config/crds/v1/all-crds.yaml", folder / "all-crds.yaml")
+    for path in [folder / "chart", *(folder / "chart").rglob("*")]:  # the module cache is read-only
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def artifact(program: Program, paths: Paths) -> Artifact:
+    """A built program, as an artifact with a bin/ folder (and ECK's chart and CRDs beside it)."""
+    source = HERE / program.module
+    return Artifact(
+        program.name,
+        {"source": digest_of([source], source), "package": program.package, "flags": program.ldflags, "recipe": "1"},
+        program.title,
+        lambda folder, log: _build(program, paths, folder, log),
+        program.estimate,
+    )
+
+
+def obtain_all(paths: Paths) -> None:
+    """Build every Go program that is missing."""
+    wanted = [artifact(program, paths) for program in PROGRAMS]
+    if any(not (paths.built / f"{each.name}-{each.key}").is_dir() for each in wanted):
+        with step("Go toolchain"):
+            toolchain(paths)
+    for each in wanted:
+        obtain(each, paths)
+
+
+def program_path(program: Program, name: str, paths: Paths) -> Path:
+    """The path of one program (or other name of it), built when missing."""
+    return obtain(artifact(program, paths), paths) / "bin" / name

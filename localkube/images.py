@@ -1,0 +1,189 @@
+"""The images of the node: which there are, how each is made, and what its name is."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from localkube import buildah, elasticsearch, golang, packages
+from localkube.cache import Artifact, digest_of, folder_of, obtain
+from localkube.commands import run
+from localkube.settings import CHECKOUT, ECK_VERSION, ELASTICSEARCH_JAVA, HERE, JAVA_WHEELS, Paths
+
+OWN_SOURCES = {
+    "operator": ("Dockerfile", ".dockerignore", "pyproject.toml", "requirements", "operator"),
+    "race": ("Dockerfile", ".dockerignore", "requirements", "operator/esbench_race", "tracks"),
+}
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image: its name in the cluster, and the artifact that has it as `image.tar`."""
+
+    name: str
+    artifact: Artifact
+
+    def file(self, paths: Paths) -> Path:
+        """The OCI archive, built when missing."""
+        return obtain(self.artifact, paths) / "image.tar"
+
+
+def _debootstrap(folder: Path, log: Path, paths: Paths, image: str) -> None:
+    packages.ensure(packages.PROGRAMS, paths)
+    mirror = buildah.debian_mirror(paths)
+    root = folder / "root"
+    hint = "see that apt works on this machine (`apt-get update`), then start again"
+    run(["debootstrap", "--variant=minbase", "bookworm", root, mirror], log=log, hint=hint)
+    for cached in ("var/cache/apt", "var/lib/apt/lists", "var/log", "usr/share/doc", "usr/share/man", "usr/share/locale"):
+        for path in (root / cached).iterdir():
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    for own in ("etc/hostname", "etc/resolv.conf"):  # debootstrap copies the machine's
+        (root / own).unlink(missing_ok=True)
+    (root / "etc/dpkg/dpkg.cfg.d/slim").write_text(
+        "".join(f"path-exclude /usr/share/{name}/*\n" for name in ("doc", "man", "locale"))
+    )
+    run(["tar", "-C", root, "--numeric-owner", "-cf", folder / "root.tar", "."], log=log)
+    shutil.rmtree(root)
+    (folder / "Dockerfile").write_text('FROM scratch\nADD root.tar /\nCMD ["bash"]\n')
+    buildah.build(paths, folder, image, log)
+    (folder / "root.tar").unlink()
+    buildah.export(paths, image, folder / "image.tar", log)
+
+
+def base(paths: Paths) -> Image:
+    """Debian 12 with next to nothing, as debian:bookworm-slim is."""
+    inputs = {"suite": "bookworm", "variant": "minbase", "recipe": "1"}
+
+    def build(folder: Path, log: Path) -> None:
+        _debootstrap(folder, log, paths, name)
+
+    artifact = Artifact("base", inputs, "Debian base image (debootstrap)", build, 40)
+    name = f"localhost/esbench/base:{artifact.key}"
+    return Image(name, artifact)
+
+
+def _with_base(paths: Paths, log: Path) -> str:
+    """The name of the base image, after seeing to it that buildah's storage has it."""
+    image = base(paths)
+    file = image.file(paths)
+    if not buildah.has(paths, image.name):
+        buildah.load(paths, image.name, file, log)
+    return image.name
+
+
+def _scratch(program: golang.Program, name: str, dockerfile: str, paths: Paths) -> Image:
+    """An image with one static program at /NAME and nothing else."""
+    binary = golang.artifact(program, paths)
+
+    def build(folder: Path, log: Path) -> None:
+        packages.ensure(packages.PROGRAMS, paths)
+        context = folder / "context"
+        context.mkdir()
+        shutil.copy(obtain(binary, paths) / "bin" / program.name, context)
+        (context / "Dockerfile").write_text(f"FROM scratch\nCOPY {program.name} /\n{dockerfile}\n")
+        buildah.build(paths, context, name, log)
+        buildah.export(paths, name, folder / "image.tar", log)
+        shutil.rmtree(context)
+
+    inputs = {"program": binary.key, "dockerfile": dockerfile, "name": name, "recipe": "1"}
+    return Image(name, Artifact(f"image-{program.name}", inputs, f"Image {name}", build))
+
+
+def _elasticsearch(version: str, paths: Paths) -> Image:
+    name = f"docker.elastic.co/elasticsearch/elasticsearch:{version}"
+
+    def build(folder: Path, log: Path) -> None:
+        packages.ensure(packages.PROGRAMS, paths)
+        context = folder / "context"
+        context.mkdir()
+        elasticsearch.lay_out(version, context, paths, log)
+        buildah.build(paths, context, name, log, arguments={"BASE": _with_base(paths, log)}, packages_needed=True)
+        buildah.export(paths, name, folder / "image.tar", log)
+        shutil.rmtree(context)
+        shutil.rmtree(folder / "context-work")
+
+    inputs = {**elasticsearch.inputs(version, paths), "base": base(paths).artifact.key, "recipe": "1"}
+    return Image(name, Artifact(f"image-elasticsearch-{version}", inputs, f"Image {name} (stand-in)", build, 35))
+
+
+def _java(major: str, paths: Paths) -> Image:
+    name = f"docker.io/library/eclipse-temurin:{major}-jre"
+    runtime = elasticsearch.java(major, paths)
+
+    def build(folder: Path, log: Path) -> None:
+        packages.ensure(packages.PROGRAMS, paths)
+        context = folder / "context"
+        context.mkdir()
+        shutil.copytree(obtain(runtime, paths) / "jdk", context / "jdk", symlinks=True)
+        (context / "Dockerfile").write_text(
+            "ARG BASE\nFROM ${BASE}\nCOPY jdk /opt/java/openjdk\n"
+            "ENV JAVA_HOME=/opt/java/openjdk PATH=/opt/java/openjdk/bin:/usr/local/bin:/usr/bin:/bin\n"
+        )
+        buildah.build(paths, context, name, log, arguments={"BASE": _with_base(paths, log)})
+        buildah.export(paths, name, folder / "image.tar", log)
+        shutil.rmtree(context)
+
+    inputs = {"java": runtime.key, "base": base(paths).artifact.key, "name": name, "recipe": "1"}
+    return Image(name, Artifact(f"image-java-{major}", inputs, f"Image {name} (stand-in)", build, 10))
+
+
+def _own(target: str, estimate: float, paths: Paths) -> Image:
+    """One of the project's own images: a target of its Dockerfile, tagged by the hash of all that goes into it."""
+    sources = [CHECKOUT / name for name in OWN_SOURCES[target] if (CHECKOUT / name).exists()]
+    inputs = {"sources": digest_of(sources, CHECKOUT), "base": base(paths).artifact.key, "recipe": "1"}
+
+    def build(folder: Path, log: Path) -> None:
+        packages.ensure(packages.PROGRAMS, paths)
+        with_base = {"BASE": _with_base(paths, log)}
+        buildah.build(paths, CHECKOUT, name, log, arguments=with_base, target=target, packages_needed=True)
+        buildah.export(paths, name, folder / "image.tar", log)
+
+    artifact = Artifact(f"image-{target}", inputs, f"Image of our own: {target}", build, estimate)
+    name = f"localhost/esbench/{target}:{artifact.key}"
+    return Image(name, artifact)
+
+
+def own(paths: Paths) -> dict[str, Image]:
+    """The project's own images."""
+    return {"operator": _own("operator", 40, paths), "race": _own("race", 60, paths)}
+
+
+PAUSE_NAME = "localhost/localkube/pause:1"
+COREDNS_NAME = "localhost/localkube/coredns:1"
+PROVISIONER_NAME = "localhost/localkube/local-path-provisioner:1"
+
+
+def system(paths: Paths) -> list[Image]:
+    """What the node itself needs."""
+    scratch: list[tuple[golang.Program, str, str]] = [
+        (golang.PAUSE, PAUSE_NAME, 'USER 65535:65535\nENTRYPOINT ["/pause"]'),
+        (golang.COREDNS, COREDNS_NAME, 'ENTRYPOINT ["/coredns"]'),
+        (golang.PROVISIONER, PROVISIONER_NAME, 'ENTRYPOINT ["/local-path-provisioner"]'),
+        (
+            golang.ECK,
+            f"docker.elastic.co/eck/eck-operator:{ECK_VERSION}",
+            'USER 1001:0\nENTRYPOINT ["/elastic-operator"]\nCMD ["manager"]',
+        ),
+    ]
+    return [base(paths), *(_scratch(program, name, text, paths) for program, name, text in scratch)]
+
+
+def stand_ins(paths: Paths) -> list[Image]:
+    """Elasticsearch and Java images under their official names."""
+    return [
+        *(_elasticsearch(version, paths) for version in ELASTICSEARCH_JAVA),
+        *(_java(major, paths) for major in JAVA_WHEELS),
+    ]
+
+
+def everything(paths: Paths) -> list[Image]:
+    """All images of the node."""
+    return [*system(paths), *stand_ins(paths), *own(paths).values()]
+
+
+def unbuilt(images: list[Image], paths: Paths) -> list[Image]:
+    """Those that still have to be built."""
+    return [image for image in images if not folder_of(image.artifact, paths).is_dir()]
+
+
+Progress = Callable[[str], None]

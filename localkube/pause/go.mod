@@ -1,0 +1,3 @@
+module esbench.dev/localkube/pause
+
+go 1.24.0

