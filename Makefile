@@ -19,7 +19,7 @@ venv: $(VENV)/.done ## the Python environment for operator and tests
 RALLY := .venv-rally
 $(RALLY)/.done: pyproject.toml
 	$(PYTHON) -m venv $(RALLY)
-	$(RALLY)/bin/pip install --quiet --disable-pip-version-check esrally==2.13.0 pytest==9.2.0 pytest-timeout==2.4.0
+	$(RALLY)/bin/pip install --quiet --disable-pip-version-check esrally==2.13.0 pytest==9.2.0 pytest-timeout==2.4.0 hypothesis==6.170.15
 	@touch $@
 
 .PHONY: venv-rally
@@ -43,7 +43,7 @@ check: lint ## the gate before each commit: lint, types, pure tests
 .PHONY: test test-rally test-api test-e2e
 test: check test-rally test-api test-e2e ## everything: about 45 minutes with cold caches, 20 with warm ones
 test-rally: venv-rally ## the track checks against Rally's own loader
-	$(RALLY)/bin/python -m pytest -q tests/rally
+	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally

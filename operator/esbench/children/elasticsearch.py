@@ -28,7 +28,8 @@ def elasticsearch(subject: Subject, step: str, settings: Settings) -> Json:
             "version": wanted.version,
             "volumeClaimDeletePolicy": "DeleteOnScaledownAndClusterDeletion",
             # Kubernetes copies a Service's labels to its EndpointSlices, which the operator follows by label.
-            "http": {"service": {"metadata": {"labels": labels(subject, step)}}},
+            # Headless: Rally then spreads its clients over the nodes evenly, and in each race in the same way.
+            "http": {"service": {"metadata": {"labels": labels(subject, step)}, "spec": {"clusterIP": "None"}}},
             "nodeSets": [
                 {
                     "name": NODE_SET,
