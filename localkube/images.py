@@ -1,7 +1,6 @@
 """The images of the node: which there are, how each is made, and what its name is."""
 
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +10,14 @@ from localkube.commands import run
 from localkube.settings import CHECKOUT, ECK_VERSION, ELASTICSEARCH_JAVA, HERE, JAVA_WHEELS, Paths
 
 OWN_SOURCES = {
-    "operator": ("Dockerfile", ".dockerignore", "pyproject.toml", "requirements", "operator"),
-    "race": ("Dockerfile", ".dockerignore", "requirements", "operator/esbench_race", "tracks"),
+    "operator": (
+        *("Dockerfile", ".dockerignore", "pyproject.toml", "README.md"),
+        *("requirements/build.txt", "requirements/operator.txt", "operator/esbench", "operator/esbench_race"),
+    ),
+    "race": (
+        *("Dockerfile", ".dockerignore", "requirements/build.txt", "requirements/race.txt"),
+        *("operator/esbench_race", "tracks"),
+    ),
 }
 
 
@@ -184,6 +189,3 @@ def everything(paths: Paths) -> list[Image]:
 def unbuilt(images: list[Image], paths: Paths) -> list[Image]:
     """Those that still have to be built."""
     return [image for image in images if not folder_of(image.artifact, paths).is_dir()]
-
-
-Progress = Callable[[str], None]

@@ -1,0 +1,57 @@
+# The project's two images:  docker build --target operator .   and   docker build --target race .
+# APT_CONFIG and PIP_CONFIG_FILE let a build use a machine's own package settings without baking them in.
+ARG BASE=debian:bookworm-slim
+
+FROM ${BASE} AS python
+ARG APT_CONFIG
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends python3 ca-certificates \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/*
+
+FROM python AS pip
+ARG APT_CONFIG PIP_CONFIG_FILE
+RUN apt-get update && apt-get install -y --no-install-recommends python3-pip python3-venv
+COPY requirements/build.txt /build/
+RUN python3 -m venv /build/venv && /build/venv/bin/pip install --no-cache-dir -r /build/build.txt
+
+FROM pip AS operator-build
+ARG PIP_CONFIG_FILE
+COPY requirements/operator.txt /build/
+RUN python3 -m venv --without-pip /opt/esbench \
+ && pip --python /opt/esbench/bin/python install --no-cache-dir --no-deps -r /build/operator.txt \
+ && find /opt/esbench -name tests -type d -prune -exec rm -rf {} +
+WORKDIR /build/source
+COPY pyproject.toml README.md ./
+COPY operator/esbench operator/esbench
+COPY operator/esbench_race operator/esbench_race
+RUN /build/venv/bin/pip wheel --no-deps --no-build-isolation -w /build/wheels . \
+ && pip --python /opt/esbench/bin/python install --no-cache-dir --no-deps --no-index /build/wheels/*.whl
+
+FROM python AS operator
+COPY --from=operator-build /opt/esbench /opt/esbench
+ENV PATH=/opt/esbench/bin:/usr/local/bin:/usr/bin:/bin PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+USER 1000:1000
+ENTRYPOINT ["python", "-m", "esbench"]
+
+FROM pip AS race-build
+ARG PIP_CONFIG_FILE
+COPY requirements/race.txt /build/
+RUN python3 -m venv --without-pip /opt/rally \
+ && pip --python /opt/rally/bin/python install --no-cache-dir --no-deps -r /build/race.txt \
+ && find /opt/rally -name tests -type d -prune -exec rm -rf {} +
+
+FROM python AS race
+ARG APT_CONFIG
+# Rally looks for git when it starts; pbzip2 and zstd unpack corpora faster than it can itself.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends git pbzip2 zstd \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/* \
+ && useradd --uid 1000 --user-group --home-dir /work --no-create-home rally
+COPY --from=race-build /opt/rally /opt/rally
+COPY operator/esbench_race /opt/esbench/esbench_race
+COPY tracks /opt/esbench/tracks
+RUN /opt/rally/bin/python -m compileall -q /opt/esbench
+ENV PATH=/opt/rally/bin:/usr/local/bin:/usr/bin:/bin PYTHONPATH=/opt/esbench \
+    PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+USER 1000:1000
+ENTRYPOINT ["python", "-m", "esbench_race"]

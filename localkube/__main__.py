@@ -1,0 +1,177 @@
+"""`python3 -m localkube COMMAND`, from the checkout's root."""
+
+import argparse
+import contextlib
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from localkube import addons, cache, current, elasticsearch, golang, images, node, packages, processes
+from localkube.settings import HOST_LINK, JAVA_WHEELS, Paths, paths_from
+from localkube.steps import StepFailedError, duration, explain, say, step
+
+KUBERNETES_PROGRAMS = golang.KUBERNETES.links
+
+
+def up(paths: Paths) -> None:
+    """Bring the cluster up; quick when it already is."""
+    if current.chosen():
+        current.check(paths)
+        return
+    _require_root()
+    began = time.monotonic()
+    with step("Debian packages"):
+        packages.ensure(packages.PROGRAMS, paths)
+    cache.obtain(packages.node_programs(), paths)
+    golang.obtain_all(paths)
+    wanted = images.everything(paths)
+    for image in wanted:
+        image.file(paths)
+    if not (node.process(paths) and addons.ready(paths)):
+        with step("Removing what an earlier node left"):
+            node.stop(paths)
+        with step("Starting the node", 10):
+            node.start(paths)
+    with step("Images into the node"):
+        node.import_images(wanted, paths)
+    if not addons.ready(paths):
+        with step("CoreDNS, volumes, ECK", 20):
+            addons.apply(node.layout(paths), paths)
+            addons.wait(paths)
+    say(f"The cluster is ready ({duration(time.monotonic() - began)}). To talk to it:")
+    say(f"  {_export(paths)}")
+
+
+def down(paths: Paths) -> None:
+    """End the cluster and leave nothing of it behind but the cache."""
+    if current.chosen():
+        say("CLUSTER=current: that cluster is yours; nothing to end.")
+        return
+    _require_root()
+    with step("Ending the node"):
+        node.stop(paths)
+
+
+def status(paths: Paths) -> None:
+    """Say what runs; ends with code 1 when the cluster is not ready."""
+    first = node.process(paths)
+    if not first:
+        say("The node is not running: python3 -m localkube up")
+        raise SystemExit(1)
+    namespace = processes.pid_namespace(first.pid)
+    count = len(processes.members(namespace)) if namespace else 0
+    say(f"The node runs: process {first.pid}, {count} processes, link {HOST_LINK}, logs in {paths.node / 'log'}")
+    say(addons.kubectl(paths, "get", "nodes,pods", "-A"))
+    if not addons.ready(paths):
+        say("Not everything is ready.")
+        raise SystemExit(1)
+
+
+def _export(paths: Paths) -> str:
+    return f"export KUBECONFIG={shlex.quote(str(paths.kubeconfig))}"
+
+
+def kubeconfig(paths: Paths) -> None:
+    """Print the line that lets kubectl talk to the cluster."""
+    if current.chosen():
+        chosen = os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
+        say(f"export KUBECONFIG={shlex.quote(chosen)}")
+        return
+    if not paths.kubeconfig.exists():
+        raise StepFailedError("there is no cluster yet", hint="start it: python3 -m localkube up")
+    say(_export(paths))
+
+
+def build_images(paths: Paths) -> None:
+    """Build the project's own images if their sources changed, and bring them into the node when it runs."""
+    own = list(images.own(paths).values())
+    for image in own:
+        image.file(paths)
+    if node.process(paths):
+        node.import_images(own, paths)
+
+
+def image_values(paths: Paths) -> None:
+    """Print helm arguments that name the project's own images as they are now."""
+    words = []
+    for value, image in zip(("image", "raceImage"), images.own(paths).values(), strict=True):
+        repository, _, tag = image.name.rpartition(":")
+        words += ["--set", f"{value}.repository={repository}", "--set", f"{value}.tag={tag}"]
+    print(shlex.join(words))
+
+
+def tool(paths: Paths, name: str) -> None:
+    """Print the path of a program (or of ECK's CRDs), built when missing."""
+    others: dict[str, Callable[[], Path]] = {
+        "helm": lambda: golang.program_path(golang.HELM, "helm", paths),
+        "eck-crds": lambda: cache.obtain(golang.artifact(golang.ECK, paths), paths) / "all-crds.yaml",
+        "eck-chart": lambda: cache.obtain(golang.artifact(golang.ECK, paths), paths) / "chart",
+        **{program: lambda program=program: _node_program(program, paths) for program in ("etcd", "containerd", "ctr")},
+    }
+    if name not in others and name not in KUBERNETES_PROGRAMS:
+        raise StepFailedError(f"no tool {name!r}", hint=f"one of {', '.join(sorted([*others, *KUBERNETES_PROGRAMS]))}")
+    with contextlib.redirect_stdout(sys.stderr):  # only the path goes to standard output
+        path = others[name]() if name in others else golang.program_path(golang.KUBERNETES, name, paths)
+    print(path)
+
+
+def _node_program(name: str, paths: Paths) -> Path:
+    return cache.obtain(packages.node_programs(), paths) / "bin" / name
+
+
+def prune(paths: Paths) -> None:
+    """Remove cached things that no longer belong to this checkout."""
+    wanted = [image.artifact for image in images.everything(paths)]
+    wanted += [golang.artifact(program, paths) for program in golang.PROGRAMS]
+    wanted += [elasticsearch.java(major, paths) for major in JAVA_WHEELS]
+    wanted += [packages.node_programs()]
+    for name in cache.prune(paths, wanted):
+        say(f"removed {name}")
+
+
+def _require_root() -> None:
+    if os.geteuid() != 0:
+        raise StepFailedError("a node of our own needs root", hint="start again with sudo, or use CLUSTER=current")
+
+
+COMMANDS: dict[str, Callable[[Paths], None]] = {
+    "up": up,
+    "down": down,
+    "status": status,
+    "kubeconfig": kubeconfig,
+    "images": build_images,
+    "image-values": image_values,
+    "prune": prune,
+}
+WITHOUT_LOCK = {"status", "kubeconfig", "image-values"}
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python3 -m localkube", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, function in COMMANDS.items():
+        commands.add_parser(name, help=(function.__doc__ or "").splitlines()[0])
+    commands.add_parser("tool", help="print the path of a program, built when missing").add_argument("name")
+    options = parser.parse_args(arguments)
+    paths = paths_from()
+    try:
+        with contextlib.nullcontext() if options.command in WITHOUT_LOCK else cache.lock(paths):
+            if options.command == "tool":
+                tool(paths, options.name)
+            else:
+                COMMANDS[options.command](paths)
+    except StepFailedError as error:
+        print(explain(error), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted; start again: what was finished is kept", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
