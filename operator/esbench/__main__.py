@@ -42,6 +42,7 @@ def main() -> int:
     except ValueError as error:
         sys.stderr.write(f"esbench: {error}\n")
         return 2
+    os.environ.setdefault("USER", "esbench")  # kopf asks for the user's name, and an image has no passwd entry for it
     kopf.configure(log_format=kopf.LogFormat.JSON, log_refkey="k8s")
     for handler in logging.getLogger().handlers:
         handler.addFilter(_WithoutHandlerNoise())
