@@ -59,22 +59,27 @@ class Summary:
     created: str
     phase: str
     admitted: bool
+    lines_up: bool
+    """is or will at once be waiting for a place: not in its track check, not suspended, not over"""
 
     def waiting(self, *, reserved: bool) -> Waiting:
         """Return its place in the queue; `reserved` says that its admission is being written."""
         holds = (self.admitted or reserved) and self.phase not in TERMINAL
-        return Waiting(self.uid, self.name, self.created, admitted=holds, queued=self.phase == "Queued")
+        return Waiting(self.uid, self.name, self.created, admitted=holds, queued=self.lines_up)
 
 
 def summary(body: Body) -> Summary:
     """Return the summary of a Benchmark."""
     meta, status = body["metadata"], body.get("status") or {}
+    phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
+    suspended = bool((body.get("spec") or {}).get("suspend"))
     return Summary(
         uid=str(meta["uid"]),
         name=f"{meta['namespace']}/{meta['name']}",
         created=str(meta["creationTimestamp"]),
-        phase=str(status.get("phase") or "Pending"),
-        admitted=bool(status.get("admittedTime")),
+        phase=phase,
+        admitted=admitted,
+        lines_up=phase not in TERMINAL and not admitted and not suspended and not status.get("step"),
     )
 
 

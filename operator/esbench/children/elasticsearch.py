@@ -107,6 +107,13 @@ def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None
             "image": jdk.image,
             "command": ["cp", "-a", f"{jdk.path}/.", JDK_FOLDER],
             "volumeMounts": [mount],
+            # JDK images run as root by default, which ECK's pods do not allow.
+            "securityContext": {
+                "runAsUser": 1000,
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            },
         }
     ]
     container["volumeMounts"] = [{**mount, "readOnly": True}]

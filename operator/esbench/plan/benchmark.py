@@ -22,7 +22,8 @@ from .seen import Plan, Seen
 from .steps import CHECK, SMOKE, has_cluster, needs_check, step_after, steps, title
 from .trouble import Trouble, elasticsearch_pods, ending, is_running, load_generators, troubles
 
-# A pull that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s).
+# A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
+# only room for a pod may still come later, when something else ends or a machine is added.
 PULL_PATIENCE = timedelta(seconds=120)
 # The record's event and the Job's come over different watches: the record may be seen a little later.
 RECORD_PATIENCE = timedelta(seconds=15)
@@ -291,8 +292,8 @@ def _left(seen: Seen, step: Step, allowed: timedelta) -> timedelta:
 
 
 def _gives_up(trouble: Trouble, seen: Seen, step: Step, left: timedelta) -> bool:
-    pulling_in_vain = trouble.reason == Reason.IMAGE_PULL and seen.now - moment(step.since) >= PULL_PATIENCE
-    return trouble.final or pulling_in_vain or left <= timedelta(0)
+    in_vain = trouble.reason != Reason.UNSCHEDULABLE and seen.now - moment(step.since) >= PULL_PATIENCE
+    return trouble.final or in_vain or left <= timedelta(0)
 
 
 def _patience(seen: Seen, step: Step, left: timedelta) -> float:
