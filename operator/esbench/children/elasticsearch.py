@@ -105,7 +105,7 @@ def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None
         {
             "name": "jdk",
             "image": jdk.image,
-            "command": ["cp", "-a", f"{jdk.path}/.", JDK_FOLDER],
+            "command": ["cp", "-RP", f"{jdk.path}/.", JDK_FOLDER],
             "volumeMounts": [mount],
             # JDK images run as root by default, which ECK's pods do not allow.
             "securityContext": {
