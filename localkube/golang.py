@@ -8,7 +8,7 @@ from pathlib import Path
 
 from localkube import packages
 from localkube.cache import Artifact, digest_of, obtain
-from localkube.commands import output, run, succeeds
+from localkube.commands import environment, output, run, succeeds
 from localkube.settings import ECK_VERSION, HERE, KUBERNETES_VERSION, Paths
 from localkube.steps import StepFailedError, step
 
@@ -122,7 +122,7 @@ def build_environment(go: str) -> dict[str, str]:
         "GOTOOLCHAIN": "local",
         "GOWORK": "off",
         "GO111MODULE": "on",
-        "PATH": f"{Path(go).parent}:{packages.environment()['PATH']}",
+        "PATH": f"{Path(go).parent}:{environment()['PATH']}",
     }
 
 

@@ -4,10 +4,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from localkube import buildah, elasticsearch, golang, packages
+from localkube import buildah, elasticsearch, golang, java, packages
 from localkube.cache import Artifact, digest_of, folder_of, obtain
 from localkube.commands import run
-from localkube.settings import CHECKOUT, ECK_VERSION, ELASTICSEARCH_JAVA, HERE, JAVA_WHEELS, Paths
+from localkube.settings import CHECKOUT, ECK_VERSION, ELASTICSEARCH_JAVA, Paths
 
 OWN_SOURCES = {
     "operator": (
@@ -39,7 +39,14 @@ def _debootstrap(folder: Path, log: Path, paths: Paths, image: str) -> None:
     root = folder / "root"
     hint = "see that apt works on this machine (`apt-get update`), then start again"
     run(["debootstrap", "--variant=minbase", "bookworm", root, mirror], log=log, hint=hint)
-    for cached in ("var/cache/apt", "var/lib/apt/lists", "var/log", "usr/share/doc", "usr/share/man", "usr/share/locale"):
+    for cached in (
+        "var/cache/apt",
+        "var/lib/apt/lists",
+        "var/log",
+        "usr/share/doc",
+        "usr/share/man",
+        "usr/share/locale",
+    ):
         for path in (root / cached).iterdir():
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     for own in ("etc/hostname", "etc/resolv.conf"):  # debootstrap copies the machine's
@@ -113,7 +120,7 @@ def _elasticsearch(version: str, paths: Paths) -> Image:
 
 def _java(major: str, paths: Paths) -> Image:
     name = f"docker.io/library/eclipse-temurin:{major}-jre"
-    runtime = elasticsearch.java(major, paths)
+    runtime = java.artifact(major, paths)
 
     def build(folder: Path, log: Path) -> None:
         packages.ensure(packages.PROGRAMS, paths)
@@ -177,7 +184,7 @@ def stand_ins(paths: Paths) -> list[Image]:
     """Elasticsearch and Java images under their official names."""
     return [
         *(_elasticsearch(version, paths) for version in ELASTICSEARCH_JAVA),
-        *(_java(major, paths) for major in JAVA_WHEELS),
+        *(_java(major, paths) for major in java.MAJORS),
     ]
 
 

