@@ -96,10 +96,11 @@ def _first(table: tuple[tuple[re.Pattern[str], Reason], ...], text: str) -> Reas
     return next((reason for pattern, reason in table if pattern.search(text)), None)
 
 
+# The progress line before it does not always end with a line end.
 _ERROR_LINE = re.compile(
-    r"^\[ERROR\] Cannot race\. (.*?)(?=^\s*$|^\[INFO\]|^Getting further help|\Z)", re.DOTALL | re.MULTILINE
+    r"\[ERROR\] Cannot race\. (.*?)(?=^\s*$|^\[INFO\]|^Getting further help|\Z)", re.DOTALL | re.MULTILINE
 )
-_WARNING_LINE = re.compile(r"^\[WARNING\] (.+)$", re.MULTILINE)
+_WARNING_LINE = re.compile(r"\[WARNING\] (.+)$", re.MULTILINE)
 _LOG_WARNING = re.compile(r"(Dropping sample for \[[^\]]*\] due to a full sampling queue)")
 
 

@@ -169,8 +169,10 @@ def effective_codec(name: str, settings: Any, node_settings: Any) -> str | None:
 
 def read_index(name: str, settings: Any, node_settings: Any, health: Any, stats: Any, documents: int | None) -> Index:
     """Return one index with the settings in effect."""
+    backing = _BACKING.match(name)
     return Index(
         name=name,
+        data_stream=backing["stream"] if backing else None,
         shards=_whole(dig(settings, name, "settings", "index.number_of_shards")),
         replicas=_whole(dig(settings, name, "settings", "index.number_of_replicas")),
         codec=effective_codec(name, settings, node_settings),

@@ -27,7 +27,7 @@ POLL_INTERVALS: dict[str, float] = {
     "trackPreparation": 0.25,
     "workerWakeup": 1.0,
     "shutdownGrace": 0.5,
-    "shutdownPoll": 0.1,
+    "shutdownPoll": 0.25,
 }
 """Seconds; Rally's own are 5, 5, 3 and 1."""
 

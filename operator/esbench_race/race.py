@@ -34,6 +34,8 @@ LOG = logging.getLogger(__name__)
 CONNECT_PATIENCE = 60.0
 """Seconds: Elasticsearch's service can answer a little later than ECK says that it is ready."""
 DESCRIBE_PATIENCE = 300.0
+EVIDENCE_PATIENCE = 30.0
+"""Seconds: a node that was killed is back in about this time, and then its restart can be told."""
 
 
 class FailedError(Exception):
@@ -218,10 +220,8 @@ class Race:
         self._fail(self._outcome(ended, output, race))
         if self.stop.is_set():
             return
-        try:
-            end = evidence.after(client, start)
-        except ElasticsearchError as error:
-            LOG.warning("Elasticsearch could not be asked after the race: %s", error)
+        end = self._after(client, start)
+        if end is None:
             return
         self.record = replace(
             self.record,
@@ -230,6 +230,17 @@ class Race:
             nodes_restarted=end.nodes_restarted,
             totals=end.totals,
         )
+
+    def _after(self, client: Elasticsearch, start: evidence.Before) -> evidence.After | None:
+        """Return the evidence, or None when Elasticsearch does not answer even after the time a restart takes."""
+        limit = time.monotonic() + EVIDENCE_PATIENCE
+        while True:
+            try:
+                return evidence.after(client, start)
+            except ElasticsearchError as error:
+                LOG.warning("Elasticsearch could not be asked after the race: %s", error)
+                if time.monotonic() > limit or self.stop.wait(2.0):
+                    return None
 
     def _outcome(self, ended: Ended, output: str, race: Mapping[str, Any] | None) -> Outcome:
         finished = ended.exit_code == 0 and results.is_complete(race)

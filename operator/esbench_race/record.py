@@ -162,6 +162,8 @@ class Index:
     """One user index after the race, with the settings in effect."""
 
     name: str = ""
+    data_stream: str | None = None
+    """the data stream whose documents the index holds, if it is of one"""
     shards: int | None = None
     replicas: int | None = None
     codec: str | None = None

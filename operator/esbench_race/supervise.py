@@ -21,6 +21,8 @@ from esbench_race.watchdog import Seen, Verdict, Watchdog
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 POLL_SECONDS = 0.1
+CPU_SPAN_SECONDS = 10.0
+"""Span over which the load generator's own CPU use is averaged: one look could catch a moment's work."""
 INTERRUPT_PATIENCE = 30.0
 """Seconds that Rally gets to end by itself after SIGINT."""
 MAX_TASK_NAME = 200
@@ -88,8 +90,9 @@ class Supervisor:
         self._stop = stop
         self._sleeps = sleeps
         self._cost = _Cost()
-        self._usage = cgroup.read_usage(time.monotonic())
-        self._oom_before = self._usage.oom_kills or 0
+        self._cpu: tuple[float, dict[int, float]] = (time.monotonic(), {})
+        self._cpu_share = 0.0
+        self._oom_before = cgroup.read_usage(time.monotonic()).oom_kills or 0
 
     def watch(self, may_use: float) -> Ended:
         """Return how Rally ended; `may_use`: cores of the load generator. No process of Rally is alive afterwards."""
@@ -135,7 +138,7 @@ class Supervisor:
                 position=(state.step, state.percent, state.samples),
                 work=work,
                 busy_tasks=busy,
-                cpu_share=self._cpu_share(),
+                cpu_share=self._rally_cpu(now),
                 waiting=bool(self._sleeps & set(state.tasks)),
                 missing_actors=missing,
             ),
@@ -151,12 +154,15 @@ class Supervisor:
             LOG.info("Elasticsearch did not say what it works on: %s", error)
             return None, 0
 
-    def _cpu_share(self) -> float:
-        usage = cgroup.read_usage(time.monotonic())
-        earlier, self._usage = self._usage, usage
-        if usage.cpu_seconds is None or earlier.cpu_seconds is None or usage.at <= earlier.at:
-            return 0.0
-        return (usage.cpu_seconds - earlier.cpu_seconds) / (usage.at - earlier.at)
+    def _rally_cpu(self, now: float) -> float:
+        """Return the cores that Rally's processes used in the last full span; 0 before the first is over."""
+        since, before = self._cpu
+        if now - since >= CPU_SPAN_SECONDS or not before:
+            used = {pid: process.cpu_seconds(pid) or 0.0 for pid in process.descendants()}
+            grown = sum(seconds - before.get(pid, 0.0) for pid, seconds in used.items())
+            self._cpu_share = max(0.0, grown) / (now - since) if before else 0.0
+            self._cpu = (now, used)
+        return self._cpu_share
 
     def _outcome(self, verdict: Verdict, now: float, missing: tuple[str, ...]) -> Outcome:
         if verdict is Verdict.TIMEOUT:

@@ -1,0 +1,211 @@
+"""Patching the ConfigMap, against a small API server that speaks HTTPS on loopback and fails as asked."""
+
+import json
+import ssl
+import subprocess
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from esbench_race.kube import ConfigMap, PatchError, patch
+from esbench_race.publish import Publisher
+from esbench_race.record import Progress
+
+PATH = "/api/v1/namespaces/ns/configmaps/bm-race-1"
+
+
+class ApiServer(ThreadingHTTPServer):
+    """Keeps one ConfigMap; `fail` holds the statuses of the next answers."""
+
+    def __init__(self, context):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+        self.fail, self.data, self.binary, self.bodies = [], {}, {}, []
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_PATCH(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status = self.server.fail.pop(0) if self.server.fail else 200
+        wrong = self.headers["Content-Type"] != "application/merge-patch+json" or self.path != PATH
+        if self.headers["Authorization"] != "Bearer the-token":
+            status = 401
+        if wrong:
+            status = 415
+        if status == 200:
+            self.server.bodies.append(body)
+            self.server.data |= body["data"]
+            self.server.binary |= body.get("binaryData", {})
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("account")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+        + ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "tls.key", "-out", "ca.crt"],
+        cwd=directory,
+        check=True,
+        capture_output=True,
+    )
+    (directory / "token").write_text("the-token\n")
+    return directory
+
+
+@pytest.fixture
+def server(account):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(account / "ca.crt", account / "tls.key")
+    server = ApiServer(context)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def config_map(server, account):
+    return ConfigMap("127.0.0.1", server.server_address[1], "ns", "bm-race-1", account)
+
+
+def test_patch(server, config_map):
+    config_map.patch_once({"progress": "{}"}, {"race.json.gz": "eA=="})
+    assert server.data == {"progress": "{}"} and server.binary == {"race.json.gz": "eA=="}
+
+
+def test_an_unknown_certificate_is_refused(server, config_map, account, tmp_path):
+    other = tmp_path / "account"
+    other.mkdir()
+    (other / "token").write_text("the-token")
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/CN=x",
+            "-keyout",
+            "k",
+            "-out",
+            "ca.crt",
+        ],
+        cwd=other,
+        check=True,
+        capture_output=True,
+    )
+    stranger = ConfigMap("127.0.0.1", config_map.port, "ns", "bm-race-1", other)
+    with pytest.raises(PatchError, match="CERTIFICATE_VERIFY_FAILED"):
+        stranger.patch_once({}, {})
+    assert server.bodies == []
+
+
+def test_outside_a_pod(monkeypatch):
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(PatchError, match="not a pod"):
+        ConfigMap.of_pod("ns", "x")
+
+
+class Clock:
+    def __init__(self):
+        self.now, self.pauses = 0.0, []
+
+    def sleep(self, seconds):
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+def failing(*statuses):
+    left = list(statuses)
+
+    def once():
+        if left:
+            raise PatchError("no", left.pop(0))
+
+    return once
+
+
+def test_an_outage_is_waited_for():
+    clock = Clock()
+    patch(failing(None, 503, 429, 500, None, None, None, None), lambda: 900.0, lambda: clock.now, clock.sleep)
+    assert clock.pauses == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0]
+
+
+@pytest.mark.parametrize(("status", "seconds"), [(404, 20.0), (403, 20.0), (422, 0.0), (413, 0.0), (None, 900.0)])
+def test_how_long_it_is_tried(status, seconds):
+    clock = Clock()
+    with pytest.raises(PatchError):
+        patch(failing(*[status] * 1000), lambda: 900.0, lambda: clock.now, clock.sleep)
+    assert seconds - 9 < clock.now <= seconds
+
+
+def test_a_shutdown_shortens_the_patience():
+    clock = Clock()
+    with pytest.raises(PatchError):
+        patch(failing(*[None] * 1000), lambda: 900.0 if clock.now < 30 else 20.0, lambda: clock.now, clock.sleep)
+    assert clock.now < 60
+
+
+def test_a_replaced_token_is_read(server, config_map, account):
+    (account / "token").write_text("an-old-one")
+    try:
+        with pytest.raises(PatchError) as error:
+            config_map.patch_once({}, {})
+        assert error.value.status == 401
+    finally:
+        (account / "token").write_text("the-token")
+    config_map.patch_once({"a": "b"}, {})
+    assert server.data == {"a": "b"}
+
+
+def eventually(check, seconds=5.0):
+    limit = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+def test_publisher_ends_with_record_and_done_in_one_request(server, config_map):
+    publisher = Publisher(config_map.patch_once)
+    publisher.progress(Progress(at="1", stage="racing", percent=1))
+    eventually(lambda: server.bodies)
+    publisher.progress(Progress(at="2", stage="racing", percent=2))
+    server.fail = [503, 500]
+    before = time.monotonic()
+    publisher.finish('{"format":1}', {"race.json.gz": "eA=="})
+    assert time.monotonic() - before < 3
+    last = server.bodies[-1]
+    assert set(last["data"]) == {"progress", "record.json"} and last["binaryData"] == {"race.json.gz": "eA=="}
+    assert json.loads(last["data"]["progress"])["stage"] == "done"
+
+
+def test_publisher_is_patient_and_says_only_what_changed(server, config_map):
+    publisher = Publisher(config_map.patch_once)
+    for at in range(20):
+        publisher.progress(Progress(at=str(at), stage="racing", percent=5))
+    eventually(lambda: server.bodies)
+    time.sleep(0.2)
+    assert len(server.bodies) == 1
+    publisher.finish("{}", {})
+
+
+def test_publisher_tries_again_after_an_outage(server, config_map, monkeypatch):
+    monkeypatch.setattr("esbench_race.publish.MIN_INTERVAL", 0.05)
+    server.fail = [503, 503]
+    publisher = Publisher(config_map.patch_once)
+    publisher.progress(Progress(at="1", stage="racing", percent=7))
+    eventually(lambda: server.bodies)
+    assert json.loads(server.data["progress"])["percent"] == 7
+    publisher.finish("{}", {})
