@@ -46,16 +46,16 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+def make_certificate(directory):
+    argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    argv += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "tls.key", "-out", "ca.crt"]
+    subprocess.run(argv, cwd=directory, check=True, capture_output=True)
+
+
 @pytest.fixture(scope="module")
 def account(tmp_path_factory):
     directory = tmp_path_factory.mktemp("account")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-        + ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "tls.key", "-out", "ca.crt"],
-        cwd=directory,
-        check=True,
-        capture_output=True,
-    )
+    make_certificate(directory)
     (directory / "token").write_text("the-token\n")
     return directory
 
@@ -87,25 +87,7 @@ def test_an_unknown_certificate_is_refused(server, config_map, account, tmp_path
     other = tmp_path / "account"
     other.mkdir()
     (other / "token").write_text("the-token")
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-subj",
-            "/CN=x",
-            "-keyout",
-            "k",
-            "-out",
-            "ca.crt",
-        ],
-        cwd=other,
-        check=True,
-        capture_output=True,
-    )
+    make_certificate(other)
     stranger = ConfigMap("127.0.0.1", config_map.port, "ns", "bm-race-1", other)
     with pytest.raises(PatchError, match="CERTIFICATE_VERIFY_FAILED"):
         stranger.patch_once({}, {})

@@ -11,7 +11,7 @@ from esbench_race.describe import ContradictionError, Request, track_params
 from esbench_race.rally_config import Files, client_options, rally_argv, rally_env, write_files
 from esbench_race.spec import Mode, RaceSpec, SpecError
 
-PASSWORD = 'p%a$s,w:o"rd{}'
+PASSWORD = 'p%a$s,w:o"rd{}'  # noqa: S105
 SPEC = RaceSpec(
     mode=Mode.RACE,
     namespace="ns",

@@ -1,6 +1,9 @@
 """The record and the specification: round trips, tolerance where it is safe, strictness where it is not."""
 
+import base64
+import gzip
 import json
+import random
 
 import pytest
 from hypothesis import given
@@ -166,10 +169,6 @@ def test_shorten_keeps_both_ends():
 
 
 def test_the_log_is_scrubbed_and_bounded(tmp_path):
-    import base64
-    import gzip
-    import random
-
     log = tmp_path / "rally.log"
     chosen = random.Random(1)
     noise = "".join(chosen.choice("0123456789abcdef") for _ in range(1_500_000))
