@@ -47,10 +47,9 @@ test-rally: venv-rally ## the track checks against Rally's own loader
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
-	$(PYTHON) -m localkube images
 	$(BIN)/pytest tests/e2e
 generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models
-	$(BIN)/python -m esbench.api.crd > crds/benchmarks.yaml
+	$(BIN)/python -m esbench.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
 	cp crds/benchmarks.yaml charts/esbench/crds/benchmarks.yaml
 	$(BIN)/python -m esbench.docs docs
 

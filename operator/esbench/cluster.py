@@ -48,8 +48,9 @@ class ApiError(Exception):
 
     @property
     def final(self) -> bool:
-        """Whether the same request would be refused again: the object itself is at fault, or a permission."""
-        return self.status in (400, 403, 413, 422)
+        """Whether the same request would be refused again: for what it is, or for want of a permission."""
+        # A quota that is full may have room later.
+        return self.status in (400, 413, 422) or (self.status == 403 and "quota" not in self.message)
 
 
 class Cluster:
@@ -67,7 +68,9 @@ class Cluster:
         except config.ConfigException:
             await config.load_kube_config(client_configuration=configuration)
         configuration.connection_pool_maxsize = 20
-        return Cluster(client.ApiClient(configuration))
+        api = client.ApiClient(configuration)
+        api.user_agent = "esbench"
+        return Cluster(api)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -1,6 +1,5 @@
 """The operator, installed by its chart into a namespace of its own, with the chart's permissions and no more."""
 
-import json
 import os
 import shlex
 import subprocess
@@ -12,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from kube import ROOT, Namespace, environment, localkube, run, tool, until
+from kube import ROOT, Namespace, environment, localkube, run, tool
 
 NAMESPACE = "esbench-e2e"
 
@@ -24,7 +23,7 @@ def namespace() -> Iterator[Namespace]:
     there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=120s", seconds=150)
     there.attempt("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true", seconds=180)
     there.kubectl("create", "namespace", NAMESPACE)
-    values = [] if os.environ.get("CLUSTER") == "current" else shlex.split(localkube("image-values"))
+    values = [] if os.environ.get("CLUSTER") == "current" else _images()
     there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
     subprocess.run(
         [tool("helm"), "upgrade", "--install", "esbench", str(ROOT / "charts/esbench"), "-n", NAMESPACE,
@@ -35,6 +34,11 @@ def namespace() -> Iterator[Namespace]:
     there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=120s", seconds=150)
     run(tool("helm"), "-n", NAMESPACE, "uninstall", "esbench")
     there.attempt("delete", "namespace", NAMESPACE, "--wait=false")
+
+
+def _images() -> list[str]:
+    localkube("images")
+    return shlex.split(localkube("image-values"))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -49,5 +53,3 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         report.sections.append(("operator log", log))
         report.sections.append(("events", "\n".join(events.splitlines()[-40:])))
 
-
-__all__ = ["json", "until"]

@@ -78,7 +78,8 @@ def _track_checked(seen: Seen, record: Record) -> BenchmarkStatus:
     if outcome.reason:
         status = with_condition(seen.status, "Accepted", "False", outcome.reason, outcome.message, seen.now)
         return _failed(status, outcome.reason, outcome.message)
-    message = f"track {track.name}, challenge {track.challenge}, {len(track.tasks)} tasks"
+    challenge = f", challenge {track.challenge}" if track.challenge else ""
+    message = f"track {track.name}{challenge}, {len(track.tasks)} tasks"
     status = with_condition(seen.status, "Accepted", "True", "TrackRendered", message, seen.now)
     documents = sum(track.expected_documents.values()) if track.expected_documents else None
     return status.model_copy(update={"challenge": track.challenge or status.challenge, "expected_documents": documents})

@@ -22,6 +22,8 @@ def missing(children: Children, nodes: int) -> str:
         return f"{ready}/{nodes} nodes ready"
     if status.get("observedGeneration") != meta.get("generation"):
         return "ECK has not seen the specification yet"
+    if status.get("health") in ("yellow", "red"):
+        return f"health is {status['health']}"
     if status.get("phase") != "Ready":
         return f"ECK says {status.get('phase') or 'nothing yet'}"
     if status.get("health") != "green":

@@ -156,7 +156,10 @@ def _no_sample_was_dropped(record: Record, _: BenchmarkSpec) -> Violation | None
 
 
 def _documents_are_all_there(record: Record, _: BenchmarkSpec) -> Violation | None:
-    counted = {index.name: index.documents for index in record.indices or ()}
+    counted: dict[str, int] = {}
+    for index in record.indices or ():
+        holder = index.data_stream or index.name
+        counted[holder] = counted.get(holder, 0) + (index.documents or 0)
     for name, expected in (record.track.expected_documents or {}).items():
         if counted.get(name) != expected:
             return Violation(

@@ -54,7 +54,9 @@ def test_a_missing_config_map_is_said_before_anything_is_created() -> None:
     wanted = spec(race={"track": {"configMap": {"name": "mine"}}})
     first = seen(plan(seen(of=wanted)).status, wanted)
     assert plan(first).look == ("track",)
-    todo = plan(replace(first, track_keys=frozenset({"a.json"})))
+    early = plan(replace(first, track_keys=frozenset()))
+    assert early.status.phase == "Pending" and "waiting for ConfigMap mine" in early.status.progress
+    todo = plan(replace(first, track_keys=frozenset({"a.json"}), now=later(seconds=21)))
     assert (todo.status.phase, todo.status.reason) == ("Failed", "TrackNotFound")
     assert "has only a.json" in todo.status.message
 

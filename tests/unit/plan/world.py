@@ -82,7 +82,7 @@ def good_record(step: str = "race-1", documents: int = 1000, rate: float = 5000.
             version="9.0.0", build_hash="abc", nodes=(rec.Node("es-0", version="9.0.0", java_version="21.0.8"),)
         ),
         fresh=rec.Fresh(),
-        indices=(rec.Index("logs", 1, 0, "default", "green", documents),),
+        indices=(rec.Index("logs", shards=1, replicas=0, codec="default", health="green", documents=documents),),
         pipelines=(rec.Pipeline("logs", documents, 12),),
         nodes_restarted=(),
         tasks=(rec.Task("bulk", type="bulk", unit="docs/s", samples=rec.Counts(10, 200), rally=numbers),),
