@@ -38,6 +38,7 @@ def up(paths: Paths) -> None:
             node.start(paths)
     with step("Images into the node"):
         node.import_images(wanted, paths)
+    _forget_superseded(paths)
     if not addons.ready(paths):
         with step("CoreDNS, volumes, ECK", 20):
             addons.apply(node.layout(paths), paths)
@@ -86,6 +87,15 @@ def kubeconfig(paths: Paths) -> None:
     say(_export(paths))
 
 
+def _forget_superseded(paths: Paths) -> None:
+    """Keep only the newest of the project's own images: every change of a source makes new ones."""
+    old = images.superseded(paths)
+    if old and node.process(paths):
+        node.forget_images([name for name, _ in old], paths)
+    for _, folder in old:
+        cache.remove_tree(folder)
+
+
 def build_images(paths: Paths) -> None:
     """Build the project's own images if their sources changed, and bring them into the node when it runs."""
     own = list(images.own(paths).values())
@@ -93,6 +103,7 @@ def build_images(paths: Paths) -> None:
         image.file(paths)
     if node.process(paths):
         node.import_images(own, paths)
+    _forget_superseded(paths)
 
 
 def image_values(paths: Paths) -> None:

@@ -124,8 +124,8 @@ def build(
 
 
 def export(paths: Paths, image: str, file: Path, log: Path) -> None:
-    """Write an image as an OCI archive (uncompressed: the machine that wrote it reads it)."""
-    words = ["push", "--quiet", "--disable-compression", "--format", "oci", image, f"oci-archive:{file}:{image}"]
+    """Write an image as an OCI archive."""
+    words = ["push", "--quiet", "--format", "oci", image, f"oci-archive:{file}:{image}"]
     run(argv(paths, *words), log=log, env=ENVIRONMENT, hint=HINT)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localkube import buildah, elasticsearch, golang, java, packages
-from localkube.cache import Artifact, digest_of, folder_of, obtain
+from localkube.cache import Artifact, digest_of, obtain
 from localkube.commands import run
 from localkube.settings import CHECKOUT, ECK_VERSION, ELASTICSEARCH_JAVA, Paths
 
@@ -193,6 +193,10 @@ def everything(paths: Paths) -> list[Image]:
     return [*system(paths), *stand_ins(paths), *own(paths).values()]
 
 
-def unbuilt(images: list[Image], paths: Paths) -> list[Image]:
-    """Those that still have to be built."""
-    return [image for image in images if not folder_of(image.artifact, paths).is_dir()]
+def superseded(paths: Paths, keep: int = 3) -> list[tuple[str, Path]]:
+    """Names and folders of the project's own images that are older than the newest `keep` of each."""
+    old = []
+    for target in OWN_SOURCES:
+        folders = sorted(paths.built.glob(f"image-{target}-*"), key=lambda folder: -folder.stat().st_mtime)
+        old += [(f"localhost/esbench/{target}:{folder.name.rpartition('-')[2]}", folder) for folder in folders[keep:]]
+    return old

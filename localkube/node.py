@@ -1,7 +1,6 @@
 """Starts and ends the node: its namespaces, its link to the machine, its images."""
 
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -194,7 +193,11 @@ def import_images(images: list[Image], paths: Paths) -> list[str]:
     return [image.name for image in new]
 
 
-def disk(paths: Paths) -> str:
-    """What the cache takes and what is free."""
-    free = shutil.disk_usage(paths.cache).free
-    return f"{free // 2**30} GiB free"
+def forget_images(names: list[str], paths: Paths) -> None:
+    """Remove images from the node; those that a container still uses stay."""
+    where = layout(paths)
+    used = output(_ctr(where, "containers", "list"))
+    there = set(output(_ctr(where, "images", "list", "-q")).split())
+    gone = [name for name in names if name in there and name not in used]
+    if gone:
+        run(_ctr(where, "images", "remove", *gone), log=paths.logs / "import.log")

@@ -1,0 +1,219 @@
+"""The pure parts of localkube: cache keys, settings of builds, the guard for other people's clusters."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+from localkube import buildah, cache, cgroups, components, current, golang, images, java, packages, processes, steps
+from localkube.settings import CHECKOUT, Paths, paths_from
+
+
+def artifact(inputs: dict[str, str], fill: str = "") -> cache.Artifact:
+    def build(folder: Path, log: Path) -> None:
+        (folder / "content").write_text(fill)
+        if fill == "broken":
+            raise steps.StepFailedError("no luck", hint="try again", log=log)
+
+    return cache.Artifact("thing", inputs, "Thing", build)
+
+
+def test_key_changes_with_every_input() -> None:
+    keys = {artifact(inputs).key for inputs in ({}, {"a": "1"}, {"a": "2"}, {"a": "1", "b": "1"})}
+    assert len(keys) == 4
+    assert artifact({"a": "1", "b": "2"}).key == artifact({"b": "2", "a": "1"}).key
+
+
+def test_digest_sees_names_contents_and_modes_but_no_caches(tmp_path: Path) -> None:
+    file = tmp_path / "pkg" / "a.py"
+    file.parent.mkdir()
+    file.write_text("1")
+    seen = [cache.digest_of([tmp_path], tmp_path)]
+    (tmp_path / "pkg" / "__pycache__").mkdir()
+    (tmp_path / "pkg" / "__pycache__" / "a.pyc").write_text("x")
+    assert cache.digest_of([tmp_path], tmp_path) == seen[0]
+    file.write_text("2")
+    seen.append(cache.digest_of([tmp_path], tmp_path))
+    file.chmod(0o755)
+    seen.append(cache.digest_of([tmp_path], tmp_path))
+    file.rename(file.with_name("b.py"))
+    seen.append(cache.digest_of([tmp_path], tmp_path))
+    assert len(set(seen)) == 4
+
+
+def test_finished_artifact_is_not_built_again(tmp_path: Path) -> None:
+    paths = Paths(tmp_path)
+    first = cache.obtain(artifact({"a": "1"}, "one"), paths)
+    assert cache.obtain(artifact({"a": "1"}, "two"), paths) == first
+    assert (first / "content").read_text() == "one"
+
+
+def test_interrupted_build_is_never_taken_for_a_finished_one(tmp_path: Path) -> None:
+    paths = Paths(tmp_path)
+    with pytest.raises(steps.StepFailedError) as failure:
+        cache.obtain(artifact({"a": "1"}, "broken"), paths)
+    assert failure.value.step == "Thing"
+    assert (cache.obtain(artifact({"a": "1"}, "whole"), paths) / "content").read_text() == "whole"
+    assert [folder.name for folder in paths.built.iterdir()] == [f"thing-{artifact({'a': '1'}).key}"]
+
+
+def test_failure_names_step_log_and_cure(tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text("".join(f"line {number}\n" for number in range(100)))
+    error = steps.StepFailedError("it broke", hint="mend it", log=log)
+    error.step = "Building"
+    text = steps.explain(error)
+    assert all(part in text for part in ("FAILED: Building", "it broke", "line 99", "What to do: mend it"))
+    assert "line 50" not in text
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (60, "1 min 0 s"), (385, "6 min 25 s")])
+def test_duration(seconds: float, text: str) -> None:
+    assert steps.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    "name", ["kind-kind", "k3d-x", "minikube", "localkube", "team-test", "dev_eu", "CI-3", "a.e2e"]
+)
+def test_context_that_says_it_is_for_tests(name: str) -> None:
+    assert current.is_for_tests(name)
+
+
+@pytest.mark.parametrize("name", ["prod", "devops", "latest", "mankind", "eu-1", "test-prod", "live-test", ""])
+def test_context_that_does_not(name: str) -> None:
+    assert not current.is_for_tests(name)
+
+
+def test_context_allowed_by_name_only() -> None:
+    assert current.is_for_tests("prod", allowed="prod")
+    assert not current.is_for_tests("kind", allowed="prod")
+
+
+def test_cache_folder_is_chosen_by_the_environment() -> None:
+    assert paths_from({"ESBENCH_CACHE": "/x"}).cache == Path("/x")
+    assert paths_from({}).cache == Path("~/.cache/esbench").expanduser()
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ("go version go1.19.8 linux/amd64", (1, 19, 8)),
+        ("go version go1.26 linux/amd64", (1, 26)),
+        ("go version go1.26.0-custom linux/amd64", (1, 26, 0)),
+        ("command not found", (0,)),
+    ],
+)
+def test_go_version(said: str, version: tuple[int, ...]) -> None:
+    assert golang.version_of(said) == version
+
+
+def test_pip_settings_are_lent_with_the_builds_own_certificates() -> None:
+    listed = (
+        ":env:.cert='/etc/x.crt'\n:env:.find-links='/opt/wheels https://w'\nglobal.index-url='https://mirror/simple'"
+    )
+    text, folders = buildah.pip_configuration(listed, "/lent/ca.crt")
+    lines = text.splitlines()
+    assert lines.count("[global]") == 1
+    assert {"cert = /lent/ca.crt", "index-url = https://mirror/simple", "find-links = /opt/wheels https://w"} <= set(
+        lines
+    )
+    assert folders == ["/opt/wheels"]
+
+
+def test_only_debians_archives_are_lent() -> None:
+    targets = (
+        "http://m/debian/|bookworm|main|Debian\nhttps://other/|x|main|Other\nhttp://m/debian/|bookworm|main|Debian\n"
+    )
+    assert buildah.apt_sources(targets) == ["deb http://m/debian/ bookworm main"]
+
+
+def test_process_is_known_by_its_start_time() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    start = processes.start_of(child.pid)
+    assert start is not None
+    processes.Process(child.pid, start + 1).kill()  # somebody else's process with the same id
+    assert child.poll() is None
+    ours = processes.Process(child.pid, start)
+    assert ours.alive()
+    ours.kill()
+    child.wait(10)
+    assert not ours.alive()
+
+
+def test_waiting_has_an_end() -> None:
+    began = time.monotonic()
+    assert not processes.wait_until(lambda: False, 0.2)
+    assert time.monotonic() - began < 2
+
+
+def test_cgroups_of_version_1_are_made_and_removed(tmp_path: Path) -> None:
+    for controller in ("cpu", "cpuset"):
+        (tmp_path / controller).mkdir()
+        (tmp_path / controller / "cgroup.procs").touch()
+    cgroups.create(tmp_path)
+    (tmp_path / "cpu" / components.CGROUP / "kubepods" / "pod1").mkdir(parents=True)
+    assert cgroups.remove(tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["cgroup.procs", "cgroup.procs", "cpu", "cpuset"]
+
+
+def test_configuration_keeps_everything_in_the_nodes_folders() -> None:
+    layout = components.Layout(Path("/s"), Path("/p"), Path("/c"), Path("/k"))
+    files = components.files(layout)
+    assert all(path.is_relative_to("/s") for path in files)
+    kubelet = json.loads(files[Path("/s/kubelet.json")])
+    assert kubelet["cgroupRoot"] == f"/{components.CGROUP}"
+    assert 'disabled_plugins = ["io.containerd.grpc.v1.cri"]' in files[Path("/s/containerd-images.toml")]
+    started = [components.etcd(layout), components.apiserver(layout), *components.followers(layout)]
+    assert [component.name for component in started][-2:] == ["kubelet", "kube-proxy"]
+
+
+def test_our_images_are_named_by_their_sources(tmp_path: Path) -> None:
+    paths = Paths(tmp_path)
+    names = {target: image.name for target, image in images.own(paths).items()}
+    assert names["operator"].startswith("localhost/esbench/operator:")
+    assert names["race"].startswith("localhost/esbench/race:")
+    assert not tmp_path.joinpath("built").exists(), "naming an image must not build it"
+
+
+def test_images_have_official_names_where_manifests_use_them(tmp_path: Path) -> None:
+    names = {image.name for image in images.stand_ins(Paths(tmp_path))}
+    assert {
+        "docker.elastic.co/elasticsearch/elasticsearch:8.11.0",
+        "docker.elastic.co/elasticsearch/elasticsearch:9.0.0",
+        "docker.io/library/eclipse-temurin:17-jre",
+        "docker.io/library/eclipse-temurin:21-jre",
+    } <= names
+
+
+def test_superseded_images_are_the_older_ones(tmp_path: Path) -> None:
+    paths = Paths(tmp_path)
+    for number in range(5):
+        folder = paths.built / f"image-race-{number}"
+        folder.mkdir(parents=True)
+        os.utime(folder, (number, number))
+    assert [name for name, _ in images.superseded(paths, keep=3)] == [
+        "localhost/esbench/race:1",
+        "localhost/esbench/race:0",
+    ]
+
+
+def test_pinned_requirements_agree_with_the_project() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    pinned = (CHECKOUT / "requirements/operator.txt").read_text().lower().replace("_", "-").split()
+    assert [wanted for wanted in project["dependencies"] if wanted.lower() not in pinned] == []
+    assert "esrally==2.13.0" in (CHECKOUT / "requirements/race.txt").read_text().split()
+
+
+def test_every_download_is_pinned() -> None:
+    pins = java.pins()
+    assert all(len(digest) == 64 for digest in pins.values())
+    assert java.WHEEL in pins
+
+
+def test_node_programs_are_never_installed_on_the_machine() -> None:
+    installed = {*packages.PROGRAMS.values(), *packages.BUILD_PROGRAMS.values()}
+    assert not installed & set(packages.NODE_PACKAGES)
