@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import queue
 import signal
 import sys
 import threading
@@ -31,14 +32,7 @@ STOPPED_PATIENCE = 20.0
 def main() -> int:
     """Return the process's exit code: 0 when a record was written."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
-    stop = threading.Event()
-
-    def on_signal(number: int, _frame: FrameType | None) -> None:
-        LOG.warning("received signal %s", signal.Signals(number).name)
-        stop.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, on_signal)
+    stop = stop_on_signals()
     process.become_subreaper()
     text = os.environ.get(SPEC_VARIABLE, "")
     started = time.time()
@@ -54,6 +48,25 @@ def main() -> int:
         return 2
     record, artifacts = _step(spec, work, publisher, stop)
     return _finish(publisher, record, artifacts)
+
+
+def stop_on_signals() -> threading.Event:
+    """Return an event that SIGTERM and SIGINT set from now on."""
+    stop = threading.Event()
+    # Setting the event in the handler itself could deadlock with a wait for it; putting into this queue cannot.
+    received: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        received.put(number)
+
+    def pass_on() -> None:
+        LOG.warning("received %s: ending the race", signal.Signals(received.get()).name)
+        stop.set()
+
+    threading.Thread(target=pass_on, name="signals", daemon=True).start()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, on_signal)
+    return stop
 
 
 def _publisher(namespace: str, name: str, stop: threading.Event) -> Publisher:

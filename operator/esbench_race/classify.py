@@ -71,8 +71,10 @@ _PROCESS = _table(
     (r"MemoryError|Cannot allocate memory", Reason.LOAD_GENERATOR_OUT_OF_MEMORY),
 )
 
-_RACE = _TRACK + _CORPUS + _CONNECTION + _REQUEST + _PROCESS
-"""A track's error can quote any text, but only before a request is made: its own words come first."""
+_RUNNING = _CONNECTION + _REQUEST + _PROCESS
+_STARTING = _TRACK + _CORPUS + _RUNNING
+_TASK = re.compile(r"Cannot run task \[")
+"""What follows these words can quote any text of Elasticsearch, so no error of the track is looked for in it."""
 
 
 def classify_track(text: str) -> Reason:
@@ -86,7 +88,7 @@ def classify_race(text: str, oom_killed: bool = False) -> Reason:
     `oom_killed`: the kernel killed a process of this container for lack of memory; that explains a process's death
     better than Rally can.
     """
-    reason = _first(_RACE, text) or Reason.RALLY_FAILED
+    reason = _first(_RUNNING if _TASK.search(text) else _STARTING, text) or Reason.RALLY_FAILED
     if oom_killed and reason in (Reason.LOAD_GENERATOR_DIED, Reason.RALLY_FAILED):
         return Reason.LOAD_GENERATOR_OUT_OF_MEMORY
     return reason
@@ -98,7 +100,7 @@ def _first(table: tuple[tuple[re.Pattern[str], Reason], ...], text: str) -> Reas
 
 # The progress line before it does not always end with a line end.
 _ERROR_LINE = re.compile(
-    r"\[ERROR\] Cannot race\. (.*?)(?=^\s*$|^\[INFO\]|^Getting further help|\Z)", re.DOTALL | re.MULTILINE
+    r"\[ERROR\] Cannot race\. (.*?)(?=^Getting further help|^-+$|^\[INFO\]|\Z)", re.DOTALL | re.MULTILINE
 )
 _WARNING_LINE = re.compile(r"\[WARNING\] (.+)$", re.MULTILINE)
 _LOG_WARNING = re.compile(r"(Dropping sample for \[[^\]]*\] due to a full sampling queue)")

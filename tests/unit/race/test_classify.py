@@ -107,6 +107,11 @@ RACE = [
     ("Worker [0] has exited prematurely.", Reason.LOAD_GENERATOR_DIED),
     ("Fatal track or load generator indication\n\tChild Aborted", Reason.LOAD_GENERATOR_DIED),
     ("This race ended with a fatal crash.", Reason.LOAD_GENERATOR_DIED),
+    (
+        "Cannot run task [s]: Request returned an error. Error type: api, Description: script_exception (compile "
+        "error: variable [x] is undefined), HTTP Status: 400",
+        Reason.REQUEST_ERRORS,
+    ),
     ("something nobody has seen before", Reason.RALLY_FAILED),
 ]
 

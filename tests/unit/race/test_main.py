@@ -1,0 +1,98 @@
+"""The program as a whole, short of Rally: whatever happens, the record is written."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from esbench_race import __main__ as program
+from esbench_race.kube import ConfigMap, PatchError
+from esbench_race.race import Race
+from esbench_race.reasons import Reason
+from esbench_race.record import Record
+
+SPEC = {
+    "format": 1,
+    "mode": "race",
+    "namespace": "ns",
+    "record": "bm-race-1",
+    "raceId": "ns.bm.1.race-1",
+    "track": {"builtin": "none"},
+    "hosts": ["localhost:1"],
+    "passwordFile": "/nonexistent/password",
+}
+
+
+@pytest.fixture(autouse=True)
+def pod(monkeypatch, config_map, tmp_path):
+    monkeypatch.setattr(ConfigMap, "of_pod", staticmethod(lambda *_: config_map))
+    monkeypatch.setattr(program.process, "become_subreaper", lambda: None)
+    monkeypatch.setenv("ESBENCH_RACE_WORK", str(tmp_path))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def run(monkeypatch, server, **change):
+    monkeypatch.setenv(program.SPEC_VARIABLE, json.dumps({**SPEC, **change}))
+    code = program.main()
+    record = Record.from_json(server.data.get("record.json"))
+    return code, record, json.loads(server.data.get("progress", "{}"))
+
+
+def test_a_failed_race_has_a_record(monkeypatch, server):
+    code, record, progress = run(monkeypatch, server)
+    assert code == 0 and progress["stage"] == "done"
+    assert record.outcome.reason is Reason.AUTHENTICATION_FAILED
+    assert record.race_id == "ns.bm.1.race-1" and record.started_at and record.finished_at
+    assert record.rally.poll_intervals["workerWakeup"] == 1.0
+
+
+def test_a_wrong_specification_has_a_record(monkeypatch, server):
+    code, record, _ = run(monkeypatch, server, surprise=1)
+    assert code == 0 and record.outcome.reason is Reason.INVALID_SPEC and "surprise" in record.outcome.message
+
+
+def test_a_bug_has_a_record(monkeypatch, server):
+    monkeypatch.setattr(Race, "run", lambda _: 1 / 0)
+    code, record, _ = run(monkeypatch, server)
+    assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and "division" in record.outcome.message
+
+
+def test_a_missing_config_map_is_an_exit_code(monkeypatch, server):
+    server.fail = [404] * 1000
+    monkeypatch.setattr("esbench_race.kube.GIVE_UP_MISSING", 0.3)
+    code, record, _ = run(monkeypatch, server)
+    assert code == 1 and record is None
+
+
+def test_no_specification_at_all(monkeypatch):
+    monkeypatch.setenv(program.SPEC_VARIABLE, "nonsense")
+    assert program.main() == 2
+
+
+def test_outside_a_pod(monkeypatch, server):
+    def nowhere(*_):
+        raise PatchError("this is not a pod")
+
+    monkeypatch.setattr(ConfigMap, "of_pod", staticmethod(nowhere))
+    code, record, _ = run(monkeypatch, server)
+    assert code == 2 and record is None
+
+
+def test_sigterm_before_the_race(monkeypatch, server, tmp_path):
+    (tmp_path / "password").write_text("secret")
+    started = time.monotonic()
+    real = Race._before
+
+    def terminated(self, client):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return real(self, client)
+
+    monkeypatch.setattr(Race, "_before", terminated)
+    code, record, _ = run(monkeypatch, server, passwordFile=str(tmp_path / "password"))
+    assert code == 0 and record.outcome.reason is Reason.RACE_ABORTED
+    assert time.monotonic() - started < 5
