@@ -142,6 +142,8 @@ def prune(paths: Paths) -> None:
     wanted += [packages.node_programs()]
     for name in cache.prune(paths, wanted):
         say(f"removed {name}")
+    cache.remove_tree(paths.buildah)  # layers of past builds: the images themselves are in the cache
+    say(f"removed {paths.buildah}")
 
 
 def _require_root() -> None:

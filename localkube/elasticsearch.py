@@ -8,7 +8,7 @@ from pathlib import Path
 
 from localkube import java, packages
 from localkube.cache import Artifact, digest_of, obtain
-from localkube.commands import run
+from localkube.commands import run, succeeds
 from localkube.settings import ELASTICSEARCH_JAVA, HERE, Paths
 
 SOURCES = HERE / "elasticsearch"
@@ -69,18 +69,16 @@ def _descriptor(version: str, name: str, class_name: str, java_version: str) -> 
     return "".join(f"{key}={value}\n" for key, value in values.items())
 
 
-def _add_stand_in(version: str, home: Path, paths: Paths, log: Path) -> None:
-    """Compile our small plugin and install it as a module."""
+def _add_stand_in(version: str, home: Path, work: Path, paths: Paths, log: Path) -> None:
+    """Compile our small plugin (in `work`) and install it as a module."""
     old = version.startswith("7.")
     against, release = ("7.17.29", "11") if old else ("8.6.1", "17")
     libraries = home / "lib"
     if version != against:
-        other = home.parent.parent / f"libraries-{against}"
+        other = work / "libraries"
         _unzip(maven(_coordinate(against), paths), other)
-        libraries = other / f"elasticsearch-{against}" / "lib"
-        if not libraries.is_dir():
-            libraries = next(other.glob("*/lib"))
-    classes = home.parent.parent / "classes"
+        libraries = next(other.glob("*/lib"))
+    classes = work / "classes"
     plugin = SOURCES / "plugin"
     files = sorted([*(plugin / "common").rglob("*.java"), *(plugin / ("v7" if old else "v8")).rglob("*.java")])
     run(["javac", "-nowarn", "--release", release, "-cp", f"{libraries}/*", "-d", classes, *files], log=log)
@@ -122,8 +120,8 @@ def _open_to_group(home: Path) -> None:
         path.chmod(0o775 if path.is_dir() or (os.access(path, os.X_OK) and path.stat().st_mode & 0o100) else 0o664)
 
 
-def lay_out(version: str, context: Path, paths: Paths, log: Path) -> None:
-    """Fill an image's build context: elasticsearch/, jdk/, local/ and the Dockerfile."""
+def lay_out(version: str, context: Path, work: Path, paths: Paths, log: Path) -> None:
+    """Fill an image's build context: elasticsearch/, jdk/, local/ and the Dockerfile; `work` is for scratch."""
     packages.ensure({p: packages.BUILD_PROGRAMS[p] for p in ("javac", "mvn")}, paths)
     _unzip(maven(_coordinate(version), paths), context / "unzipped")
     home = context / "elasticsearch"
@@ -133,9 +131,7 @@ def lay_out(version: str, context: Path, paths: Paths, log: Path) -> None:
         (home / name).mkdir(exist_ok=True)
     for unneeded in [*(home / "bin").glob("*.exe"), *(home / "bin").glob("*.bat")]:
         unneeded.unlink()
-    work = context.parent / f"{context.name}-work" / "x"
-    work.mkdir(parents=True)
-    _add_stand_in(version, home, paths, log)
+    _add_stand_in(version, home, work, paths, log)
     if version.startswith("7."):
         _add_modules_7(version, home, paths)
     _drop_vector_module(home)
@@ -148,8 +144,10 @@ def lay_out(version: str, context: Path, paths: Paths, log: Path) -> None:
     (local / "lib").mkdir()
     shutil.copy(SOURCES / "docker-entrypoint.sh", local / "bin")
     if needs_nofile():
-        packages.ensure({"gcc": "gcc"}, paths)
-        run(["gcc", "-shared", "-fPIC", "-O2", "-o", local / "lib/nofile.so", SOURCES / "nofile.c"], log=log)
+        compiling: list[str | Path] = ["gcc", "-shared", "-fPIC", "-O2", "-o", local / "lib/nofile.so"]
+        if not succeeds([*compiling, SOURCES / "nofile.c"]):
+            packages.install(["gcc", "libc6-dev"], paths)
+            run([*compiling, SOURCES / "nofile.c"], log=log)
     shutil.copy(SOURCES / "Dockerfile", context)
 
 

@@ -106,13 +106,14 @@ def _elasticsearch(version: str, paths: Paths) -> Image:
 
     def build(folder: Path, log: Path) -> None:
         packages.ensure(packages.PROGRAMS, paths)
-        context = folder / "context"
+        context, work = folder / "context", folder / "work"
         context.mkdir()
-        elasticsearch.lay_out(version, context, paths, log)
+        work.mkdir()
+        elasticsearch.lay_out(version, context, work, paths, log)
         buildah.build(paths, context, name, log, arguments={"BASE": _with_base(paths, log)}, packages_needed=True)
         buildah.export(paths, name, folder / "image.tar", log)
         shutil.rmtree(context)
-        shutil.rmtree(folder / "context-work")
+        shutil.rmtree(work)
 
     inputs = {**elasticsearch.inputs(version, paths), "base": base(paths).artifact.key, "recipe": "1"}
     return Image(name, Artifact(f"image-elasticsearch-{version}", inputs, f"Image {name} (stand-in)", build, 35))
