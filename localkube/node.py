@@ -48,13 +48,15 @@ def stop(paths: Paths) -> None:
                 f"processes of the node do not end: {processes.members(namespace or '')}",
                 hint="they hang in the kernel (disk or mount); look with `ps -o stat,wchan,args`",
             )
-    if succeeds(["ip", "link", "show", HOST_LINK]):
-        _remove_link()
+    # First the cgroup: when it is in use, the link belongs to a node that runs, and stays.
     if not cgroups.remove():
         raise StepFailedError(
-            f"there are still processes in a cgroup named {components.CGROUP}",
-            hint=f"see /sys/fs/cgroup/*/{components.CGROUP}: another localkube (another ESBENCH_CACHE) may be running",
+            f"there are still processes in the cgroup {components.CGROUP}, and they are not of the node in {paths.node}",
+            hint="another localkube runs: ESBENCH_CACHE=<its folder> python3 -m localkube down; "
+            "if that folder is gone, end the process that `pgrep -af localkube.inside` shows",
         )
+    if succeeds(["ip", "link", "show", HOST_LINK]):
+        _remove_link()
     _restore_machine(paths)
     _remove_state(paths)
 
@@ -181,12 +183,13 @@ def import_images(images: list[Image], paths: Paths) -> list[str]:
     record = paths.node / "images.json"
     known: dict[str, str] = json.loads(record.read_text()) if record.exists() else {}
     there = set(output(_ctr(where, "images", "list", "-q")).split())
+    hint = f"python3 -m localkube down; remove {paths.node / 'containerd'}; then up again"
     new = [image for image in images if image.name not in there or known.get(image.name) != image.artifact.key]
     for image in new:
         began = time.monotonic()
         file = image.file(paths)
         log = paths.logs / "import.log"
-        run(_ctr(where, "images", "import", file), log=log)
+        run(_ctr(where, "images", "import", file), log=log, hint=hint)
         known[image.name] = image.artifact.key
         record.write_text(json.dumps(known, indent=2))
         say(f"    {image.name} ({time.monotonic() - began:.1f} s)")
