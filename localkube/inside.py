@@ -144,6 +144,7 @@ def main(config: Path) -> None:
     if sys.stdin.readline().strip() != "linked":
         return
     prepare_mounts(layout)
+    Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
     supervisor = Supervisor(layout)
     supervisor.start(components.etcd(layout))
     supervisor.start(components.apiserver(layout))

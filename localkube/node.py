@@ -51,7 +51,7 @@ def stop(paths: Paths) -> None:
     # First the cgroup: when it is in use, the link belongs to a node that runs, and stays.
     if not cgroups.remove():
         raise StepFailedError(
-            f"there are still processes in the cgroup {components.CGROUP}, and they are not of the node in {paths.node}",
+            f"there are processes in the cgroup {components.CGROUP} that are not of the node in {paths.node}",
             hint="another localkube runs: ESBENCH_CACHE=<its folder> python3 -m localkube down; "
             "if that folder is gone, end the process that `pgrep -af localkube.inside` shows",
         )
@@ -164,7 +164,6 @@ def _link(paths: Paths, child: subprocess.Popen[str], log: Path) -> None:
         run([*inside, "ip", "address", "add", f"{NODE_ADDRESS}/30", "dev", peer], log=log)
         run([*inside, "ip", "link", "set", peer, "up"], log=log)
         run([*inside, "ip", "route", "add", "default", "via", HOST_ADDRESS], log=log)
-        run([*inside, "sysctl", "-qw", "net.ipv4.ip_forward=1"], log=log)
     except StepFailedError:
         first.kill()
         raise

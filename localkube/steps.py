@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 TAIL_LINES = 25
 QUIET_REPORT_SECONDS = 30
@@ -46,8 +47,11 @@ def say(text: str) -> None:
 class _Ticker(threading.Thread):
     """Shows elapsed time while a step runs: in place on a terminal, a line now and then elsewhere."""
 
+    shown: ClassVar[list["_Ticker"]] = []  # of steps within steps only the innermost speaks
+
     def __init__(self, estimate: float):
         super().__init__(daemon=True)
+        self.shown.append(self)
         self._estimate = estimate
         self._over = threading.Event()
         self._terminal = sys.stdout.isatty()
@@ -55,10 +59,13 @@ class _Ticker(threading.Thread):
     def run(self) -> None:
         started = time.monotonic()
         while not self._over.wait(1 if self._terminal else QUIET_REPORT_SECONDS):
+            if self.shown[-1] is not self:
+                continue
             line = f"    {duration(time.monotonic() - started)} of about {duration(self._estimate)}"
             print(f"\r{line} ", end="", flush=True) if self._terminal else say(line)
 
     def end(self) -> None:
+        self.shown.remove(self)
         self._over.set()
         self.join()
         if self._terminal:
