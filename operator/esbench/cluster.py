@@ -15,11 +15,12 @@ from esbench_race.record import KEY_RECORD, Record
 from .api.base import Json
 from .api.names import API_VERSION, GROUP, KIND, PLURAL, UID_LABEL, VERSION
 from .api.status import BenchmarkStatus
+from .plan.logs import telling_lines
 from .plan.seen import LogOf, Subject
 from .plan.steps import object_name
 
 _TIMEOUT_SECONDS: Final = 30.0
-_LOG_LINES: Final = 15
+_LOG_LINES: Final = 200
 _LOG_BYTES: Final = 2500
 
 REQUESTS = Counter("esbench_api_requests", "Requests to the API server", ["method", "resource", "code"])
@@ -166,13 +167,13 @@ class Cluster:
         return found
 
     async def log_tail(self, namespace: str, of: LogOf) -> str:
-        """Return the last lines of a container's log, or why they cannot be had."""
+        """Return the telling lines at the end of a container's log, or why they cannot be had."""
         query = {"container": of.container, "tailLines": str(_LOG_LINES), "previous": str(of.previous).lower()}
         try:
             text = await self._text("GET", "Pod", namespace, of.pod, "log", query=query)
         except ApiError as error:
             return f"(no log: {error.message})"
-        return text[-_LOG_BYTES:]
+        return telling_lines(text)[-_LOG_BYTES:]
 
     async def _request(
         self, method: str, kind: str, namespace: str, name: str = "", part: str = "", *, body: Json | None = None
