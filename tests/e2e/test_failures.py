@@ -61,5 +61,9 @@ def test_deleting_while_it_races_removes_everything(namespace: Namespace) -> Non
     until(lambda: namespace.status("deleted").get("phase") == "Racing", 180, lambda: str(namespace.status("deleted")))
     namespace.kubectl("delete", "bm", "deleted", "--timeout=60s")
     until(lambda: not namespace.left_of("deleted"), 120, lambda: str(namespace.left_of("deleted")))
-    volumes = namespace.kubectl("get", "pv", "-o", "jsonpath={.items[*].spec.claimRef.name}")
-    assert "deleted-" not in volumes
+    until(lambda: "deleted-" not in volumes(namespace), 60, lambda: volumes(namespace))
+
+
+def volumes(namespace: Namespace) -> str:
+    """The claims of all volumes there are."""
+    return namespace.kubectl("get", "pv", "-o", "jsonpath={.items[*].spec.claimRef.name}")
