@@ -52,4 +52,3 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         events = there.attempt("get", "events", "--sort-by=.lastTimestamp").stdout
         report.sections.append(("operator log", log))
         report.sections.append(("events", "\n".join(events.splitlines()[-40:])))
-
