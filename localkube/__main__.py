@@ -107,7 +107,9 @@ def build_images(paths: Paths) -> None:
 
 
 def image_values(paths: Paths) -> None:
-    """Print helm arguments that name the project's own images as they are now."""
+    """Print helm arguments that name the project's own images, built and in the node if it runs."""
+    with contextlib.redirect_stdout(sys.stderr):  # a name is only worth something when the node has its image
+        build_images(paths)
     words = []
     for value, image in zip(("image", "raceImage"), images.own(paths).values(), strict=True):
         repository, _, tag = image.name.rpartition(":")
@@ -160,7 +162,7 @@ COMMANDS: dict[str, Callable[[Paths], None]] = {
     "image-values": image_values,
     "prune": prune,
 }
-WITHOUT_LOCK = {"status", "kubeconfig", "image-values"}
+WITHOUT_LOCK = {"status", "kubeconfig"}
 
 
 def main(arguments: list[str]) -> int:

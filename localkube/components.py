@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localkube.images import PAUSE_NAME
-from localkube.settings import DNS_ADDRESS, NODE_ADDRESS, NODE_NAME, POD_RANGE, SERVICE_RANGE
+from localkube.settings import DNS_ADDRESS, NODE_ADDRESS, NODE_NAME, POD_RANGE, SERVICE_RANGE, SLOT
 
-CGROUP = "localkube"  # the cgroup (in every hierarchy) below which all pods are
+CGROUP = "localkube" if SLOT == 0 else f"localkube{SLOT}"  # the cgroup (in every hierarchy) below which all pods are
 POD_SUBNET = "10.244.0.0/24"
 
 

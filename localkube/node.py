@@ -98,7 +98,8 @@ def _restore_machine(paths: Paths) -> None:
         MAP_COUNT.write_text(str(json.loads(record.read_text())["max_map_count"]))
         record.unlink()
     cni = Path("/var/lib/cni")
-    if cni.is_dir() and not any(cni.iterdir()):
+    alone = not [link for link in Path("/sys/class/net").iterdir() if link.name.startswith("localkube")]
+    if alone and cni.is_dir() and not any(cni.iterdir()):
         cni.rmdir()
 
 

@@ -11,9 +11,11 @@ KUBERNETES_VERSION = "1.34.4"
 ECK_VERSION = "3.5.0"
 ELASTICSEARCH_JAVA = {"7.17.29": "17", "8.6.1": "17", "8.11.0": "21", "9.0.0": "21"}  # version -> Java bundled with it
 
-HOST_LINK = "localkube0"
-HOST_ADDRESS = "198.18.77.1"  # 198.18.0.0/15 is reserved for benchmarking (RFC 2544), so no real network uses it
-NODE_ADDRESS = "198.18.77.2"
+SLOT = int(os.environ.get("ESBENCH_NODE") or "0")  # 0 to 9: nodes with different numbers can run side by side
+HOST_LINK = f"localkube{SLOT}"
+# 198.18.0.0/15 is reserved for benchmarking (RFC 2544), so no real network uses it.
+HOST_ADDRESS = f"198.18.77.{4 * SLOT + 1}"
+NODE_ADDRESS = f"198.18.77.{4 * SLOT + 2}"
 POD_RANGE = "10.244.0.0/16"
 SERVICE_RANGE = "10.96.0.0/16"
 DNS_ADDRESS = "10.96.0.10"
@@ -45,7 +47,7 @@ class Paths:
     @property
     def node(self) -> Path:
         """State of the running node."""
-        return self.cache / "node"
+        return self.cache / ("node" if SLOT == 0 else f"node{SLOT}")
 
     @property
     def kubeconfig(self) -> Path:
