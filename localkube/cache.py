@@ -84,7 +84,7 @@ def remove_tree(folder: Path) -> None:
 def prune(paths: Paths, keep: Iterable[Artifact]) -> list[str]:
     """Remove every cached artifact that is not one of `keep`; returns the names removed."""
     wanted = {folder_of(artifact, paths).name for artifact in keep}
-    gone = [folder for folder in sorted(paths.built.iterdir()) if folder.name not in wanted]
+    gone = [folder for folder in sorted(paths.built.glob("*")) if folder.name not in wanted]
     for folder in gone:
         remove_tree(folder)
     return [folder.name for folder in gone]

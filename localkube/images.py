@@ -194,7 +194,7 @@ def everything(paths: Paths) -> list[Image]:
     return [*system(paths), *stand_ins(paths), *own(paths).values()]
 
 
-def superseded(paths: Paths, keep: int = 3) -> list[tuple[str, Path]]:
+def superseded(paths: Paths, keep: int = 5) -> list[tuple[str, Path]]:
     """Names and folders of the project's own images that are older than the newest `keep` of each."""
     old = []
     for target in OWN_SOURCES:
