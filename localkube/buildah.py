@@ -9,6 +9,7 @@ from pathlib import Path
 from localkube import packages
 from localkube.commands import environment, output, run, succeeds
 from localkube.settings import Paths
+from localkube.steps import StepFailedError
 
 LENT = "/run/localkube"  # where builds see the machine's package settings
 BUNDLES = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
@@ -68,7 +69,11 @@ def debian_mirror(paths: Paths) -> str:
         run(["apt-get", "update"], log=paths.logs / "packages.log", hint="see that `apt-get update` works")
         sources = apt_sources(_indextargets())
     main = [line.split()[1] for line in sources if not line.split()[2].endswith(("-security", "-updates"))]
-    return main[0] if main else "http://deb.debian.org/debian"
+    if not main:
+        raise StepFailedError(
+            "apt on this machine knows no archive of Debian", hint="add one to /etc/apt/sources.list.d, then start again"
+        )
+    return main[0]
 
 
 def lend_settings(paths: Paths) -> list[str | Path]:
