@@ -71,7 +71,8 @@ def debian_mirror(paths: Paths) -> str:
     main = [line.split()[1] for line in sources if not line.split()[2].endswith(("-security", "-updates"))]
     if not main:
         raise StepFailedError(
-            "apt on this machine knows no archive of Debian", hint="add one to /etc/apt/sources.list.d, then start again"
+            "apt on this machine knows no archive of Debian",
+            hint="add one to /etc/apt/sources.list.d, then start again",
         )
     return main[0]
 
