@@ -4,9 +4,12 @@ Runs pairs of races, one as Rally is and one as `esbench_race.launch` starts it,
 Elasticsearch, and prints for each task and number the ratio reduced/stock: its geometric mean over the pairs and the
 95 % interval of that mean. A ratio of 1 inside the interval means that no difference was seen.
 
-Needs a Python with Rally, and an Elasticsearch that nothing else uses:
+On a machine that others use too, each race waits until the machine is idle, and a pair in which other processes took
+more than a few per cent of the CPUs is run again: their load would be in one race of the pair and not in the other.
 
-    PYTHONPATH=operator python bench/aa_intervals.py --host localhost:9200 --pairs 6 \\
+Needs a Python with Rally, and an Elasticsearch on this machine that nothing else uses:
+
+    PYTHONPATH=operator python bench/aa_intervals.py --host localhost:9200 --server-pid PID --pairs 6 \\
         [--user elastic --password-file FILE --ca-file FILE]
 """
 
@@ -18,19 +21,25 @@ import math
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import esbench_race
+from esbench_race import process
 from esbench_race.launch import POLL_INTERVALS
 from esbench_race.rally_config import Files, rally_argv, rally_env, write_files
 from esbench_race.spec import Mode, RaceSpec
 
-DOCUMENTS = 60_000
+DOCUMENTS = 100_000
+CPUS = os.cpu_count() or 1
+QUIET_SECONDS = 3.0
+QUIET_SHARE = 0.08
+"""Of all CPUs: what may be used by others before a race begins, and on average during it."""
+ArgvOf = Callable[[list[str]], list[str]]
 T_95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26, 12: 2.20, 15: 2.14, 20: 2.09}
 """Student's t for a 95 % interval, by number of pairs."""
 
@@ -73,23 +82,71 @@ def write_track(directory: Path) -> None:
     (directory / "track.json").write_text(json.dumps(track), encoding="utf-8")
 
 
+class Load:
+    """How much of this machine's CPUs is used by others than the race and the Elasticsearch under test."""
+
+    def __init__(self, server: int) -> None:
+        self._server = server
+        self._used: dict[int, float] = {}
+
+    def _ours(self) -> float:
+        for pid in [self._server, *process.descendants()]:
+            self._used[pid] = process.cpu_seconds(pid) or self._used.get(pid, 0.0)
+        return sum(self._used.values())
+
+    def wait_for_quiet(self) -> None:
+        """Return once the machine was idle for a few seconds."""
+        while True:
+            before = busy_seconds(), time.monotonic()
+            time.sleep(QUIET_SECONDS)
+            if busy_seconds() - before[0] < QUIET_SHARE * CPUS * (time.monotonic() - before[1]):
+                return
+
+    def begin(self) -> None:
+        """Start counting."""
+        self._start = busy_seconds(), self._ours(), time.monotonic()
+
+    def look(self) -> None:
+        """Take in the processes of the race before they are gone."""
+        self._ours()
+
+    def others(self) -> float:
+        """Return the share of this machine's CPUs that others used since `begin`."""
+        busy, ours, at = self._start
+        return max(0.0, busy_seconds() - busy - (self._ours() - ours)) / (CPUS * (time.monotonic() - at))
+
+
+def busy_seconds() -> float:
+    """Return the CPU time that all processes of this machine have used."""
+    user, nice, system, _, _, irq, softirq, *_ = (
+        int(value) for value in Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0].split()[1:]
+    )
+    return (user + nice + system + irq + softirq) / process.TICKS
+
+
 def race(
-    spec: RaceSpec, password: str | None, track: Path, work: Path, reduced: bool
-) -> tuple[float, dict[str, float]]:
-    """Run one race and return its seconds and its numbers by 'task · number'. Raises RuntimeError when it fails."""
+    spec: RaceSpec, password: str | None, track: Path, work: Path, argv_of: ArgvOf, server: int
+) -> tuple[float, float, dict[str, float]]:
+    """Run one race and return its seconds, the share of the CPUs that others used, and its numbers by 'task · number'.
+
+    Raises RuntimeError when it fails.
+    """
     files = Files(work)
     write_files(spec, files, {}, password, spec.cores or 1)
-    argv = rally_argv(spec, files, track)
-    if not reduced:
-        # As Rally is: its own entry point with the same arguments.
-        argv = [sys.executable, "-m", "esrally.rally", *argv[argv.index("race") :]]
+    argv = argv_of(rally_argv(spec, files, track))
     env = rally_env(files, os.environ) | {"PYTHONPATH": str(Path(esbench_race.__file__).parents[1])}
+    load = Load(server)
+    load.wait_for_quiet()
     started = time.monotonic()
-    with files.output.open("wb") as output:
-        done = subprocess.run(argv, env=env, cwd=work, stdout=output, stderr=output, check=False)
+    running = process.start(argv, env, work, files.output)
+    load.begin()
+    while running.poll() is None:
+        load.look()
+        time.sleep(0.2)
     seconds = time.monotonic() - started
-    if done.returncode != 0:
+    if running.returncode != 0:
         raise RuntimeError(files.output.read_text(encoding="utf-8")[-2000:])
+    others = load.others()
     found = {}
     results = json.loads(files.race_json(spec.race_id).read_text(encoding="utf-8"))["results"]
     for task in results["op_metrics"]:
@@ -98,7 +155,7 @@ def race(
         for name in ("50_0", "90_0", "99_0"):
             if name in task["service_time"]:
                 found[f"{task['task']} · service time p{name[:2]}"] = float(task["service_time"][name])
-    return seconds, found
+    return seconds, others, found
 
 
 def interval(ratios: list[float]) -> tuple[float, float, float]:
@@ -127,47 +184,64 @@ def table(pairs: list[tuple[dict[str, float], dict[str, float]]]) -> str:
     return "\n".join(lines)
 
 
+def as_stock(argv: list[str]) -> list[str]:
+    """Return the arguments that start Rally as it is: its own entry point, and what follows."""
+    return [sys.executable, "-m", "esrally.rally", *argv[argv.index("race") :]]
+
+
+ARMS: dict[str, ArgvOf] = {"stock": as_stock, "reduced": list}
+
+
+def run_pair(number: int, asked: argparse.Namespace, directory: Path, password: str | None) -> dict[str, Any] | None:
+    """Return the seconds and numbers of one race of each kind by kind, or None when others disturbed them."""
+    found: dict[str, Any] = {}
+    for arm in list(ARMS) if number % 2 else list(reversed(ARMS)):
+        name = f"{number}-{arm}-{time.monotonic_ns()}"
+        spec = RaceSpec(
+            mode=Mode.RACE,
+            namespace="aa",
+            record="aa",
+            race_id=name,
+            track_path=directory / "aa",
+            hosts=(asked.host,),
+            user=asked.user,
+            ca_file=asked.ca_file,
+            cores=1,
+        )
+        took, others, numbers = race(spec, password, directory / "aa", directory / name, ARMS[arm], asked.server_pid)
+        found[arm] = took, numbers
+        print(f"pair {number} {arm}: {took:.1f} s, others used {others:.1%} of the CPUs", flush=True)
+        if others > QUIET_SHARE:
+            return None
+    return found
+
+
 def main() -> None:
     """Run the pairs and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--host", required=True, help="NAME:PORT of Elasticsearch")
+    parser.add_argument("--server-pid", type=int, required=True, help="process id of its Java process")
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--user", default="elastic")
     parser.add_argument("--password-file", type=Path)
     parser.add_argument("--ca-file", type=Path)
     asked = parser.parse_args()
     password = asked.password_file.read_text(encoding="utf-8").rstrip("\n") if asked.password_file else None
-    pairs, seconds = [], {False: [], True: []}  # type: tuple[list[Any], dict[bool, list[float]]]
+    pairs: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as directory:
-        track = Path(directory) / "aa"
-        write_track(track)
-        for number in range(-1, asked.pairs):
-            pair = {}
-            for reduced in (False, True) if number % 2 else (True, False):
-                work = Path(directory) / f"{number}-{reduced}"
-                spec = RaceSpec(
-                    mode=Mode.RACE,
-                    namespace="aa",
-                    record="aa",
-                    race_id=f"aa-{number}-{reduced}",
-                    track_path=track,
-                    hosts=(asked.host,),
-                    user=asked.user,
-                    ca_file=asked.ca_file,
-                    cores=1,
-                )
-                took, pair[reduced] = race(spec, password, track, work, reduced)
-                label = "reduced" if reduced else "stock"
-                print(f"{'warm-up' if number < 0 else f'pair {number + 1}'} {label}: {took:.1f} s", flush=True)
-                if number >= 0:
-                    seconds[reduced].append(took)
-            # The first pair meets a cold server and only warms it.
-            if number >= 0:
-                pairs.append((pair[False], pair[True]))
+        write_track(Path(directory) / "aa")
+        # The first race meets a cold server and only warms it.
+        run_pair(0, asked, Path(directory), password)
+        while len(pairs) < asked.pairs:
+            pair = run_pair(len(pairs) + 1, asked, Path(directory), password)
+            if pair is None:
+                print("disturbed by others: once more", flush=True)
+            else:
+                pairs.append(pair)
     print(f"\nintervals (seconds): {POLL_INTERVALS}\n")
-    print(table(pairs))
-    stock, reduced_seconds = (statistics.median(seconds[arm]) for arm in (False, True))
-    print(f"\nwhole race: stock {stock:.1f} s, reduced {reduced_seconds:.1f} s")
+    print(table([(pair["stock"][1], pair["reduced"][1]) for pair in pairs]))
+    stock, reduced = (statistics.median(pair[arm][0] for pair in pairs) for arm in ("stock", "reduced"))
+    print(f"\nwhole race: stock {stock:.1f} s, reduced {reduced:.1f} s")
 
 
 if __name__ == "__main__":
