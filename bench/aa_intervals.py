@@ -5,7 +5,7 @@ Elasticsearch, and prints for each task and number the ratio reduced/stock: its 
 95 % interval of that mean. A ratio of 1 inside the interval means that no difference was seen.
 
 On a machine that others use too, each race waits until the machine is idle, and a pair in which other processes took
-more than a few per cent of the CPUs is run again: their load would be in one race of the pair and not in the other.
+more than a few seconds of CPU is run again: their load would be in one race of the pair and not in the other.
 
 Needs a Python with Rally, and an Elasticsearch on this machine that nothing else uses:
 
@@ -38,7 +38,11 @@ DOCUMENTS = 100_000
 CPUS = os.cpu_count() or 1
 QUIET_SECONDS = 3.0
 QUIET_SHARE = 0.08
-"""Of all CPUs: what may be used by others before a race begins, and on average during it."""
+"""Of all CPUs: what may be used by others before a race begins."""
+OTHERS_SECONDS = 18.0
+"""CPU seconds of others in one race: about 8 are Rally's own processes that ended between two looks, in either arm."""
+LOOK_SECONDS = 1.0
+"""Reading /proc costs CPU itself, so not more often."""
 ArgvOf = Callable[[list[str]], list[str]]
 T_95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26, 12: 2.20, 15: 2.14, 20: 2.09}
 """Student's t for a 95 % interval, by number of pairs."""
@@ -83,14 +87,14 @@ def write_track(directory: Path) -> None:
 
 
 class Load:
-    """How much of this machine's CPUs is used by others than the race and the Elasticsearch under test."""
+    """How much of this machine's CPU time is used by others than the race and the Elasticsearch under test."""
 
     def __init__(self, server: int) -> None:
         self._server = server
         self._used: dict[int, float] = {}
 
     def _ours(self) -> float:
-        for pid in [self._server, *process.descendants()]:
+        for pid in [os.getpid(), self._server, *process.descendants()]:
             self._used[pid] = process.cpu_seconds(pid) or self._used.get(pid, 0.0)
         return sum(self._used.values())
 
@@ -104,16 +108,16 @@ class Load:
 
     def begin(self) -> None:
         """Start counting."""
-        self._start = busy_seconds(), self._ours(), time.monotonic()
+        self._start = busy_seconds(), self._ours()
 
     def look(self) -> None:
         """Take in the processes of the race before they are gone."""
         self._ours()
 
     def others(self) -> float:
-        """Return the share of this machine's CPUs that others used since `begin`."""
-        busy, ours, at = self._start
-        return max(0.0, busy_seconds() - busy - (self._ours() - ours)) / (CPUS * (time.monotonic() - at))
+        """Return the CPU seconds that others used since `begin`."""
+        busy, ours = self._start
+        return max(0.0, busy_seconds() - busy - (self._ours() - ours))
 
 
 def busy_seconds() -> float:
@@ -127,7 +131,7 @@ def busy_seconds() -> float:
 def race(
     spec: RaceSpec, password: str | None, track: Path, work: Path, argv_of: ArgvOf, server: int
 ) -> tuple[float, float, dict[str, float]]:
-    """Run one race and return its seconds, the share of the CPUs that others used, and its numbers by 'task · number'.
+    """Run one race and return its seconds, the CPU seconds that others used, and its numbers by 'task · number'.
 
     Raises RuntimeError when it fails.
     """
@@ -142,7 +146,7 @@ def race(
     load.begin()
     while running.poll() is None:
         load.look()
-        time.sleep(0.2)
+        time.sleep(LOOK_SECONDS)
     seconds = time.monotonic() - started
     if running.returncode != 0:
         raise RuntimeError(files.output.read_text(encoding="utf-8")[-2000:])
@@ -210,8 +214,8 @@ def run_pair(number: int, asked: argparse.Namespace, directory: Path, password: 
         )
         took, others, numbers = race(spec, password, directory / "aa", directory / name, ARMS[arm], asked.server_pid)
         found[arm] = took, numbers
-        print(f"pair {number} {arm}: {took:.1f} s, others used {others:.1%} of the CPUs", flush=True)
-        if others > QUIET_SHARE:
+        print(f"pair {number} {arm}: {took:.1f} s, others used {others:.1f} s of CPU", flush=True)
+        if others > OTHERS_SECONDS:
             return None
     return found
 

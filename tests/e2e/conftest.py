@@ -13,7 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from kube import ROOT, Namespace, environment, localkube, run, tool
 
-NAMESPACE = "esbench-e2e"
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+# Each worker has an operator and a queue of its own: most of a small race is waiting, so several share the machine.
+NAMESPACE = f"esbench-e2e-{WORKER}" if WORKER else "esbench-e2e"
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ def check_numbers(status: dict[str, object], documents: int) -> None:
     assert pipeline["count"]["median"] == documents and pipeline["failed"] == 0
 
 
+@pytest.mark.xdist_group("whole")
 def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace) -> None:
     """8.11.0 on Java 21, two nodes with volumes, two shards, one replica, another codec, a smoke test, a race."""
     wanted = benchmark(
@@ -53,6 +54,7 @@ def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace)
     assert namespace.left_of("whole") == []
 
 
+@pytest.mark.xdist_group("whole")
 def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:
     """The races of the test before: race.json and Rally's log are where the status says."""
     record = namespace.get("configmap", namespace.status("whole")["races"][-1]["record"])
