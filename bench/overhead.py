@@ -126,7 +126,7 @@ def by_hand(kubectl: Kubectl, number: int, settings: Settings) -> Timing:
         raise SystemExit(f"by hand: {told.outcome.reason}: {told.outcome.message}")
     kubectl("delete", "elasticsearch,job,configmap,serviceaccount,role,rolebinding", name, "--wait=false")
     selector = f"esbench.dev/benchmark={subject.name}"
-    until(lambda: not kubectl.get("elasticsearch,job,pod", "-l", selector)["items"])
+    until(lambda: not kubectl.get("elasticsearch,job,pod", "-l", selector).get("items"))
     return Timing(moment(told.first_request_at or "") - began, time.time() - moment(told.rally_exited_at or ""))
 
 
