@@ -257,7 +257,7 @@ def demo(options: argparse.Namespace) -> int:
         install(tools, options.namespace, options.release)
     names = start(tools, options.namespace, options.manifests, keep=options.keep)
     ran = follow(tools, options.namespace, names, time.monotonic() + options.minutes * 60)
-    if any(report.bulk_tasks([benchmark]) for benchmark in ran):
+    if any(report.has_numbers(benchmark) for benchmark in ran):
         print(f"\nMedian over the races (smallest–largest), read from the statuses:\n\n{report.table(ran)}\n")
         for sentence in (report.reading(ran), *report.remarks(ran), STAND_IN if tools.hint else ""):
             if sentence:

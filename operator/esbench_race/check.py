@@ -89,7 +89,7 @@ def _diagnose(request: Request, work: Path) -> tuple[Answer, Finding | None]:
     temporary.mkdir(parents=True, exist_ok=True)
     asked.write_text(json.dumps(encode(request)), encoding="utf-8")
     answered.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "esbench_race.track_diagnose", str(asked), str(answered)]
+    command = [sys.executable, "-m", "esbench_race.track_review", str(asked), str(answered)]
     environment = {**os.environ, "HOME": str(work), "RALLY_HOME": str(work), "TMPDIR": str(temporary)}
     # The package may be importable only from here, as in a checkout.
     root = str(Path(__file__).resolve().parents[1])
@@ -111,8 +111,8 @@ def _diagnose(request: Request, work: Path) -> tuple[Answer, Finding | None]:
     if data is None:
         output = done.stdout.decode("utf-8", "replace").strip()[-_OUTPUT_CHARACTERS:]
         raise TrackError(Reason.TRACK_INVALID, f"loading the track ended with exit code {done.returncode}: {output}")
-    finding = data.get("finding")
-    return decode(Answer, data.get("answer")), decode(Finding, finding) if finding is not None else None
+    errors = data.get("errors") or []
+    return decode(Answer, data.get("answer")), decode(Finding, errors[0]) if errors else None
 
 
 def _read(path: Path) -> Mapping[str, Any] | None:

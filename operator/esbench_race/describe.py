@@ -36,6 +36,10 @@ class Request:
     codec: str | None = None
     build_flavor: str = "default"
     data_cache: str = ""
+    downloads: bool = False
+    """Corpora with a base-url need not be there: they are downloaded before the race."""
+    every_challenge: bool = False
+    """All challenges are looked at, not only the one that would be raced."""
 
 
 @dataclass(frozen=True)

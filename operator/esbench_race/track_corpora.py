@@ -25,18 +25,47 @@ _CHUNK = 1 << 20
 
 def check_corpora(request: Request, track: Any, rendered: Rendered) -> None:
     """Raise FoundError for the first corpus that the selected challenge uses and that is not as the track says."""
-    for corpus in loader.used_corpora(track):
-        for documents in corpus.documents:
-            if documents.is_bulk:
-                _check(request, corpus.name, documents, rendered)
+    for error in corpus_errors(request, track, track.find_challenge_or_default(request.challenge or ""), rendered):
+        raise error
+
+
+def corpus_errors(request: Request, track: Any, challenge: Any, rendered: Rendered) -> Iterator[FoundError]:
+    """Yield an error for each document file that `challenge` indexes and that is not as the track says."""
+    for corpus, documents in used_documents(track, challenge):
+        try:
+            _check(request, corpus, documents, rendered)
+        except FoundError as error:
+            yield error
+
+
+def used_documents(track: Any, challenge: Any) -> Iterator[tuple[str, Any]]:
+    """Yield corpus name and Rally's document set for each that the bulks of `challenge` index, each once."""
+    corpora: dict[str, Any] = {}
+    for leaf in (leaf for element in challenge.schedule for leaf in element):
+        try:
+            source = loader.operation_parameters(track, leaf)
+        except Exception:  # noqa: S112 - what is wrong with a task is said by check_tasks
+            continue
+        for corpus in getattr(source, "corpora", ()):
+            corpora[corpus.name] = corpora.get(corpus.name, corpus).union(corpus)
+    yield from (
+        (name, documents) for name, corpus in corpora.items() for documents in corpus.documents if documents.is_bulk
+    )
+
+
+def corpus_file(request: Request, corpus: str, documents: Any) -> tuple[Path | None, Path | None]:
+    """Return the document file and the archive of a document set, None for what is not there."""
+    roots = [Path(request.track_path), Path(request.data_cache or "/nonexistent") / corpus]
+    archive = documents.document_archive
+    return _first(roots, documents.document_file), _first(roots, archive) if archive else None
 
 
 def _check(request: Request, corpus: str, documents: Any, rendered: Rendered) -> None:
-    roots = [Path(request.track_path), Path(request.data_cache or "/nonexistent") / corpus]
-    path = _first(roots, documents.document_file)
-    archive = _first(roots, documents.document_archive) if documents.document_archive else None
+    path, archive = corpus_file(request, corpus, documents)
     place = _place(rendered, corpus, documents)
     if path is None and archive is None:
+        if request.downloads and documents.base_url:
+            return
         raise FoundError(Reason.CORPUS_MISSING, _missing(corpus, documents), _missing_cure(request, documents), place)
     found = path or archive
     size = documents.uncompressed_size_in_bytes if path else documents.compressed_size_in_bytes
@@ -45,7 +74,7 @@ def _check(request: Request, corpus: str, documents: Any, rendered: Rendered) ->
         key = "uncompressed-bytes" if path else "compressed-bytes"
         what = f"corpus {corpus}: {found.name if found else ''} has {actual} bytes, the track says {size}"
         cure = f"Write {actual} as {key} or leave the key out"
-        raise FoundError(Reason.CORPUS_COUNT_MISMATCH, what, cure, place)
+        raise FoundError(Reason.CORPUS_COUNT_MISMATCH, what, cure, place, "corpus-size")
     _check_lines(found, corpus, documents, place)
 
 
@@ -53,7 +82,9 @@ def _check_lines(path: Path, corpus: str, documents: Any, place: tuple[str, int,
     try:
         lines = _count(path)
     except (OSError, EOFError, ValueError) as error:
-        raise FoundError(Reason.CORPUS_MISSING, f"corpus {corpus}: {path.name} cannot be read: {error}") from None
+        raise FoundError(
+            Reason.CORPUS_MISSING, f"corpus {corpus}: {path.name} cannot be read: {error}", rule="corpus-unreadable"
+        ) from None
     whole = path.stat().st_size <= INLINE_BYTES
     if lines is not None and lines != documents.number_of_lines:
         if whole:
@@ -63,7 +94,7 @@ def _check_lines(path: Path, corpus: str, documents: Any, place: tuple[str, int,
         if each == 2:
             what += " (two for each document, because of includes-action-and-meta-data)"
         cure = f"Write {lines // each} as document-count" if lines % each == 0 else "Each document needs two lines"
-        raise FoundError(Reason.CORPUS_COUNT_MISMATCH, what, cure, place)
+        raise FoundError(Reason.CORPUS_COUNT_MISMATCH, what, cure, place, "corpus-count")
     for number, line in enumerate(_lines(path), start=1):
         _check_document(path.name, number, line)
         if not whole:
@@ -74,7 +105,7 @@ def _check_empty_lines(path: Path) -> None:
     for number, line in enumerate(_lines(path), start=1):
         if not line.strip():
             what, cure = "the line is empty, and Rally takes each line for a document", "Remove the line"
-            raise FoundError(Reason.CORPUS_COUNT_MISMATCH, what, cure, (path.name, number, ""))
+            raise FoundError(Reason.CORPUS_COUNT_MISMATCH, what, cure, (path.name, number, ""), "corpus-empty-line")
 
 
 def _check_document(name: str, number: int, line: bytes) -> None:
@@ -86,7 +117,7 @@ def _check_document(name: str, number: int, line: bytes) -> None:
         good, why = False, f"not JSON: {error}"
     if not good:
         cure = "A corpus has one whole JSON object in each line, and no commas or brackets around them"
-        raise FoundError(Reason.TRACK_INVALID, f"the document is {why}", cure, (name, number, text))
+        raise FoundError(Reason.TRACK_INVALID, f"the document is {why}", cure, (name, number, text), "corpus-line")
 
 
 def _first(roots: list[Path], name: str) -> Path | None:

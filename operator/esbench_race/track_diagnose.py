@@ -1,20 +1,12 @@
-"""Finds out what is wrong with a track before a cluster is built for it, and in which file and line.
-
-Rally decides whether a track is in order; this module says where it is not, in words that help. Run as
-`python -m esbench_race.track_diagnose REQUEST.json ANSWER.json` in a process of its own, because loading a track runs
-the track's own Python code. The request is a `describe.Request`, the answer a `Diagnosis`.
-"""
+"""Finds out in which file and line a track is wrong that Rally refuses to load, in words that help."""
 
 from __future__ import annotations
 
 import difflib
 import json
-import logging
 import re
-import sys
 import traceback
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +16,15 @@ from esrally import paths
 from esrally.track import loader
 
 from esbench_race.classify import classify_track
-from esbench_race.codec import decode, encode
-from esbench_race.describe import Answer, Request, describe
+from esbench_race.describe import Answer, Request
 from esbench_race.reasons import Reason
-from esbench_race.track_corpora import check_corpora
-from esbench_race.track_finding import Finding, FoundError, json_cure, template_cure
-from esbench_race.track_source import Place, Rendered, Templates
+from esbench_race.track_finding import FoundError, json_cure, template_cure, template_rule
+from esbench_race.track_places import task_path
+from esbench_race.track_source import Place, Rendered, Templates, unclosed_line
 from esbench_race.track_tasks import check_tasks, load, load_plugins
 
 TRACK_FILE = "track.json"
-_TEMPLATE_LISTS = (
+TEMPLATE_LISTS = (
     ("indices", "body"),
     ("templates", "template"),
     ("composable-templates", "template"),
@@ -42,36 +33,13 @@ _TEMPLATE_LISTS = (
 """Members of track.json whose elements name a template file, and how they call it."""
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """What the track is, and its first error."""
-
-    answer: Answer = field(default_factory=Answer)
-    finding: Finding | None = None
-
-
-def diagnose(request: Request) -> Diagnosis:
-    """Return what the track of `request` is and what is wrong with it; nothing is raised for a bad track."""
-    answer = describe(request)
-    templates = Templates(Path(request.track_path), answer.params or request.params)
-    try:
-        if answer.error is not None:
-            _explain(request, answer, templates)
-        rendered = templates.render(TRACK_FILE, includes=True)
-        track = load(request, answer.params)
-        check_tasks(request, track, rendered)
-        check_corpora(request, track, rendered)
-    except FoundError as error:
-        return Diagnosis(answer, error.finding)
-    return Diagnosis(answer)
-
-
-def _explain(request: Request, answer: Answer, templates: Templates) -> None:
+def explain(request: Request, answer: Answer, templates: Templates) -> None:
     """Raise FoundError for the error that Rally found."""
     if answer.error_type == "Contradiction":
         raise FoundError(Reason.INVALID_SPEC, str(answer.error), "Give it only once")
-    spec, rendered = _check_track_file(templates)
-    _check_bodies(templates, spec, rendered)
+    spec, rendered = check_track_file(templates)
+    for error in body_errors(templates, spec, rendered):
+        raise error
     reason = classify_track(str(answer.error))
     if reason is Reason.UNKNOWN_CHALLENGE:
         known = ", ".join(answer.challenges)
@@ -84,35 +52,42 @@ def _explain(request: Request, answer: Answer, templates: Templates) -> None:
     raise FoundError(reason, str(answer.error), place=_place(_named_place(str(answer.error), spec, rendered)))
 
 
-def _check_track_file(templates: Templates) -> tuple[dict[str, Any], Rendered]:
+def check_track_file(templates: Templates) -> tuple[dict[str, Any], Rendered]:
+    """Return track.json as JSON and as it was rendered; raises FoundError when it is not what Rally's schema says."""
     for name in templates.files(TRACK_FILE):
         _check_syntax(templates.track / name, name)
     rendered = _render(templates, TRACK_FILE, includes=True)
     spec = _parse(templates, rendered, TRACK_FILE)
     if not isinstance(spec, dict):
-        raise FoundError(Reason.TRACK_INVALID, "track.json must be one JSON object, in braces")
+        raise FoundError(Reason.TRACK_INVALID, "track.json must be one JSON object, in braces", rule="json")
     schema = json.loads((Path(paths.rally_root()) / "resources" / "track-schema.json").read_text(encoding="utf-8"))
     errors = jsonschema.validators.validator_for(schema)(schema).iter_errors(spec)
     worst = jsonschema.exceptions.best_match(errors)
     if worst is not None:
         path = list(worst.absolute_path)
         what = f"{_dotted(path)}: {worst.message[-300:]}"
-        raise FoundError(Reason.TRACK_INVALID, what, _schema_cure(worst), _place(rendered.place_of(path)))
+        raise FoundError(Reason.TRACK_INVALID, what, _schema_cure(worst), _place(rendered.place_of(path)), "schema")
     return spec, rendered
 
 
-def _check_bodies(templates: Templates, spec: dict[str, Any], rendered: Rendered) -> None:
-    for member, key in _TEMPLATE_LISTS:
+def body_errors(templates: Templates, spec: dict[str, Any], rendered: Rendered) -> Iterator[FoundError]:
+    """Yield an error for each file named in track.json that is not there or is no JSON once it is rendered."""
+    for member, key in TEMPLATE_LISTS:
         for number, element in enumerate(spec.get(member, [])):
-            name = element.get(key)
-            if not isinstance(name, str):
-                continue
-            if not (templates.track / name).is_file():
-                place = rendered.place_of([member, number, key])
-                cure = f"The files of the track are: {_listing(templates.track)}"
-                raise FoundError(Reason.TRACK_INVALID, f"there is no file {name} in the track", cure, _place(place))
-            _check_syntax(templates.track / name, name)
-            _parse(templates, _render(templates, name, includes=False), name)
+            if isinstance(element.get(key), str):
+                try:
+                    _check_body(templates, element[key], rendered, [member, number, key])
+                except FoundError as error:
+                    yield error
+
+
+def _check_body(templates: Templates, name: str, rendered: Rendered, path: list[str | int]) -> None:
+    if not (templates.track / name).is_file():
+        cure = f"The files of the track are: {_listing(templates.track)}"
+        what = f"there is no file {name} in the track"
+        raise FoundError(Reason.TRACK_INVALID, what, cure, _place(rendered.place_of(path)), "file-missing")
+    _check_syntax(templates.track / name, name)
+    _parse(templates, _render(templates, name, includes=False), name)
 
 
 def _check_syntax(path: Path, name: str) -> None:
@@ -121,13 +96,17 @@ def _check_syntax(path: Path, name: str) -> None:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise FoundError(Reason.TRACK_INVALID, f"{name} is not UTF-8 text: {error}", "Save it as UTF-8") from None
+        what = f"{name} is not UTF-8 text: {error}"
+        raise FoundError(Reason.TRACK_INVALID, what, "Save it as UTF-8", (name, 1, ""), "utf-8") from None
     try:
         environment.compile(text)
     except jinja2.TemplateSyntaxError as error:
-        line = (text.split("\n")[error.lineno - 1 : error.lineno] or [""])[0].strip()
+        number = unclosed_line(environment, text) if "end of template" in str(error.message) else None
+        number = number or error.lineno
+        line = (text.split("\n")[number - 1 : number] or [""])[0].strip()
         what = f"Jinja2: {error.message}"
-        raise FoundError(Reason.TRACK_INVALID, what, template_cure(what), (name, error.lineno, line)) from None
+        place = (name, number, line)
+        raise FoundError(Reason.TRACK_INVALID, what, template_cure(what), place, "jinja2") from None
 
 
 def _render(templates: Templates, name: str, includes: bool) -> Rendered:
@@ -135,11 +114,12 @@ def _render(templates: Templates, name: str, includes: bool) -> Rendered:
         return templates.render(name, includes)
     except jinja2.TemplateNotFound as error:
         what, cure = f"there is no file {error} to include", f"The files of the track are: {_listing(templates.track)}"
-        raise FoundError(Reason.TRACK_INVALID, what, cure, _place(_template_place(templates, name))) from None
+        place = _place(_template_place(templates, name))
+        raise FoundError(Reason.TRACK_INVALID, what, cure, place, "file-missing") from None
     except Exception as error:
         what = f"Jinja2: {error}"
-        place = _template_place(templates, name)
-        raise FoundError(Reason.TRACK_INVALID, what, template_cure(what), _place(place)) from None
+        place = _place(_template_place(templates, name))
+        raise FoundError(Reason.TRACK_INVALID, what, template_cure(what), place, template_rule(what)) from None
 
 
 def _template_place(templates: Templates, name: str) -> Place | None:
@@ -179,7 +159,11 @@ def _parse(templates: Templates, rendered: Rendered, name: str) -> Any:
         if unmatched:
             cure = f"The files of the track are: {_listing(templates.track)}"
             raise FoundError(
-                Reason.TRACK_INVALID, f"rally.collect finds no file {unmatched[0]}", cure, unmatched[1].as_tuple()
+                Reason.TRACK_INVALID,
+                f"rally.collect finds no file {unmatched[0]}",
+                cure,
+                unmatched[1].as_tuple(),
+                "file-missing",
             ) from None
         at = min(error.pos, max(0, len(rendered.text.rstrip()) - 1))
         before = len(rendered.text[:at].rstrip()) - 1
@@ -191,7 +175,7 @@ def _parse(templates: Templates, rendered: Rendered, name: str) -> Any:
             place = previous
         cure = json_cure(error.msg, place.text if place else "", comma_too_many)
         what = f"{place.file if place else name} is not JSON once it is rendered: {error.msg}"
-        raise FoundError(Reason.TRACK_INVALID, what, cure, _place(place)) from None
+        raise FoundError(Reason.TRACK_INVALID, what, cure, _place(place), "json") from None
 
 
 def _schema_cure(error: Any) -> str:
@@ -210,7 +194,7 @@ def _schema_cure(error: Any) -> str:
 
 def _explain_parameters(templates: Templates, spec: dict[str, Any]) -> None:
     complete = loader.CompleteTrackParams(user_specified_track_params=templates.params)
-    bodies = [e[key] for member, key in _TEMPLATE_LISTS for e in spec.get(member, []) if isinstance(e.get(key), str)]
+    bodies = [e[key] for member, key in TEMPLATE_LISTS for e in spec.get(member, []) if isinstance(e.get(key), str)]
     for name in [TRACK_FILE, *bodies]:
         source = loader.TemplateSource(str(templates.track), name)
         source.load_template_from_file()
@@ -249,18 +233,28 @@ def _explain_plugins(request: Request, answer: Answer) -> None:
             if isinstance(cause, SyntaxError) and cause.filename and Path(cause.filename).is_relative_to(track):
                 name = Path(cause.filename).relative_to(track).as_posix()
                 place = (name, cause.lineno or 1, (cause.text or "").strip())
-                raise FoundError(Reason.TRACK_INVALID, what, "Correct the Python code", place) from None
+                raise FoundError(Reason.TRACK_INVALID, what, "Correct the Python code", place, "python") from None
             for frame in reversed(traceback.extract_tb(cause.__traceback__)):
                 own = _own_place(track, frame)
                 if own:
-                    raise FoundError(Reason.TRACK_INVALID, what, "Correct the Python code", _place(own)) from None
+                    cure = "Correct the Python code"
+                    if isinstance(cause, ModuleNotFoundError):
+                        cure = "There are the track's own modules, Rally and what Rally needs, and Python's own"
+                    raise FoundError(Reason.TRACK_INVALID, what, cure, _place(own), "python") from None
             cause = cause.__cause__ or cause.__context__
 
 
 def _named_place(error: str, spec: dict[str, Any], rendered: Rendered) -> Place | None:
-    # Rally's own words quote names: the least general one that stands in the track leads to the line.
+    # Rally's own words quote names: a task of a challenge leads to its line, else the least general name does.
     names = [a or b for a, b in re.findall(r"'([^'\n]{1,80})'|\[([^\]\n]{1,80})\]", error)]
     challenges = {c.get("name") for c in spec.get("challenges", [])}
+    named = next((name for name in names if name in challenges), None)
+    for name in names:
+        path = task_path(spec, named, name) if name != named else None
+        if path:
+            return rendered.place_of(path)
+    if "No default challenge" in error:
+        return rendered.place_of(["challenges"])
     for name in sorted(names, key=lambda n: n in challenges):
         place = rendered.place_of_text(name)
         if place:
@@ -285,14 +279,3 @@ def _similar(name: str, known: Iterable[str]) -> str:
 def _listing(track: Path) -> str:
     names = sorted(path.relative_to(track).as_posix() for path in track.rglob("*") if path.is_file())
     return ", ".join(names[:20]) + (" …" if len(names) > 20 else "")
-
-
-def main() -> None:
-    """Read the request file, write the answer file."""
-    logging.disable(logging.CRITICAL)
-    request = decode(Request, json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    Path(sys.argv[2]).write_text(json.dumps(encode(diagnose(request))), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -13,27 +13,44 @@ _LONGEST = 1500
 
 @dataclass(frozen=True)
 class Finding:
-    """One error of a track."""
+    """One error of a track, or one thing that its author should know."""
 
     reason: Reason | None = None
+    """None for a warning: the track can be raced"""
     message: str = ""
-    """names the file and line first, when they are known"""
+    """names the file and line first, when they are known, and quotes the line last"""
     file: str | None = None
     line: int | None = None
+    rule: str = ""
+    """short name of what was checked, as in corpus-count"""
+    sentence: str = ""
+    """what is wrong and what to write instead, without the place"""
 
 
 class FoundError(Exception):
     """An error of the track was found."""
 
-    def __init__(self, reason: Reason, what: str, cure: str = "", place: tuple[str, int, str] | None = None) -> None:
-        parts = [f"{place[0]} line {place[1]}: " if place else "", sentence(what)]
-        if cure:
-            parts.append(f" {sentence(cure)}")
-        if place and place[2]:
-            parts.append(f" The line: {place[2][:_LONGEST_LINE]}")
-        message = "".join(parts)[:_LONGEST]
-        super().__init__(message)
-        self.finding = Finding(reason, message, place[0] if place else None, place[1] if place else None)
+    def __init__(
+        self, reason: Reason, what: str, cure: str = "", place: tuple[str, int, str] | None = None, rule: str = ""
+    ) -> None:
+        self.finding = finding(reason, what, cure, place, rule)
+        super().__init__(self.finding.message)
+
+
+def finding(
+    reason: Reason | None, what: str, cure: str = "", place: tuple[str, int, str] | None = None, rule: str = ""
+) -> Finding:
+    """Return a finding; `place` is file, line and text of the line; without `rule` it is named after the reason."""
+    told = f"{sentence(what)} {sentence(cure)}" if cure else sentence(what)
+    start = f"{place[0]} line {place[1]}: " if place else ""
+    end = f" The line: {place[2][:_LONGEST_LINE]}" if place and place[2] else ""
+    message = f"{start}{told}{end}"[:_LONGEST]
+    file, line = place[:2] if place else (None, None)
+    return Finding(reason, message, file, line, rule or _rule_of(reason), told[:_LONGEST])
+
+
+def _rule_of(reason: Reason | None) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", reason.value).lower() if reason else ""
 
 
 def sentence(text: str) -> str:
@@ -60,8 +77,14 @@ def json_cure(message: str, line: str, comma_too_many: bool = False) -> str:
         "Unterminated string": "Close the text with a double quote",
         "Invalid control character": "A text must not go over the end of its line: write \\n for a line break",
         "Invalid \\": "Write a backslash as \\\\",
+        "Unexpected UTF-8 BOM": "Save the file as UTF-8 without a byte order mark",
     }
     return next((text for start, text in cures.items() if message.startswith(start)), "")
+
+
+def template_rule(message: str) -> str:
+    """Return the name of what Jinja2's message is about."""
+    return "mustache-not-escaped" if "_ingest" in message or "_source" in message else "jinja2"
 
 
 def template_cure(message: str) -> str:

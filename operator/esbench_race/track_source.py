@@ -20,6 +20,7 @@ import jinja2
 from esrally.track import loader
 
 _MARK = re.compile("\ue000([0-9]+)\ue001")
+_BLOCKS = {"if", "for", "macro", "block", "call", "filter", "with"}
 _COLLECT = loader.TemplateSource.collect_parts_re
 
 
@@ -44,6 +45,10 @@ class Rendered:
     text: str
     _offsets: list[int] = field(default_factory=list)
     _places: list[Place] = field(default_factory=list)
+
+    def sources(self) -> tuple[list[int], list[Place]]:
+        """Return the offsets at which another source line begins, and those lines."""
+        return self._offsets, self._places
 
     def place(self, offset: int) -> Place | None:
         """Return the source line of the character at `offset`, None when it is not known."""
@@ -183,6 +188,25 @@ class Templates:
             places.append(self._places[int(match[1])])
         clean.append(marked[done:])
         return Rendered("".join(clean), offsets, places)
+
+
+def unclosed_line(environment: jinja2.Environment, text: str) -> int | None:
+    """Return the line of the innermost block of the template `text` that is never closed, None when there is none.
+
+    Jinja2 itself names the last line of the file.
+    """
+    open_blocks: list[tuple[str, int]] = []
+    begun = False
+    for line, kind, value in environment.lex(text):
+        if kind == "block_begin":
+            begun = True
+        elif begun and kind == "name":
+            begun = False
+            if open_blocks and value == f"end{open_blocks[-1][0]}":
+                open_blocks.pop()
+            elif value in _BLOCKS:
+                open_blocks.append((value, line))
+    return open_blocks[-1][1] if open_blocks else None
 
 
 def json_offset(text: str, path: Sequence[str | int]) -> int:

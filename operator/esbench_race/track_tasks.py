@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from esrally.track import track as model
 from esbench_race import describe
 from esbench_race.reasons import Reason
 from esbench_race.track_finding import FoundError
+from esbench_race.track_places import operation_path, task_path
 from esbench_race.track_source import Rendered
 
 _MANDATORY: dict[str, tuple[str, ...]] = {
@@ -50,25 +52,42 @@ def load_plugins(request: describe.Request, params: Mapping[str, Any]) -> set[st
 def check_tasks(request: describe.Request, track: Any, rendered: Rendered) -> None:
     """Raise FoundError for the first task of the selected challenge that cannot run."""
     challenge = track.find_challenge_or_default(request.challenge or "")
+    for error in task_errors(request, track, challenge, rendered):
+        raise error
+
+
+def task_errors(
+    request: describe.Request, track: Any, challenge: Any, rendered: Rendered, added: set[str] | None = None
+) -> Iterator[FoundError]:
+    """Yield an error for each task of `challenge` that cannot run; `added`: what load_plugins returned, if it ran."""
     leaves = [leaf for element in challenge.schedule for leaf in element]
     if not leaves:
         which = "includeTasks" if request.include_tasks else "excludeTasks"
         names = ", ".join(request.include_tasks or request.exclude_tasks)
-        raise FoundError(Reason.NO_TASKS, f"{which} ({names}) leave no task of the challenge {challenge.name}")
-    added = load_plugins(request, {}) if track.has_plugins else set()
+        yield FoundError(Reason.NO_TASKS, f"{which} ({names}) leave no task of the challenge {challenge.name}")
+    if added is None:
+        added = load_plugins(request, {}) if track.has_plugins else set()
     for leaf in leaves:
-        operation = leaf.operation
-        place = _place(rendered, leaf.name, operation.name)
-        _check_type(str(operation.type), leaf.name, added, rendered)
-        for name in _MANDATORY.get(str(operation.type), ()):
-            if name not in operation.params:
-                what = f"task {leaf.name}: the operation {operation.type} lacks the parameter {name!r}"
-                raise FoundError(Reason.PARAMETER_MISSING, what, f'Add "{name}" to the operation', place)
         try:
-            loader.operation_parameters(track, leaf)
-            _ = leaf.target_throughput, leaf.ignore_response_error_level
-        except Exception as error:
-            raise FoundError(_reason(error), f"task {leaf.name}: {_words(error)}", _cure(error), place) from None
+            _check_task(track, challenge, leaf, added, rendered)
+        except FoundError as error:
+            yield error
+
+
+def _check_task(track: Any, challenge: Any, leaf: Any, added: set[str], rendered: Rendered) -> None:
+    operation = leaf.operation
+    _check_type(str(operation.type), leaf.name, added, rendered)
+    for name in _MANDATORY.get(str(operation.type), ()) if not operation.param_source else ():
+        if name not in operation.params:
+            what = f"task {leaf.name}: the operation {operation.type} lacks the parameter {name!r}"
+            place = _place(rendered, challenge, leaf)
+            raise FoundError(Reason.PARAMETER_MISSING, what, f'Add "{name}" to the operation', place)
+    try:
+        loader.operation_parameters(track, leaf)
+        _ = leaf.target_throughput, leaf.ignore_response_error_level
+    except Exception as error:
+        what, place = f"task {leaf.name}: {_words(error)}", _place(rendered, challenge, leaf)
+        raise FoundError(_reason(error), what, _cure(error), place, _rule(error)) from None
 
 
 def _check_type(kind: str, task: str, added: set[str], rendered: Rendered) -> None:
@@ -84,11 +103,16 @@ def _check_type(kind: str, task: str, added: set[str], rendered: Rendered) -> No
         )
         what = f"task {task}: there is no operation type {kind!r}"
         place = rendered.place_of_member("operation-type", kind) or rendered.place_of_text(kind)
-        raise FoundError(Reason.TRACK_INVALID, what, cure, place.as_tuple() if place else None) from None
+        at = place.as_tuple() if place else None
+        raise FoundError(Reason.TRACK_INVALID, what, cure, at, "operation-type") from None
 
 
-def _place(rendered: Rendered, task: str, operation: str) -> tuple[str, int, str] | None:
-    place = rendered.place_of_member("name", operation) or rendered.place_of_text(task)
+def _place(rendered: Rendered, challenge: Any, leaf: Any) -> tuple[str, int, str] | None:
+    spec = json.loads(rendered.text)
+    task = task_path(spec, None if challenge.auto_generated else challenge.name, leaf.name)
+    path = operation_path(spec, task, leaf.operation.name)
+    # The line with the name says more than that of the opening brace.
+    place = rendered.place_of([*path, "name"]) if path else None
     return place.as_tuple() if place else None
 
 
@@ -98,6 +122,10 @@ def _reason(error: Exception) -> Reason:
     words = str(error)
     missing = ("Mandatory parameter", "mandatory", "Please set the property", "targets no index")
     return Reason.PARAMETER_MISSING if any(text in words for text in missing) else Reason.TRACK_INVALID
+
+
+def _rule(error: Exception) -> str:
+    return "" if _reason(error) is Reason.PARAMETER_MISSING else "task-parameters"
 
 
 def _cure(error: Exception) -> str:

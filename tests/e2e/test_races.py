@@ -3,12 +3,21 @@
 import base64
 import gzip
 import json
+import subprocess
+import sys
 
 import pytest
 
-from kube import Namespace, benchmark, condition
+from kube import Namespace, benchmark, condition, run
 
 pytestmark = pytest.mark.e2e
+
+
+def esbench(
+    namespace: Namespace, command: str, *words: str, given: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command line as a user calls it."""
+    return run(sys.executable, "-m", "esbench.cli", command, *words, "-n", namespace.name, given=given, seconds=640)
 
 
 def check_numbers(status: dict[str, object], documents: int) -> None:
@@ -36,10 +45,11 @@ def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace)
         race={"userTags": {"team": "search"}, "telemetry": ["node-stats"]},
         smokeTest=True,
     )
-    namespace.apply(wanted)
-    done = namespace.attempt("wait", "--for=condition=Complete", "bm/whole", "--timeout=600s", seconds=620)
+    done = esbench(namespace, "run", "-f", "-", "--wait", "--timeout", "10m", given=json.dumps(wanted))
     status = namespace.status("whole")
-    assert done.returncode == 0, json.dumps(status, indent=1)
+    assert done.returncode == 0, done.stdout + done.stderr + json.dumps(status, indent=1)
+    for seen in ("benchmark/whole created", "Provisioning", "Racing", "Succeeded", "bulk-index: throughput, docs/s"):
+        assert seen in done.stdout
     assert (status["phase"], status["racesDone"]) == ("Succeeded", "1/1")
     for kind in ("Accepted", "SettingsVerified", "RacesValid", "Complete"):
         assert condition(status, kind) == "True", kind
@@ -73,3 +83,15 @@ def test_printer_columns_read_like_a_sentence(namespace: Namespace) -> None:
     assert head.split() == ["NAME", "PHASE", "PROGRESS", "VERSION", "RACES", "TRACK", "CHALLENGE", "REASON", "AGE"]
     assert "9.0.0" in line
     namespace.kubectl("delete", "bm", "columns", "--timeout=60s")
+
+
+def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
+    """The results and the log of the same Benchmark."""
+    table = esbench(namespace, "results", "whole")
+    assert table.returncode == 0, table.stderr
+    assert "ran: Elasticsearch" in table.stdout and "8.11.0" in table.stdout
+    found = json.loads(esbench(namespace, "results", "whole", "-o", "json").stdout)
+    assert found["benchmarks"][0]["results"] == namespace.status("whole")["results"]
+    log = esbench(namespace, "logs", "whole", "--race", "1")
+    assert log.returncode == 0 and "esrally" in log.stdout
+    assert "esbench: whole has no step race-2" in esbench(namespace, "logs", "whole", "--race", "2").stderr

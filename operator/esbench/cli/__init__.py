@@ -1,0 +1,1 @@
+"""The command line: `esbench`, also as a kubectl plugin (`kubectl esbench`)."""

@@ -1,0 +1,48 @@
+"""Reads Benchmark objects as the API server gives them; pure, standard library only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+Benchmark = Mapping[str, Any]
+TERMINAL = ("Succeeded", "Failed")
+
+
+def name(benchmark: Benchmark) -> str:
+    """Return the Benchmark's name."""
+    return str(benchmark["metadata"]["name"])
+
+
+def status(benchmark: Benchmark) -> Mapping[str, Any]:
+    """Return the status, empty before the operator has seen the Benchmark."""
+    found: Mapping[str, Any] = benchmark.get("status") or {}
+    return found
+
+
+def phase(benchmark: Benchmark) -> str:
+    """Return the phase; "Pending" before the operator has seen the Benchmark."""
+    return str(status(benchmark).get("phase") or "Pending")
+
+
+def ended(benchmark: Benchmark) -> bool:
+    """Return whether the Benchmark is over."""
+    return phase(benchmark) in TERMINAL
+
+
+def tasks(benchmark: Benchmark) -> list[Mapping[str, Any]]:
+    """Return the results of all tasks, in the order of the schedule."""
+    return list((status(benchmark).get("results") or {}).get("tasks") or ())
+
+
+def progress_line(benchmark: Benchmark, width: int = 0) -> str:
+    """Return one line on how far a Benchmark is, cut to `width` columns (0: not cut)."""
+    found = status(benchmark)
+    text = f"{name(benchmark):<12} {phase(benchmark):<13} {found.get('progress') or 'not seen by the operator yet'}"
+    return text if not width or len(text) <= width else text[: width - 1] + "…"
+
+
+def without_percent(line: str) -> str:
+    """Return a progress line without its percentage, so that a log shows each task once."""
+    return re.sub(r"\s*\d+\s*%", "", line)

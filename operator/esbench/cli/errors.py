@@ -1,0 +1,24 @@
+"""How a command ends that does not end well."""
+
+from typing import Final
+
+SUCCEEDED: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+TIMED_OUT: Final = 124
+INTERRUPTED: Final = 130
+
+
+class CliError(Exception):
+    """The command cannot go on; the text is a sentence for the user."""
+
+    def __init__(self, sentence: str, code: int = FAILED) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+class UsageError(CliError):
+    """The user asked for something that cannot be done as it was written."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, USAGE)

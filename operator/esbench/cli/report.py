@@ -1,0 +1,186 @@
+"""Results of Benchmarks side by side: texts, tables, CSV and JSON from their statuses; pure, standard library only."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from . import benchmarks as bm
+from .benchmarks import Benchmark
+from .rows import Row, evidence_rows, machine_rows, result_rows
+
+_NOT_EVIDENCE = {"rallyPollIntervals", "indices"}
+_SHOWN = {"version", "buildHash", "java", "nodes", "heapBytes", "images", "rallyVersion", "trackDigest"}
+"""Parts of the environment that have rows of their own."""
+
+
+def rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
+    """Return all rows: results, machines, verdict and environment."""
+    return [*result_rows(benchmarks), *machine_rows(benchmarks), *evidence_rows(benchmarks)]
+
+
+def table(benchmarks: Sequence[Benchmark], shown: Sequence[Row] | None = None) -> str:
+    """Return the rows (all, unless `shown` is given) as a table for a terminal, one column a Benchmark."""
+    lines = [["", *(bm.name(b) for b in benchmarks)]]
+    lines += [[row.label, *row.texts()] for row in (rows(benchmarks) if shown is None else shown)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    out = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([out[0], rule, *out[1:]])
+
+
+def markdown(benchmarks: Sequence[Benchmark]) -> str:
+    """Return the rows as a Markdown table, and the sentences below it."""
+    head = ["", *(bm.name(b) for b in benchmarks)]
+    lines = [_md_line(head), _md_line(["---", *("---:" for _ in benchmarks)])]
+    lines += [_md_line([row.label, *row.texts()]) for row in rows(benchmarks)]
+    below = "".join(f"\n* {_md(sentence)}" for sentence in sentences(benchmarks))
+    return "\n".join(lines) + (f"\n{below}" if below else "")
+
+
+def _md_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(_md(cell) for cell in cells)} |"
+
+
+def _md(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def comma_separated(benchmarks: Sequence[Benchmark]) -> str:
+    """Return the rows as CSV with plain numbers: median, min, max and number of races of each Benchmark."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    names = [bm.name(b) for b in benchmarks]
+    parts = ("", " min", " max", " races")
+    writer.writerow(["subject", "what", "unit", *(name + part for name in names for part in parts)])
+    for row in rows(benchmarks):
+        writer.writerow([row.subject, row.what, row.unit, *(cell for value in row.cells for cell in _csv(value))])
+    return out.getvalue().rstrip("\n")
+
+
+def _csv(cell: Any) -> list[Any]:
+    if isinstance(cell, Mapping):
+        return [cell.get("median"), cell.get("min"), cell.get("max"), cell.get("races")]
+    return ["" if cell is None else cell, "", "", ""]
+
+
+def as_json(benchmarks: Sequence[Benchmark]) -> str:
+    """Return everything as JSON: verdict, results, environment, races and resources as in the statuses."""
+    data = {
+        "benchmarks": [_json(benchmark) for benchmark in benchmarks],
+        "differences": [
+            {"what": what, "values": dict(zip(map(bm.name, benchmarks), values, strict=True))}
+            for what, values in differences(benchmarks)
+        ],
+        "remarks": remarks(benchmarks),
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+def _json(benchmark: Benchmark) -> dict[str, Any]:
+    found = bm.status(benchmark)
+    keys = ("reason", "message", "racesDone", "track", "challenge", "startTime", "completionTime", "results")
+    meta = {
+        "name": bm.name(benchmark),
+        "namespace": benchmark["metadata"].get("namespace"),
+        "phase": bm.phase(benchmark),
+    }
+    rest = ("environment", "resources", "races")
+    return meta | {key: found[key] for key in (*keys, *rest) if key in found}
+
+
+def sentences(benchmarks: Sequence[Benchmark]) -> list[str]:
+    """Return what is to be said beside the numbers: verdicts, the reading, remarks, and what is not the same."""
+    verdicts = [verdict(benchmark) for benchmark in benchmarks if bm.phase(benchmark) != "Succeeded"]
+    differ = [f"not the same: {what}: {_beside(benchmarks, values)}" for what, values in _unseen(benchmarks)]
+    return [sentence for sentence in (*verdicts, reading(benchmarks), *remarks(benchmarks), *differ) if sentence]
+
+
+def verdict(benchmark: Benchmark) -> str:
+    """Return in one sentence how the Benchmark stands."""
+    found, name = bm.status(benchmark), bm.name(benchmark)
+    if bm.phase(benchmark) == "Failed":
+        return f"{name} failed: {found.get('reason') or 'no reason given'}: {found.get('message') or ''}".rstrip(": ")
+    if bm.phase(benchmark) == "Succeeded":
+        return f"{name} succeeded: {found.get('racesDone') or '?'} races are valid."
+    return f"{name} has not ended: {bm.phase(benchmark)}, {found.get('progress') or 'not seen by the operator yet'}."
+
+
+def remarks(benchmarks: Sequence[Benchmark]) -> list[str]:
+    """Return what a reader must know beside the numbers: each sentence once a Benchmark, with the races it is about."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for benchmark in benchmarks:
+        for race in bm.status(benchmark).get("races") or ():
+            for remark in race.get("remarks") or () if race["name"].startswith("race-") else ():
+                found.setdefault((bm.name(benchmark), remark), []).append(race["name"])
+    return [f"{owner}, {', '.join(races)}: {remark}" for (owner, remark), races in found.items()]
+
+
+def reading(benchmarks: Sequence[Benchmark]) -> str:
+    """Return what the spread allows to say of two Benchmarks' indexing throughput; "" when there is nothing to say."""
+    if len(benchmarks) != 2:
+        return ""
+    one, two = ({task["task"]: task for task in bm.tasks(benchmark)} for benchmark in benchmarks)
+    for task in (name for name, found in one.items() if found.get("type") == "bulk" and name in two):
+        left, right = (found[task].get("throughput") for found in (one, two))
+        if not left or not right or not left["median"]:
+            return ""
+        first, second = (bm.name(b) for b in benchmarks)
+        ratio = f"{task}: {second} has {right['median'] / left['median']:.2f} times the throughput of {first}."
+        if min(left["races"], right["races"]) < 2:
+            return f"{ratio} One race has no spread: this says nothing yet about which is faster."
+        if left["min"] <= right["max"] and right["min"] <= left["max"]:
+            return f"{ratio} Their ranges overlap: these races do not tell the two apart."
+        return f"{ratio} Their ranges do not overlap, but {left['races']} races are few: repeat before you decide."
+    return ""
+
+
+def differences(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[Any]]]:
+    """Return what was asked for, or ran, that is not the same in all Benchmarks: its path and each one's value."""
+    flat = [dict(_flat(benchmark)) for benchmark in benchmarks]
+    found = []
+    for key in dict.fromkeys(key for each in flat for key in each):
+        values = [each.get(key) for each in flat]
+        if any(value != values[0] for value in values):
+            found.append((key, values))
+    return found
+
+
+def _unseen(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[Any]]]:
+    shown = {f"ran: {key}" for key in _SHOWN} | {"spec.elasticsearch.version"}
+    return [(what, values) for what, values in differences(benchmarks) if what.split("[")[0] not in shown]
+
+
+def _beside(benchmarks: Sequence[Benchmark], values: Sequence[Any]) -> str:
+    named = zip(benchmarks, values, strict=True)
+    return ", ".join(f"{bm.name(b)} {'nothing' if value is None else value}" for b, value in named)
+
+
+def _flat(benchmark: Benchmark) -> Iterator[tuple[str, Any]]:
+    if benchmark.get("spec"):
+        yield from _leaves("spec", benchmark["spec"])
+    environment = bm.status(benchmark).get("environment") or {}
+    for key, value in environment.items():
+        if key not in _NOT_EVIDENCE:
+            yield from _leaves(f"ran: {key}", value)
+    for index in environment.get("indices") or ():
+        for key in ("shards", "replicas", "codec", "documents"):
+            if key in index:
+                yield f"ran: index {index.get('name')}: {key}", index[key]
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for key, item in value.items():
+            yield from _leaves(f"{path}.{key}", item)
+    elif isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            yield from _leaves(f"{path}[{number}]", item)
+    else:
+        yield path, value
+
+
+FORMATS = {"table": table, "json": as_json, "csv": comma_separated, "md": markdown}

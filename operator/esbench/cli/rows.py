@@ -1,0 +1,207 @@
+"""The rows of a report: one quantity each, with a cell for every Benchmark; pure, standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import benchmarks as bm
+from .benchmarks import Benchmark
+from .figures import NOTHING, byte_scale, digits_for, figure, number, percent, short_digest, words
+
+Figure = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity of all Benchmarks."""
+
+    subject: str
+    """what it belongs to: a task, a pipeline, a machine; "" for the Benchmark"""
+    what: str
+    unit: str
+    cells: tuple[Any, ...]
+    """a figure with median, min, max and races; a number; a text; or None"""
+
+    @property
+    def label(self) -> str:
+        """What a reader sees before the cells."""
+        return (
+            (f"{self.subject}: " if self.subject else "")
+            + self.what
+            + (f", {self.unit}" if self.unit not in ("", "%") else "")
+        )
+
+    def texts(self) -> list[str]:
+        """Return the cells as people read them, all with the same decimals."""
+        if self.unit == "%":
+            return [_share(cell) for cell in self.cells]
+        digits = digits_for(value for cell in self.cells for value in _values(cell))
+        return [_text(cell, digits) for cell in self.cells]
+
+
+def _values(cell: Any) -> list[float]:
+    if isinstance(cell, Mapping):
+        return [cell[key] for key in ("median", "min", "max") if cell.get(key) is not None]
+    return [cell] if isinstance(cell, float) else []
+
+
+def _text(cell: Any, digits: int) -> str:
+    if cell is None or cell == "":
+        return NOTHING
+    if isinstance(cell, Mapping):
+        return figure(cell, digits)
+    if isinstance(cell, float):
+        return number(cell, digits)
+    return number(cell) if isinstance(cell, int) else str(cell)
+
+
+def _share(cell: Any) -> str:
+    return percent(cell / 100 if isinstance(cell, int | float) else None)
+
+
+def result_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
+    """Return the rows of all tasks, pipelines, the store and garbage collection that any Benchmark has."""
+    names = dict.fromkeys(task["task"] for benchmark in benchmarks for task in bm.tasks(benchmark))
+    rows = [row for task in names for row in _task_rows(task, [_task(b, task) for b in benchmarks])]
+    pipelines = [_by_name(b, "ingestPipelines") for b in benchmarks]
+    for pipeline in dict.fromkeys(name for found in pipelines for name in found):
+        of = [found.get(pipeline, {}) for found in pipelines]
+        rows += [
+            Row(f"pipeline {pipeline}", "documents", "", tuple(each.get("count") for each in of)),
+            Row(f"pipeline {pipeline}", "time", "ms", tuple(each.get("timeMillis") for each in of)),
+        ]
+    results = [bm.status(b).get("results") or {} for b in benchmarks]
+    rows += _sized("", "store", [(found.get("store") or {}).get("storeBytes") for found in results])
+    for key, what, unit in (
+        ("youngCount", "young collections", ""),
+        ("youngMillis", "young collections", "ms"),
+        ("oldCount", "old collections", ""),
+        ("oldMillis", "old collections", "ms"),
+    ):
+        rows.append(Row("", what, unit, tuple((found.get("gc") or {}).get(key) for found in results)))
+    return [row for row in rows if any(cell is not None for cell in row.cells)]
+
+
+def _task(benchmark: Benchmark, name: str) -> Mapping[str, Any]:
+    return next((task for task in bm.tasks(benchmark) if task["task"] == name), {})
+
+
+def _task_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
+    unit = next((task["unit"] for task in found if task.get("unit")), "")
+    yield Row(name, "throughput", unit, tuple(task.get("throughput") for task in found))
+    yield Row(name, f"{unit} in 1 s windows".strip(), "", tuple(task.get("windowThroughput") for task in found))
+    if any(task.get("targetThroughput") for task in found):
+        yield Row(name, "asked for", unit, tuple(_float(task.get("targetThroughput")) for task in found))
+        yield from _percentiles(name, "latency", "latencyMillis", found)
+    yield from _percentiles(name, "service time", "serviceTimeMillis", found)
+    errors = (task.get("errorRate") for task in found)
+    yield Row(name, "error rate", "%", tuple(None if share is None else share * 100 for share in errors))
+
+
+def _percentiles(name: str, what: str, key: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
+    for percentile in ("p50", "p90", "p99", "p99.9"):
+        cells = tuple((task.get(key) or {}).get(percentile) for task in found)
+        if any(cells):
+            yield Row(name, f"{what} {percentile}", "ms", cells)
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _by_name(benchmark: Benchmark, key: str) -> dict[str, Mapping[str, Any]]:
+    found = (bm.status(benchmark).get("results") or {}).get(key) or ()
+    return {each["name"]: each for each in found}
+
+
+def _sized(subject: str, what: str, cells: list[Any]) -> list[Row]:
+    """Return a row of bytes in the unit that fits, none when no Benchmark has a number."""
+    divisor, unit = byte_scale(value for cell in cells for value in _values(_plain(cell)))
+    scaled: list[Any] = []
+    for cell in cells:
+        if isinstance(cell, Mapping):
+            parts = {key: cell[key] / divisor for key in ("median", "min", "max") if cell.get(key) is not None}
+            scaled.append({**parts, "races": cell.get("races")})
+        else:
+            scaled.append(None if cell is None else cell / divisor)
+    return [Row(subject, what, unit, tuple(scaled))] if any(cell is not None for cell in cells) else []
+
+
+def _plain(cell: Any) -> Any:
+    return float(cell) if isinstance(cell, int) else cell
+
+
+# --- what the machines did -------------------------------------------------------------------------------------
+
+_SUFFIXES = (
+    ("Bytes", "bytes"),
+    ("Cores", "cores"),
+    ("Millis", "ms"),
+    ("PerMinute", "per minute"),
+    ("Share", "%"),
+    ("Seconds", "s"),
+)
+
+
+def machine_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
+    """Return a row for each number in status.resources, machine by machine; none where it is absent."""
+    found = [_machines(benchmark) for benchmark in benchmarks]
+    rows: list[Row] = []
+    for machine in dict.fromkeys(name for each in found for name in each):
+        of = [each.get(machine, {}) for each in found]
+        for key in dict.fromkeys(key for each in of for key, value in each.items() if _is_number(value)):
+            rows += _machine_row(machine, key, [each.get(key) for each in of]) if key != "races" else []
+    return rows
+
+
+def _machines(benchmark: Benchmark) -> dict[str, Mapping[str, Any]]:
+    listed = bm.status(benchmark).get("resources") or ()
+    return {str(each.get("name")): each for each in listed if isinstance(each, Mapping)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _machine_row(machine: str, key: str, cells: list[Any]) -> list[Row]:
+    suffix, unit = next(((suffix, unit) for suffix, unit in _SUFFIXES if key.endswith(suffix)), ("", ""))
+    what = words(key.removesuffix(suffix))
+    if unit == "bytes":
+        return _sized(machine, what, cells)
+    if unit == "%":
+        return [Row(machine, what, unit, tuple(None if cell is None else cell * 100 for cell in cells))]
+    return [Row(machine, what, unit, tuple(_float(cell) for cell in cells))]
+
+
+# --- what really ran -------------------------------------------------------------------------------------------
+
+
+def _indices(found: Sequence[Mapping[str, Any]]) -> str:
+    shapes = (f"{i.get('shards')} shards, {i.get('replicas')} replicas, codec {i.get('codec') or '?'}" for i in found)
+    return "; ".join(dict.fromkeys(shapes))
+
+
+_EVIDENCE: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("Elasticsearch", "version", str),
+    ("build", "buildHash", lambda text: str(text)[:12]),
+    ("Java", "java", str),
+    ("nodes", "nodes", str),
+    ("heap, MiB", "heapBytes", lambda found: number(found / 2**20)),
+    ("indices", "indices", _indices),
+    ("image", "images", lambda found: ", ".join(short_digest(image) for image in found)),
+    ("Rally", "rallyVersion", str),
+    ("track", "trackDigest", lambda text: str(text)[:19]),
+)
+
+
+def evidence_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
+    """Return verdict and environment: what really ran, as read from the running system."""
+    statuses = [bm.status(benchmark) for benchmark in benchmarks]
+    rows = [Row("", "races valid / asked", "", tuple(found.get("racesDone") for found in statuses))]
+    for what, key, text in _EVIDENCE:
+        values = [(found.get("environment") or {}).get(key) for found in statuses]
+        if any(values):
+            rows.append(Row("ran", what, "", tuple(text(value) if value else None for value in values)))
+    return rows

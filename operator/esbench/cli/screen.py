@@ -1,0 +1,45 @@
+"""Shows how far Benchmarks are: lines that are redrawn on a terminal, a line for each change elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+from . import benchmarks as bm
+from .benchmarks import Benchmark
+
+
+class Screen:
+    """One line a Benchmark, with the seconds since the start."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._drawn = 0
+        self._said: dict[str, str] = {}
+        self._started = time.monotonic()
+
+    def show(self, benchmarks: Sequence[Benchmark]) -> None:
+        """Show the current state of all Benchmarks."""
+        if self._out.isatty():
+            self._redraw(benchmarks)
+            return
+        for benchmark in benchmarks:
+            line = bm.without_percent(bm.progress_line(benchmark))
+            if line != self._said.get(bm.name(benchmark)):
+                self._said[bm.name(benchmark)] = line
+                self._out.write(f"{self._clock()}{line}\n")
+        self._out.flush()
+
+    def _clock(self) -> str:
+        return f"[{time.monotonic() - self._started:5.0f} s] "
+
+    def _redraw(self, benchmarks: Sequence[Benchmark]) -> None:
+        clock = self._clock()
+        width = shutil.get_terminal_size().columns - len(clock)
+        up = f"\x1b[{self._drawn}A" if self._drawn else ""
+        lines = [f"\r\x1b[2K{clock}{bm.progress_line(benchmark, width)}\n" for benchmark in benchmarks]
+        self._out.write(up + "".join(lines))
+        self._out.flush()
+        self._drawn = len(lines)

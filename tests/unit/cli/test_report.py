@@ -1,0 +1,223 @@
+"""Results side by side, from statuses made with the API's own models, so that a renamed field fails here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esbench.api.status import (
+    BenchmarkStatus,
+    Environment,
+    Figure,
+    GcResult,
+    IndexEvidence,
+    PipelineResult,
+    RaceStatus,
+    Results,
+    StoreResult,
+    TaskResult,
+)
+from esbench.cli import figures, report, rows
+
+
+def fig(*values: float) -> Figure:
+    return Figure(median=sorted(values)[len(values) // 2], min=min(values), max=max(values), races=len(values))
+
+
+def succeeded(version: str = "9.0.0", *throughputs: float) -> BenchmarkStatus:
+    rates = throughputs or (12000.4, 13000.2, 14000.9)
+    return BenchmarkStatus(
+        phase="Succeeded",
+        progress="3/3 races valid",
+        races_done="3/3",
+        environment=Environment(
+            version=version,
+            build_hash="112859b85d50de2a7e63f73c8fc70b99eea24291",
+            java="21.0.8 (Eclipse Adoptium)",
+            heap_bytes=2**30,
+            nodes=1,
+            images=[f"docker.elastic.co/elasticsearch/elasticsearch:{version} x@sha256:{'ab12' * 16}"],
+            rally_version="2.13.0",
+            indices=[
+                IndexEvidence(name="access-logs", shards=2, replicas=0, codec="default", documents=100000),
+                IndexEvidence(name="other", shards=2, replicas=0, codec="default", documents=1),
+            ],
+        ),
+        results=Results(
+            tasks=[
+                TaskResult(
+                    task="bulk-index", type="bulk", unit="docs/s", samples=600, error_rate=0.0, throughput=fig(*rates),
+                    window_throughput=fig(*rates),
+                    service_time_millis={"p50": fig(80.04, 81, 82), "p99": fig(9, 10, 11)},
+                ),
+                TaskResult(
+                    task="search", type="search", unit="ops/s", samples=9, error_rate=0.5, throughput=fig(10, 20, 30),
+                    target_throughput=20, latency_millis={"p50": fig(0.5, 0.6, 0.7)},
+                ),
+            ],
+            ingest_pipelines=[
+                PipelineResult(name="access-logs", count=fig(100000), time_millis=fig(900, 1000, 1100), failed=0)
+            ],
+            store=StoreResult(store_bytes=fig(3 * 2**20, 4 * 2**20, 6 * 2**20)),
+            gc=GcResult(young_count=fig(3), young_millis=fig(41)),
+        ),
+        races=[
+            RaceStatus(name="smoke", id="s", valid=True, remarks=["of no interest"], record="es-smoke"),
+            RaceStatus(name="race-1", id="a", valid=True, remarks=["shared a machine"], record="es-race-1"),
+            RaceStatus(name="race-2", id="b", valid=True, remarks=["shared a machine"], record="es-race-2"),
+        ],
+    )  # fmt: skip
+
+
+def benchmark(name: str, status: BenchmarkStatus | None, **spec: Any) -> dict[str, Any]:
+    found = {"metadata": {"name": name, "namespace": "n"}, "spec": spec}
+    return {**found, "status": status.to_json()} if status else found
+
+
+MACHINES = [
+    {"name": "es-0", "role": "elasticsearch", "races": 2, "cpuMeanCores": 0.75, "diskReadBytes": 3 * 2**30},
+    {"name": "load-generator", "role": "load-generator", "races": 2, "cpuMeanCores": 0.5, "ioWaitingShare": 0.125},
+]
+TWO = [benchmark("es-8", succeeded("8.11.0")), benchmark("es-9", succeeded("9.0.0", 9000.0), heap="1g")]
+
+
+def cells(table: str, label: str) -> list[str]:
+    line = next(line for line in table.splitlines() if line.startswith(label))
+    return [cell.strip() for cell in line[len(label) :].split("  ") if cell.strip()]
+
+
+@pytest.mark.parametrize(
+    ("label", "texts"),
+    [
+        ("bulk-index: throughput, docs/s", ["13,000 (12,000–14,001)", "9,000"]),
+        ("bulk-index: docs/s in 1 s windows", ["13,000 (12,000–14,001)", "9,000"]),
+        ("bulk-index: service time p50, ms", ["81.0 (80.0–82.0)"] * 2),
+        ("bulk-index: service time p99, ms", ["10.0 (9.0–11.0)"] * 2),
+        ("bulk-index: error rate", ["0.00 %"] * 2),
+        ("search: asked for, ops/s", ["20.0", "20.0"]),
+        ("search: latency p50, ms", ["0.60 (0.50–0.70)"] * 2),
+        ("search: error rate", ["50.00 %"] * 2),
+        ("pipeline access-logs: documents", ["100,000", "100,000"]),
+        ("pipeline access-logs: time, ms", ["1,000 (900–1,100)"] * 2),
+        ("store, MiB", ["4.0 (3.0–6.0)"] * 2),
+        ("young collections, ms", ["41.0"] * 2),
+        ("races valid / asked", ["3/3", "3/3"]),
+        ("ran: Elasticsearch", ["8.11.0", "9.0.0"]),
+        ("ran: build", ["112859b85d50"] * 2),
+        ("ran: Java", ["21.0.8 (Eclipse Adoptium)"] * 2),
+        ("ran: heap, MiB", ["1,024"] * 2),
+        ("ran: indices", ["2 shards, 0 replicas, codec default"] * 2),
+        ("ran: image", ["sha256:ab12ab12ab12"] * 2),
+    ],
+)
+def test_table_has_a_row_for_each_quantity(label: str, texts: list[str]) -> None:
+    text = report.table(TWO)
+    assert text.splitlines()[0].split() == ["es-8", "es-9"]
+    assert cells(text, label) == texts
+
+
+def test_machines_are_shown_where_they_are_known() -> None:
+    one = benchmark("a", succeeded())
+    one["status"]["resources"] = MACHINES
+    text = report.table([one, benchmark("b", succeeded())])
+    assert cells(text, "es-0: cpu mean, cores") == ["0.75", "-"]
+    assert cells(text, "es-0: disk read, GiB") == ["3.0", "-"]
+    assert cells(text, "load-generator: io waiting") == ["12.50 %", "-"]
+    assert not rows.machine_rows(TWO)
+
+
+def test_a_benchmark_without_results_has_dashes() -> None:
+    failed = BenchmarkStatus(phase="Failed", races_done="0/3", reason="ErrorRate", message="3 of 9 failed")
+    found = [benchmark("es-8", succeeded()), benchmark("es-9", failed), benchmark("new", None)]
+    text = report.table(found)
+    assert cells(text, "bulk-index: throughput, docs/s")[1:] == ["-", "-"]
+    assert cells(text, "bulk-index: error rate") == ["0.00 %", "-", "-"]
+    assert cells(text, "ran: Elasticsearch")[1] == "-"
+    sentences = report.sentences(found)
+    assert "es-9 failed: ErrorRate: 3 of 9 failed" in sentences
+    assert any(sentence.startswith("new has not ended: Pending") for sentence in sentences)
+
+
+@pytest.mark.parametrize("output", sorted(report.FORMATS))
+@pytest.mark.parametrize("names", [["new"], ["new", "old"]])
+def test_every_format_copes_with_nothing(output: str, names: list[str]) -> None:
+    assert report.FORMATS[output]([benchmark(name, None) for name in names])  # type: ignore[operator]
+
+
+def test_csv_has_plain_numbers() -> None:
+    lines = list(csv.reader(io.StringIO(report.comma_separated(TWO))))
+    assert lines[0] == [
+        "subject", "what", "unit", "es-8", "es-8 min", "es-8 max", "es-8 races", "es-9", "es-9 min", "es-9 max",
+        "es-9 races",
+    ]  # fmt: skip
+    assert lines[1] == [
+        "bulk-index", "throughput", "docs/s", "13000.2", "12000.4", "14000.9", "3", "9000.0", "9000.0", "9000.0", "1",
+    ]  # fmt: skip
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_json_has_everything() -> None:
+    data = json.loads(report.as_json(TWO))
+    assert [each["name"] for each in data["benchmarks"]] == ["es-8", "es-9"]
+    assert data["benchmarks"][0]["results"] == succeeded("8.11.0").to_json()["results"]
+    assert {"what": "spec.heap", "values": {"es-8": None, "es-9": "1g"}} in data["differences"]
+    assert {"what": "ran: version", "values": {"es-8": "8.11.0", "es-9": "9.0.0"}} in data["differences"]
+    assert "es-8, race-1, race-2: shared a machine" in data["remarks"]
+
+
+def test_markdown_is_a_table_with_sentences() -> None:
+    lines = report.markdown(TWO).splitlines()
+    assert lines[:2] == ["|  | es-8 | es-9 |", "| --- | ---: | ---: |"]
+    assert all(line.count("|") == 4 for line in lines if line.startswith("|"))
+    assert any(line.startswith("* es-8, race-1") for line in lines)
+
+
+def test_what_is_not_the_same_is_said_once() -> None:
+    differ = [sentence for sentence in report.sentences(TWO) if sentence.startswith("not the same")]
+    assert differ == ["not the same: spec.heap: es-8 nothing, es-9 1g"]
+    assert report.differences(TWO[:1]) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "says"),
+    [
+        ((100, 110, 120), (115, 130, 140), "ranges overlap"),
+        ((100, 110, 120), (130, 140, 150), "do not overlap, but 3 races are few"),
+        ((100,), (150,), "says nothing yet"),
+    ],
+)
+def test_reading_says_no_more_than_the_spread_allows(one: Any, two: Any, says: str) -> None:
+    text = report.reading([benchmark("es-8", succeeded("8.11.0", *one)), benchmark("es-9", succeeded("9.0.0", *two))])
+    assert says in text
+    assert "es-9 has 1." in text
+
+
+def test_reading_is_silent_without_two_results() -> None:
+    assert report.reading([benchmark("es-8", succeeded())]) == ""
+    assert report.reading([benchmark("es-8", succeeded()), benchmark("es-9", None)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(None, "-"), (0.0, "0.00 %"), (1.0, "100.00 %"), (0.5, "50.00 %"), (0.00001, "< 0.01 %")]
+)
+def test_percent(share: float | None, text: str) -> None:
+    assert figures.percent(share) == text
+
+
+@given(st.lists(st.floats(0, 1e15), min_size=1, max_size=3))
+def test_bytes_are_shown_in_a_unit_that_fits(values: list[float]) -> None:
+    divisor, unit = figures.byte_scale(values)
+    assert unit == "bytes" or max(values) / divisor >= 1
+    assert max(values) / divisor < 1024 or unit == "TiB"
+
+
+@given(st.lists(st.floats(0.0006, 1e6), min_size=1, max_size=4))
+def test_no_number_reads_as_none_at_all(values: list[float]) -> None:
+    digits = figures.digits_for(values)
+    assert all(float(figures.number(value, digits).replace(",", "")) > 0 for value in values)
