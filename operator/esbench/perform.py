@@ -37,7 +37,7 @@ def manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
         return []
     match what:
         case "elasticsearch":
-            return [elasticsearch(seen.subject, step.name, settings)]
+            return [elasticsearch(seen.subject, step.name, settings, seen.status.node_settings)]
         case "record":
             return [record(seen.subject, step.name)]
         case "job":

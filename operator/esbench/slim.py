@@ -98,5 +98,5 @@ def _ready(body: Body) -> int:
 
 
 def _pod_status(status: Mapping[str, Any]) -> Json:
-    kept = ("phase", "reason", "message", "conditions", "containerStatuses", "initContainerStatuses")
+    kept = ("phase", "reason", "message", "conditions", "containerStatuses", "initContainerStatuses", "qosClass")
     return {key: status[key] for key in kept if key in status}

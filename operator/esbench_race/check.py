@@ -61,9 +61,7 @@ def _request(spec: RaceSpec, prepared: Path, work: Path) -> Request:
         include_tasks=spec.include_tasks,
         exclude_tasks=spec.exclude_tasks,
         test_mode=spec.test_mode,
-        shards=spec.index.shards,
-        replicas=spec.index.replicas,
-        codec=spec.index.codec,
+        index=spec.index,
         data_cache=str(work / ".rally" / "benchmarks" / "data"),
     )
 
@@ -79,6 +77,7 @@ def _track(answer: Answer, spec: RaceSpec, name: str, found_digest: str) -> Trac
         tasks=answer.tasks,
         expected_documents=answer.expected_documents,
         pipelines=answer.pipelines,
+        passed_as=answer.passed_as,
     )
 
 

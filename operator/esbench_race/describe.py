@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from esbench_race.codec import decode, encode
+from esbench_race.index_settings import INDEX_SETTINGS, NO_SETTINGS, ContradictionError, TrackSettings, asked, passed
 from esbench_race.record import TrackTask
+from esbench_race.spec import IndexSpec
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,7 @@ class Request:
     include_tasks: tuple[str, ...] = ()
     exclude_tasks: tuple[str, ...] = ()
     test_mode: bool = False
-    shards: int | None = None
-    replicas: int | None = None
-    codec: str | None = None
+    index: IndexSpec = field(default_factory=IndexSpec)
     build_flavor: str = "default"
     data_cache: str = ""
     downloads: bool = False
@@ -53,7 +53,8 @@ class Answer:
     exposed_params: tuple[str, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
     """track parameters to pass to Rally"""
-    warnings: tuple[str, ...] = ()
+    passed_as: Mapping[str, str] = field(default_factory=dict)
+    """for each index setting that was asked for the track parameter that carries it; "" when there is none"""
     name: str | None = None
     challenge: str | None = None
     challenges: tuple[str, ...] = ()
@@ -64,50 +65,19 @@ class Answer:
     pipelines: tuple[str, ...] = ()
 
 
-class ContradictionError(ValueError):
-    """A track parameter says something else than the index settings of the specification."""
-
-
-def track_params(request: Request, exposed: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
-    """Return the parameters for Rally and warnings: the user's, plus what the track exposes for the index settings
-    and strict errors. A parameter that the track does not expose is never added, since Rally refuses it.
+def track_params(
+    request: Request, exposed: tuple[str, ...], track: TrackSettings = NO_SETTINGS
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the parameters for Rally (the user's, those for the index settings, and strict errors), and for each index
+    setting the parameter that carries it.
 
     Raises ContradictionError when a user's parameter contradicts an index setting.
     """
-    params, warnings = dict(request.params), []
-    wanted = {
-        "index.shards": ("number_of_shards", request.shards),
-        "index.replicas": ("number_of_replicas", request.replicas),
-    }
-    for setting, (name, value) in wanted.items():
-        if value is None:
-            continue
-        if name not in exposed:
-            warnings.append(f"the track has no parameter {name}, so {setting} could not be passed to it")
-            continue
-        _set(params, name, value, setting)
-    if request.codec is not None:
-        if "codec" in exposed:
-            _set(params, "codec", request.codec, "index.codec")
-        elif "index_settings" in exposed:
-            settings = dict(params.get("index_settings") or {})
-            _set(settings, "index.codec", request.codec, "index.codec")
-            params["index_settings"] = settings
-        else:
-            warnings.append(
-                "the track has no parameter codec or index_settings, so index.codec could not be passed to it"
-            )
+    params, passed_as = passed(request.index, request.params, exposed, track)
     if "error_level" in exposed:
         # Else many tracks make --on-error=abort a --on-error=continue.
         params.setdefault("error_level", "")
-    return params, warnings
-
-
-def _set(params: dict[str, Any], name: str, value: Any, setting: str) -> None:
-    given = params.get(name, value)
-    if str(given) != str(value):
-        raise ContradictionError(f"the track parameter {name}: {given} contradicts {setting}: {value}")
-    params[name] = value
+    return params, passed_as
 
 
 def describe(request: Request) -> Answer:
@@ -132,8 +102,8 @@ def _load(request: Request, found: dict[str, Any]) -> None:
     with contextlib.suppress(Exception):
         reader.read(path.name, str(path / "track.json"), str(path))
     found["exposed_params"] = tuple(reader.complete_track_params.sorted_track_defined_params)
-    params, warnings = track_params(request, found["exposed_params"])
-    found["params"], found["warnings"] = params, tuple(warnings)
+    params, found["passed_as"] = track_params(request, found["exposed_params"], _own_settings(request, found))
+    found["params"] = params
     track = loader.load_track(rally_config(request, params))
     found["name"] = track.name
     found["challenges"] = tuple(challenge.name for challenge in track.challenges)
@@ -154,6 +124,25 @@ def _load(request: Request, found: dict[str, Any]) -> None:
     pipelines = {leaf.operation.params.get("pipeline") for leaf in leaves if leaf.operation.type == "bulk"}
     found["pipelines"] = tuple(sorted(name for name in pipelines if isinstance(name, str) and name))
     found["expected_documents"] = _expected(track, leaves)
+
+
+def _own_settings(request: Request, found: Mapping[str, Any]) -> TrackSettings:
+    """Return the settings of the track as it is without ours; nothing when it cannot be loaded that way."""
+    from esrally.track import loader  # noqa: PLC0415
+
+    if INDEX_SETTINGS not in found["exposed_params"] or not asked(request.index):
+        return NO_SETTINGS
+    try:
+        track = loader.load_track(rally_config(request, request.params))
+        challenge = track.find_challenge_or_default(request.challenge or "")
+    except Exception:
+        return NO_SETTINGS  # the second loading shows the error
+    operations = [leaf.operation for element in challenge.schedule for leaf in element]
+    bodies = [index.body.get("settings") for index in track.indices if isinstance(index.body, Mapping)]
+    return TrackSettings(
+        create=[op.params.get("settings") or {} for op in operations if str(op.type) == "create-index"],
+        bodies=[body for body in bodies if isinstance(body, Mapping)],
+    )
 
 
 def rally_config(request: Request, params: Mapping[str, Any]) -> Any:

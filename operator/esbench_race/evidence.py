@@ -7,13 +7,15 @@ are not the user's, except the backing indices of the user's data streams.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
+from esbench_race import index_evidence
 from esbench_race.elasticsearch import Elasticsearch, ElasticsearchError
-from esbench_race.record import Environment, Fresh, Index, Node, Pipeline, Totals
+from esbench_race.index_settings import CODEC
+from esbench_race.record import Environment, Fresh, Index, Node, Pipeline, Shard, Totals
 
 _BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 _SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
@@ -44,6 +46,7 @@ class After:
     """What was there after the race."""
 
     indices: tuple[Index, ...]
+    shards: tuple[Shard, ...]
     pipelines: tuple[Pipeline, ...]
     nodes_restarted: tuple[str, ...]
     totals: Totals
@@ -76,8 +79,11 @@ def before(client: Elasticsearch) -> Before:
     )
 
 
-def after(client: Elasticsearch, start: Before) -> After:
-    """Refresh, then ask for indices, pipelines and totals. Raises ElasticsearchError."""
+def after(client: Elasticsearch, start: Before, asked_for: Collection[str] = ()) -> After:
+    """Refresh, then ask for indices with the settings `asked_for` (full names), shards, pipelines and totals.
+
+    Raises ElasticsearchError.
+    """
     # Documents count only once they are searchable; nothing is measured any more.
     client.post("/_refresh", timeout=300)
     members = client.get("/_cluster/state/nodes")
@@ -87,9 +93,17 @@ def after(client: Elasticsearch, start: Before) -> After:
     stats = client.get(f"{_STATS}?expand_wildcards=all")
     node_stats = client.get("/_nodes/stats/ingest,jvm")
     user = sorted(name for name in settings if is_user_index(name))
-    counts = {name: count(client, name) for name in user}
+    version, names = start.environment.version, {*asked_for, CODEC}
+
+    def index(name: str) -> Index:
+        found = read_index(name, settings, node_settings, health, stats, count(client, name))
+        effective = index_evidence.settings_of(client, name, names, node_settings, version)
+        codec = effective.get(CODEC, found.codec)
+        return replace(found, codec=codec, settings={key: effective[key] for key in asked_for if key in effective})
+
     return After(
-        indices=tuple(read_index(name, settings, node_settings, health, stats, counts[name]) for name in user),
+        indices=tuple(index(name) for name in user),
+        shards=index_evidence.shards(client, user),
         pipelines=read_pipelines(start.node_stats, node_stats),
         nodes_restarted=restarted(start.ephemeral_ids, ephemeral_ids(members)),
         totals=read_totals(user, stats, start.node_stats, node_stats),
@@ -140,7 +154,14 @@ def _node(node: Any, stats: Any, member: Any) -> Node:
         jvm_arguments=tuple(dig(node, "jvm", "input_arguments") or ()),
         processors=dig(node, "os", "allocated_processors"),
         memory_bytes=dig(stats, "os", "mem", "total_in_bytes"),
+        memory_limit_bytes=_limit(dig(stats, "os", "cgroup", "memory", "limit_in_bytes")),
     )
+
+
+def _limit(value: Any) -> int | None:
+    # A text: "max" in version 2 of control groups, a number of pages as large as can be in version 1.
+    limit = _whole(value)
+    return None if limit is None or limit >= 1 << 60 else limit
 
 
 def ephemeral_ids(members: Any) -> dict[str, str]:
@@ -160,11 +181,8 @@ def effective_codec(name: str, settings: Any, node_settings: Any) -> str | None:
     nodes differ.
     """
     own = dig(settings, name, "settings", "index.codec")
-    if own is not None:
-        return str(own)
-    nodes = (dig(node_settings, "nodes") or {}).values()
-    of_nodes = {str(dig(node, "settings", "index.codec") or "default") for node in nodes}
-    return of_nodes.pop() if len(of_nodes) == 1 else None
+    found = index_evidence.of_nodes("index.codec", node_settings, "default") if own is None else own
+    return None if found is None else str(found)
 
 
 def read_index(name: str, settings: Any, node_settings: Any, health: Any, stats: Any, documents: int | None) -> Index:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from esbench_race import bounds, cgroup, classify, evidence, process, results, samples
+from esbench_race import bounds, cgroup, classify, evidence, index_settings, process, results, samples
 from esbench_race.codec import decode, encode
 from esbench_race.describe import Answer, Request
 from esbench_race.elasticsearch import Elasticsearch, ElasticsearchError, read_secret
@@ -166,8 +166,8 @@ class Race:
                 tasks=answer.tasks,
                 expected_documents=answer.expected_documents,
                 pipelines=answer.pipelines,
+                passed_as=answer.passed_as,
             ),
-            rally=replace(self.record.rally, warnings=answer.warnings),
         )
         if answer.error is not None:
             contradiction = answer.error_type == "Contradiction"
@@ -215,7 +215,7 @@ class Race:
                 replace(t, first_error=t.first_error and bounds.scrub(t.first_error, self.secrets)) for t in found
             ),
             samples_dropped=classify.dropped_samples(read_text(self.files.log)),
-            rally=replace(self.record.rally, warnings=answer.warnings + classify.warnings(output)),
+            rally=replace(self.record.rally, warnings=classify.warnings(output)),
         )
         self._fail(self._outcome(ended, output, race))
         if self.stop.is_set():
@@ -226,6 +226,7 @@ class Race:
         self.record = replace(
             self.record,
             indices=end.indices,
+            shards=end.shards,
             pipelines=end.pipelines,
             nodes_restarted=end.nodes_restarted,
             totals=end.totals,
@@ -236,7 +237,7 @@ class Race:
         limit = time.monotonic() + EVIDENCE_PATIENCE
         while True:
             try:
-                return evidence.after(client, start)
+                return evidence.after(client, start, tuple(index_settings.asked(self.spec.index)))
             except ElasticsearchError as error:
                 LOG.warning("Elasticsearch could not be asked after the race: %s", error)
                 if time.monotonic() > limit or self.stop.wait(2.0):
@@ -286,9 +287,7 @@ def request_of(spec: RaceSpec, track: Path, files: Files, flavor: str = "default
         include_tasks=spec.include_tasks,
         exclude_tasks=spec.exclude_tasks,
         test_mode=spec.test_mode,
-        shards=spec.index.shards,
-        replicas=spec.index.replicas,
-        codec=spec.index.codec,
+        index=spec.index,
         build_flavor=flavor,
         data_cache=str(files.data_cache),
     )

@@ -103,6 +103,8 @@ class Track:
     """documents that an index (or data stream) must hold in the end; None when the track does not determine it"""
     pipelines: tuple[str, ...] = ()
     """ingest pipelines that bulk tasks name"""
+    passed_as: Mapping[str, str] = field(default_factory=dict)
+    """for each index setting that was asked for the track parameter that carries it; "" when the track has none"""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,8 @@ class Node:
     jvm_arguments: tuple[str, ...] = ()
     processors: int | None = None
     memory_bytes: int | None = None
+    memory_limit_bytes: int | None = None
+    """the container's memory limit; None when there is none or it cannot be had"""
 
 
 @dataclass(frozen=True)
@@ -171,6 +175,24 @@ class Index:
     documents: int | None = None
     primary_bytes: int | None = None
     store_bytes: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """the settings that were asked for, by their full names, as they are in effect; None for one that is not set"""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One copy of a shard after the race."""
+
+    index: str = ""
+    shard: int | None = None
+    primary: bool = False
+    state: str = ""
+    """STARTED, RELOCATING, INITIALIZING or UNASSIGNED"""
+    node: str | None = None
+    documents: int | None = None
+    store_bytes: int | None = None
+    why: str | None = None
+    """why it is unassigned"""
 
 
 @dataclass(frozen=True)
@@ -297,6 +319,8 @@ class Record:
     """None when Elasticsearch could not be asked"""
     indices: tuple[Index, ...] | None = None
     """user indices after the race; None when Elasticsearch could not be asked"""
+    shards: tuple[Shard, ...] | None = None
+    """copies of the user indices' shards after the race; None when Elasticsearch could not be asked"""
     pipelines: tuple[Pipeline, ...] | None = None
     """None when Elasticsearch could not be asked"""
     nodes_restarted: tuple[str, ...] | None = None

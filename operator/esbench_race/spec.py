@@ -36,6 +36,9 @@ class IndexSpec:
     shards: int | None = None
     replicas: int | None = None
     codec: str | None = None
+    source_mode: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """further settings by their names without "index.", not nested"""
 
 
 @dataclass(frozen=True)
@@ -153,11 +156,15 @@ def _track(value: Any, builtin_tracks: Path) -> tuple[str | None, Path]:
 
 
 def _index(value: Mapping[str, Any]) -> IndexSpec:
-    unknown = sorted(set(value) - {"shards", "replicas", "codec"})
+    unknown = sorted(set(value) - {"shards", "replicas", "codec", "sourceMode", "settings"})
     if unknown:
         raise SpecError(f"index: unknown field {unknown[0]!r}")
     return IndexSpec(
-        shards=_whole(value, "shards", 1), replicas=_whole(value, "replicas", 0), codec=_optional_text(value, "codec")
+        shards=_whole(value, "shards", 1),
+        replicas=_whole(value, "replicas", 0),
+        codec=_optional_text(value, "codec"),
+        source_mode=_optional_text(value, "sourceMode"),
+        settings=_object(value, "settings"),
     )
 
 

@@ -146,6 +146,23 @@ class ControlPlane:
         self._run("kube-controller-manager", command)
         self._await("kube-controller-manager", f"https://127.0.0.1:{port}/healthz", verified=False)
 
+    def start_scheduler(self, name: str) -> None:
+        """Start kube-scheduler for the pods whose schedulerName is `name`, and for no others; ends with `stop`."""
+        kubeconfig = self.write_kubeconfig(self.folder / "scheduler.kubeconfig", self._kcm_token)
+        config = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "clientConnection": {"kubeconfig": str(kubeconfig)},
+            "leaderElection": {"leaderElect": False},
+            "profiles": [{"schedulerName": name}],
+        }
+        (self.folder / "scheduler.yaml").write_text(yaml.safe_dump(config))
+        port = free_port()
+        command = [tool("kube-scheduler"), f"--config={self.folder}/scheduler.yaml", "--bind-address=127.0.0.1"]
+        command += [f"--secure-port={port}", "--authorization-always-allow-paths=/healthz,/readyz"]
+        self._run("kube-scheduler", command)
+        self._await("kube-scheduler", f"https://127.0.0.1:{port}/healthz", verified=False)
+
     def _install_crds(self) -> None:
         files = [str(ROOT / "crds"), tool("eck-crds")]
         done = self.kubectl("create", *(f"--filename={file}" for file in files))

@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from esbench_race.index_settings import asked
 from esbench_race.reasons import Reason
 from esbench_race.record import (
     Counts,
@@ -18,6 +19,7 @@ from esbench_race.record import (
     Rally,
     RallyNumbers,
     Record,
+    Shard,
     Task,
     Throughput,
     Totals,
@@ -69,8 +71,14 @@ def record(
                 documents=expected - (1 if fault == "documents" else 0),
                 primary_bytes=4_000_000,
                 store_bytes=4_000_000,
+                settings={
+                    **asked(spec.index),
+                    **({"index.codec": "default"} if fault == "codec" else {}),
+                    **({"index.refresh_interval": "1s"} if fault == "refresh" else {}),
+                },
             ),
         ),
+        shards=(Shard("access-logs", 0, True, "STARTED", nodes[0].name, expected, 4_000_000),),
         pipelines=(Pipeline("access-logs", expected, 812, 0),),
         nodes_restarted=(),
         tasks=tuple(_task(*task, failed) for task in TASKS),
@@ -98,6 +106,8 @@ def _track(spec: RaceSpec) -> Track:
         tasks=tuple(TrackTask(name, name, kind, 4, reported=True) for name, kind, _ in TASKS),
         expected_documents={"access-logs": 1000 if spec.test_mode else DOCUMENTS},
         pipelines=("access-logs",),
+        # A track that takes everything but the codec.
+        passed_as={name: "" if name == "index.codec" else name for name in asked(spec.index)},
     )
 
 

@@ -133,6 +133,10 @@ CASES: dict[str, Case] = {
         "SettingsNotApplied", "codec was to be best_compression, Elasticsearch has default", knobs={"race": "codec"},
         spec={"elasticsearch__index": {"codec": "best_compression"}},
     ),
+    "refresh": Case(
+        "SettingsNotApplied", "index access-logs: index.refresh_interval was to be 30s, Elasticsearch has 1s",
+        knobs={"race": "refresh"}, spec={"elasticsearch__index": {"settings": {"refresh_interval": "30s"}}},
+    ),
     "restarted": Case("ElasticsearchRestarted", "restarted (OOMKilled, exit code 137)", knobs={"cluster": "restart"}),
     "smoke-test-fails": Case(
         "ErrorRate", "smoke: ", knobs={"race": "error-rate", **ON_SMOKE}, runs=("smoke",)

@@ -64,6 +64,8 @@ def test_from_apply_to_numbers(stage: Stage, namespace: str) -> None:
     bulk = next(task for task in status["results"]["tasks"] if task["task"] == "bulk-index")
     assert bulk["throughput"] == {"median": 11000, "min": 11000, "max": 11000, "races": 2}
     assert status["environment"]["java"].startswith("21.")
+    # The check said that this track takes no codec.
+    assert status["nodeSettings"] == {"index.codec": "best_compression"}
     (image,) = status["environment"]["images"]
     assert "docker.elastic.co/elasticsearch/elasticsearch@sha256:" in image
     assert status["startTime"] <= status["admittedTime"] <= status["completionTime"]

@@ -5,6 +5,7 @@ import gzip
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,22 @@ def check_numbers(status: dict[str, object], documents: int) -> None:
     assert bulk["serviceTimeMillis"]["p50"]["median"] > 0
     pipeline = results["ingestPipelines"][0]
     assert pipeline["count"]["median"] == documents and pipeline["failed"] == 0
+
+
+def check_evidence(found: dict[str, Any]) -> None:
+    """What the two nodes with a shard's primary and another's replica each say about themselves."""
+    index = found["indices"][0]
+    assert (index["algorithm"], index["health"]) == ("DEFLATE", "green")
+    copies = dict(part.rsplit(" ", 1) for part in index["placement"].split(", "))
+    assert set(copies) == {"0p", "0r", "1p", "1r"} and copies["0p"] != copies["0r"] and copies["1p"] != copies["1r"]
+    assert index["storeBytes"] > index["primaryBytes"] > 0
+    for node in found["nodeData"]:
+        assert node["primaries"] + node["replicas"] == 2 and node["dataBytes"] > 0
+        assert node["heapBytes"] == 512 * 2**20 < node["memoryBytes"]
+        ratio = (node["memoryBytes"] - node["heapBytes"]) / node["dataBytes"]
+        assert node["memoryToData"] == pytest.approx(ratio, rel=0.01)
+    assert any("VM" in name for name in found["jvm"])
+    assert "-Xmx512m" in found["jvmFlags"] and any("GC" in name or "G1" in name for name in found["gc"])
 
 
 @pytest.mark.xdist_group("whole")
@@ -60,6 +77,7 @@ def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace)
     index = found["indices"][0]
     assert (index["shards"], index["replicas"], index["codec"]) == (2, 1, "best_compression")
     assert index["documents"] == 5000 and len(found["buildHash"]) == 40
+    check_evidence(found)
     assert condition(status, "LoadGeneratorShared") == "True"  # one machine cannot avoid it, but it is said
     assert namespace.left_of("whole") == []
 

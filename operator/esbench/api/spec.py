@@ -22,6 +22,7 @@ Telemetry = Literal[
     "node-stats", "recovery-stats", "shard-stats", "segment-stats", "data-stream-stats", "disk-usage-stats"
 ]
 Codec = Literal["default", "best_compression"]
+SourceMode = Literal["stored", "synthetic", "disabled"]
 
 _MAJOR = "int(self.version.split('.')[0])"
 _MINOR = "int(self.version.split('.')[1])"
@@ -112,7 +113,11 @@ class IndexSettings(Api):
     replicas: Annotated[int | None, Field(ge=0, le=50)] = None
     """Copies of each primary shard; must be smaller than the number of nodes."""
     codec: Codec | None = None
-    """index.codec; absent leaves the choice to the track."""
+    """index.codec; absent leaves the choice to the track. Set on the nodes when the track offers no way."""
+    source_mode: SourceMode | None = None
+    """How documents are kept: stored, synthetic (rebuilt from their fields) or disabled."""
+    settings: FreeForm = {}
+    """Further index settings without the prefix "index.", for example refresh_interval: 30s."""
 
 
 class Toleration(Api):
@@ -131,12 +136,20 @@ class Toleration(Api):
 
 
 class Scheduling(Api):
-    """Which machines the Elasticsearch pods may run on."""
+    """Which machines the pods may run on."""
 
     node_selector: Annotated[dict[str, Annotated[str, Field(max_length=63)]], Field(max_length=20)] = {}
     """Labels that a node must have."""
     tolerations: Annotated[list[Toleration], Field(max_length=20)] = []
     """Taints that are tolerated."""
+
+
+class NodeScheduling(Scheduling):
+    """Which machines the Elasticsearch pods may run on, and with whom."""
+
+    exclusive_nodes: bool = False
+    """Each Elasticsearch pod has a machine without any other pod of a Benchmark, this one's or another's: needs a
+    machine per node and one more for the load generator."""
 
 
 class Elasticsearch(Api):
@@ -154,15 +167,16 @@ class Elasticsearch(Api):
     """Number of Elasticsearch nodes."""
     heap: Annotated[str | None, Field(pattern=HEAP, max_length=12)] = None
     """JVM heap (Xms = Xmx), for example 1g; absent means half of the memory limit, at most 31g."""
-    resources: Resources = Resources(requests=ResourceList(cpu="500m"), limits=ResourceList(memory="2Gi"))
-    """CPU and memory of each node."""
+    resources: Resources = Resources(limits=ResourceList(cpu="1", memory="2Gi"))
+    """CPU and memory of each node. Requests are the limits unless written otherwise, so that neighbours change nothing;
+    without a CPU limit a node uses whatever is idle, and the numbers depend on what else runs there."""
     storage: Storage = Storage(ephemeral=Ephemeral())
     """Where each node keeps its data."""
     index: IndexSettings | None = None
     """What the track's indices must really have."""
     config: FreeForm = {}
     """Extra lines of elasticsearch.yml, as ECK's nodeSets[].config."""
-    scheduling: Scheduling | None = None
+    scheduling: NodeScheduling | None = None
     """Which machines the nodes may run on."""
 
 
@@ -217,10 +231,10 @@ class Race(Api):
     """Rally telemetry devices to switch on."""
     user_tags: Annotated[dict[str, Annotated[str, Field(max_length=500)]], Field(max_length=50)] = {}
     """Tags that Rally keeps in race.json."""
-    resources: Resources = Resources(
-        requests=ResourceList(cpu="500m", memory="1Gi"), limits=ResourceList(cpu="2", memory="2Gi")
-    )
+    resources: Resources = Resources(requests=ResourceList(cpu="500m"), limits=ResourceList(cpu="2", memory="2Gi"))
     """CPU and memory of the load generator; Rally uses as many cores as the CPU limit gives."""
+    scheduling: Scheduling | None = None
+    """Which machines the load generator may run on; it keeps off those of Elasticsearch where there is room."""
 
 
 class Timeouts(Api):

@@ -179,8 +179,40 @@ class IndexEvidence(Answer):
     """Copies of each primary."""
     codec: Text = ""
     """Effective codec."""
+    algorithm: Text = ""
+    """What the codec is in this version: LZ4, DEFLATE or ZSTD."""
+    settings: dict[str, Text] = {}
+    """The other settings that were asked for, as they are in effect, defaults included."""
+    health: Text = ""
+    """green, yellow or red at the end of the race."""
+    placement: Text = ""
+    """Where the copies of its shards were at the end of the race: shard number, p(rimary) or r(eplica), node."""
     documents: int | None = None
     """Documents counted."""
+    primary_bytes: int | None = None
+    """Bytes on disk of the primaries."""
+    store_bytes: int | None = None
+    """Bytes on disk, replicas included."""
+
+
+class NodeData(Answer):
+    """The memory of one Elasticsearch node against the data it held at the end of the race."""
+
+    node: Text
+    """Name of the node."""
+    memory_bytes: int | None = None
+    """Memory limit of its container, or the machine's memory where there is no limit."""
+    heap_bytes: int | None = None
+    """JVM heap."""
+    primaries: int = 0
+    """Primary shards of the track on it."""
+    replicas: int = 0
+    """Replicas of the track on it."""
+    data_bytes: int | None = None
+    """Bytes of the track's shards on it, primaries and replicas."""
+    memory_to_data: float | None = None
+    """(memoryBytes - heapBytes) / dataBytes. Below 1 the data cannot all be in the page cache; the memory that the JVM
+    takes besides its heap makes the true share smaller still."""
 
 
 class Environment(Answer):
@@ -194,6 +226,11 @@ class Environment(Answer):
     """Version of Lucene."""
     java: Text = ""
     """Version and vendor of the Java that really ran."""
+    jvm: Annotated[list[Text], Field(max_length=10)] = []
+    """Name and build of the JVM, each once."""
+    jvm_flags: Annotated[list[Text], Field(max_length=200)] = []
+    """The JVM's -X flags on the first node, among them Xms, Xmx and the garbage collector; system properties are in
+    the record."""
     heap_bytes: int | None = None
     """JVM heap of a node."""
     gc: Annotated[list[Text], Field(max_length=10)] = []
@@ -202,6 +239,8 @@ class Environment(Answer):
     """Number of Elasticsearch nodes."""
     images: Annotated[list[Text], Field(max_length=20)] = []
     """Images of the Elasticsearch pods by digest."""
+    qos_class: Text = ""
+    """Quality-of-service class of the Elasticsearch pods: Guaranteed where all requests are limits."""
     rally_version: Text = ""
     """Version of Rally."""
     rally_image: Text = ""
@@ -214,6 +253,8 @@ class Environment(Answer):
     """Parameters the track was given, as JSON."""
     indices: Annotated[list[IndexEvidence], Field(max_length=100)] = []
     """The track's indices."""
+    node_data: Annotated[list[NodeData], Field(max_length=50)] = []
+    """Memory against data, node by node."""
 
 
 class BenchmarkStatus(Answer):
@@ -255,6 +296,8 @@ class BenchmarkStatus(Answer):
     """Challenge that is raced."""
     expected_documents: int | None = None
     """Documents that a race is to index, as far as the track tells."""
+    node_settings: dict[str, Text] = {}
+    """Index settings that the nodes are given in elasticsearch.yml, because the track offers no way to set them."""
     races_done: Text = ""
     """Valid races of those asked for."""
     races: Annotated[list[RaceStatus], Field(max_length=60)] = []

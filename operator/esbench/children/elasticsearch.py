@@ -1,12 +1,17 @@
 """The cluster under test, as ECK's Elasticsearch resource."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from ..api.base import Json
-from ..api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, ROLE_LOAD_GENERATOR, UID_LABEL
+from ..api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from ..api.quantity import parse_quantity
 from ..api.spec import Elasticsearch, Resources, Storage
 from ..plan.seen import Subject
 from ..settings import Settings
 from .meta import labels, metadata
+from .placement import anti_affinity, machines
 
 API = ("elasticsearch.k8s.elastic.co", "v1", "elasticsearches")
 NODE_SET = "default"
@@ -14,10 +19,14 @@ JDK_FOLDER = "/opt/esbench/jdk"
 # Beyond 31 GiB the JVM gives up compressed object pointers, and a larger heap holds less.
 _LARGEST_HEAP_MIB = 31 * 1024
 _DATA = "elasticsearch-data"
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def elasticsearch(subject: Subject, step: str, settings: Settings) -> Json:
-    """Return the Elasticsearch resource of one step: fresh, with its volumes deleted together with it."""
+def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings: Mapping[str, Any] = _NONE) -> Json:
+    """Return the Elasticsearch resource of one step: fresh, with its volumes deleted together with it.
+
+    `node_settings` are index settings for elasticsearch.yml, because the track offers no way to set them.
+    """
     wanted = subject.spec.elasticsearch
     claims = _volume_claims(wanted.storage)
     manifest: Json = {
@@ -34,7 +43,7 @@ def elasticsearch(subject: Subject, step: str, settings: Settings) -> Json:
                 {
                     "name": NODE_SET,
                     "count": wanted.nodes,
-                    "config": dict(wanted.config),
+                    "config": {**node_settings, **wanted.config},
                     "podTemplate": _pod_template(subject, step, settings),
                     **({"volumeClaimTemplates": claims} if claims else {}),
                 }
@@ -58,17 +67,6 @@ def resource_requirements(resources: Resources) -> Json:
     return {"requests": {**limits, **resources.requests.to_json()}, "limits": limits}
 
 
-def keep_apart(subject: Subject, role: str) -> Json:
-    """Return a wish not to share a machine with this Benchmark's pods of a role; a small cluster cannot grant it."""
-    return {
-        "weight": 100,
-        "podAffinityTerm": {
-            "topologyKey": "kubernetes.io/hostname",
-            "labelSelector": {"matchLabels": {UID_LABEL: subject.uid, ROLE_LABEL: role}},
-        },
-    }
-
-
 def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
     wanted = subject.spec.elasticsearch
     heap = wanted.heap or f"{heap_mib(wanted)}m"
@@ -81,16 +79,16 @@ def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
         ],
         "resources": resource_requirements(wanted.resources),
     }
-    apart = [keep_apart(subject, role) for role in (ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR)]
+    exclusive = wanted.scheduling is not None and wanted.scheduling.exclusive_nodes
+    apart = anti_affinity(subject, (ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR), exclusive=exclusive)
     spec: Json = {
         "terminationGracePeriodSeconds": 30,
         "automountServiceAccountToken": False,
-        "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": apart}},
+        "affinity": apart,
         "containers": [container],
         "volumes": [],
+        **machines(wanted.scheduling),
     }
-    if wanted.scheduling:
-        spec |= wanted.scheduling.to_json()
     if wanted.storage.ephemeral is not None:
         spec["volumes"].append({"name": _DATA, "emptyDir": wanted.storage.ephemeral.to_json()})
     if wanted.java is not None:
@@ -105,6 +103,7 @@ def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None
         {
             "name": "jdk",
             "image": jdk.image,
+            "resources": container["resources"],  # without, the pod would lose its guarantee
             "command": ["cp", "-RP", f"{jdk.path}/.", JDK_FOLDER],
             "volumeMounts": [mount],
             # JDK images run as root by default, which ECK's pods do not allow.

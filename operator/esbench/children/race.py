@@ -9,11 +9,13 @@ from esbench_race.record import KEY_PROGRESS
 from ..api.base import Json
 from ..api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from ..api.quantity import parse_duration, parse_quantity
+from ..plan.index_settings import flat, index_of
 from ..plan.seen import Subject
 from ..plan.steps import CHECK, SMOKE, has_cluster, object_name, race_id
 from ..settings import Settings
-from .elasticsearch import keep_apart, resource_requirements
+from .elasticsearch import resource_requirements
 from .meta import labels, metadata
+from .placement import anti_affinity, machines
 
 API = ("batch", "v1", "jobs")
 CREDENTIALS = "/run/esbench/credentials"
@@ -29,7 +31,7 @@ _JOB_GRACE_SECONDS = 300
 def race_spec(subject: Subject, step: str) -> Json:
     """Return what the runner is told: everything but secrets."""
     spec, name = subject.spec, object_name(subject.name, step)
-    race, index = spec.race, spec.elasticsearch.index
+    race, index = spec.race, index_of(spec)
     told: Json = {
         "format": 1,
         "mode": step if step in (CHECK, SMOKE) else "race",
@@ -48,6 +50,8 @@ def race_spec(subject: Subject, step: str) -> Json:
             "shards": index.shards if index else None,
             "replicas": index.replicas if index else None,
             "codec": index.codec if index else None,
+            "sourceMode": index.source_mode if index else None,
+            "settings": flat(index.settings) if index else {},
         },
         "cores": max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
         "stallSeconds": _STALL_SECONDS,
@@ -164,11 +168,10 @@ def _pod(subject: Subject, step: str, settings: Settings) -> Json:
             "runAsNonRoot": True, "runAsUser": _UID, "runAsGroup": _UID, "fsGroup": _UID,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "affinity": {"podAntiAffinity": {
-            "preferredDuringSchedulingIgnoredDuringExecution": [keep_apart(subject, ROLE_ELASTICSEARCH)],
-        }},
+        "affinity": anti_affinity(subject, (ROLE_ELASTICSEARCH,)),
         "containers": [container],
         "volumes": volumes,
+        **machines(race.scheduling),
     }  # fmt: skip
 
 

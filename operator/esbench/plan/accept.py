@@ -8,6 +8,7 @@ from esbench_race.reasons import Reason
 from ..api.quantity import parse_heap, parse_quantity
 from ..api.spec import BenchmarkSpec
 from ..settings import Settings
+from . import index_settings
 
 
 class Objection(NamedTuple):
@@ -84,6 +85,11 @@ def _config_leaves_eck_alone(spec: BenchmarkSpec, _: Settings) -> Iterator[Objec
             )
 
 
+def _index_settings_make_sense(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    for message in index_settings.objections(spec):
+        yield Objection(Reason.INVALID_SPEC, message)
+
+
 def _client_options_hold_no_credentials(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
     for key in sorted(set(spec.race.client_options) & set(_CREDENTIALS)):
         yield Objection(
@@ -122,6 +128,7 @@ CHECKS: tuple[Check, ...] = (
     _heap_fits_memory,
     _requests_within_limits,
     _config_leaves_eck_alone,
+    _index_settings_make_sense,
     _client_options_hold_no_credentials,
     _track_exists,
 )

@@ -20,7 +20,7 @@ from .conditions import moment, stamp, with_condition
 from .readiness import missing, overdue
 from .seen import Plan, Seen
 from .steps import CHECK, SMOKE, has_cluster, needs_check, step_after, steps, title
-from .trouble import Trouble, elasticsearch_pods, ending, is_running, load_generators, troubles
+from .trouble import Trouble, elasticsearch_pods, ending, explained, is_running, load_generators, troubles
 
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
 # only room for a pod may still come later, when something else ends or a machine is added.
@@ -124,7 +124,7 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
         text = f"{spec.elasticsearch.nodes} node(s) of Elasticsearch {spec.elasticsearch.version} are ready"
         status = with_condition(seen.status, "ClusterReady", "True", "ClusterReady", text, seen.now)
         return Plan(_enter(status, step.name, "Starting", seen))
-    hindrance = next(iter(troubles(elasticsearch_pods(children.pods))), None)
+    hindrance = explained(next(iter(troubles(elasticsearch_pods(children.pods))), None), spec)
     if hindrance and _gives_up(hindrance, seen, step, left):
         return _fail_with_log(seen, hindrance)
     if left <= timedelta(0):
@@ -183,7 +183,7 @@ def _running(seen: Seen, step: Step) -> Plan:
 
 def _not_starting(seen: Seen, step: Step) -> Plan | None:
     left = _left(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning))
-    hindrance = next(iter(troubles(load_generators(seen.children.pods))), None)
+    hindrance = explained(next(iter(troubles(load_generators(seen.children.pods))), None), seen.subject.spec)
     if hindrance and _gives_up(hindrance, seen, step, left):
         return _fail_with_log(seen, hindrance)
     if left <= timedelta(0):

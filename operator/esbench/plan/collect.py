@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from esbench_race.reasons import Reason
-from esbench_race.record import Record
+from esbench_race.record import Index, Record
 
 from ..api.status import BenchmarkStatus, RaceStatus, Step
 from ..results.aggregate import aggregate
 from ..results.environment import environment, machines
+from . import index_settings
 from .conditions import moment, stamp, with_condition
 from .seen import Seen
 from .steps import CHECK, is_race, object_name, race_id
 from .trouble import elasticsearch_pods, load_generators, restarted
-from .validity import Violation, first_violation, remarks
+from .validity import first_violation, remarks
+from .violation import Violation
 
 
 def judged(seen: Seen, step: Step) -> BenchmarkStatus:
@@ -82,7 +84,12 @@ def _track_checked(seen: Seen, record: Record) -> BenchmarkStatus:
     message = f"track {track.name}{challenge}, {len(track.tasks)} tasks"
     status = with_condition(seen.status, "Accepted", "True", "TrackRendered", message, seen.now)
     documents = sum(track.expected_documents.values()) if track.expected_documents else None
-    return status.model_copy(update={"challenge": track.challenge or status.challenge, "expected_documents": documents})
+    changes = {
+        "challenge": track.challenge or status.challenge,
+        "expected_documents": documents,
+        "node_settings": index_settings.for_nodes(record, index_settings.index_of(seen.subject.spec)),
+    }
+    return status.model_copy(update=changes)
 
 
 def _violation(seen: Seen, step: Step, record: Record) -> Violation | None:
@@ -154,8 +161,16 @@ def _saturated(races: Sequence[RaceStatus]) -> str:
 
 def _settings(record: Record) -> str:
     return "; ".join(
-        f"index {i.name}: {i.shards} shard(s), {i.replicas} replica(s), codec {i.codec}" for i in record.indices or ()
+        ", ".join(
+            (f"index {i.name}: {i.shards} shard(s)", f"{i.replicas} replica(s)", f"codec {i.codec}", *_further(i))
+        )
+        for i in record.indices or ()
     )
+
+
+def _further(index: Index) -> list[str]:
+    shown = (index_settings.SHARDS, index_settings.REPLICAS, index_settings.CODEC)
+    return [f"{name} {value}" for name, value in index.settings.items() if name not in shown]
 
 
 def _seconds(start: str | None, end: str | None) -> float | None:

@@ -7,6 +7,7 @@ from esbench_race.reasons import Reason
 
 from ..api.base import Json
 from ..api.names import ROLE_LABEL, ROLE_LOAD_GENERATOR
+from ..api.spec import BenchmarkSpec
 from .seen import LogOf
 
 _PULLING = {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable"}
@@ -54,6 +55,18 @@ def troubles(pods: Iterable[Json]) -> list[Trouble]:
     """Return what keeps these pods from running, the clearest first."""
     found = [trouble for pod in pods for trouble in _of_pod(pod)]
     return sorted(found, key=lambda trouble: not trouble.final)
+
+
+def explained(trouble: Trouble | None, spec: BenchmarkSpec) -> Trouble | None:
+    """Return the trouble with what the spec has to do with it, where that is not plain from Kubernetes' words."""
+    scheduling = spec.elasticsearch.scheduling
+    if trouble is None or trouble.reason != Reason.UNSCHEDULABLE or not (scheduling and scheduling.exclusive_nodes):
+        return trouble
+    nodes = spec.elasticsearch.nodes
+    return trouble._replace(
+        message=f"{trouble.message}; elasticsearch.scheduling.exclusiveNodes asks for {nodes} machine(s) without any "
+        "other pod of a Benchmark, and one more for the load generator"
+    )
 
 
 def _of_pod(pod: Json) -> Iterator[Trouble]:

@@ -6,22 +6,17 @@ the warm-up. A race counts only when every check passes.
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from esbench_race.reasons import Reason
 from esbench_race.record import Record, Task
 
 from ..api.spec import BenchmarkSpec
+from ..results import placement
+from . import index_settings
+from .violation import Violation
 
 # Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
 _FRESH_INDEXING_MILLIS = 2000
-
-
-class Violation(NamedTuple):
-    """Why a race does not count."""
-
-    reason: Reason
-    message: str
 
 
 Check = Callable[[Record, BenchmarkSpec], Violation | None]
@@ -189,27 +184,6 @@ def _pipelines_did_their_work(record: Record, _: BenchmarkSpec) -> Violation | N
     return None
 
 
-def _index_settings_are_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
-    asked = spec.elasticsearch.index
-    if asked is None:
-        return None
-    if not record.indices:
-        return Violation(Reason.SETTINGS_NOT_APPLIED, "elasticsearch.index was asked for, but there is no index")
-    for index in record.indices:
-        for setting, wanted, found in (
-            ("number_of_shards", asked.shards, index.shards),
-            ("number_of_replicas", asked.replicas, index.replicas),
-            ("codec", asked.codec, index.codec),
-        ):
-            if wanted is not None and wanted != found:
-                return Violation(
-                    Reason.SETTINGS_NOT_APPLIED,
-                    f"index {index.name}: {setting} was to be {wanted}, Elasticsearch has {found}; the track does not "
-                    "take it as a parameter (race.params) or sets it itself",
-                )
-    return None
-
-
 def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str) -> list[str]:
     """Return what a reader must know of a race although it does not void it."""
     load, found = record.load_generator, []
@@ -222,6 +196,8 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
         )
     if load_generator_on and load_generator_on in elasticsearch_on:
         found.append(f"Elasticsearch and the load generator shared the machine {load_generator_on}")
+    found.extend(index_settings.remarks(record))
+    found.extend(placement.remarks(record))
     found.extend(f"Rally: {warning}" for warning in record.rally.warnings[:5])
     return found
 
@@ -243,5 +219,5 @@ CHECKS: tuple[Check, ...] = (
     _no_sample_was_dropped,
     _documents_are_all_there,
     _pipelines_did_their_work,
-    _index_settings_are_as_asked,
+    index_settings.violation,
 )

@@ -2,11 +2,15 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from esbench_race.record import Record
+from esbench_race.record import Index, Record
 
 from ..api.base import Json
 from ..api.status import Environment, IndexEvidence
+from . import codec, placement
+
+_TYPED = ("index.number_of_shards", "index.number_of_replicas", "index.codec")
 
 
 def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generators: Sequence[Json]) -> Environment:
@@ -17,26 +21,42 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         build_hash=found.build_hash or "",
         lucene_version=found.lucene_version or "",
         java=", ".join(sorted({f"{n.java_version} ({n.java_vendor})" for n in found.nodes if n.java_version})),
+        jvm=sorted({n.jvm for n in found.nodes if n.jvm})[:10],
+        jvm_flags=[flag for flag in (node.jvm_arguments if node else ()) if flag.startswith("-X")][:200],
         heap_bytes=node.heap_bytes if node else None,
         gc=list(node.gc) if node else [],
         nodes=len(found.nodes),
         images=_images(elasticsearch_pods, "elasticsearch"),
+        qos_class=", ".join(sorted({pod["status"].get("qosClass") or "" for pod in elasticsearch_pods} - {""})),
         rally_version=record.rally.version or "",
         rally_image=", ".join(_images(load_generators, "rally")),
         rally_poll_intervals=dict(record.rally.poll_intervals),
         track_digest=record.track.digest or "",
         track_params=json.dumps(dict(record.track.params), sort_keys=True)[:4096],
-        indices=[
-            IndexEvidence(
-                name=index.name,
-                shards=index.shards,
-                replicas=index.replicas,
-                codec=index.codec or "",
-                documents=index.documents,
-            )
-            for index in (record.indices or ())[:100]
-        ],
+        indices=[_index(index, record) for index in (record.indices or ())[:100]],
+        node_data=placement.node_data(record)[:50],
     )
+
+
+def _index(index: Index, record: Record) -> IndexEvidence:
+    return IndexEvidence(
+        name=index.name,
+        shards=index.shards,
+        replicas=index.replicas,
+        codec=index.codec or "",
+        algorithm=codec.algorithm(index.codec, record.environment.version),
+        settings={name: _shown(value) for name, value in index.settings.items() if name not in _TYPED},
+        health=index.health or "",
+        placement=placement.short(record.shards or (), index.name)[:4096],
+        documents=index.documents,
+        primary_bytes=index.primary_bytes,
+        store_bytes=index.store_bytes,
+    )
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text[:4096]
 
 
 def machines(pods: Iterable[Json]) -> list[str]:

@@ -95,3 +95,46 @@ def test_the_runner_may_touch_its_own_record_only() -> None:
 def test_the_runner_understands_what_it_is_told(step: str) -> None:
     told = parse_spec(json.dumps(race_spec(subject(), step)))
     assert told.record == f"bm-{step}"
+
+
+def test_by_default_requests_are_limits_for_elasticsearch() -> None:
+    container = pod_of(elasticsearch(subject(), "race-1", SETTINGS))["containers"][0]
+    assert container["resources"]["requests"] == container["resources"]["limits"] == {"cpu": "1", "memory": "2Gi"}
+
+
+def test_the_jdks_container_does_not_cost_the_pod_its_guarantee() -> None:
+    pod = pod_of(elasticsearch(subject(java=21), "race-1", SETTINGS))
+    assert pod["initContainers"][0]["resources"] == pod["containers"][0]["resources"]
+
+
+def test_the_nodes_get_what_the_track_does_not_take() -> None:
+    given = {"index.codec": "best_compression"}
+    found = elasticsearch(subject(config={"indices.memory.index_buffer_size": "20%"}), "race-1", SETTINGS, given)
+    config = found["spec"]["nodeSets"][0]["config"]
+    assert config == {"index.codec": "best_compression", "indices.memory.index_buffer_size": "20%"}
+
+
+def test_the_runner_is_told_of_every_index_setting() -> None:
+    index = {"shards": 2, "sourceMode": "stored", "settings": {"translog": {"durability": "async"}}}
+    told = parse_spec(json.dumps(race_spec(subject(index=index), "race-1"))).index
+    assert (told.shards, told.source_mode, told.settings) == (2, "stored", {"translog.durability": "async"})
+
+
+def test_exclusive_nodes_are_a_demand_and_else_a_wish() -> None:
+    def affinity(**scheduling: Any) -> Any:
+        return pod_of(elasticsearch(subject(scheduling=scheduling), "race-1", SETTINGS))["affinity"]["podAntiAffinity"]
+
+    assert [*affinity()] == ["preferredDuringSchedulingIgnoredDuringExecution"]
+    (term,) = affinity(exclusiveNodes=True)["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert term["namespaceSelector"] == {} and term["labelSelector"]["matchExpressions"][0]["key"] == "esbench.dev/role"
+
+
+def test_the_load_generator_has_a_scheduling_of_its_own() -> None:
+    where = {"nodeSelector": {"pool": "load"}, "tolerations": [{"key": "load", "operator": "Exists"}]}
+    spec = BenchmarkSpec.model_validate(
+        {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}, "scheduling": where}}
+    )
+    it = Subject(name="bm", namespace="ns", uid="0123456789abcdef", generation=1, spec=spec)
+    pod = job(it, "race-1", SETTINGS)["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"pool": "load"} and pod["tolerations"][0]["key"] == "load"
+    assert "nodeSelector" not in pod_of(elasticsearch(it, "race-1", SETTINGS))

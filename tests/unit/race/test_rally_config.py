@@ -9,7 +9,7 @@ import pytest
 
 from esbench_race.describe import ContradictionError, Request, track_params
 from esbench_race.rally_config import Files, client_options, rally_argv, rally_env, write_files
-from esbench_race.spec import Mode, RaceSpec, SpecError
+from esbench_race.spec import IndexSpec, Mode, RaceSpec, SpecError
 
 PASSWORD = 'p%a$s,w:o"rd{}'  # noqa: S105
 SPEC = RaceSpec(
@@ -87,12 +87,12 @@ def test_files_that_rally_reads(tmp_path):
     assert "available.cores = 3" in (tmp_path / ".rally" / "rally.ini").read_text()
 
 
-REQUEST = Request(shards=2, replicas=0, codec="best_compression", params={"bulk_size": 5})
+REQUEST = Request(index=IndexSpec(shards=2, replicas=0, codec="best_compression"), params={"bulk_size": 5})
 ALL = ("bulk_size", "codec", "error_level", "number_of_replicas", "number_of_shards")
 
 
 def test_index_settings_become_the_tracks_parameters():
-    params, warnings = track_params(REQUEST, ALL)
+    params, passed_as = track_params(REQUEST, ALL)
     assert params == {
         "bulk_size": 5,
         "number_of_shards": 2,
@@ -100,19 +100,13 @@ def test_index_settings_become_the_tracks_parameters():
         "codec": "best_compression",
         "error_level": "",
     }
-    assert warnings == []
-
-
-def test_a_codec_through_index_settings_keeps_the_others():
-    request = replace(REQUEST, params={"index_settings": {"index.refresh_interval": "30s"}}, shards=None, replicas=None)
-    params, _ = track_params(request, ("index_settings",))
-    assert params["index_settings"] == {"index.refresh_interval": "30s", "index.codec": "best_compression"}
+    assert all(passed_as.values())
 
 
 def test_what_the_track_does_not_expose_is_not_passed():
-    params, warnings = track_params(REQUEST, ("bulk_size",))
+    params, passed_as = track_params(REQUEST, ("bulk_size",))
     assert params == {"bulk_size": 5}
-    assert len(warnings) == 3
+    assert set(passed_as.values()) == {""} and len(passed_as) == 3
 
 
 def test_a_users_own_error_level_stays():
