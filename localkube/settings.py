@@ -10,6 +10,7 @@ HERE = Path(__file__).resolve().parent
 KUBERNETES_VERSION = "1.34.4"
 ECK_VERSION = "3.5.0"
 ELASTICSEARCH_JAVA = {"7.17.29": "17", "8.6.1": "17", "8.11.0": "21", "9.0.0": "21"}  # version -> Java bundled with it
+COMPLETE_JAVA = {"6.0.0": "11"}  # versions that Maven Central has whole, as the image elasticsearch-oss has them
 
 SLOT = int(os.environ.get("ESBENCH_NODE") or "0")  # 0 to 9: nodes with different numbers can run side by side
 HOST_LINK = f"localkube{SLOT}"

@@ -29,8 +29,9 @@ from .cluster import ApiError, Cluster
 from .look import Indexes, seen_from, unreadable
 from .perform import perform
 from .plan.benchmark import plan
+from .plan.conditions import condition
 from .plan.seen import LogOf, Plan, Refusal, Seen
-from .plan.turn import Waiting, turn
+from .plan.turn import Waiting, addresses, turn
 from .settings import Settings
 
 BENCHMARKS = (GROUP, VERSION, PLURAL)
@@ -213,7 +214,9 @@ class Daemon:
             status = BenchmarkStatus.model_validate(benchmark.get("status") or {})
             await self._say(benchmark, status, unreadable(status, str(error), now))
             return 0
-        queue = turn(self.uid, self._queue(), self.operator.settings.max_active)
+        target = seen.subject.spec.target
+        hosts = addresses(target.hosts, seen.subject.namespace) if target else frozenset[str]()
+        queue = turn(self.uid, self._queue(), self.operator.settings.max_active, hosts)
         children = replace(seen.children, foreign=self.foreign)
         seen = replace(seen, turn=queue, children=children, refusal=self.refusal)
         todo = await self._decide(seen)
@@ -259,6 +262,9 @@ class Daemon:
     def _tell(self, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
         if after.failing and not before.failing:
             kopf.event(self.body, type="Warning", reason=after.reason, message=after.message[:1000])
+        checked = condition(after, "TargetChecked")
+        if checked and checked != condition(before, "TargetChecked"):
+            kopf.event(self.body, type="Normal", reason="TargetChecked", message=checked.message[:1000])
         if after.phase != before.phase:
             bad = after.phase == "Failed"
             text = f"{after.reason}: {after.message}"[:1000] if bad else after.progress

@@ -5,6 +5,7 @@ from .children.elasticsearch import elasticsearch
 from .children.race import access, job, record
 from .cluster import Cluster
 from .plan.seen import Create, Plan, Seen
+from .plan.target import race_image
 from .settings import Settings
 
 
@@ -41,6 +42,6 @@ def manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
         case "record":
             return [record(seen.subject, step.name)]
         case "job":
-            return [job(seen.subject, step.name, settings)]
+            return [job(seen.subject, step.name, settings, race_image(seen.status, settings))]
         case "access":
             return access(seen.subject, step.name, step.job_uid or "")

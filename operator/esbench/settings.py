@@ -22,6 +22,8 @@ class Settings:
 
     race_image: str
     race_image_pull_policy: str = "IfNotPresent"
+    race_images: Mapping[str, str] = field(default_factory=dict)
+    """images with older lines of Rally, by line"""
     jdk_images: Mapping[int, JdkImage] = field(default_factory=dict)
     namespaces: tuple[str, ...] = ()
     """watched namespaces; empty means all"""
@@ -43,12 +45,23 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         raise ValueError(f'ESBENCH_JDK_IMAGES must be {{"21": {{"image": ..., "path": ...}}}}: {error}') from error
     return Settings(
         race_image=image,
+        race_images=_images(environ.get("ESBENCH_RACE_IMAGES") or "{}"),
         race_image_pull_policy=environ.get("ESBENCH_RACE_IMAGE_PULL_POLICY") or "IfNotPresent",
         jdk_images=jdks,
         namespaces=tuple(n.strip() for n in environ.get("ESBENCH_NAMESPACES", "").split(",") if n.strip()),
         max_active=_positive(environ, "ESBENCH_MAX_ACTIVE", 1),
         metrics_port=_positive(environ, "ESBENCH_METRICS_PORT", 8080),
     )
+
+
+def _images(text: str) -> Mapping[str, str]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(image, str) and image for image in found.values()):
+        raise ValueError(f'ESBENCH_RACE_IMAGES must be {{"2.3": "IMAGE"}}, not {text!r}')
+    return found
 
 
 def _positive(environ: Mapping[str, str], name: str, default: int) -> int:

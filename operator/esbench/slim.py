@@ -10,7 +10,7 @@ from .api.base import Json
 from .api.names import STEP_LABEL, UID_LABEL
 from .api.status import TERMINAL, BenchmarkStatus
 from .plan.steps import CHECK
-from .plan.turn import Waiting
+from .plan.turn import Waiting, addresses
 
 Body = Mapping[str, Any]
 
@@ -61,18 +61,21 @@ class Summary:
     admitted: bool
     lines_up: bool
     """is or will at once be waiting for a place: not in its track check, not suspended, not over"""
+    hosts: frozenset[str] = frozenset()
+    """existing hosts that it races against"""
 
     def waiting(self, *, reserved: bool) -> Waiting:
         """Return its place in the queue; `reserved` says that its admission is being written."""
         holds = (self.admitted or reserved) and self.phase not in TERMINAL
-        return Waiting(self.uid, self.name, self.created, admitted=holds, queued=self.lines_up)
+        return Waiting(self.uid, self.name, self.created, admitted=holds, queued=self.lines_up, hosts=self.hosts)
 
 
 def summary(body: Body) -> Summary:
     """Return the summary of a Benchmark."""
     meta, status = body["metadata"], body.get("status") or {}
     phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
-    suspended = bool((body.get("spec") or {}).get("suspend"))
+    spec = body.get("spec") or {}
+    suspended = bool(spec.get("suspend"))
     return Summary(
         uid=str(meta["uid"]),
         name=f"{meta['namespace']}/{meta['name']}",
@@ -80,6 +83,7 @@ def summary(body: Body) -> Summary:
         phase=phase,
         admitted=admitted,
         lines_up=phase not in TERMINAL and not admitted and not suspended and not status.get("step"),
+        hosts=addresses((spec.get("target") or {}).get("hosts") or (), str(meta["namespace"])),
     )
 
 

@@ -83,7 +83,10 @@ def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Even
             from esbench_race.check import check  # noqa: PLC0415 - a race must not fail for what only a check needs
 
             publisher.progress(Progress(at=timestamp(started), stage="preparing"))
-            return check(spec, work), {}
+            record = check(spec, work)
+            return record if record.outcome.reason or not spec.target else race.survey(record), {}
+        if spec.mode is Mode.PROBE:
+            return race.survey(), {}
         return race.run(), race.artifacts()
     except Exception as error:
         # A bug must end in a record too, or the operator could only guess.

@@ -47,6 +47,7 @@ def bounded(record: Record) -> Record:
             r, indices=r.indices and r.indices[:MAX_ITEMS], pipelines=r.pipelines and r.pipelines[:MAX_ITEMS]
         ),
         lambda r: replace(r, shards=r.shards and r.shards[:MAX_ITEMS]),
+        lambda r: replace(r, target=r.target and replace(r.target, touches=r.target.touches[:MAX_ITEMS])),
         lambda r: replace(r, tasks=tuple(replace(t, first_error=None) for t in r.tasks)),
         lambda r: replace(r, tasks=r.tasks[:MAX_ITEMS], track=replace(r.track, tasks=r.track.tasks[:MAX_ITEMS])),
         lambda r: replace(r, track=replace(r.track, params={"dropped": "too large for the record"})),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import subprocess
@@ -14,8 +13,9 @@ from typing import Any
 
 from esbench_race.codec import decode, encode
 from esbench_race.describe import Answer, Request
+from esbench_race.rally_line import rally_version
 from esbench_race.reasons import Reason
-from esbench_race.record import Outcome, Rally, Record, Track, timestamp
+from esbench_race.record import Outcome, Rally, Record, TargetReport, Track, timestamp
 from esbench_race.spec import RaceSpec
 from esbench_race.track_finding import Finding
 from esbench_race.track_prepare import TrackError, digest, prepare
@@ -32,12 +32,14 @@ def check(spec: RaceSpec, work: Path) -> Record:
     where that is known. The track part holds whatever could be found out.
     """
     started = time.time()
-    track, outcome = Track(params=dict(spec.params)), Outcome()
+    track, outcome, planned = Track(params=dict(spec.params)), Outcome(), None
     try:
         prepared = prepare(spec.track_path, work, spec.params, builtin=spec.builtin is not None)
         found_digest = digest(prepared)
         answer, finding = _diagnose(_request(spec, prepared, work), work)
         track = _track(answer, spec, prepared.name, found_digest)
+        if spec.target is not None:
+            planned = TargetReport(touches=answer.touches, unforeseen=answer.unforeseen)
         if finding is not None:
             outcome = Outcome(finding.reason or Reason.TRACK_INVALID, finding.message)
     except TrackError as error:
@@ -48,8 +50,9 @@ def check(spec: RaceSpec, work: Path) -> Record:
         started_at=timestamp(started),
         finished_at=timestamp(time.time()),
         outcome=outcome,
-        rally=Rally(version=_rally_version()),
+        rally=Rally(version=rally_version()),
         track=track,
+        target=planned,
     )
 
 
@@ -62,6 +65,7 @@ def _request(spec: RaceSpec, prepared: Path, work: Path) -> Request:
         exclude_tasks=spec.exclude_tasks,
         test_mode=spec.test_mode,
         index=spec.index,
+        touches=spec.target is not None,
         data_cache=str(work / ".rally" / "benchmarks" / "data"),
     )
 
@@ -120,10 +124,3 @@ def _read(path: Path) -> Mapping[str, Any] | None:
     except (OSError, ValueError):
         return None
     return data if isinstance(data, dict) else None
-
-
-def _rally_version() -> str | None:
-    try:
-        return importlib.metadata.version("esrally")
-    except importlib.metadata.PackageNotFoundError:
-        return None

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from esbench_race import touches
 from esbench_race.codec import decode, encode
 from esbench_race.index_settings import INDEX_SETTINGS, NO_SETTINGS, ContradictionError, TrackSettings, asked, passed
-from esbench_race.record import TrackTask
+from esbench_race.record import Touch, TrackTask
 from esbench_race.spec import IndexSpec
 
 
@@ -40,6 +41,8 @@ class Request:
     """Corpora with a base-url need not be there: they are downloaded before the race."""
     every_challenge: bool = False
     """All challenges are looked at, not only the one that would be raced."""
+    touches: bool = False
+    """find out what the track changes on the cluster, too"""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,10 @@ class Answer:
     """tasks that only wait"""
     expected_documents: Mapping[str, int] | None = None
     pipelines: tuple[str, ...] = ()
+    touches: tuple[Touch, ...] = ()
+    """what the tasks create, write to and delete"""
+    unforeseen: tuple[str, ...] = ()
+    """tasks whose effects cannot be told"""
 
 
 def track_params(
@@ -124,6 +131,8 @@ def _load(request: Request, found: dict[str, Any]) -> None:
     pipelines = {leaf.operation.params.get("pipeline") for leaf in leaves if leaf.operation.type == "bulk"}
     found["pipelines"] = tuple(sorted(name for name in pipelines if isinstance(name, str) and name))
     found["expected_documents"] = _expected(track, leaves)
+    if request.touches:
+        found["touches"], found["unforeseen"] = touches.touches(_action(track, leaf) for leaf in leaves)
 
 
 def _own_settings(request: Request, found: Mapping[str, Any]) -> TrackSettings:
@@ -203,7 +212,9 @@ def _bulk_documents(track: Any, leaf: Any) -> dict[str, int] | None:
     if leaf.iterations or leaf.time_period or leaf.completes_parent or leaf.any_completes_parent:
         return None
     source = parameters.BulkIndexParamSource(track, dict(leaf.operation.params))
-    whole = source.ingest_percentage == 100 and source.ingest_doc_count is None and not source.looped
+    # Rally 2.3 has neither of the latter two.
+    part = getattr(source, "ingest_doc_count", None) is not None or getattr(source, "looped", False)
+    whole = source.ingest_percentage == 100 and not part
     if not whole or source.id_conflicts != parameters.IndexIdConflict.NoConflicts or leaf.operation.param_source:
         return None
     added: dict[str, int] = {}
@@ -214,6 +225,30 @@ def _bulk_documents(track: Any, leaf: Any) -> dict[str, int] | None:
                 return None
             added[target] = added.get(target, 0) + documents.number_of_documents
     return added
+
+
+def _action(track: Any, leaf: Any) -> touches.Action:
+    from esrally.track import loader  # noqa: PLC0415
+
+    kind, own_code = str(leaf.operation.type), bool(leaf.operation.param_source)
+    if kind == "bulk":
+        return touches.Action(leaf.name, kind, bulk=None if own_code else _bulk_targets(track, leaf))
+    if own_code or kind not in touches.RESOLVED:
+        return touches.Action(leaf.name, kind)
+    return touches.Action(leaf.name, kind, params=loader.operation_parameters(track, leaf).params())
+
+
+def _bulk_targets(track: Any, leaf: Any) -> tuple[tuple[str, str], ...] | None:
+    from esrally.track import params as parameters  # noqa: PLC0415
+
+    found: dict[tuple[str, str], None] = {}
+    for corpus in parameters.BulkIndexParamSource(track, dict(leaf.operation.params)).corpora:
+        for documents in corpus.documents:
+            stream, index = documents.target_data_stream, documents.target_index
+            if documents.includes_action_and_meta_data or not (stream or index):
+                return None
+            found[(touches.DATA_STREAM, stream) if stream else (touches.INDEX, index)] = None
+    return tuple(found)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A small client for Elasticsearch's REST API: TLS verified against one CA file, a password from a file."""
+"""A small client for Elasticsearch's REST API: TLS always verified, a password from a file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 TIMEOUT_SECONDS = 30.0
+SYSTEM_CAS = Path("/etc/ssl/certs/ca-certificates.crt")
+"""Where Debian's package ca-certificates, which the race image has, keeps them."""
 
 
 class ElasticsearchError(Exception):
@@ -27,15 +29,22 @@ def read_secret(path: Path) -> str:
 
 
 class Elasticsearch:
-    """Asks one cluster through any of `hosts` (NAME:PORT); without `ca_file` over plain HTTP."""
+    """Asks one cluster through any of `hosts` (NAME:PORT).
 
-    def __init__(self, hosts: Sequence[str], user: str, password_file: Path | None, ca_file: Path | None) -> None:
+    With `ca_file` or `tls` over TLS, verified against that file, without one against the system's CAs.
+    Raises OSError when a file cannot be read.
+    """
+
+    def __init__(
+        self, hosts: Sequence[str], user: str, password_file: Path | None, ca_file: Path | None, tls: bool = False
+    ) -> None:
         self._hosts = list(hosts)
         self._headers = {"Accept": "application/json"}
         if password_file is not None:
             pair = f"{user}:{read_secret(password_file)}".encode()
             self._headers["Authorization"] = "Basic " + base64.b64encode(pair).decode()
-        self._tls = None if ca_file is None else ssl.create_default_context(cafile=str(ca_file))
+        trusted = ca_file or (SYSTEM_CAS if tls else None)
+        self._tls = None if trusted is None else ssl.create_default_context(cafile=str(trusted))
 
     def get(self, path: str, timeout: float = TIMEOUT_SECONDS) -> Any:
         """Return the JSON answer to GET `path`. Raises ElasticsearchError."""
@@ -44,6 +53,10 @@ class Elasticsearch:
     def post(self, path: str, timeout: float = TIMEOUT_SECONDS) -> Any:
         """Return the JSON answer to POST `path` without a body. Raises ElasticsearchError."""
         return self._request("POST", path, timeout)
+
+    def delete(self, path: str, timeout: float = TIMEOUT_SECONDS) -> Any:
+        """Return the JSON answer to DELETE `path`. Raises ElasticsearchError."""
+        return self._request("DELETE", path, timeout)
 
     def _request(self, method: str, path: str, timeout: float) -> Any:
         failure: ElasticsearchError | None = None

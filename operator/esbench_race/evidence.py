@@ -7,7 +7,7 @@ are not the user's, except the backing indices of the user's data streams.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
@@ -65,8 +65,8 @@ def before(client: Elasticsearch) -> Before:
     nodes = client.get("/_nodes/jvm,os,process")
     members = client.get("/_cluster/state/nodes")
     stats = client.get("/_nodes/stats/ingest,jvm,os")
-    indexing = client.get("/_stats/indexing?expand_wildcards=all")
-    names = client.get("/_cluster/state/metadata?filter_path=metadata.indices.*.state&expand_wildcards=all")
+    indexing = _get(client, "/_stats/indexing?expand_wildcards=all")
+    names = _get(client, "/_cluster/state/metadata?filter_path=metadata.indices.*.state&expand_wildcards=all")
     found = dig(names, "metadata", "indices") or {}
     return Before(
         environment=read_environment(root, nodes, stats, members),
@@ -79,20 +79,26 @@ def before(client: Elasticsearch) -> Before:
     )
 
 
-def after(client: Elasticsearch, start: Before, asked_for: Collection[str] = ()) -> After:
+def after(
+    client: Elasticsearch,
+    start: Before,
+    asked_for: Collection[str] = (),
+    mine: Callable[[str], bool] = is_user_index,
+) -> After:
     """Refresh, then ask for indices with the settings `asked_for` (full names), shards, pipelines and totals.
 
-    Raises ElasticsearchError.
+    Only of the indices that are `mine`. Raises ElasticsearchError.
     """
+    settings = _get(client, "/_all/_settings?flat_settings=true&expand_wildcards=all")
+    user = sorted(name for name in settings if mine(name))
     # Documents count only once they are searchable; nothing is measured any more.
-    client.post("/_refresh", timeout=300)
+    for name in user:
+        client.post(f"/{quote(name, safe='')}/_refresh", timeout=300)
     members = client.get("/_cluster/state/nodes")
-    settings = client.get("/_all/_settings?flat_settings=true&expand_wildcards=all")
     node_settings = client.get("/_nodes/settings?flat_settings=true")
-    health = client.get("/_cluster/health?level=indices&expand_wildcards=all")
-    stats = client.get(f"{_STATS}?expand_wildcards=all")
+    health = _get(client, "/_cluster/health?level=indices&expand_wildcards=all")
+    stats = _get(client, f"{_STATS}?expand_wildcards=all")
     node_stats = client.get("/_nodes/stats/ingest,jvm")
-    user = sorted(name for name in settings if is_user_index(name))
     version, names = start.environment.version, {*asked_for, CODEC}
 
     def index(name: str) -> Index:
@@ -108,6 +114,16 @@ def after(client: Elasticsearch, start: Before, asked_for: Collection[str] = ())
         nodes_restarted=restarted(start.ephemeral_ids, ephemeral_ids(members)),
         totals=read_totals(user, stats, start.node_stats, node_stats),
     )
+
+
+def _get(client: Elasticsearch, path: str) -> Any:
+    """GET `path`; a version that does not know hidden indices refuses expand_wildcards=all, and needs it not."""
+    try:
+        return client.get(path)
+    except ElasticsearchError as error:
+        if error.status != 400 or "expand_wildcards" not in str(error):
+            raise
+        return client.get(re.sub(r"[?&]expand_wildcards=all", "", path))
 
 
 def count(client: Elasticsearch, index: str) -> int | None:

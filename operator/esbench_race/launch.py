@@ -18,10 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from esbench_race import rally_line
 from esbench_race.livefiles import SAMPLES, SHUTDOWN, STATE, pid_file
-
-RALLY_VERSION = "2.13.0"
-"""The only version whose insides this module knows."""
 
 POLL_INTERVALS: dict[str, float] = {
     "trackPreparation": 0.25,
@@ -152,12 +150,11 @@ class _ShorterSleep:
 
 def install(directory: Path) -> None:
     """Change Rally in this process and all that it forks; writes into `directory`. Raises RuntimeError when the
-    installed Rally is not the version this module knows."""
+    installed Rally is not a version this module knows."""
     from esrally import actor, metrics, racecontrol, rally, version  # noqa: PLC0415
     from esrally.driver import driver  # noqa: PLC0415
 
-    if version.version().split(" ")[0] != RALLY_VERSION:
-        raise RuntimeError(f"Rally {version.version()} is installed, but {RALLY_VERSION} is needed")
+    rally_line.adapt(version.version().split(" ")[0])
     driver.Worker.WAKEUP_INTERVAL_SECONDS = POLL_INTERVALS["workerWakeup"]
     rally.time = _ShorterSleep(directory / SHUTDOWN, actor.actor_system_already_running)
     _after(driver.TaskExecutionActor, "__init__", _poll_preparation)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib.metadata
 import json
 import logging
 import os
@@ -16,15 +15,29 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from esbench_race import bounds, cgroup, classify, evidence, index_settings, process, results, samples
+from esbench_race import bounds, cgroup, classify, evidence, index_settings, process, results, samples, target
 from esbench_race.codec import decode, encode
 from esbench_race.describe import Answer, Request
 from esbench_race.elasticsearch import Elasticsearch, ElasticsearchError, read_secret
 from esbench_race.launch import POLL_INTERVALS
 from esbench_race.livefiles import SAMPLES
-from esbench_race.rally_config import Files, rally_argv, rally_env, write_files
+from esbench_race.rally_config import Files, rally_argv, rally_env, user_name, write_files
+from esbench_race.rally_line import rally_version
 from esbench_race.reasons import Reason
-from esbench_race.record import KEY_LOG, KEY_RACE, LoadGeneratorHost, Outcome, Progress, Rally, Record, Track, timestamp
+from esbench_race.record import (
+    KEY_LOG,
+    KEY_RACE,
+    Fresh,
+    LoadGeneratorHost,
+    Outcome,
+    Progress,
+    Rally,
+    Record,
+    TargetReport,
+    Touch,
+    Track,
+    timestamp,
+)
 from esbench_race.spec import RaceSpec, SpecError
 from esbench_race.supervise import Ended, Supervisor
 from esbench_race.track_prepare import TrackError, digest, prepare
@@ -72,6 +85,23 @@ class Race:
             self._fail(Outcome(Reason.RALLY_FAILED, f"the runner failed: {error}"))
         return bounds.bounded(replace(self.record, finished_at=timestamp(time.time())))
 
+    def survey(self, checked: Record | None = None) -> Record:
+        """Return the record of a first look at an existing cluster, after the track's check if there was one."""
+        self.record = checked or Record(
+            mode=self.spec.mode, race_id=self.spec.race_id, started_at=timestamp(time.time())
+        )
+        planned = self.record.target or TargetReport()
+        try:
+            self._guest(self._before_anything(), planned.touches, planned.unforeseen)
+        except FailedError as failure:
+            self._fail(failure.outcome)
+        return bounds.bounded(replace(self.record, finished_at=timestamp(time.time())))
+
+    def _before_anything(self) -> Elasticsearch:
+        client = self._connect()[1]
+        self._before(client)
+        return client
+
     def artifacts(self) -> dict[str, str]:
         """Return the compressed files for the record's ConfigMap, in base64, by key."""
         found = {}
@@ -96,10 +126,30 @@ class Race:
         self._note_host(cores, limits)
         password, client = self._connect()
         start = self._before(client)
-        target, answer = self._track(start.environment.build_flavor or "default")
+        track, answer = self._track(start.environment.build_flavor or "default")
+        site = self._guest(client, answer.touches, answer.unforeseen)
         write_files(self.spec, self.files, answer.params, password, cores)
-        ended = self._race(client, target, cores, limits.cpus or float(os.cpu_count() or 1), answer)
-        self._collect(client, start, ended, answer)
+        try:
+            ended = self._race(client, track, cores, limits.cpus or float(os.cpu_count() or 1), answer)
+            self._collect(client, start, ended, answer, site)
+        finally:
+            if site is not None:
+                self.record = replace(self.record, target=site.leave(self.record))
+
+    def _guest(
+        self, client: Elasticsearch, planned: tuple[Touch, ...], unforeseen: tuple[str, ...]
+    ) -> target.Site | None:
+        """Return the existing cluster that the race is a guest on, or None for one of its own."""
+        if self.spec.target is None:
+            return None
+        try:
+            site = target.Site.look(client, self.spec.target, planned, unforeseen)
+        except ElasticsearchError as error:
+            raise FailedError(connection_reason(error), str(error)) from error
+        self.record = replace(self.record, target=site.report, fresh=Fresh(user_indices=site.occupied))
+        if site.objection:
+            raise FailedError(Reason.CLUSTER_NOT_FRESH, site.objection)
+        return site
 
     def _note_host(self, cores: int, limits: cgroup.Limits) -> None:
         host = LoadGeneratorHost(
@@ -118,15 +168,18 @@ class Race:
 
     def _connect(self) -> tuple[str | None, Elasticsearch]:
         spec = self.spec
+        if missing := target.missing_secret(spec):
+            raise FailedError(Reason.SECRET_MISSING, missing)
         try:
             password = None if spec.password_file is None else read_secret(spec.password_file)
+            user = user_name(spec)
         except OSError as error:
             raise FailedError(Reason.AUTHENTICATION_FAILED, f"the password file cannot be read: {error}") from error
         if password:
-            basic = base64.b64encode(f"{spec.user}:{password}".encode()).decode()
+            basic = base64.b64encode(f"{user}:{password}".encode()).decode()
             self.secrets = (password, json.dumps(password)[1:-1], basic)
         try:
-            return password, Elasticsearch(spec.hosts, spec.user, spec.password_file, spec.ca_file)
+            return password, Elasticsearch(spec.hosts, user, spec.password_file, spec.ca_file, spec.tls)
         except OSError as error:
             raise FailedError(Reason.TLS_UNTRUSTED, f"the CA file {spec.ca_file} cannot be used: {error}") from error
 
@@ -149,11 +202,11 @@ class Race:
     def _track(self, flavor: str) -> tuple[Path, Answer]:
         spec = self.spec
         try:
-            target = prepare(spec.track_path, self.files.work, spec.params, builtin=spec.builtin is not None)
+            track = prepare(spec.track_path, self.files.work, spec.params, builtin=spec.builtin is not None)
         except TrackError as error:
             raise FailedError(error.reason, error.message) from error
-        whole = digest(target)
-        answer = ask_describe(request_of(spec, target, self.files, flavor), self.files, self.stop)
+        whole = digest(track)
+        answer = ask_describe(request_of(spec, track, self.files, flavor), self.files, self.stop)
         self.record = replace(
             self.record,
             track=Track(
@@ -175,10 +228,10 @@ class Race:
             raise FailedError(reason, answer.error)
         if not answer.tasks:
             raise FailedError(Reason.NO_TASKS, "the task filter leaves nothing of the challenge")
-        return target, answer
+        return track, answer
 
     def _race(self, client: Elasticsearch, track: Path, cores: int, may_use: float, answer: Answer) -> Ended:
-        argv = rally_argv(self.spec, self.files, track)
+        argv = rally_argv(self.spec, self.files, track, rally_version())
         LOG.info("starting Rally: %s", argv)
         env = rally_env(self.files, os.environ)
         # Rally itself runs with the working directory it can write to, so the runner must be found without it.
@@ -198,7 +251,9 @@ class Race:
         )
         return ended
 
-    def _collect(self, client: Elasticsearch, start: evidence.Before, ended: Ended, answer: Answer) -> None:
+    def _collect(
+        self, client: Elasticsearch, start: evidence.Before, ended: Ended, answer: Answer, site: target.Site | None
+    ) -> None:
         output = read_text(self.files.output)
         race = read_json(self.files.race_json(self.spec.race_id))
         try:
@@ -220,24 +275,26 @@ class Race:
         self._fail(self._outcome(ended, output, race))
         if self.stop.is_set():
             return
-        end = self._after(client, start)
+        end = self._after(client, start, site.mine if site else evidence.is_user_index)
         if end is None:
             return
         self.record = replace(
             self.record,
             indices=end.indices,
             shards=end.shards,
-            pipelines=end.pipelines,
+            pipelines=site.of_the_race(end.pipelines, answer.pipelines) if site else end.pipelines,
             nodes_restarted=end.nodes_restarted,
-            totals=end.totals,
+            totals=site.counted(end.totals) if site else end.totals,
         )
 
-    def _after(self, client: Elasticsearch, start: evidence.Before) -> evidence.After | None:
+    def _after(
+        self, client: Elasticsearch, start: evidence.Before, mine: Callable[[str], bool]
+    ) -> evidence.After | None:
         """Return the evidence, or None when Elasticsearch does not answer even after the time a restart takes."""
         limit = time.monotonic() + EVIDENCE_PATIENCE
         while True:
             try:
-                return evidence.after(client, start, tuple(index_settings.asked(self.spec.index)))
+                return evidence.after(client, start, tuple(index_settings.asked(self.spec.index)), mine)
             except ElasticsearchError as error:
                 LOG.warning("Elasticsearch could not be asked after the race: %s", error)
                 if time.monotonic() > limit or self.stop.wait(2.0):
@@ -261,14 +318,6 @@ class Race:
         return Outcome(classify.classify_race(words, ended.oom_killed), words)
 
 
-def rally_version() -> str | None:
-    """Return the version of the installed Rally, or None."""
-    try:
-        return importlib.metadata.version("esrally")
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
 def connection_reason(error: ElasticsearchError) -> Reason:
     """Return the reason for an Elasticsearch that does not answer as it should."""
     if error.status in (401, 403):
@@ -288,6 +337,7 @@ def request_of(spec: RaceSpec, track: Path, files: Files, flavor: str = "default
         exclude_tasks=spec.exclude_tasks,
         test_mode=spec.test_mode,
         index=spec.index,
+        touches=spec.target is not None,
         build_flavor=flavor,
         data_cache=str(files.data_cache),
     )

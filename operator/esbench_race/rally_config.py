@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from esbench_race.elasticsearch import SYSTEM_CAS, read_secret
+from esbench_race.rally_line import list_option, tag_option
 from esbench_race.spec import RaceSpec, SpecError
 
 CLIENT_TIMEOUT_SECONDS = 240
@@ -71,11 +73,16 @@ def client_options(spec: RaceSpec, password: str | None) -> dict[str, Any]:
         raise SpecError(f"clientOptions.{forbidden[0]}: TLS and credentials are not a matter of client options")
     # A retry inside the client would hide a rejected request in a long service time.
     options: dict[str, Any] = {"timeout": CLIENT_TIMEOUT_SECONDS, "max_retries": 0, **spec.client_options}
-    if spec.ca_file is not None:
-        options |= {"use_ssl": True, "verify_certs": True, "ca_certs": str(spec.ca_file)}
+    if spec.tls or spec.ca_file is not None:
+        options |= {"use_ssl": True, "verify_certs": True, "ca_certs": str(spec.ca_file or SYSTEM_CAS)}
     if password is not None:
-        options |= {"basic_auth_user": spec.user, "basic_auth_password": password}
+        options |= {"basic_auth_user": user_name(spec), "basic_auth_password": password}
     return options
+
+
+def user_name(spec: RaceSpec) -> str:
+    """Return the name of the user that Rally is. Raises OSError when its file cannot be read."""
+    return spec.user if spec.user_file is None else read_secret(spec.user_file)
 
 
 def rally_ini(cores: int) -> str:
@@ -118,8 +125,11 @@ def write_private(path: Path, text: str) -> None:
         out.write(text)
 
 
-def rally_argv(spec: RaceSpec, files: Files, track: Path) -> list[str]:
-    """Return the argument list that starts Rally on the track in the directory `track`."""
+def rally_argv(spec: RaceSpec, files: Files, track: Path, version: str | None = None) -> list[str]:
+    """Return the argument list that starts Rally on the track in the directory `track`.
+
+    `version` is that of the installed Rally. Raises SpecError for what it cannot be told.
+    """
     config = files.config
     argv = [sys.executable, "-m", "esbench_race.launch", str(files.live), "race", "--pipeline=benchmark-only"]
     argv += ["--offline", "--on-error=abort", "--enable-assertions", f"--race-id={spec.race_id}"]
@@ -128,12 +138,9 @@ def rally_argv(spec: RaceSpec, files: Files, track: Path) -> list[str]:
     argv += ["--report-format=csv", f"--report-file={files.work / 'report.csv'}", "--show-in-report=available"]
     if spec.challenge is not None:
         argv.append(f"--challenge={spec.challenge}")
-    if spec.include_tasks:
-        argv.append(f"--include-tasks={config / 'include.json'}")
-    if spec.exclude_tasks:
-        argv.append(f"--exclude-tasks={config / 'exclude.json'}")
-    if spec.user_tags:
-        argv.append(f"--user-tags={config / 'tags.json'}")
+    argv += list_option("include-tasks", spec.include_tasks, config / "include.json", version)
+    argv += list_option("exclude-tasks", spec.exclude_tasks, config / "exclude.json", version)
+    argv += tag_option(spec.user_tags, config / "tags.json", version)
     if spec.telemetry:
         argv.append(f"--telemetry={','.join(spec.telemetry)}")
     if spec.test_mode:

@@ -19,6 +19,8 @@ class Reason(StrEnum):
     PARAMETER_MISSING = "ParameterMissing"
     CORPUS_MISSING = "CorpusMissing"
     CORPUS_COUNT_MISMATCH = "CorpusCountMismatch"
+    CLIENT_TOO_NEW = "ClientTooNew"
+    SECRET_MISSING = "SecretMissing"  # noqa: S105 - a reason, not a password
 
     # The cluster under test did not come up.
     UNSCHEDULABLE = "Unschedulable"
@@ -113,6 +115,14 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     Reason.CORPUS_COUNT_MISMATCH: (
         "A corpus file does not have as many documents as the track says.",
         "Set the track's document-count to the real number, or restore the file.",
+    ),
+    Reason.CLIENT_TOO_NEW: (
+        "No Rally that is installed here speaks to an Elasticsearch as old as the target.",
+        "Add the race image of an older Rally line to the chart's value raceImages, as far as there is one.",
+    ),
+    Reason.SECRET_MISSING: (
+        "A Secret that the Benchmark names does not exist, or lacks a key.",
+        "Create it in the Benchmark's namespace with the keys that the message names.",
     ),
     Reason.UNSCHEDULABLE: (
         "Kubernetes found no node for a pod.",
@@ -236,8 +246,9 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Let the track take number_of_shards, number_of_replicas and codec as parameters, or ask for what it sets.",
     ),
     Reason.CLUSTER_NOT_FRESH: (
-        "The cluster held user data or had indexed before the race.",
-        "Let nothing else write to the cluster; every race needs one of its own.",
+        "The cluster held user data or had indexed before the race, or what the track makes was there already.",
+        "Let nothing else write to the cluster; every race needs one of its own. On an existing cluster, remove what "
+        "the message names, or allow it with target.overwrite.",
     ),
     Reason.VERSION_MISMATCH: (
         "The Elasticsearch that ran is not the version that was asked for.",

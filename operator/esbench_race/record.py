@@ -301,6 +301,48 @@ class Totals:
 
 
 @dataclass(frozen=True)
+class Touch:
+    """Something on an existing cluster that the track creates, writes to or deletes."""
+
+    kind: str = ""
+    """index, data stream, index template, component template, legacy template or ingest pipeline"""
+    name: str = ""
+    """its name, or a pattern when the track deletes by pattern"""
+    creates: bool = False
+    """the track creates it or writes to it"""
+    deletes: bool = False
+    existing: tuple[str, ...] = ()
+    """what there was of that name (or alias) before the step"""
+    documents: int | None = None
+    """documents in the existing indices; None when not counted"""
+
+
+@dataclass(frozen=True)
+class OtherLoad:
+    """What an existing cluster did during the race in an index that is not the track's."""
+
+    index: str = ""
+    indexed: int = 0
+    searched: int = 0
+
+
+@dataclass(frozen=True)
+class TargetReport:
+    """An existing cluster: what the track does to it, what else it did meanwhile, and what was left there."""
+
+    cluster_name: str | None = None
+    cluster_uuid: str | None = None
+    touches: tuple[Touch, ...] = ()
+    unforeseen: tuple[str, ...] = ()
+    """tasks whose effects cannot be told before they run"""
+    removed: tuple[str, ...] = ()
+    """what the race had created and the runner has removed again"""
+    left: tuple[str, ...] = ()
+    """what the race had created and is still there"""
+    others: tuple[OtherLoad, ...] = ()
+
+
+@dataclass(frozen=True)
 class Record:
     """Everything known about one step."""
 
@@ -330,6 +372,8 @@ class Record:
     """True when Rally lost samples: its numbers are incomplete"""
     load_generator: LoadGenerator = LoadGenerator()
     totals: Totals = Totals()
+    target: TargetReport | None = None
+    """only for a cluster that exists already"""
 
     def to_json(self) -> str:
         """Return the JSON text for `data["record.json"]`."""

@@ -21,6 +21,8 @@ class SpecError(ValueError):
 class Mode(StrEnum):
     """What kind of step this is."""
 
+    PROBE = "probe"
+    """Only ask an existing cluster what it is."""
     CHECK = "check"
     """Render the track without a cluster."""
     SMOKE = "smoke"
@@ -42,6 +44,19 @@ class IndexSpec:
 
 
 @dataclass(frozen=True)
+class TargetSpec:
+    """How to treat a cluster that exists already."""
+
+    credentials_secret: str | None = None
+    """name of the Secret that the files for user and password come from, for messages"""
+    ca_secret: str | None = None
+    overwrite: bool = False
+    """the track may delete or overwrite what is there, and run tasks whose effects cannot be foreseen"""
+    remove: str = "always"
+    """when to remove what the race created: always, onSuccess or never"""
+
+
+@dataclass(frozen=True)
 class RaceSpec:
     """One step's specification; holds no secret, only the paths of files that do."""
 
@@ -60,9 +75,15 @@ class RaceSpec:
     user_tags: Mapping[str, Any] = field(default_factory=dict)
     index: IndexSpec = IndexSpec()
     hosts: tuple[str, ...] = ()
+    tls: bool = False
+    """TLS, always verified: against `ca_file`, without one against the system's CAs"""
     user: str = "elastic"
+    user_file: Path | None = None
+    """holds the user's name, instead of `user`"""
     password_file: Path | None = None
     ca_file: Path | None = None
+    target: TargetSpec | None = None
+    """set for a cluster that exists already"""
     cores: int | None = None
     stall_seconds: float = 600.0
     timeout_seconds: float = 21600.0
@@ -111,9 +132,12 @@ def parse_spec(text: str, builtin_tracks: Path = BUILTIN_TRACKS) -> RaceSpec:
         user_tags=_object(data, "userTags"),
         index=_index(_object(data, "index")),
         hosts=_texts(data, "hosts"),
+        tls=_flag(data, "tls") or data.get("caFile") is not None,
         user=_optional_text(data, "user") or "elastic",
+        user_file=_path(data, "userFile"),
         password_file=_path(data, "passwordFile"),
         ca_file=_path(data, "caFile"),
+        target=_target(_object(data, "target")),
         cores=_whole(data, "cores", 1),
         stall_seconds=_seconds(data, "stallSeconds", 600.0),
         timeout_seconds=_seconds(data, "timeoutSeconds", 21600.0),
@@ -125,7 +149,7 @@ def parse_spec(text: str, builtin_tracks: Path = BUILTIN_TRACKS) -> RaceSpec:
 _KEYS = {
     *("format", "mode", "namespace", "record", "raceId", "track", "challenge", "params", "includeTasks"),
     *("excludeTasks", "clientOptions", "telemetry", "userTags", "index", "hosts", "user", "passwordFile"),
-    *("caFile", "cores", "stallSeconds", "timeoutSeconds"),
+    *("caFile", "cores", "stallSeconds", "timeoutSeconds", "tls", "userFile", "target"),
 }
 
 
@@ -134,7 +158,7 @@ def _cross_check(spec: RaceSpec) -> None:
         raise SpecError("raceId: becomes a directory name and must not contain '/'")
     if spec.include_tasks and spec.exclude_tasks:
         raise SpecError("includeTasks, excludeTasks: Rally takes only one of them")
-    if spec.mode is not Mode.CHECK:
+    if spec.mode is not Mode.CHECK or spec.target:
         if not spec.hosts:
             raise SpecError("hosts: at least one is needed")
         for host in spec.hosts:
@@ -166,6 +190,29 @@ def _index(value: Mapping[str, Any]) -> IndexSpec:
         source_mode=_optional_text(value, "sourceMode"),
         settings=_object(value, "settings"),
     )
+
+
+def _target(value: Mapping[str, Any]) -> TargetSpec | None:
+    if not value:
+        return None
+    unknown = sorted(set(value) - {"credentialsSecret", "caSecret", "overwrite", "remove"})
+    if unknown:
+        raise SpecError(f"target: unknown field {unknown[0]!r}")
+    if value.get("remove") not in ("always", "onSuccess", "never"):
+        raise SpecError(f"target.remove: must be always, onSuccess or never, not {value.get('remove')!r}")
+    return TargetSpec(
+        credentials_secret=_optional_text(value, "credentialsSecret"),
+        ca_secret=_optional_text(value, "caSecret"),
+        overwrite=_flag(value, "overwrite"),
+        remove=value["remove"],
+    )
+
+
+def _flag(data: Mapping[str, Any], key: str) -> bool:
+    value = data.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise SpecError(f"{key}: must be true or false")
+    return bool(value)
 
 
 def _text(data: Mapping[str, Any], key: str) -> str:

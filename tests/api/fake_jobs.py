@@ -113,7 +113,7 @@ class Jobs:
         same = bench is not None and bench["metadata"]["uid"] == meta["labels"][UID]
         if same and not self._gone[meta["uid"]].is_set() and step.get("jobUID") != meta["uid"]:
             world.blame(job, f"it runs, but the status says {step}")
-        if spec.mode is Mode.CHECK:
+        if spec.mode is Mode.CHECK or spec.target:
             return None
         elasticsearch = await world.rest.get("elasticsearches", meta["namespace"], meta["name"])
         if elasticsearch is None or elasticsearch["metadata"]["uid"] not in world.ready:

@@ -20,9 +20,11 @@ from esbench_race.record import (
     RallyNumbers,
     Record,
     Shard,
+    TargetReport,
     Task,
     Throughput,
     Totals,
+    Touch,
     Track,
     TrackTask,
     Windows,
@@ -31,6 +33,13 @@ from esbench_race.record import (
 from esbench_race.spec import Mode, RaceSpec
 
 DOCUMENTS = 100_000
+TARGET: Mapping[str, Any] = {
+    "metadata": {"name": "shop"},
+    "spec": {
+        "version": "8.11.0",
+        "nodeSets": [{"name": "default", "count": 3, "podTemplate": {"spec": {"containers": []}}}],
+    },
+}
 TASKS = (("bulk-index", "bulk", "docs/s"), ("search-request", "search", "ops/s"))
 
 
@@ -46,9 +55,15 @@ def record(
         "finished_at": timestamp(now),
         "track": _track(spec),
     }
+    if spec.target:
+        elasticsearch = TARGET
+        touch = Touch("index", "access-logs", creates=True, deletes=True)
+        common["target"] = TargetReport("shop", "uuid-1", () if spec.mode is Mode.PROBE else (touch,))
     if fault in _OUTCOMES:
         reason, message = _OUTCOMES[fault]
         return Record(**common, outcome=Outcome(reason, message))
+    if spec.mode is Mode.PROBE:
+        return Record(**common, environment=Environment("8.11.0", "abc123", "default", "9.8.0", _nodes(TARGET), host))
     if spec.mode is Mode.CHECK or elasticsearch is None:
         return Record(**common, rally=Rally("2.13.0", 0))
     version, nodes = elasticsearch["spec"]["version"], _nodes(elasticsearch)

@@ -27,6 +27,9 @@ REPLICAS += "write nodes: {} or fewer replicas"
 TRACK = "race.track takes exactly one source: builtin or configMap"
 STORAGE = "elasticsearch.storage takes exactly one of size (with an optional className) and ephemeral"
 CLASS_NAME = "elasticsearch.storage.className needs elasticsearch.storage.size beside it, for example size: 20Gi"
+PLACE = "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster that "
+PLACE += "exists already)"
+HOSTS = "target.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path"
 FILTERS = "race.includeTasks and race.excludeTasks exclude each other: write one of them"
 DURATION = "should match '^([0-9]+h)?([0-9]+m)?([0-9]+s)?$'"
 
@@ -40,7 +43,21 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "no version": ({"elasticsearch__version": None}, "spec.elasticsearch.version: Required value"),
     "not a version": ({"elasticsearch__version": "latest"}, "spec.elasticsearch.version in body should match"),
     "unknown field": ({"elasticsearch__replicas": 1}, 'unknown field "spec.elasticsearch.replicas"'),
-    "unknown field at the top": ({"target": {}}, 'unknown field "spec.target"'),
+    "unknown field at the top": ({"targets": {}}, 'unknown field "spec.targets"'),
+    "both": ({"target": {"hosts": ["http://es:9200"]}}, PLACE),
+    "neither": ({"elasticsearch": None}, PLACE),
+    "no host": ({"elasticsearch": None, "target": {"hosts": []}}, "should have at least 1 items"),
+    "no scheme": ({"elasticsearch": None, "target": {"hosts": ["elastic-search:9200"]}}, HOSTS),
+    "no port": ({"elasticsearch": None, "target": {"hosts": ["https://es.example"]}}, HOSTS),
+    "password in the host": ({"elasticsearch": None, "target": {"hosts": ["https://u:p@es:9200"]}}, HOSTS),
+    "two schemes": (
+        {"elasticsearch": None, "target": {"hosts": ["https://a1:9200", "http://b1:9200"]}},
+        "target.hosts are all https:// or all http://",
+    ),
+    "CA without TLS": (
+        {"elasticsearch": None, "target": {"hosts": ["http://a1:9200"], "caSecret": {"name": "ca"}}},
+        "target.caSecret is for https:// hosts only",
+    ),
     "two tracks": ({"race__track": {"builtin": "log_ingest", "configMap": {"name": "mine"}}}, TRACK),
     "no track": ({"race__track": {}}, TRACK),
     "track missing": ({"race__track": None}, "spec.race.track: Required value"),
@@ -99,6 +116,15 @@ ACCEPTED: dict[str, Json] = {
     "volume": {"elasticsearch__storage": {"className": "fast", "size": "20Gi"}},
     "free form": {"race__params": {"bulk_size": 500, "deep": {"list": [1, {"a": None}]}}},
     "elasticsearch.yml": {"elasticsearch__config": {"indices.memory.index_buffer_size": "20%"}},
+    "existing cluster": {
+        "elasticsearch": None,
+        "target": {
+            "hosts": ["https://es-0.search.svc:9200", "https://192.0.2.1:9200"],
+            "credentialsSecret": {"name": "user"},
+            "caSecret": {"name": "ca"},
+            "index": {"shards": 2, "replicas": 1},
+        },
+    },
     "durations": {"timeouts": {"provisioning": "90s", "race": "1h30m"}},
 }
 
@@ -163,6 +189,14 @@ def test_the_spec_is_immutable_but_for_suspend(stage: Stage, namespace: str) -> 
     assert stage.benchmark(namespace, "bm")["spec"]["suspend"] is True
 
 
+def test_a_target_is_immutable(stage: Stage, namespace: str) -> None:
+    stage.apply(benchmark(namespace, elasticsearch=None, target={"hosts": ["http://es:9200"]}))
+    arguments = ("patch", "bm", "bm", f"--namespace={namespace}", "--type=merge")
+    for change in ({"target": {"overwrite": True}}, {"target": None, "elasticsearch": {"version": "9.0.0"}}):
+        done = stage.plane.kubectl(*arguments, f"--patch={json.dumps({'spec': change})}")
+        assert "spec.target is immutable: create another Benchmark instead" in done.stderr
+
+
 def test_unknown_fields_in_status_are_not_kept_and_spec_is_apart(stage: Stage, namespace: str) -> None:
     stage.apply(benchmark(namespace))
     status = {"phase": "Racing", "nonsense": 1}
@@ -179,6 +213,7 @@ def test_what_kubectl_get_shows(stage: Stage, namespace: str) -> None:
         "phase": "Failed",
         "progress": "race 1/2 · bulk-index 43 %",
         "racesDone": "0/2",
+        "version": "9.0.0",
         "track": "log_ingest",
         "challenge": "ramp-up",
         "reason": "ErrorRate",

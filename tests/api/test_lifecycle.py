@@ -77,6 +77,22 @@ def test_from_apply_to_numbers(stage: Stage, namespace: str) -> None:
         assert set(record["binaryData"]) == {"race.json.gz", "rally.log.gz"}
 
 
+def test_an_existing_cluster(stage: Stage, namespace: str) -> None:
+    target = {"hosts": ["https://shop:9200"], "credentialsSecret": {"name": "user"}, "caSecret": {"name": "ca"}}
+    stage.apply(benchmark(namespace, elasticsearch=None, target=target))
+    status = stage.ends(namespace, "bm")
+    assert status["phase"] == "Succeeded", status
+    assert stage.runs(namespace) == ["bm-probe", "bm-check", "bm-smoke", "bm-race-1"]
+    told = conditions(status)
+    assert told["ClusterReady"] == ("True", "TargetAnswers")
+    assert told["TargetChecked"] == ("True", "TrackWillChange")
+    assert (status["version"], status["target"]["nodes"], status["target"]["rally"]) == ("8.11.0", 3, "2.13")
+    events = stage.plane.kubectl("get", "events", f"--namespace={namespace}", "-o", "json").stdout
+    said = {event["reason"]: event["message"] for event in json.loads(events)["items"]}
+    assert "deletes index access-logs" in said["TargetChecked"]
+    stage.is_clean(namespace)
+
+
 def test_kubectl_wait_and_describe(stage: Stage, namespace: str) -> None:
     stage.apply(benchmark(namespace, smokeTest=False))
     wait = ("wait", "--for=condition=Complete", "bm/bm", f"--namespace={namespace}", "--timeout=30s")

@@ -36,3 +36,4 @@ def test_example(namespace: Namespace, folder: Path) -> None:
             assert status["phase"] == "Succeeded", status
             assert status["results"]["tasks"] and status["racesDone"] == "1/1"
             namespace.kubectl("delete", "bm", name, "--timeout=60s")
+    namespace.kubectl("delete", "-f", str(folder), "--ignore-not-found", "--wait=false")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kube import Namespace, benchmark, condition, run
+from kube import Namespace, benchmark, condition, run, until
 
 pytestmark = pytest.mark.e2e
 
@@ -97,6 +97,7 @@ def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:
 
 def test_printer_columns_read_like_a_sentence(namespace: Namespace) -> None:
     namespace.apply(benchmark("columns", suspend=True))
+    until(lambda: namespace.status("columns").get("version"), 30, lambda: "the operator has not looked")
     head, line = namespace.kubectl("get", "bm", "columns", "-o", "wide").splitlines()
     assert head.split() == ["NAME", "PHASE", "PROGRESS", "VERSION", "RACES", "TRACK", "CHALLENGE", "REASON", "AGE"]
     assert "9.0.0" in line

@@ -28,7 +28,7 @@ ALLOWED = {
     "__init__": set(),
 }
 # What both sides of the race image share; the command line checks tracks with the race image's own code.
-SHARED = {"record", "reasons"}
+SHARED = {"record", "reasons", "lines"}
 SHARED_WITH_CLI = {"codec", "describe", "track_finding", "track_prepare"}
 ONLY_IN = {
     "kubernetes": {"esbench/cluster.py", "esbench/cli/cluster.py"},

@@ -12,6 +12,8 @@ import pytest
 from localkube import buildah, cache, cgroups, components, current, golang, images, java, packages, processes, steps
 from localkube.settings import CHECKOUT, Paths, paths_from
 
+from esbench_race.lines import LINES
+
 
 def artifact(inputs: dict[str, str], fill: str = "") -> cache.Artifact:
     def build(folder: Path, log: Path) -> None:
@@ -184,6 +186,7 @@ def test_images_have_official_names_where_manifests_use_them(tmp_path: Path) -> 
     assert {
         "docker.elastic.co/elasticsearch/elasticsearch:8.11.0",
         "docker.elastic.co/elasticsearch/elasticsearch:9.0.0",
+        "docker.elastic.co/elasticsearch/elasticsearch-oss:6.0.0",
         "docker.io/library/eclipse-temurin:17-jre",
         "docker.io/library/eclipse-temurin:21-jre",
     } <= names
@@ -205,13 +208,14 @@ def test_pinned_requirements_agree_with_the_project() -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
     pinned = (CHECKOUT / "requirements/operator.txt").read_text().lower().replace("_", "-").split()
     assert [wanted for wanted in project["dependencies"] if wanted.lower() not in pinned] == []
-    assert "esrally==2.13.0" in (CHECKOUT / "requirements/race.txt").read_text().split()
+    for line, file in zip(LINES, ("race", "race6"), strict=True):
+        assert f"esrally=={line.rally}" in (CHECKOUT / f"requirements/{file}.txt").read_text().split()
 
 
 def test_every_download_is_pinned() -> None:
     pins = java.pins()
     assert all(len(digest) == 64 for digest in pins.values())
-    assert java.WHEEL in pins
+    assert set(java.WHEELS.values()) <= set(pins)
 
 
 def test_node_programs_are_never_installed_on_the_machine() -> None:

@@ -21,7 +21,7 @@ class _Root(Api):
 COLUMNS: list[Json] = [
     {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
     {"name": "Progress", "type": "string", "jsonPath": ".status.progress"},
-    {"name": "Version", "type": "string", "jsonPath": ".spec.elasticsearch.version"},
+    {"name": "Version", "type": "string", "jsonPath": ".status.version"},
     {"name": "Races", "type": "string", "jsonPath": ".status.racesDone"},
     {"name": "Track", "type": "string", "jsonPath": ".status.track", "priority": 1},
     {"name": "Challenge", "type": "string", "jsonPath": ".status.challenge", "priority": 1},

@@ -180,6 +180,44 @@ class Elasticsearch(Api):
     """Which machines the nodes may run on."""
 
 
+class SecretRef(Api):
+    """A Secret of the Benchmark's own namespace; only the race's pod reads it, as files."""
+
+    name: Name
+    """Name of the Secret."""
+
+
+class Target(Api):
+    """A cluster that exists already. Nothing on it is changed but what the track itself creates."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "self.hosts.all(h, h.matches('^https?://[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?:[1-9][0-9]{0,4}$'))",
+                "target.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path",
+            ),
+            rule(
+                "self.hosts.all(h, h.startsWith('https://')) || self.hosts.all(h, h.startsWith('http://'))",
+                "target.hosts are all https:// or all http://",
+            ),
+            rule(
+                "!has(self.caSecret) || self.hosts.all(h, h.startsWith('https://'))",
+                "target.caSecret is for https:// hosts only",
+            ),
+        )
+    )
+    hosts: Annotated[list[Annotated[str, Field(min_length=10, max_length=260)]], Field(min_length=1, max_length=20)]
+    """Where it answers, for example https://logs-es-http.search.svc:9200; Rally spreads its clients over them."""
+    credentials_secret: SecretRef | None = None
+    """Secret with the keys username and password; absent means that no credentials are sent."""
+    ca_secret: SecretRef | None = None
+    """Secret with the key ca.crt, which signs the certificates of https hosts; absent means the race image's CAs."""
+    index: IndexSettings | None = None
+    """What the track's indices must really have."""
+    overwrite: bool = False
+    """Lets the track delete or overwrite what is there already, and run tasks whose effects cannot be foreseen."""
+
+
 class ConfigMapTrack(Api):
     """A whole small track in a ConfigMap of the same namespace: track.json and the files it uses, one key each."""
 
@@ -253,14 +291,27 @@ class BenchmarkSpec(Api):
         json_schema_extra=rules(
             *(
                 rule(f"self.{field} == oldSelf.{field}", f"spec.{field} is immutable: create another Benchmark instead")
-                for field in (
-                    "elasticsearch", "race", "repetitions", "smokeTest", "keepCluster", "timeouts",
+                for field in ("race", "repetitions", "smokeTest", "keepCluster", "timeouts")
+            ),
+            *(
+                rule(
+                    f"has(self.{field}) == has(oldSelf.{field})"
+                    f" && (!has(self.{field}) || self.{field} == oldSelf.{field})",
+                    f"spec.{field} is immutable: create another Benchmark instead",
                 )
-            )
+                for field in ("elasticsearch", "target")
+            ),
+            rule(
+                "[has(self.elasticsearch), has(self.target)].filter(x, x).size() == 1",
+                "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster "
+                "that exists already)",
+            ),
         )
-    )  # fmt: skip
-    elasticsearch: Elasticsearch
-    """The cluster under test."""
+    )
+    elasticsearch: Elasticsearch | None = None
+    """The cluster under test, built for each race."""
+    target: Target | None = None
+    """The cluster under test, one that exists already."""
     race: Race
     """What Rally does."""
     repetitions: Annotated[int, Field(ge=1, le=MAX_REPETITIONS)] = 1
@@ -268,8 +319,15 @@ class BenchmarkSpec(Api):
     smoke_test: bool = True
     """Race once in Rally's test mode first: fail in a minute, not in three hours."""
     keep_cluster: Literal["Never", "OnFailure", "Always"] = "Never"
-    """Whether the last cluster stays for inspection until the Benchmark is deleted."""
+    """Whether the last cluster stays for inspection until the Benchmark is deleted. On a target: whether what the track
+    created there stays."""
     timeouts: Timeouts = Timeouts()
     """How long each part may take."""
     suspend: bool = False
     """While true no further race starts; one that is under way runs to its end."""
+
+    @property
+    def index(self) -> IndexSettings | None:
+        """What the track's indices must really have, wherever they are."""
+        place = self.elasticsearch or self.target
+        return place.index if place else None

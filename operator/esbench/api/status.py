@@ -19,7 +19,8 @@ class Condition(Answer):
     """One observation in the form all of Kubernetes uses."""
 
     type: Annotated[str, Field(max_length=63)]
-    """Accepted, ClusterReady, SettingsVerified, RacesValid, LoadGenerator{Shared,Saturated}, Complete or Failed."""
+    """Accepted, ClusterReady, TargetChecked, SettingsVerified, RacesValid, LoadGenerator{Shared,Saturated}, Complete or
+    Failed."""
     status: Literal["True", "False", "Unknown"]
     """Whether the condition holds."""
     reason: Annotated[str, Field(max_length=63)]
@@ -33,10 +34,10 @@ class Condition(Answer):
 
 
 class Step(Answer):
-    """Where the Benchmark is: one of check, smoke, race-1 … race-N, and how far in it."""
+    """Where the Benchmark is: one of probe, check, smoke, race-1 … race-N, and how far in it."""
 
     name: Annotated[str, Field(max_length=20)]
-    """check, smoke or race-K."""
+    """probe, check, smoke or race-K."""
     stage: Stage
     """Provisioning (a cluster is built), Starting (the Job may be created), Running (its uid is known), Cleaning."""
     since: Time
@@ -257,6 +258,21 @@ class Environment(Answer):
     """Memory against data, node by node."""
 
 
+class TargetStatus(Answer):
+    """The existing cluster as it described itself before the first race."""
+
+    cluster_name: Text = ""
+    """Its name."""
+    cluster_uuid: Annotated[str, Field(alias="clusterUUID", max_length=64)] = ""
+    """Its own id."""
+    build_hash: Text = ""
+    """Build hash that it reported."""
+    nodes: int = 0
+    """Number of its nodes."""
+    rally: Annotated[str, Field(max_length=20)]
+    """Line of Rally that speaks to it, for example 2.13."""
+
+
 class BenchmarkStatus(Answer):
     """Progress, verdict, numbers and evidence."""
 
@@ -290,6 +306,10 @@ class BenchmarkStatus(Answer):
     """The last step that went well and was cleaned up."""
     failing: bool = False
     """A step has failed: the rest is cleaning up."""
+    version: Text = ""
+    """Version of Elasticsearch: the one that was asked for, or the target's own."""
+    target: TargetStatus | None = None
+    """The cluster that existed already, once it was looked at."""
     track: Text = ""
     """Name of the track, wherever it comes from."""
     challenge: Text = ""

@@ -27,7 +27,7 @@ def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings
 
     `node_settings` are index settings for elasticsearch.yml, because the track offers no way to set them.
     """
-    wanted = subject.spec.elasticsearch
+    wanted = _wanted(subject)
     claims = _volume_claims(wanted.storage)
     manifest: Json = {
         "apiVersion": f"{API[0]}/{API[1]}",
@@ -55,6 +55,13 @@ def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings
     return manifest
 
 
+def _wanted(subject: Subject) -> Elasticsearch:
+    wanted = subject.spec.elasticsearch
+    if wanted is None:
+        raise ValueError(f"{subject.name} has a target: nothing is built for it")
+    return wanted
+
+
 def heap_mib(wanted: Elasticsearch) -> int:
     """Return the default heap in MiB: half of the memory limit, so that the rest is page cache, at most 31 GiB."""
     limit = parse_quantity(wanted.resources.limits.memory or "2Gi")
@@ -68,7 +75,7 @@ def resource_requirements(resources: Resources) -> Json:
 
 
 def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
-    wanted = subject.spec.elasticsearch
+    wanted = _wanted(subject)
     heap = wanted.heap or f"{heap_mib(wanted)}m"
     container: Json = {
         "name": "elasticsearch",

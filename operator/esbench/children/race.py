@@ -11,15 +11,15 @@ from ..api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from ..api.quantity import parse_duration, parse_quantity
 from ..plan.index_settings import flat, index_of
 from ..plan.seen import Subject
-from ..plan.steps import CHECK, SMOKE, has_cluster, object_name, race_id
+from ..plan.steps import CHECK, PROBE, SMOKE, builds_cluster, is_preparation, object_name, race_id
 from ..settings import Settings
+from . import target
 from .elasticsearch import resource_requirements
 from .meta import labels, metadata
 from .placement import anti_affinity, machines
+from .target import CA, CREDENTIALS
 
 API = ("batch", "v1", "jobs")
-CREDENTIALS = "/run/esbench/credentials"
-CA = "/run/esbench/ca"
 TRACK = "/track"
 _UID = 1000
 # A task may look idle this long (a force-merge reports no progress) before the race counts as standing still.
@@ -34,7 +34,7 @@ def race_spec(subject: Subject, step: str) -> Json:
     race, index = spec.race, index_of(spec)
     told: Json = {
         "format": 1,
-        "mode": step if step in (CHECK, SMOKE) else "race",
+        "mode": step if step in (PROBE, CHECK, SMOKE) else "race",
         "namespace": subject.namespace,
         "record": name,
         "raceId": race_id(subject.namespace, subject.name, subject.uid, step),
@@ -57,7 +57,9 @@ def race_spec(subject: Subject, step: str) -> Json:
         "stallSeconds": _STALL_SECONDS,
         "timeoutSeconds": _timeout(subject, step),
     }
-    if has_cluster(step):
+    if spec.target:
+        told |= target.told(spec, spec.target, step)
+    elif builds_cluster(spec, step):
         told |= {
             "hosts": [f"{name}-es-http.{subject.namespace}.svc:9200"],
             "user": "elastic",
@@ -77,9 +79,12 @@ def record(subject: Subject, step: str) -> Json:
     }
 
 
-def job(subject: Subject, step: str, settings: Settings) -> Json:
-    """Return the Job of one step, suspended: it is let run only after its uid was recorded."""
-    pod = _pod(subject, step, settings)
+def job(subject: Subject, step: str, settings: Settings, image: str | None = None) -> Json:
+    """Return the Job of one step, suspended: it is let run only after its uid was recorded.
+
+    `image` stands for the race image where an older line of Rally is needed.
+    """
+    pod = _pod(subject, step, settings, image or settings.race_image)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -122,14 +127,18 @@ def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
 
 def _timeout(subject: Subject, step: str) -> int:
     timeouts = subject.spec.timeouts
-    return int(parse_duration(timeouts.provisioning if step == CHECK else timeouts.race).total_seconds())
+    return int(parse_duration(timeouts.provisioning if is_preparation(step) else timeouts.race).total_seconds())
 
 
-def _pod(subject: Subject, step: str, settings: Settings) -> Json:
+def _pod(subject: Subject, step: str, settings: Settings, image: str) -> Json:
     name, race = object_name(subject.name, step), subject.spec.race
     mounts: list[Json] = [{"name": "work", "mountPath": "/work"}, {"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108
     volumes: list[Json] = [{"name": "work", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}]
-    if has_cluster(step):
+    if subject.spec.target:
+        for volume, path in target.volumes(subject.spec.target):
+            volumes.append(volume)
+            mounts.append(_read_only(volume["name"], path))
+    elif builds_cluster(subject.spec, step):
         credentials = {"secretName": f"{name}-es-elastic-user", "items": [{"key": "elastic", "path": "elastic"}]}
         ca = {"secretName": f"{name}-es-http-certs-public", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
         volumes += [
@@ -142,7 +151,7 @@ def _pod(subject: Subject, step: str, settings: Settings) -> Json:
         mounts.append(_read_only("track", TRACK))
     container: Json = {
         "name": "rally",
-        "image": settings.race_image,
+        "image": image,
         "imagePullPolicy": settings.race_image_pull_policy,
         "command": ["python", "-m", "esbench_race"],
         "env": [

@@ -39,7 +39,7 @@ def objections(spec: BenchmarkSpec, settings: Settings) -> list[Objection]:
 
 
 def _java_is_configured(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection]:
-    java = spec.elasticsearch.java
+    java = spec.elasticsearch.java if spec.elasticsearch else None
     if java is not None and java not in settings.jdk_images:
         known = ", ".join(str(major) for major in sorted(settings.jdk_images)) or "none"
         yield Objection(
@@ -50,6 +50,8 @@ def _java_is_configured(spec: BenchmarkSpec, settings: Settings) -> Iterator[Obj
 
 
 def _heap_fits_memory(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    if spec.elasticsearch is None:
+        return
     heap, limit = spec.elasticsearch.heap, spec.elasticsearch.resources.limits.memory
     if limit is None:
         yield Objection(
@@ -66,7 +68,8 @@ def _heap_fits_memory(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
 
 
 def _requests_within_limits(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
-    for field, resources in (("elasticsearch", spec.elasticsearch.resources), ("race", spec.race.resources)):
+    asked = {"elasticsearch": spec.elasticsearch.resources} if spec.elasticsearch else {}
+    for field, resources in {**asked, "race": spec.race.resources}.items():
         for name in ("cpu", "memory"):
             request, limit = getattr(resources.requests, name), getattr(resources.limits, name)
             if request and limit and parse_quantity(request) > parse_quantity(limit):
@@ -78,7 +81,7 @@ def _requests_within_limits(spec: BenchmarkSpec, _: Settings) -> Iterator[Object
 
 
 def _config_leaves_eck_alone(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
-    for key in sorted(_flat(spec.elasticsearch.config)):
+    for key in sorted(_flat(spec.elasticsearch.config)) if spec.elasticsearch else ():
         if key in _ECK_SETTINGS or key.startswith(("xpack.security.http.ssl.", "xpack.security.transport.ssl.")):
             yield Objection(
                 Reason.INVALID_SPEC, f"elasticsearch.config sets {key}, which ECK manages itself; remove it"
@@ -94,7 +97,7 @@ def _client_options_hold_no_credentials(spec: BenchmarkSpec, _: Settings) -> Ite
     for key in sorted(set(spec.race.client_options) & set(_CREDENTIALS)):
         yield Objection(
             Reason.INVALID_SPEC,
-            f"race.clientOptions sets {key}, which the operator sets itself (credentials and TLS come from ECK's "
+            f"race.clientOptions sets {key}, which the operator sets itself (credentials and TLS come from "
             "secrets, hidden retries are off); remove it",
         )
 

@@ -19,7 +19,7 @@ from .accept import objections
 from .conditions import moment, stamp, with_condition
 from .readiness import missing, overdue
 from .seen import Plan, Seen
-from .steps import CHECK, SMOKE, has_cluster, needs_check, step_after, steps, title
+from .steps import CHECK, SMOKE, builds_cluster, is_preparation, needs_check, step_after, steps, title
 from .trouble import Trouble, elasticsearch_pods, ending, explained, is_running, load_generators, troubles
 
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
@@ -62,6 +62,7 @@ def _begin(seen: Seen) -> Plan:
         progress="checking the specification",
         observed_generation=subject.generation,
         start_time=stamp(seen.now),
+        version=spec.elasticsearch.version if spec.elasticsearch else "",
         track=track.builtin or (f"configMap {track.config_map.name}" if track.config_map else ""),
         challenge=spec.race.challenge or "",
         races_done=f"0/{spec.repetitions}",
@@ -86,13 +87,16 @@ def _between_steps(seen: Seen) -> Plan:
     if spec.suspend:
         text = f"suspended before {title(spec, upcoming)}"
         return Plan(_update(status, phase="Pending", progress=text, admitted_time=None))
-    if upcoming == CHECK:
+    if upcoming == CHECK and spec.target is None:
         return _check_track(seen)
+    # On an existing cluster even a look waits for its turn: before that it would see another Benchmark's indices.
     if not seen.turn.mine:
         text = f"waiting for {seen.turn.ahead} before it in the queue, the last is {seen.turn.behind}"
         return Plan(_update(status, phase="Queued", progress=text))
-    admitted = status.admitted_time or stamp(seen.now)
-    return Plan(_enter(_update(status, admitted_time=admitted), upcoming, "Provisioning", seen))
+    status = _update(status, admitted_time=status.admitted_time or stamp(seen.now))
+    if upcoming == CHECK:
+        return _check_track(replace(seen, status=status))
+    return Plan(_enter(status, upcoming, "Provisioning" if spec.elasticsearch else "Starting", seen))
 
 
 def _check_track(seen: Seen) -> Plan:
@@ -116,19 +120,21 @@ def _check_track(seen: Seen) -> Plan:
 
 def _provisioning(seen: Seen, step: Step) -> Plan:
     spec, children = seen.subject.spec, seen.children
+    wanted = spec.elasticsearch
+    assert wanted is not None  # noqa: S101 - nothing is provisioned for a target
     left = _left(seen, step, parse_duration(spec.timeouts.provisioning))
     if refused := _refused(seen, step):
         return refused
-    lacking = children.foreign or missing(children, spec.elasticsearch.nodes)
+    lacking = children.foreign or missing(children, wanted.nodes)
     if not lacking:
-        text = f"{spec.elasticsearch.nodes} node(s) of Elasticsearch {spec.elasticsearch.version} are ready"
+        text = f"{wanted.nodes} node(s) of Elasticsearch {wanted.version} are ready"
         status = with_condition(seen.status, "ClusterReady", "True", "ClusterReady", text, seen.now)
         return Plan(_enter(status, step.name, "Starting", seen))
     hindrance = explained(next(iter(troubles(elasticsearch_pods(children.pods))), None), spec)
     if hindrance and _gives_up(hindrance, seen, step, left):
         return _fail_with_log(seen, hindrance)
     if left <= timedelta(0):
-        reason, message = overdue(children, spec.elasticsearch.nodes)
+        reason, message = overdue(children, wanted.nodes)
         return _fail(seen, reason, children.foreign or message)
     words = f"{title(spec, step.name)} · cluster: {lacking}{f' ({hindrance.message})' if hindrance else ''}"
     status = with_condition(seen.status, "ClusterReady", "False", "Provisioning", lacking, seen.now)
@@ -211,16 +217,16 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
     if (doomed or pods) and not late:
         delete = tuple(what for what, thing in doomed if not thing["metadata"].get("deletionTimestamp"))
         status = seen.status
-        if has_cluster(step.name):
+        if builds_cluster(spec, step.name):
             status = with_condition(status, "ClusterReady", "False", "CleaningUp", "the cluster is removed", seen.now)
-        phase: Phase = "Pending" if step.name == CHECK else "CleaningUp"
+        phase: Phase = "Pending" if is_preparation(step.name) else "CleaningUp"
         text = f"{title(spec, step.name)} · removing what it used"
         return Plan(_update(status, phase=phase, progress=text), delete=delete, wake_in=30)  # type: ignore[arg-type]
     status = seen.status
     if late and not status.failing:
         left_over = ", ".join([*(what for what, _ in doomed), *(p["metadata"]["name"] for p in pods)])
         status = _failing(status, Reason.PROVISIONING_TIMEOUT, f"still there after {CLEANING_PATIENCE}: {left_over}")
-    if has_cluster(step.name):
+    if builds_cluster(spec, step.name):
         truth, word, text = ("True", "ClusterKept", collect.how_to_reach(seen, step)) if keep else (
             "False", "ClusterRemoved", "the cluster of the last race is removed")  # fmt: skip
         status = with_condition(status, "ClusterReady", truth, word, text, seen.now)  # type: ignore[arg-type]
@@ -237,7 +243,9 @@ def _update(status: BenchmarkStatus, **changes: object) -> BenchmarkStatus:
 
 def _enter(status: BenchmarkStatus, step: str, stage: Stage, seen: Seen, job_uid: str | None = None) -> BenchmarkStatus:
     spec = seen.subject.spec
-    phase: Phase = "Pending" if step == CHECK else ("CleaningUp" if stage == "Cleaning" else "Provisioning")
+    phase: Phase = "CleaningUp" if stage == "Cleaning" else "Provisioning"
+    if is_preparation(step):
+        phase = "Pending"
     if stage == "Running":
         phase = _racing_phase(step, None)
     words = {"Provisioning": "cluster: requested", "Starting": "starting", "Running": "starting Rally",
@@ -310,7 +318,7 @@ def _patience(seen: Seen, step: Step, left: timedelta) -> float:
 
 def _keeps_cluster(seen: Seen, step: Step) -> bool:
     spec = seen.subject.spec
-    if not has_cluster(step.name) or seen.children.elasticsearch is None:
+    if not builds_cluster(spec, step.name) or seen.children.elasticsearch is None:
         return False
     last = step.name == steps(spec)[-1]
     return (spec.keep_cluster == "Always" and (last or seen.status.failing)) or (
@@ -328,7 +336,7 @@ def _job_ended(job: dict[str, object]) -> str | None:
 
 
 def _racing_phase(step: str, progress: Progress | None, *, over: bool = False) -> Phase:
-    if step == CHECK:
+    if is_preparation(step):
         return "Pending"
     if over or (progress and progress.stage in ("collecting", "done")):
         return "Collecting"

@@ -9,10 +9,10 @@ from esbench_race.record import Index, Record
 from ..api.status import BenchmarkStatus, RaceStatus, Step
 from ..results.aggregate import aggregate
 from ..results.environment import environment, machines
-from . import index_settings
+from . import index_settings, target
 from .conditions import moment, stamp, with_condition
 from .seen import Seen
-from .steps import CHECK, is_race, object_name, race_id
+from .steps import CHECK, PROBE, is_preparation, is_race, object_name, race_id
 from .trouble import elasticsearch_pods, load_generators, restarted
 from .validity import first_violation, remarks
 from .violation import Violation
@@ -24,6 +24,8 @@ def judged(seen: Seen, step: Step) -> BenchmarkStatus:
     if record is None:
         message = "the race said it was done, but its record is missing or cannot be read"
         return _failed(without_record(seen, step, Reason.RECORD_MISSING, message), Reason.RECORD_MISSING, message)
+    if step.name == PROBE:
+        return target.probed(seen, record)
     if step.name == CHECK:
         return _track_checked(seen, record)
     violation = _violation(seen, step, record)
@@ -45,7 +47,7 @@ def judged(seen: Seen, step: Step) -> BenchmarkStatus:
 def without_record(seen: Seen, step: Step, reason: Reason, message: str) -> BenchmarkStatus:
     """Return the status after a step ended without a record: the race is listed as not valid."""
     status = seen.status
-    if step.name == CHECK:
+    if is_preparation(step.name):
         return with_condition(status, "Accepted", "False", reason, message, seen.now)
     subject = seen.subject
     race = RaceStatus(
@@ -83,11 +85,14 @@ def _track_checked(seen: Seen, record: Record) -> BenchmarkStatus:
     challenge = f", challenge {track.challenge}" if track.challenge else ""
     message = f"track {track.name}{challenge}, {len(track.tasks)} tasks"
     status = with_condition(seen.status, "Accepted", "True", "TrackRendered", message, seen.now)
+    status = target.announced(status, seen, record.target)
     documents = sum(track.expected_documents.values()) if track.expected_documents else None
     changes = {
         "challenge": track.challenge or status.challenge,
         "expected_documents": documents,
-        "node_settings": index_settings.for_nodes(record, index_settings.index_of(seen.subject.spec)),
+        "node_settings": index_settings.for_nodes(record, index_settings.index_of(seen.subject.spec))
+        if seen.subject.spec.elasticsearch
+        else {},
     }
     return status.model_copy(update=changes)
 

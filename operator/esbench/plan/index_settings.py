@@ -31,7 +31,7 @@ _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 
 def index_of(spec: BenchmarkSpec) -> IndexSettings | None:
     """Return the index settings that the spec asks for."""
-    return spec.elasticsearch.index
+    return spec.index
 
 
 def asked(index: IndexSettings | None) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _on_nodes(record: Record) -> list[str]:
 
 def remarks(record: Record) -> Iterator[str]:
     """Yield what a reader must know of how the settings came to be."""
-    for name in _on_nodes(record):
+    for name in _on_nodes(record) if record.target is None else ():
         yield f"{name} was set on the nodes (elasticsearch.yml): the track has no parameter for it"
 
 
@@ -81,6 +81,8 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
             yield f"elasticsearch.index.settings has {name}, which has a field of its own: write index.{field} instead"
         elif value is None:
             yield f"elasticsearch.index.settings.{name} has no value: write one, or leave the setting out"
+    if spec.elasticsearch is None:
+        return
     config = flat(spec.elasticsearch.config)
     for name, value in asked(index).items():
         if name in config and not same(value, config[name]):

@@ -1,7 +1,8 @@
-"""The steps of a Benchmark: check, smoke, race-1 … race-N, and the names that follow from them."""
+"""The steps of a Benchmark: probe, check, smoke, race-1 … race-N, and the names that follow from them."""
 
 from ..api.spec import BenchmarkSpec
 
+PROBE = "probe"
 CHECK = "check"
 SMOKE = "smoke"
 
@@ -9,13 +10,18 @@ SMOKE = "smoke"
 def steps(spec: BenchmarkSpec) -> tuple[str, ...]:
     """Return the names of all steps in order."""
     races = tuple(f"race-{number}" for number in range(1, spec.repetitions + 1))
-    return (*((CHECK,) if needs_check(spec) else ()), *((SMOKE,) if spec.smoke_test else ()), *races)
+    first = (PROBE,) if spec.target else ()
+    return (*first, *((CHECK,) if needs_check(spec) else ()), *((SMOKE,) if spec.smoke_test else ()), *races)
 
 
 def needs_check(spec: BenchmarkSpec) -> bool:
-    """Return whether the track must be rendered first: a builtin one as it is was rendered when it was released."""
+    """Return whether the track must be rendered first: a builtin one as it is was rendered when it was released.
+
+    On an existing cluster it always is: what the track will create and delete there is said before it begins.
+    """
     race = spec.race
-    return race.track.builtin is None or bool(race.params or race.include_tasks or race.exclude_tasks)
+    plain = race.track.builtin is not None and not (race.params or race.include_tasks or race.exclude_tasks)
+    return spec.target is not None or not plain
 
 
 def step_after(spec: BenchmarkSpec, finished: str | None) -> str | None:
@@ -25,9 +31,14 @@ def step_after(spec: BenchmarkSpec, finished: str | None) -> str | None:
     return names[position] if position < len(names) else None
 
 
-def has_cluster(step: str) -> bool:
-    """Return whether the step needs an Elasticsearch cluster."""
-    return step != CHECK
+def builds_cluster(spec: BenchmarkSpec, step: str) -> bool:
+    """Return whether an Elasticsearch cluster is built for the step."""
+    return spec.target is None and not is_preparation(step)
+
+
+def is_preparation(step: str) -> bool:
+    """Return whether the step only finds out whether there can be races."""
+    return step in (PROBE, CHECK)
 
 
 def is_race(step: str) -> bool:
@@ -39,7 +50,7 @@ def title(spec: BenchmarkSpec, step: str) -> str:
     """Return the step's name for people, for example "race 2/3"."""
     if is_race(step):
         return f"race {step.removeprefix('race-')}/{spec.repetitions}"
-    return {CHECK: "track check", SMOKE: "smoke test"}[step]
+    return {PROBE: "looking at the target", CHECK: "track check", SMOKE: "smoke test"}[step]
 
 
 def object_name(benchmark: str, step: str) -> str:

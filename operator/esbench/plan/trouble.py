@@ -59,10 +59,11 @@ def troubles(pods: Iterable[Json]) -> list[Trouble]:
 
 def explained(trouble: Trouble | None, spec: BenchmarkSpec) -> Trouble | None:
     """Return the trouble with what the spec has to do with it, where that is not plain from Kubernetes' words."""
-    scheduling = spec.elasticsearch.scheduling
+    built = spec.elasticsearch
+    scheduling = built.scheduling if built else None
     if trouble is None or trouble.reason != Reason.UNSCHEDULABLE or not (scheduling and scheduling.exclusive_nodes):
         return trouble
-    nodes = spec.elasticsearch.nodes
+    nodes = built.nodes if built else 0
     return trouble._replace(
         message=f"{trouble.message}; elasticsearch.scheduling.exclusiveNodes asks for {nodes} machine(s) without any "
         "other pod of a Benchmark, and one more for the load generator"

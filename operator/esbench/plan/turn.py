@@ -16,6 +16,8 @@ class Waiting(NamedTuple):
     """holds a place"""
     queued: bool
     """is waiting for a place"""
+    hosts: frozenset[str] = frozenset()
+    """existing hosts that it races against, which nobody else may at the same time"""
 
 
 class Turn(NamedTuple):
@@ -26,10 +28,25 @@ class Turn(NamedTuple):
     behind: str = ""
 
 
-def turn(uid: str, benchmarks: Iterable[Waiting], places: int) -> Turn:
-    """Return the turn of the Benchmark `uid`: first come, first served, `places` at once.
+def addresses(hosts: Iterable[str], namespace: str) -> frozenset[str]:
+    """Return existing hosts (https://NAME:PORT) in one spelling, so that the same Service is the same everywhere."""
+    return frozenset(_address(host, namespace) for host in hosts)
 
-    A Benchmark that already holds a place keeps it. `benchmarks` need not contain `uid` itself.
+
+def _address(host: str, namespace: str) -> str:
+    name, _, port = host.partition("://")[2].lower().rpartition(":")
+    if "." not in name:
+        name = f"{name}.{namespace}"
+    for suffix in (".svc.cluster.local", ".svc"):
+        name = name.removesuffix(suffix)
+    return f"{name}:{port}"
+
+
+def turn(uid: str, benchmarks: Iterable[Waiting], places: int, hosts: frozenset[str] = frozenset()) -> Turn:
+    """Return the turn of the Benchmark `uid`, which races against `hosts`: first come, first served, `places` at once.
+
+    A Benchmark that already holds a place keeps it. One whose hosts somebody before it races against, or waits for,
+    takes no place until they are free; meanwhile those behind it may go on. `benchmarks` need not contain `uid` itself.
     """
     everyone = sorted(benchmarks, key=lambda b: (b.created, b.name))
     holders = [b for b in everyone if b.admitted]
@@ -41,7 +58,17 @@ def turn(uid: str, benchmarks: Iterable[Waiting], places: int) -> Turn:
             break
         if candidate.queued and not candidate.admitted:
             earlier.append(candidate)
-    before = holders + earlier
+    taken: set[str] = set()
+    before: list[Waiting] = []
+    rivals: list[Waiting] = []
+    for other in [*holders, *earlier]:
+        if other.admitted or not other.hosts & taken:
+            before.append(other)
+        if other.hosts & hosts:
+            rivals.append(other)
+        taken |= other.hosts
+    if rivals:
+        return Turn(mine=False, ahead=len(rivals), behind=rivals[-1].name)
     if len(before) < places:
         return Turn(mine=True)
     return Turn(mine=False, ahead=len(before) - places + 1, behind=before[-1].name)

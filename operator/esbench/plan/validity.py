@@ -12,7 +12,7 @@ from esbench_race.record import Record, Task
 
 from ..api.spec import BenchmarkSpec
 from ..results import placement
-from . import index_settings
+from . import index_settings, target
 from .violation import Violation
 
 # Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
@@ -58,6 +58,8 @@ def _elasticsearch_answered(record: Record, _: BenchmarkSpec) -> Violation | Non
 
 
 def _version_is_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    if spec.elasticsearch is None:  # a target is what it is: recorded, not compared
+        return None
     asked = spec.elasticsearch.version
     found = {record.environment.version, *(node.version for node in record.environment.nodes)} - {asked}
     if found:
@@ -77,15 +79,17 @@ def java_major(version: str | None) -> int | None:
 
 
 def _java_is_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
-    asked = spec.elasticsearch.java
+    asked = spec.elasticsearch.java if spec.elasticsearch else None
     wrong = {node.java_version for node in record.environment.nodes if java_major(node.java_version) != asked}
     if asked is not None and wrong:
         return Violation(Reason.JAVA_MISMATCH, f"asked for Java {asked}, found {_list(wrong)}")
     return None
 
 
-def _cluster_was_fresh(record: Record, _: BenchmarkSpec) -> Violation | None:
+def _cluster_was_fresh(record: Record, spec: BenchmarkSpec) -> Violation | None:
     fresh = record.fresh
+    if spec.target and spec.target.overwrite:
+        return None
     if fresh and fresh.user_indices:
         return Violation(Reason.CLUSTER_NOT_FRESH, f"before the race there were indices: {_list(fresh.user_indices)}")
     if fresh and (fresh.indexing_millis or 0) > _FRESH_INDEXING_MILLIS:
@@ -198,6 +202,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
         found.append(f"Elasticsearch and the load generator shared the machine {load_generator_on}")
     found.extend(index_settings.remarks(record))
     found.extend(placement.remarks(record))
+    found.extend(target.remarks(record))
     found.extend(f"Rally: {warning}" for warning in record.rally.warnings[:5])
     return found
 

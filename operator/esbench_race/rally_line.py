@@ -1,0 +1,66 @@
+"""What differs between the lines of Rally that race images have; the rest of the runner knows nothing of it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import ssl
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from esbench_race.lines import LINES, MAIN
+from esbench_race.spec import SpecError
+
+
+def rally_version() -> str | None:
+    """Return the version of the installed Rally, or None."""
+    try:
+        return importlib.metadata.version("esrally")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def is_main(version: str | None) -> bool:
+    """Tell whether that version is of the line that most images have."""
+    return version is None or version == MAIN.rally
+
+
+def list_option(name: str, values: Sequence[str], file: Path, version: str | None) -> list[str]:
+    """Return the arguments for a list, which is in `file`, too: older lines do not read it from there."""
+    if not values:
+        return []
+    return [f"--{name}={file if is_main(version) else ','.join(values)}"]
+
+
+def tag_option(tags: Mapping[str, Any], file: Path, version: str | None) -> list[str]:
+    """Return the arguments for the user's tags, which are in `file`, too.
+
+    Raises SpecError for a tag that the older line's `key:value,key:value` cannot hold.
+    """
+    if not tags:
+        return []
+    if is_main(version):
+        return [f"--user-tags={file}"]
+    for key, value in tags.items():
+        if set(":,") & set(f"{key}{value}"):
+            raise SpecError(f"userTags.{key}: Rally {version} takes neither ':' nor ',' in a tag")
+    return ["--user-tag=" + ",".join(f"{key}:{value}" for key, value in tags.items())]
+
+
+def adapt(version: str) -> None:
+    """Change what an older Rally needs changed to run here; call before its `main`.
+
+    Raises RuntimeError for a version that no race image should have.
+    """
+    known = {line.rally for line in LINES}
+    if version not in known:
+        raise RuntimeError(f"Rally {version} is installed, but one of {', '.join(sorted(known))} is needed")
+    if is_main(version):
+        return
+    original = ssl.create_default_context
+
+    def for_a_client(purpose: ssl.Purpose = ssl.Purpose.SERVER_AUTH, **options: Any) -> ssl.SSLContext:
+        # It makes its client's context for Purpose.CLIENT_AUTH, with which Python 3.10 and later refuse to connect.
+        return original(ssl.Purpose.SERVER_AUTH, **options)
+
+    ssl.create_default_context = for_a_client

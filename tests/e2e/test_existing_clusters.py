@@ -1,0 +1,127 @@
+"""Races against a cluster that the operator did not build: TLS, users, and what is there already."""
+
+import base64
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from kube import Json, Namespace, benchmark, condition, until
+
+pytestmark = pytest.mark.e2e
+SHOP: Json = {
+    "apiVersion": "elasticsearch.k8s.elastic.co/v1",
+    "kind": "Elasticsearch",
+    "metadata": {"name": "shop"},
+    "spec": {
+        "version": "8.11.0",
+        "nodeSets": [
+            {
+                "name": "default",
+                "count": 1,
+                "podTemplate": {
+                    "spec": {
+                        "terminationGracePeriodSeconds": 10,
+                        "containers": [
+                            {
+                                "name": "elasticsearch",
+                                "env": [{"name": "ES_JAVA_OPTS", "value": "-Xms512m -Xmx512m"}],
+                                "resources": {"requests": {"cpu": "200m"}, "limits": {"memory": "1536Mi"}},
+                            }
+                        ],
+                        "volumes": [{"name": "elasticsearch-data", "emptyDir": {}}],
+                    }
+                },
+            }
+        ],
+    },
+}
+TARGET: Json = {
+    "hosts": ["https://shop-es-http:9200"],
+    "credentialsSecret": {"name": "shop-user"},
+    "caSecret": {"name": "shop-es-http-certs-public"},
+}
+
+
+def target(name: str, **changes: object) -> Json:
+    made = benchmark(name, race={"params": {"documents": 1000}})
+    made["spec"] |= {"target": {**TARGET, **changes}}
+    del made["spec"]["elasticsearch"]
+    return made
+
+
+@pytest.fixture(scope="module")
+def shop(namespace: Namespace) -> Iterator[Namespace]:
+    """The namespace with a cluster that somebody else has, an index of theirs, and a Secret with their user."""
+    namespace.apply(SHOP)
+    until(
+        lambda: namespace.get("elasticsearch", "shop").get("status", {}).get("health") == "green",
+        180,
+        lambda: "the cluster is not green",
+    )
+    secret = namespace.get("secret", "shop-es-elastic-user")["data"]["elastic"]
+    data = {"username": base64.b64encode(b"elastic").decode(), "password": secret}
+    kind = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/basic-auth"}
+    namespace.apply({**kind, "metadata": {"name": "shop-user"}, "data": data})
+    curl(namespace, "PUT", "/orders/_doc/1?refresh=true", '{"sold": true}')
+    yield namespace
+    namespace.attempt("delete", "elasticsearch", "shop", "--wait=false")
+    namespace.attempt("delete", "secret", "shop-user")
+
+
+def curl(namespace: Namespace, method: str, path: str, body: str = "") -> str:
+    """What the shop's cluster answers, asked in its pod, where nothing of ours is between."""
+    script = 'curl -sk -X "$0" -u "elastic:$1" -H Content-Type:application/json "https://localhost:9200$2" -d "$3"'
+    secret = namespace.get("secret", "shop-es-elastic-user")["data"]["elastic"]
+    words = (method, base64.b64decode(secret).decode(), path, body)
+    return namespace.kubectl("exec", "shop-es-default-0", "-c", "elasticsearch", "--", "bash", "-c", script, *words)
+
+
+def indices(namespace: Namespace) -> set[str]:
+    listed = json.loads(curl(namespace, "GET", "/_cat/indices?format=json"))
+    return {line["index"] for line in listed if not line["index"].startswith(".")}
+
+
+def test_a_race_over_tls_with_a_user_leaves_nothing_behind(shop: Namespace) -> None:
+    shop.apply(target("guest", index={"shards": 2, "replicas": 0}))
+    status = shop.until_over("guest")
+    assert status["phase"] == "Succeeded", json.dumps(status, indent=1)
+    assert status["target"]["rally"] == "2.13" and status["version"] == "8.11.0"
+    assert condition(status, "TargetChecked") == "True"
+    (index,) = status["environment"]["indices"]
+    assert (index["name"], index["shards"], index["documents"]) == ("access-logs", 2, 1000)
+    record = json.loads(shop.get("configmap", "guest-race-1")["data"]["record.json"])
+    assert record["target"]["removed"] == ["index access-logs", "ingest pipeline access-logs"]
+    assert indices(shop) == {"orders"} and curl(shop, "GET", "/_ingest/pipeline/access-logs") == "{}"
+    reasons = {e["reason"] for e in shop.items("events") if e["involvedObject"]["name"] == "guest"}
+    assert "TargetChecked" in reasons
+    shop.kubectl("delete", "bm", "guest", "--timeout=60s")
+
+
+def test_what_is_in_the_way_stays_as_it_is(shop: Namespace) -> None:
+    curl(shop, "PUT", "/access-logs/_doc/1?refresh=true", '{"theirs": true}')
+    shop.apply(target("in-the-way"))
+    status = shop.until_over("in-the-way", 120)
+    assert (status["phase"], status["reason"]) == ("Failed", "ClusterNotFresh")
+    assert "index access-logs (1 documents)" in status["message"]
+    assert '"theirs"' in curl(shop, "GET", "/access-logs/_doc/1")
+    shop.kubectl("delete", "bm", "in-the-way", "--timeout=60s")
+    curl(shop, "DELETE", "/access-logs")
+
+
+def test_a_secret_or_a_key_that_is_missing_is_named(shop: Namespace) -> None:
+    shop.apply(target("no-secret", credentialsSecret={"name": "nobody"}))
+    status = shop.until_over("no-secret", 120)
+    assert (status["phase"], status["reason"]) == ("Failed", "SecretMissing")
+    assert "no Secret nobody with the key username" in status["message"]
+    assert condition(status, "Accepted") == "False"
+    shop.kubectl("delete", "bm", "no-secret", "--timeout=60s")
+
+
+def test_another_ca_is_not_trusted(shop: Namespace) -> None:
+    target_without_ca = target("untrusted")
+    del target_without_ca["spec"]["target"]["caSecret"]
+    shop.apply(target_without_ca)
+    status = shop.until_over("untrusted", 120)
+    assert (status["phase"], status["reason"]) == ("Failed", "TLSUntrusted")
+    shop.kubectl("delete", "bm", "untrusted", "--timeout=60s")

@@ -1,0 +1,184 @@
+"""A cluster that exists already: what is in the way, what others do, and what is removed."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from esbench_race import record as rec
+from esbench_race import target
+from esbench_race.elasticsearch import ElasticsearchError
+from esbench_race.reasons import Reason
+from esbench_race.record import Touch
+from esbench_race.spec import Mode, RaceSpec, TargetSpec
+
+
+class Cluster:
+    """Answers as Elasticsearch does; indices with their aliases and (documents, searches), the rest by path."""
+
+    def __init__(self, indices=None, things=(), streams=(), old=False):
+        self.indices = {name: list(value) for name, value in (indices or {}).items()}
+        self.things, self.streams, self.old, self.deleted = set(things), list(streams), old, []
+        self.refuse = set()
+
+    def get(self, path, timeout=30):
+        if path == "/":
+            return {"cluster_name": "c", "cluster_uuid": "u"}
+        if path.startswith("/_cluster/state"):
+            found = {n: {"state": "open", "aliases": v[0]} for n, v in self.indices.items()}
+            return {"metadata": {"indices": found}} if found else {}
+        if path.startswith("/_data_stream"):
+            if self.old:
+                raise ElasticsearchError("no such index [_data_stream]", 404)
+            return {"data_streams": [{"name": name} for name in self.streams]}
+        if path.startswith("/_stats"):
+            found = {
+                n: {"total": {"indexing": {"index_total": v[1]}, "search": {"query_total": v[2]}}}
+                for n, v in self.indices.items()
+            }
+            return {"indices": found} if found else {}
+        if found := re.fullmatch(r"/([^/]+)/_count", path):
+            return {"count": self.indices.get(found[1], ([], 3))[1], "_shards": {"failed": 0}}
+        if path in self.things:
+            return {"x": {}}
+        raise ElasticsearchError("not found", 404)
+
+    def delete(self, path, timeout=30):
+        if path in self.refuse:
+            raise ElasticsearchError("HTTP 403: no", 403)
+        self.deleted.append(path)
+        self.things.discard(path)
+        self.indices.pop(path[1:], None)
+
+
+OWN = (
+    Touch("index", "logs", creates=True, deletes=True),
+    Touch("legacy template", "logs", creates=True),
+    Touch("ingest pipeline", "clean", creates=True),
+)
+
+
+def test_an_empty_cluster_is_free() -> None:
+    found = target.report(Cluster(), OWN, ())
+    assert (found.cluster_name, found.cluster_uuid) == ("c", "u")
+    assert not any(touch.existing for touch in found.touches)
+    assert target.objection(found, overwrite=False) == ""
+
+
+@pytest.mark.parametrize(
+    ("cluster", "words"),
+    [
+        (Cluster({"logs": ([], 5, 0)}), "index logs (5 documents)"),
+        (Cluster({"other": (["logs"], 7, 0)}), "index other (7 documents)"),
+        (Cluster({"logs": ([], 0, 0)}, old=True), "index logs (0 documents)"),
+        (Cluster(streams=["logs"]), "index logs (3 documents)"),
+        (Cluster(things={"/_template/logs"}), "legacy template logs"),
+        (Cluster(things={"/_ingest/pipeline/clean"}), "ingest pipeline clean"),
+    ],
+)
+def test_what_is_there_is_in_the_way(cluster: Cluster, words: str) -> None:
+    found = target.report(cluster, OWN, ())
+    sentence = target.objection(found, overwrite=False)
+    assert words in sentence
+    assert target.objection(found, overwrite=True) == ""
+
+
+def test_a_pattern_reaches_what_it_matches_but_nothing_hidden() -> None:
+    there = target.Names({"logs-1": (), "logs-2": (), ".logs-3": (), "x": ("logs-a",)})
+    assert target.matching(Touch("index", "logs-*", deletes=True), there) == ["logs-1", "logs-2", "x"]
+    assert target.matching(Touch("index", "_all", deletes=True), there) == ["logs-1", "logs-2", "x"]
+
+
+def test_tasks_that_cannot_be_foreseen_are_an_objection() -> None:
+    found = target.report(Cluster(), (), ("task x: the operation put-settings",))
+    assert "put-settings" in target.objection(found, overwrite=False)
+    assert target.objection(found, overwrite=True) == ""
+
+
+def test_only_what_the_race_made_is_removed_and_users_first() -> None:
+    cluster = Cluster({"other": ([], 1, 0)}, things={"/_ingest/pipeline/clean"})
+    before = target.report(cluster, OWN, ())
+    cluster.indices["logs"] = ([], 10, 0)
+    cluster.things.add("/_template/logs")
+    found = target.remove(cluster, before)
+    assert cluster.deleted == ["/logs", "/_template/logs"]
+    assert found.removed == ("index logs", "legacy template logs")
+    assert found.left == ()
+    assert "other" in cluster.indices
+
+
+def test_what_cannot_be_removed_is_said() -> None:
+    cluster = Cluster()
+    before = target.report(cluster, OWN, ())
+    cluster.indices["logs"] = ([], 10, 0)
+    cluster.refuse = {"/logs"}
+    found = target.remove(cluster, before)
+    assert found.removed == ()
+    assert "index logs" in found.left[0]
+    assert "403" in found.left[0]
+
+
+def test_the_load_of_others_is_told_without_the_track_and_without_elasticsearch_itself() -> None:
+    cluster = Cluster({"logs": ([], 0, 0), "shop": ([], 10, 5), "idle": ([], 3, 3), ".system": ([], 1, 1)})
+    site = target.Site.look(cluster, TargetSpec(), OWN, ())
+    cluster.indices |= {"logs": ([], 99, 9), "shop": ([], 30, 6), ".system": ([], 5, 5), "new": ([], 2, 0)}
+    found = site.leave(rec.Record())
+    assert found.others == (rec.OtherLoad("shop", 20, 1), rec.OtherLoad("new", 2, 0))
+
+
+@pytest.mark.parametrize(
+    ("remove", "failed", "stays"),
+    [
+        ("always", False, False), ("always", True, False), ("onSuccess", False, False),
+        ("onSuccess", True, True), ("never", False, True),
+    ],
+)  # fmt: skip
+def test_what_stays(remove: str, failed: bool, stays: bool) -> None:
+    cluster = Cluster()
+    site = target.Site.look(cluster, TargetSpec(remove=remove), OWN, ())
+    cluster.indices["logs"] = ([], 1, 0)
+    record = rec.Record(outcome=rec.Outcome(Reason.RALLY_FAILED if failed else None))
+    found = site.leave(record)
+    assert ("logs" in cluster.indices) is stays
+    assert found.left == (("index logs",) if stays else ())
+
+
+def test_a_race_with_failed_requests_or_missing_documents_went_wrong() -> None:
+    good = rec.Record(
+        track=rec.Track(expected_documents={"logs": 5}), indices=(rec.Index("logs", documents=5),), tasks=(rec.Task(),)
+    )
+    assert not target.went_wrong(good)
+    assert target.went_wrong(replace(good, indices=(rec.Index("logs", documents=4),)))
+    assert target.went_wrong(replace(good, tasks=(rec.Task(errors=rec.Counts(1, 0)),)))
+
+
+def test_counters_of_an_index_that_was_there_are_left_out() -> None:
+    totals = rec.Totals(store_bytes=5, merge_millis=7)
+    cluster = Cluster({"logs": ([], 1, 0)})
+    written = target.Site.look(cluster, TargetSpec(), (Touch("index", "logs", creates=True),), ())
+    assert written.counted(totals) == rec.Totals(store_bytes=5)
+    made_anew = target.Site.look(cluster, TargetSpec(), (Touch("index", "logs", creates=True, deletes=True),), ())
+    assert made_anew.counted(totals) == totals
+
+
+def test_backing_indices_of_its_data_streams_are_the_tracks() -> None:
+    mine = target.owner_of([Touch("data stream", "logs-app", creates=True), Touch("index", "gone", deletes=True)])
+    assert mine(".ds-logs-app-2026.01.01-000001")
+    assert not mine(".ds-logs-app2-2026.01.01-000001")
+    assert not mine("gone")
+
+
+def test_a_missing_secret_or_key_is_named(tmp_path: Path) -> None:
+    def spec(**changes: object) -> RaceSpec:
+        about = TargetSpec(credentials_secret="shop-user", ca_secret="shop-ca")  # noqa: S106 - a name
+        base = RaceSpec(Mode.RACE, "ns", "r", "id", tmp_path, target=about)
+        return replace(base, **changes)
+
+    (tmp_path / "username").write_text("u")
+    assert target.missing_secret(spec()) == ""
+    assert target.missing_secret(spec(user_file=tmp_path / "username")) == ""
+    sentence = target.missing_secret(spec(user_file=tmp_path / "username", password_file=tmp_path / "password"))
+    assert "shop-user" in sentence
+    assert "password" in sentence
+    assert "shop-ca" in target.missing_secret(spec(ca_file=tmp_path / "ca.crt"))
