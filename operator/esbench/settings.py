@@ -5,7 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 # The tracks in tracks/ and their challenges; a test compares this with what Rally finds in them.
-BUILTIN_TRACKS: Mapping[str, tuple[str, ...]] = {"log_ingest": ("default", "high-concurrency", "ramp-up")}
+BUILTIN_TRACKS: Mapping[str, tuple[str, ...]] = {
+    "log_ingest": ("default", "high-concurrency", "ramp-up"),
+    "page_cache": ("default",),
+    "percolator": ("default",),
+}
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
 """Makes a track ready to race: a writable copy of it, with the corpus of a builtin track generated into it.
 
 A track's directory may hold `generate.py`; for tracks that ship with the race image it is run as
-`python generate.py [--seed N] [--documents N] --output DIR` and must write its files into DIR. Tracks of users come
-with their corpora as files and their code is not run here.
+`python generate.py [--NAME N]… --output DIR` and must write its files into DIR. Its constant PARAMETERS has the names:
+track parameters that the generator takes too, all of them whole numbers. Tracks of users come with their corpora as
+files and their code is not run here.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import shutil
 import subprocess
@@ -18,8 +20,6 @@ from typing import Any
 from esbench_race.reasons import Reason
 
 GENERATOR = "generate.py"
-GENERATOR_PARAMETERS = ("seed", "documents")
-"""Track parameters that the generator takes too; whole numbers."""
 GENERATOR_TIMEOUT_SECONDS = 1800
 LINK_BYTES = 64 * 1024 * 1024
 """Files larger than this are linked to instead of copied."""
@@ -38,7 +38,7 @@ def prepare(track: Path, work: Path, params: Mapping[str, Any], *, builtin: bool
     """Return a writable directory below `work` that holds what Rally needs of the track in the directory `track`.
 
     The directory has the track's name, because Rally takes the name from it. A builtin track's corpus is generated
-    with the `documents` and `seed` of `params`. Raises TrackError.
+    with those of `params` that its generator takes. Raises TrackError.
     """
     if not (track / "track.json").is_file():
         raise _unknown(track) if builtin else _no_track(track)
@@ -55,18 +55,26 @@ def prepare(track: Path, work: Path, params: Mapping[str, Any], *, builtin: bool
 def generate(track: Path, output: Path, params: Mapping[str, Any]) -> None:
     """Run the generator of the builtin track in `track`, so that its corpus is in `output`. Raises TrackError."""
     command = [sys.executable, str(track / GENERATOR)]
-    for name in GENERATOR_PARAMETERS:
+    for name in generator_parameters(track / GENERATOR):
         if name in params:
             command += [f"--{name}", str(_whole(name, params[name]))]
     command += ["--output", str(output)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=GENERATOR_TIMEOUT_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        text = f"the generator of {track.name} took longer than {GENERATOR_TIMEOUT_SECONDS} s: ask for fewer documents"
+        text = f"the generator of {track.name} took longer than {GENERATOR_TIMEOUT_SECONDS} s: ask for less data"
         raise TrackError(Reason.CORPUS_MISSING, text) from None
     if done.returncode:
         last = (done.stderr.strip() or "no message").splitlines()[-1].removeprefix("generate.py: error: ")
         raise TrackError(Reason.TRACK_INVALID, f"the generator of {track.name} failed: {last}")
+
+
+def generator_parameters(generator: Path) -> tuple[str, ...]:
+    """Return the constant PARAMETERS of the file `generator`, which is not run; () when it has none."""
+    for statement in ast.parse(generator.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "PARAMETERS":
+            return tuple(ast.literal_eval(statement.value))
+    return ()
 
 
 def digest(track: Path) -> str:

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
+PARAMETERS = ("seed", "documents")
+"""The track parameters that decide what is generated."""
 DEFAULT_SEED = 42
 DEFAULT_DOCUMENTS = 100_000
 TEST_MODE_DOCUMENTS = 1000

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from esbench.settings import BUILTIN_TRACKS
 from esbench_race.reasons import Reason
-from esbench_race.track_prepare import TrackError, digest, prepare
+from esbench_race.track_prepare import GENERATOR, TrackError, digest, generator_parameters, prepare
 
 TRACKS = Path(__file__).parents[3] / "tracks"
 INLINE = Path(__file__).parent / "fixtures" / "inline"
@@ -44,6 +45,35 @@ def test_builtin_corpus_is_generated_from_the_parameters(tmp_path: Path) -> None
     assert (ready / "documents.json").read_bytes().count(b"\n") == 40
     assert (ready / "track.json").is_file()
     assert not (ready / "generate.py").exists()
+
+
+def test_the_operator_knows_every_track_that_ships() -> None:
+    assert set(BUILTIN_TRACKS) == {path.parent.name for path in TRACKS.glob("*/track.json")}
+
+
+@pytest.mark.parametrize(
+    ("track", "parameters"),
+    [
+        ("log_ingest", ("seed", "documents")),
+        ("page_cache", ("seed", "data_size_mb", "document_kb")),
+        ("percolator", ("seed", "queries")),
+    ],
+)
+def test_a_generator_names_its_parameters(track: str, parameters: tuple[str, ...]) -> None:
+    assert generator_parameters(TRACKS / track / GENERATOR) == parameters
+
+
+def test_a_generator_without_parameters(tmp_path: Path) -> None:
+    (tmp_path / GENERATOR).write_text("print('no PARAMETERS = here')\n")
+
+    assert generator_parameters(tmp_path / GENERATOR) == ()
+
+
+def test_a_parameter_of_another_track_is_not_the_generators(tmp_path: Path) -> None:
+    ready = prepare(TRACKS / "percolator", tmp_path, {"queries": 150, "documents": 7, "bulk_size": 3}, builtin=True)
+
+    assert (ready / "queries.json").read_bytes().count(b"\n") == 150
+    assert (ready / "track.py").is_file()
 
 
 def test_code_of_a_user_is_not_run(tmp_path: Path) -> None:
