@@ -1,5 +1,6 @@
 """Every example runs, at a reduced size where it is a large one."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,13 @@ from kube import ROOT, Namespace
 pytestmark = pytest.mark.e2e
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir() and not path.name.startswith("_"))
 
+SHORT_STEPS = {"fetch_rates": [20], "search_rates": [10], "time_period": 3, "warmup_time_period": 1}
+SMALL = {
+    "log_ingest": {"documents": 2000},
+    "page_cache": {"data_size_mb": 4, "document_kb": 4, **SHORT_STEPS},
+    "percolator": {"queries": 1000, "search_iterations": 20, "search_warmup_iterations": 2},
+}
+
 
 def manifests(folder: Path) -> list[dict[str, Any]]:
     return [doc for path in sorted(folder.glob("*.yaml")) for doc in yaml.safe_load_all(path.read_text()) if doc]
@@ -20,20 +28,43 @@ def smaller(manifest: dict[str, Any]) -> dict[str, Any]:
     if manifest["kind"] != "Benchmark":
         return manifest
     manifest["spec"] |= {"repetitions": 1, "smokeTest": False}
-    if manifest["spec"]["race"]["track"].get("builtin") == "log_ingest":
-        manifest["spec"]["race"].setdefault("params", {})["documents"] = 2000
+    race = manifest["spec"]["race"]
+    if less := SMALL.get(race["track"].get("builtin")):
+        race["params"] = {**race.get("params", {}), **less}
     return manifest
+
+
+def best_compression_takes_less(statuses: dict[str, Any]) -> None:
+    stores = [status["results"]["store"]["storeBytes"]["median"] for status in statuses.values()]
+    codecs = [status["environment"]["indices"][0]["codec"] for status in statuses.values()]
+    assert codecs == ["best_compression", "default"]
+    assert stores[0] < 0.85 * stores[1]
+
+
+def replicas_double_the_store(statuses: dict[str, Any]) -> None:
+    found = {name: status["environment"]["indices"][0]["replicas"] for name, status in statuses.items()}
+    stores = {name: status["results"]["store"]["storeBytes"]["median"] for name, status in statuses.items()}
+    assert found == {"replicas-0": 0, "replicas-1": 1}
+    assert stores["replicas-1"] > 1.5 * stores["replicas-0"]
+
+
+ANSWERS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "codec-best-compression": best_compression_takes_less,
+    "replicas-0-vs-1": replicas_double_the_store,
+}
 
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
 def test_example(namespace: Namespace, folder: Path) -> None:
     found = [smaller(manifest) for manifest in manifests(folder)]
     namespace.apply(*found)
+    statuses = {}
     for manifest in found:
         if manifest["kind"] == "Benchmark":
             name = manifest["metadata"]["name"]
-            status = namespace.until_over(name)
+            status = statuses[name] = namespace.until_over(name)
             assert status["phase"] == "Succeeded", status
             assert status["results"]["tasks"] and status["racesDone"] == "1/1"
             namespace.kubectl("delete", "bm", name, "--timeout=60s")
     namespace.kubectl("delete", "-f", str(folder), "--ignore-not-found", "--wait=false")
+    ANSWERS.get(folder.name, lambda _: None)(statuses)
