@@ -128,7 +128,7 @@ def matches(query: dict[str, Any], document: dict[str, Any]) -> bool:
 
 
 def test_a_typical_document_matches_few_queries_but_some(generator: ModuleType, stored: list[dict[str, Any]]) -> None:
-    documents = [json.loads(line) for line in itertools.islice(generator.documents(42), 20)]
+    documents = [json.loads(line) for line in itertools.islice(generator.documents(42), 5)]
 
     hits = sum(matches(query, document) for document in documents for query in stored)
 
