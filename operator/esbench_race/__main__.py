@@ -46,8 +46,8 @@ def main() -> int:
     except PatchError as error:
         LOG.error("%s", error)
         return 2
-    record, artifacts = _step(spec, work, publisher, stop)
-    return _finish(publisher, record, artifacts)
+    record, artifacts, texts = _step(spec, work, publisher, stop)
+    return _finish(publisher, record, artifacts, texts)
 
 
 def stop_on_signals() -> threading.Event:
@@ -75,7 +75,11 @@ def _publisher(namespace: str, name: str, stop: threading.Event) -> Publisher:
     )
 
 
-def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Event) -> tuple[Record, dict[str, str]]:
+Written = tuple[Record, dict[str, str], dict[str, str]]
+"""The record, compressed files in base64, and further texts, by their keys in the ConfigMap."""
+
+
+def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Event) -> Written:
     started = time.time()
     race = Race(spec, Files(work), publisher.progress, stop)
     try:
@@ -84,15 +88,15 @@ def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Even
 
             publisher.progress(Progress(at=timestamp(started), stage="preparing"))
             record = check(spec, work)
-            return record if record.outcome.reason or not spec.target else race.survey(record), {}
+            return record if record.outcome.reason or not spec.target else race.survey(record), {}, {}
         if spec.mode is Mode.PROBE:
-            return race.survey(), {}
-        return race.run(), race.artifacts()
+            return race.survey(), {}, {}
+        return race.run(), race.artifacts(), race.texts()
     except Exception as error:
         # A bug must end in a record too, or the operator could only guess.
         LOG.exception("the runner failed")
         outcome = Outcome(Reason.RALLY_FAILED, f"the runner failed: {type(error).__name__}: {error}")
-        return bounds.bounded(_failed(spec.mode, spec.race_id, started, outcome)), {}
+        return bounds.bounded(_failed(spec.mode, spec.race_id, started, outcome)), {}, {}
 
 
 def _failed(mode: str, race_id: str, started: float, outcome: Outcome) -> Record:
@@ -105,10 +109,12 @@ def _failed(mode: str, race_id: str, started: float, outcome: Outcome) -> Record
     )
 
 
-def _finish(publisher: Publisher, record: Record, artifacts: dict[str, str]) -> int:
+def _finish(
+    publisher: Publisher, record: Record, artifacts: dict[str, str], texts: dict[str, str] | None = None
+) -> int:
     LOG.info("outcome: %s %s", record.outcome.reason or "complete", record.outcome.message)
     try:
-        publisher.finish(record.to_json(), artifacts)
+        publisher.finish(record.to_json(), artifacts, texts)
     except PatchError as error:
         LOG.error("the record could not be written: %s", error)
         return 1

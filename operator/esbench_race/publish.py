@@ -39,13 +39,16 @@ class Publisher:
             self._last = self._wanted = progress
             self._change.set()
 
-    def finish(self, record_json: str, binary: Mapping[str, str]) -> None:
-        """Publish the record and the progress stage 'done' in one request. Raises PatchError when time runs out."""
+    def finish(self, record_json: str, binary: Mapping[str, str], more: Mapping[str, str] | None = None) -> None:
+        """Publish the record, `more` texts by their keys, and the progress stage 'done' in one request.
+
+        Raises PatchError when time runs out.
+        """
         self._stop.set()
         self._change.set()
         self._thread.join(30)
         done = replace(self._last, at=timestamp(time.time()), stage="done")
-        data = {KEY_PROGRESS: done.to_json(), KEY_RECORD: record_json}
+        data = {KEY_PROGRESS: done.to_json(), KEY_RECORD: record_json, **(more or {})}
         patch(lambda: self._once(data, binary), self._final_patience)
 
     def _run(self) -> None:

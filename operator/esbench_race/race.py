@@ -38,6 +38,8 @@ from esbench_race.record import (
     Track,
     timestamp,
 )
+from esbench_race.resources import KEY_RESOURCES, Resources
+from esbench_race.sampler import MachineSampler, summed_up
 from esbench_race.spec import RaceSpec, SpecError
 from esbench_race.supervise import Ended, Supervisor
 from esbench_race.track_prepare import TrackError, digest, prepare
@@ -69,6 +71,7 @@ class Race:
     stop: threading.Event
     record: Record = field(default_factory=Record)
     secrets: tuple[str, ...] = ()
+    resources: Resources = field(default_factory=Resources)
 
     def run(self) -> Record:
         """Run the race and return its record, whatever happened; only a bug in the runner raises."""
@@ -111,6 +114,10 @@ class Race:
                 found[key] = packed
         return found
 
+    def texts(self) -> dict[str, str]:
+        """Return what else goes into the record's ConfigMap as text, by key."""
+        return {KEY_RESOURCES: self.resources.to_json()} if self.resources.race_id else {}
+
     def _log(self) -> Path:
         # Before Rally has a log, what it printed is all there is.
         return self.files.log if self.files.log.exists() else self.files.output
@@ -129,10 +136,15 @@ class Race:
         track, answer = self._track(start.environment.build_flavor or "default")
         site = self._guest(client, answer.touches, answer.unforeseen)
         write_files(self.spec, self.files, answer.params, password, cores)
+        sampler = MachineSampler(client, self.files.live, self.record.environment.load_generator.pod_name)
+        sampler.start()
         try:
             ended = self._race(client, track, cores, limits.cpus or float(os.cpu_count() or 1), answer)
+            sampler.stop()
             self._collect(client, start, ended, answer, site)
+            self.resources = summed_up(sampler, self.record, ask=not self.stop.is_set())
         finally:
+            sampler.stop()
             if site is not None:
                 self.record = replace(self.record, target=site.leave(self.record))
 

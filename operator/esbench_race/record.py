@@ -255,6 +255,12 @@ class Task:
     unit: str | None = None
     clients: int | None = None
     target_throughput: float | None = None
+    started_at: str | None = None
+    """start of the first request, warm-up included"""
+    measured_from: str | None = None
+    """start of the first measured request; None when there was none"""
+    ended_at: str | None = None
+    """end of the last request"""
     duration_seconds: float | None = None
     """from the start of the first measured request to the end of the last one"""
     samples: Counts = Counts()

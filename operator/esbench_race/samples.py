@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from esbench_race.record import Counts, RallyNumbers, Task, Windows
+from esbench_race.record import Counts, RallyNumbers, Task, Windows, timestamp
 
 WINDOW_SECONDS = 1.0
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
@@ -35,6 +35,8 @@ class Tally:
     first_start: float = math.inf
     last_end: float = -math.inf
     first_wallclock: float = math.inf
+    measured_wallclock: float = math.inf
+    last_wallclock: float = -math.inf
     windows: dict[int, float] = field(default_factory=dict)
     """window number on the machine's clock -> units done in it by measured requests"""
 
@@ -50,6 +52,13 @@ class Tally:
         self.last_end = max(self.last_end, end)
         self.units_done += units
         self._spread(start, end, units)
+
+    def note_time(self, kind: int, at: float, seconds: float) -> None:
+        """Take note of when a request began, in seconds since the epoch, and how long it took altogether."""
+        self.first_wallclock = min(self.first_wallclock, at)
+        self.last_wallclock = max(self.last_wallclock, at + max(0.0, seconds))
+        if kind == 1:
+            self.measured_wallclock = min(self.measured_wallclock, at)
 
     def _spread(self, start: float, end: float, units: float) -> None:
         first, last = math.floor(start / WINDOW_SECONDS), math.floor(end / WINDOW_SECONDS)
@@ -80,7 +89,7 @@ def tally(lines: Iterable[str]) -> list[Tally]:
         else:
             parts = line.rstrip("\n").split(",", 8)
             it = found[int(parts[0])]
-            it.first_wallclock = min(it.first_wallclock, float(parts[3]))
+            it.note_time(int(parts[1]), float(parts[3]), float(parts[6]))
             # A failed request reports another unit than the task's.
             if parts[2] == "1" or it.unit is None:
                 it.unit = parts[8]
@@ -142,6 +151,9 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         unit=None if it.unit is None else f"{it.unit}/s",
         clients=it.about.get("clients"),
         target_throughput=it.about.get("target"),
+        started_at=timestamp(it.first_wallclock) if sum(it.samples) else None,
+        measured_from=timestamp(it.measured_wallclock) if measured else None,
+        ended_at=timestamp(it.last_wallclock) if sum(it.samples) else None,
         duration_seconds=round(it.last_end - it.first_start, 6) if measured else None,
         samples=Counts(*it.samples),
         errors=Counts(*it.errors),
