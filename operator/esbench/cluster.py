@@ -11,6 +11,7 @@ from kubernetes.aio import client, config
 from prometheus_client import Counter, Histogram
 
 from esbench_race.record import KEY_RECORD, Record
+from esbench_race.resources import KEY_RESOURCES, Resources
 
 from .api.base import Json
 from .api.names import API_VERSION, GROUP, KIND, PLURAL, UID_LABEL, VERSION
@@ -36,6 +37,9 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "Pod": ("/api/v1", "pods"),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
+    "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
+    "PersistentVolume": ("/api/v1", "persistentvolumes"),
+    "StorageClass": ("/apis/storage.k8s.io/v1", "storageclasses"),
 }
 
 
@@ -154,17 +158,36 @@ class Cluster:
 
     async def records(self, subject: Subject, steps: tuple[str, ...]) -> dict[str, Record | None]:
         """Return the records of these steps; None where there is none that can be read."""
-        found: dict[str, Record | None] = {}
-        for step in steps:
-            try:
-                there = await self._request("GET", "ConfigMap", subject.namespace, object_name(subject.name, step))
-            except ApiError as error:
-                if error.status != 404:
-                    raise
-                there = {"metadata": {}}
-            mine = there["metadata"].get("labels", {}).get(UID_LABEL) == subject.uid
-            found[step] = Record.from_json((there.get("data") or {}).get(KEY_RECORD)) if mine else None
-        return found
+        return {step: Record.from_json((await self._written(subject, step)).get(KEY_RECORD)) for step in steps}
+
+    async def resources(self, subject: Subject, steps: tuple[str, ...]) -> dict[str, Resources | None]:
+        """Return what the machines did in these steps; None where that was not recorded."""
+        return {step: Resources.from_json((await self._written(subject, step)).get(KEY_RESOURCES)) for step in steps}
+
+    async def _written(self, subject: Subject, step: str) -> Json:
+        """The texts in the ConfigMap of a step; none when there is none that belongs to this Benchmark."""
+        try:
+            there = await self._request("GET", "ConfigMap", subject.namespace, object_name(subject.name, step))
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            return {}
+        mine = there["metadata"].get("labels", {}).get(UID_LABEL) == subject.uid
+        return there.get("data") or {} if mine else {}
+
+    async def keep_resources(self, namespace: str, name: str, table: Resources) -> None:
+        """Write the completed table of what the machines did into a step's record."""
+        body = {"data": {KEY_RESOURCES: table.to_json()}}
+        await self._request("PATCH", "ConfigMap", namespace, name, body=body)
+
+    async def read(self, kind: str, namespace: str, name: str) -> Json:
+        """Return one object; `namespace` is empty for what belongs to the whole cluster. Raises ApiError."""
+        return await self._request("GET", kind, namespace, name)
+
+    async def whole_log(self, namespace: str, pod: str, container: str) -> str:
+        """Return all that a container printed, at most 256 KiB. Raises ApiError."""
+        query = {"container": container, "limitBytes": str(256 * 1024)}
+        return await self._text("GET", "Pod", namespace, pod, "log", query=query)
 
     async def log_tail(self, namespace: str, of: LogOf) -> str:
         """Return the telling lines at the end of a container's log, or why they cannot be had."""
@@ -193,7 +216,8 @@ class Cluster:
         query: Mapping[str, str] | None = None,
     ) -> str:
         prefix, plural = _KINDS[kind]
-        path = "/".join(p for p in (f"{prefix}/namespaces", quote(namespace), plural, quote(name), part) if p)
+        scope = f"{prefix}/namespaces/{quote(namespace)}" if namespace else prefix
+        path = "/".join(p for p in (scope, plural, quote(name), part) if p)
         content = "application/merge-patch+json" if method == "PATCH" else "application/json"
         began = time.monotonic()
         try:

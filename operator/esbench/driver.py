@@ -27,11 +27,14 @@ from .api.names import GROUP, MANAGED_BY, MANAGER, PLURAL, VERSION
 from .api.status import TERMINAL, BenchmarkStatus
 from .cluster import ApiError, Cluster
 from .look import Indexes, seen_from, unreadable
+from .machines import completed
 from .perform import perform
 from .plan.benchmark import plan
 from .plan.conditions import condition
 from .plan.seen import LogOf, Plan, Refusal, Seen
+from .plan.steps import is_preparation
 from .plan.turn import Waiting, addresses, turn
+from .prometheus import Prometheus
 from .settings import Settings
 
 BENCHMARKS = (GROUP, VERSION, PLURAL)
@@ -55,6 +58,7 @@ class Operator:
 
     settings: Settings
     cluster: Cluster | None = None
+    prometheus: Prometheus | None = None
     wakers: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
     reserved: set[str] = field(default_factory=set)
     """uids whose admission is being written: the index does not show it yet"""
@@ -87,6 +91,8 @@ def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> 
     async def connect(settings: kopf.OperatorSettings, **_: Any) -> None:
         configure(settings)
         operator.cluster = await Cluster.connect()
+        if operator.settings.prometheus.url:
+            operator.prometheus = Prometheus(operator.settings.prometheus)
 
     @kopf.on.cleanup(registry=registry)
     async def disconnect(**_: Any) -> None:
@@ -238,9 +244,19 @@ class Daemon:
                     keys = await cluster.config_map_keys(subject.namespace, config_map.name if config_map else "")
                     seen = replace(seen, track_keys=keys)
                 else:
-                    seen = replace(seen, records=await cluster.records(subject, slim.steps_so_far(seen.status)))
+                    seen = await self._with_records(seen)
             todo = plan(seen)
         return todo
+
+    async def _with_records(self, seen: Seen) -> Seen:
+        cluster, subject, steps = self._cluster, seen.subject, slim.steps_so_far(seen.status)
+        records, resources = await cluster.records(subject, steps), await cluster.resources(subject, steps)
+        now, step = steps[-1], seen.status.step
+        record = records[now]
+        if step is not None and not is_preparation(now) and record is not None:
+            table = await completed(cluster, self.operator.prometheus, seen, now, resources[now], record)
+            resources[now] = table
+        return replace(seen, records=records, resources=resources)
 
     async def _say(self, benchmark: Json, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
         reserved = self.operator.reserved

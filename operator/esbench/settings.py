@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 # The tracks in tracks/ and their challenges; a test compares this with what Rally finds in them.
 BUILTIN_TRACKS: Mapping[str, tuple[str, ...]] = {
@@ -21,6 +22,18 @@ class JdkImage:
 
 
 @dataclass(frozen=True)
+class PrometheusSettings:
+    """Where cAdvisor's series can be asked for; no url means nowhere."""
+
+    url: str = ""
+    credentials: str = ""
+    """folder of files: token, or username and password"""
+    ca_file: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """labels that this cluster's series have, where one Prometheus holds those of several"""
+
+
+@dataclass(frozen=True)
 class Settings:
     """The operator's configuration."""
 
@@ -34,6 +47,7 @@ class Settings:
     max_active: int = 1
     """Benchmarks that may be past the queue at once"""
     metrics_port: int = 8080
+    prometheus: PrometheusSettings = PrometheusSettings()
     builtin_tracks: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: BUILTIN_TRACKS)
 
 
@@ -55,6 +69,26 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         namespaces=tuple(n.strip() for n in environ.get("ESBENCH_NAMESPACES", "").split(",") if n.strip()),
         max_active=_positive(environ, "ESBENCH_MAX_ACTIVE", 1),
         metrics_port=_positive(environ, "ESBENCH_METRICS_PORT", 8080),
+        prometheus=_prometheus(environ),
+    )
+
+
+def _prometheus(environ: Mapping[str, str]) -> PrometheusSettings:
+    url = environ.get("ESBENCH_PROMETHEUS_URL", "")
+    parts = urlsplit(url)
+    if url and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise ValueError("ESBENCH_PROMETHEUS_URL must look like http://prometheus.monitoring.svc:9090")
+    if parts.username or parts.password:
+        raise ValueError("ESBENCH_PROMETHEUS_URL must hold no credentials: use prometheus.credentialsSecret")
+    try:
+        labels = {str(k): str(v) for k, v in json.loads(environ.get("ESBENCH_PROMETHEUS_LABELS") or "{}").items()}
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f'ESBENCH_PROMETHEUS_LABELS must be {{"name": "value"}}: {error}') from error
+    return PrometheusSettings(
+        url=url,
+        credentials=environ.get("ESBENCH_PROMETHEUS_CREDENTIALS", ""),
+        ca_file=environ.get("ESBENCH_PROMETHEUS_CA", ""),
+        labels=labels,
     )
 
 

@@ -13,7 +13,7 @@ from esbench_race.spec import Mode, RaceSpec, SpecError, parse_spec
 
 from .fake_eck import Eck, running, waiting
 from .fakes import BENCHMARK, STEP, UID, Run, World, create_fresh, owned_by
-from .records import record
+from .records import record, resources
 from .rest import Json, RestError
 
 
@@ -89,9 +89,12 @@ class Jobs:
         if fault == "out-of-memory":
             return 137, "OOMKilled"
         host = LoadGeneratorHost(pod["metadata"]["name"], pod["spec"]["nodeName"], spec.cores, 2.0, 2**31)
-        text = record(spec, elasticsearch, started, host, fault).to_json()
+        made = record(spec, elasticsearch, started, host, fault)
+        text = made.to_json()
         zipped = {"race.json.gz": _gzip(text), "rally.log.gz": _gzip("INFO Rally ran\n")}
         done = {"progress": _progress("done", 100), "record.json": "not JSON" if fault == "garbage" else text}
+        if fault != "no-table":
+            done["resources.json"] = resources(made).to_json()
         return (0, "Completed") if await send(done, zipped) else (1, "Error")
 
     def _told(self, job: Json) -> RaceSpec | None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from esbench_race.index_settings import asked
@@ -29,6 +30,17 @@ from esbench_race.record import (
     TrackTask,
     Windows,
     timestamp,
+)
+from esbench_race.resources import (
+    ELASTICSEARCH,
+    LOAD_GENERATOR,
+    Machine,
+    Resources,
+    Sampler,
+    TaskUsage,
+    Usage,
+    Volume,
+    missing,
 )
 from esbench_race.spec import Mode, RaceSpec
 
@@ -96,12 +108,29 @@ def record(
         shards=(Shard("access-logs", 0, True, "STARTED", nodes[0].name, expected, 4_000_000),),
         pipelines=(Pipeline("access-logs", expected, 812, 0),),
         nodes_restarted=(),
-        tasks=tuple(_task(*task, failed) for task in TASKS),
+        tasks=tuple(_task(*task, failed, now) for task in TASKS),
         load_generator=LoadGenerator(17.0, 9.0, 0.97, saturated=True, why="it used 97 % of 2 cores")
         if fault == "saturated"
         else LoadGenerator(4.0, 9.0, 0.2),
         totals=Totals(store_bytes=4_000_000, segments=3, young_gc_count=5, young_gc_millis=40),
     )
+
+
+def resources(of: Record) -> Resources:
+    """Return the table that the runner would leave beside this record, from node stats and its control group."""
+    usage = Usage(seconds=60.0, samples=15, cpu_mean_cores=0.5, cpu_peak_cores=0.9, disk_reads=3.0)
+    tasks = tuple(TaskUsage(task.task, task.measured_from, usage) for task in of.tasks)
+    nodes = [
+        Machine(
+            node.name, ELASTICSEARCH, memory_limit_bytes=2.0**31, sources={"cpu": "nodeStats", "jvm": "nodeStats"},
+            race=replace(usage, heap_peak_bytes=5e8, young_gc_count=4.0), tasks=tasks,
+        )
+        for node in of.environment.nodes
+    ]  # fmt: skip
+    own = Machine(of.environment.load_generator.pod_name or "", LOAD_GENERATOR, race=usage, tasks=tasks)
+    machines = tuple(replace(machine, missing=missing(machine)) for machine in (*nodes, own))
+    volumes = tuple(Volume(node.name, "/data", "/data", "ext4", 10**10, 9 * 10**9) for node in nodes)
+    return Resources(race_id=of.race_id, sampler=Sampler(4.0, 15), machines=machines, volumes=volumes)
 
 
 _OUTCOMES: dict[str, tuple[Reason, str]] = {
@@ -138,7 +167,7 @@ def _nodes(elasticsearch: Mapping[str, Any]) -> tuple[Node, ...]:
     )  # fmt: skip
 
 
-def _task(name: str, kind: str, unit: str, failed: int) -> Task:
+def _task(name: str, kind: str, unit: str, failed: int, now: float) -> Task:
     times = {"p50": 11.0, "p90": 19.0, "p99": 31.0, "p100": 44.0, "mean": 12.0}
     return Task(
         task=name,
@@ -146,6 +175,9 @@ def _task(name: str, kind: str, unit: str, failed: int) -> Task:
         type=kind,
         unit=unit,
         clients=4,
+        started_at=timestamp(now - 60),
+        measured_from=timestamp(now - 50),
+        ended_at=timestamp(now),
         duration_seconds=8.0,
         samples=Counts(50, 200),
         errors=Counts(0, failed),

@@ -106,9 +106,14 @@ def test_no_wildcard_and_no_secret(settings: tuple[str, ...]) -> None:
         assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"]), rule
 
 
-def test_nothing_is_cluster_scoped_by_default() -> None:
+def test_only_the_right_to_see_volumes_is_cluster_scoped_by_default() -> None:
     for settings in ((), ("scope.namespaces={team-a,team-b}",)):
-        assert not [m["kind"] for m in render(*settings) if m["kind"] in CLUSTER_SCOPED]
+        scoped = [m for m in render(*settings) if m["kind"] in CLUSTER_SCOPED]
+        assert {m["metadata"]["name"] for m in scoped} == {"esbench-bench-storage"}
+        found = [(rule["resources"], rule["verbs"]) for rule in rules(scoped)]
+        assert found == [(["persistentvolumes"], ["get"]), (["storageclasses"], ["get"])]
+        without = render(*settings, "rbac.storageEvidence=false")
+        assert not [m["kind"] for m in without if m["kind"] in CLUSTER_SCOPED]
 
 
 def test_roles_are_where_benchmarks_are() -> None:
@@ -121,7 +126,7 @@ def test_roles_are_where_benchmarks_are() -> None:
 
 
 def test_cluster_wide_watches_everything_with_the_same_rules() -> None:
-    manifests = render("scope.clusterWide=true")
+    manifests = render("scope.clusterWide=true", "rbac.storageEvidence=false")
     assert environment(manifests)["ESBENCH_NAMESPACES"] == ""
     assert only(manifests, "ClusterRole")["rules"] == only(render(), "Role")["rules"]
     assert not [m for m in manifests if m["kind"] == "Role"]
@@ -198,10 +203,39 @@ def test_service_monitor_is_optional_and_finds_the_service() -> None:
     assert monitor["metadata"]["labels"]["release"] == "prometheus"
 
 
+def test_pod_monitor_is_optional_and_finds_the_pod() -> None:
+    assert not [m for m in render() if m["kind"] == "PodMonitor"]
+    manifests = render("metrics.podMonitor.enabled=true", "metrics.podMonitor.labels.release=prometheus")
+    monitor, template = only(manifests, "PodMonitor"), only(manifests, "Deployment")["spec"]["template"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+    ports = [port["name"] for port in template["spec"]["containers"][0]["ports"]]
+    assert [endpoint["port"] for endpoint in monitor["spec"]["podMetricsEndpoints"]] == ports
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+
+
+def test_prometheus_reaches_the_operator_and_its_secrets_only_as_files() -> None:
+    assert not [name for name in environment(render()) if "PROMETHEUS" in name]
+    manifests = render(
+        "prometheus.url=https://prometheus.example:9090", "prometheus.labels.cluster=perf-1",
+        "prometheus.credentialsSecret.name=prom", "prometheus.caSecret.name=ca", "prometheus.caSecret.key=tls.crt",
+    )  # fmt: skip
+    settings = settings_from(environment(manifests)).prometheus
+    assert (settings.url, settings.labels) == ("https://prometheus.example:9090", {"cluster": "perf-1"})
+    pod = only(manifests, "Deployment")["spec"]["template"]["spec"]
+    mounts = {mount["name"]: mount for mount in pod["containers"][0]["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert mounts["prometheus"] == {"name": "prometheus", "mountPath": settings.credentials, "readOnly": True}
+    assert volumes["prometheus"]["secret"]["secretName"] == "prom"
+    assert settings.ca_file == f"{mounts['prometheus-ca']['mountPath']}/ca.crt"
+    assert volumes["prometheus-ca"]["secret"]["items"] == [{"key": "tls.crt", "path": "ca.crt"}]
+
+
 @pytest.mark.parametrize(
     ("settings", "word"),
     [
         (("nosuch=1",), "nosuch"),
+        (("prometheus.url=http://me:secret@prometheus:9090",), "url"),
+        (("prometheus.url=prometheus:9090",), "url"),
         (("maxActive=0",), "maxActive"),
         (("metrics.port=80",), "port"),
         (("image.pullPolicy=Sometimes",), "pullPolicy"),

@@ -20,15 +20,18 @@ ALLOWED = {
     "look": {"api", "plan", "settings", "slim"},
     "cluster": {"api", "plan"},
     "perform": {"api", "plan", "children", "cluster", "settings"},
+    "prometheus": {"settings"},
+    "machines": {"api", "children", "cluster", "plan", "prometheus", "results"},
     "server": set(),
     "docs": {"api"},
     "cli": {"api", "cli", "results"},
-    "driver": {"api", "plan", "slim", "look", "cluster", "perform", "settings"},
+    "driver": {"api", "plan", "slim", "look", "cluster", "machines", "perform", "prometheus", "settings"},
     "__main__": {"driver", "server", "settings"},
     "__init__": set(),
 }
-# What both sides of the race image share; the command line checks tracks with the race image's own code.
-SHARED = {"record", "reasons", "lines"}
+# What both sides of the race image share: contracts, and the one way of summing up samples.
+# The command line checks tracks with the race image's own code.
+SHARED = {"record", "reasons", "lines", "resources", "series", "summary"}
 SHARED_WITH_CLI = {"codec", "describe", "track_finding", "track_prepare"}
 ONLY_IN = {
     "kubernetes": {"esbench/cluster.py", "esbench/cli/cluster.py"},

@@ -81,6 +81,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [""]
   resources: [pods/log]
   verbs: [get]
+# Which volume a node of Elasticsearch really got.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get]
 # Whether the cluster's http service has ready addresses: ECK's phase Ready does not wait for them.
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
@@ -96,4 +100,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [""]
   resources: [events]
   verbs: [create]
+{{- end -}}
+
+{{/* What really held the data. Both kinds belong to the whole cluster; reading them shows no data. */}}
+{{- define "esbench.storageRules" -}}
+- apiGroups: [""]
+  resources: [persistentvolumes]
+  verbs: [get]
+- apiGroups: [storage.k8s.io]
+  resources: [storageclasses]
+  verbs: [get]
 {{- end -}}

@@ -18,8 +18,9 @@ NODE_SET = "default"
 JDK_FOLDER = "/opt/esbench/jdk"
 # Beyond 31 GiB the JVM gives up compressed object pointers, and a larger heap holds less.
 _LARGEST_HEAP_MIB = 31 * 1024
-_DATA = "elasticsearch-data"
 _NONE: Mapping[str, Any] = MappingProxyType({})
+DATA_VOLUME = "elasticsearch-data"
+MOUNTS_CONTAINER = "esbench-mounts"
 
 
 def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings: Mapping[str, Any] = _NONE) -> Json:
@@ -92,21 +93,37 @@ def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
         "terminationGracePeriodSeconds": 30,
         "automountServiceAccountToken": False,
         "affinity": apart,
+        "initContainers": [_show_mounts()],
         "containers": [container],
         "volumes": [],
         **machines(wanted.scheduling),
     }
     if wanted.storage.ephemeral is not None:
-        spec["volumes"].append({"name": _DATA, "emptyDir": wanted.storage.ephemeral.to_json()})
+        spec["volumes"].append({"name": DATA_VOLUME, "emptyDir": wanted.storage.ephemeral.to_json()})
     if wanted.java is not None:
         _use_jdk(spec, container, wanted.java, settings)
     return {"metadata": {"labels": labels(subject, step, ROLE_ELASTICSEARCH)}, "spec": spec}
 
 
+def _show_mounts() -> Json:
+    # Only the kernel knows file system and options of the mounted data; the operator reads this container's log.
+    small = {"cpu": "100m", "memory": "64Mi"}
+    return {
+        "name": MOUNTS_CONTAINER,  # ECK gives it the image and the mounts of the main container
+        "command": ["cat", "/proc/self/mountinfo"],
+        "resources": {"requests": small, "limits": small},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+
+
 def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None:
     jdk, mount = settings.jdk_images[java], {"name": "jdk", "mountPath": JDK_FOLDER}
     spec["volumes"].append({"name": "jdk", "emptyDir": {}})
-    spec["initContainers"] = [
+    spec["initContainers"].append(
         {
             "name": "jdk",
             "image": jdk.image,
@@ -121,7 +138,7 @@ def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None
                 "capabilities": {"drop": ["ALL"]},
             },
         }
-    ]
+    )
     container["volumeMounts"] = [{**mount, "readOnly": True}]
     container["env"].append({"name": "ES_JAVA_HOME", "value": JDK_FOLDER})
 
@@ -132,4 +149,4 @@ def _volume_claims(storage: Storage) -> list[Json]:
     spec: Json = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage.size}}}
     if storage.class_name:
         spec["storageClassName"] = storage.class_name
-    return [{"metadata": {"name": _DATA}, "spec": spec}]
+    return [{"metadata": {"name": DATA_VOLUME}, "spec": spec}]

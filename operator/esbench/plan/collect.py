@@ -9,6 +9,9 @@ from esbench_race.record import Index, Record
 from ..api.status import BenchmarkStatus, RaceStatus, Step
 from ..results.aggregate import aggregate
 from ..results.environment import environment, machines
+from ..results.resources import machine_uses
+from ..results.resources import remarks as resource_remarks
+from ..results.storage import storage_evidence
 from . import index_settings, target
 from .conditions import moment, stamp, with_condition
 from .seen import Seen
@@ -37,9 +40,16 @@ def judged(seen: Seen, step: Step) -> BenchmarkStatus:
     changes: dict[str, object] = {"races_done": f"{len(valid)}/{seen.subject.spec.repetitions}"}
     if is_race(step.name):
         pods = seen.children.pods
-        changes["environment"] = environment(record, elasticsearch_pods(pods), load_generators(pods))
+        ran = environment(record, elasticsearch_pods(pods), load_generators(pods))
+        table = seen.resources.get(step.name)
+        storage = storage_evidence(table.volumes)[:50] if table else []
+        changes["environment"] = ran.model_copy(update={"storage": storage})
         if good:
             changes["results"] = aggregate(good)
+        tables = [
+            (object_name(seen.subject.name, name), of_race) for name in valid if (of_race := seen.resources.get(name))
+        ]
+        changes["resources"] = machine_uses(tables)[:60]
     status = status.model_copy(update=changes)
     return _failed(status, violation.reason, f"{step.name}: {violation.message}") if violation else status
 
@@ -117,6 +127,7 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
     load_generator_on = record.environment.load_generator.node_name or ", ".join(
         machines(load_generators(seen.children.pods))
     )
+    of_machines = resource_remarks(seen.resources.get(step.name)) if record.first_request_at else []
     return RaceStatus(
         name=step.name,
         id=record.race_id,
@@ -127,7 +138,7 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
         valid=violation is None,
         reason=str(violation.reason) if violation else "",
         message=violation.message[:4096] if violation else "",
-        remarks=[text[:4096] for text in remarks(record, elasticsearch_on, load_generator_on)][:20],
+        remarks=[text[:4096] for text in (*remarks(record, elasticsearch_on, load_generator_on), *of_machines)][:20],
         elasticsearch_on=elasticsearch_on,
         load_generator_on=load_generator_on,
         record=object_name(seen.subject.name, step.name),

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from esbench_race.record import Record
+from esbench_race.resources import Resources
 
 from ..api.base import Json
 from ..api.spec import BenchmarkSpec
@@ -70,6 +71,8 @@ class Seen:
     """keys of the track's ConfigMap, empty when it does not exist; None when not looked at yet"""
     records: Mapping[str, Record | None] | None = None
     """the records of all steps so far; None when not looked at yet"""
+    resources: Mapping[str, Resources | None] = field(default_factory=dict)
+    """what the machines did in each step so far; looked at together with the records"""
     logs: Mapping[LogOf, str] = field(default_factory=dict)
     refusal: Refusal | None = None
 

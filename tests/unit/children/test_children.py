@@ -56,9 +56,18 @@ def test_storage_is_a_claim_or_the_machine() -> None:
 
 def test_java_is_copied_from_its_image() -> None:
     pod = pod_of(elasticsearch(subject(java=21), "race-1", SETTINGS))
-    assert pod["initContainers"][0]["image"] == "jdk:21"
+    jdk = next(container for container in pod["initContainers"] if container["name"] == "jdk")
+    assert jdk["image"] == "jdk:21"
     assert {"name": "ES_JAVA_HOME", "value": "/opt/esbench/jdk"} in pod["containers"][0]["env"]
-    assert "initContainers" not in pod_of(elasticsearch(subject(), "race-1", SETTINGS))
+    plain = pod_of(elasticsearch(subject(), "race-1", SETTINGS))
+    assert [container["name"] for container in plain["initContainers"]] == ["esbench-mounts"]
+
+
+def test_the_mounts_are_shown_without_more_rights_or_much_memory() -> None:
+    (shows,) = pod_of(elasticsearch(subject(), "race-1", SETTINGS))["initContainers"]
+    assert shows["resources"]["requests"] == shows["resources"]["limits"]
+    assert shows["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert "image" not in shows and shows["command"][0] == "cat"
 
 
 def test_the_job_is_created_suspended_and_runs_once() -> None:
