@@ -171,6 +171,7 @@ def _pod(elasticsearch: Json, stateful_set: Json, number: int, node: str, fault:
     version = elasticsearch["spec"]["version"]
     image = elasticsearch["spec"].get("image") or f"docker.elastic.co/elasticsearch/elasticsearch:{version}"
     spec["containers"] = [{**container, "image": image} for container in spec["containers"]]
+    spec["initContainers"] = [{"image": image, **container} for container in spec.get("initContainers", ())]
     if fault != "unschedulable":
         spec["nodeName"] = node
     return {"metadata": meta, "spec": spec}
