@@ -113,7 +113,8 @@ def test_by_default_requests_are_limits_for_elasticsearch() -> None:
 
 def test_the_jdks_container_does_not_cost_the_pod_its_guarantee() -> None:
     pod = pod_of(elasticsearch(subject(java=21), "race-1", SETTINGS))
-    assert pod["initContainers"][0]["resources"] == pod["containers"][0]["resources"]
+    jdk = next(container for container in pod["initContainers"] if container["name"] == "jdk")
+    assert jdk["resources"] == pod["containers"][0]["resources"]
 
 
 def test_the_nodes_get_what_the_track_does_not_take() -> None:
