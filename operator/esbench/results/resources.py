@@ -6,7 +6,7 @@ from typing import Any
 
 from esbench_race.resources import GROUPS, LOAD_GENERATOR, Machine, Resources
 
-from ..api.status import MachineUse
+from ..api.machines import MachineUse
 
 IN_STATUS = (
     *("cpu_mean_cores", "cpu_peak_cores", "throttled_periods", "memory_peak_bytes", "working_set_peak_bytes"),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from esbench_race.resources import Volume
 
 from ..api.base import Json
-from ..api.status import StorageEvidence
+from ..api.machines import StorageEvidence
 
 DATA_PATH = "/usr/share/elasticsearch/data"
 _OCTAL = re.compile(r"\\([0-7]{3})")
