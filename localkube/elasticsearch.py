@@ -155,7 +155,9 @@ def lay_out(version: str, context: Path, work: Path, paths: Paths, log: Path) ->
         if not succeeds([*compiling, SOURCES / "nofile.c"]):
             packages.install(["gcc", "libc6-dev"], paths)
             run([*compiling, SOURCES / "nofile.c"], log=log)
-    shutil.copy(SOURCES / "Dockerfile", context)
+    # ES_JAVA_HOME, and the JDK beside lib/ as the default, came with version 7.
+    java_home = "ENV JAVA_HOME=/usr/share/elasticsearch/jdk\n" if version in COMPLETE_JAVA else ""
+    (context / "Dockerfile").write_text((SOURCES / "Dockerfile").read_text() + java_home)
 
 
 def inputs(version: str, paths: Paths) -> dict[str, str]:

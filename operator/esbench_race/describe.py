@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from esbench_race import touches
+from esbench_race import rally_line, touches
 from esbench_race.codec import decode, encode
 from esbench_race.index_settings import INDEX_SETTINGS, NO_SETTINGS, ContradictionError, TrackSettings, asked, passed
 from esbench_race.record import Touch, TrackTask
@@ -212,9 +212,8 @@ def _bulk_documents(track: Any, leaf: Any) -> dict[str, int] | None:
     if leaf.iterations or leaf.time_period or leaf.completes_parent or leaf.any_completes_parent:
         return None
     source = parameters.BulkIndexParamSource(track, dict(leaf.operation.params))
-    # Rally 2.3 has neither of the latter two.
-    part = getattr(source, "ingest_doc_count", None) is not None or getattr(source, "looped", False)
-    whole = source.ingest_percentage == 100 and not part
+    limited = rally_line.documents_wanted(source) is not None or rally_line.repeats(source)
+    whole = source.ingest_percentage == 100 and not limited
     if not whole or source.id_conflicts != parameters.IndexIdConflict.NoConflicts or leaf.operation.param_source:
         return None
     added: dict[str, int] = {}

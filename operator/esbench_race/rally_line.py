@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import inspect
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,23 @@ def tag_option(tags: Mapping[str, Any], file: Path, version: str | None) -> list
         if set(":,") & set(f"{key}{value}"):
             raise SpecError(f"userTags.{key}: Rally {version} takes neither ':' nor ',' in a tag")
     return ["--user-tag=" + ",".join(f"{key}:{value}" for key, value in tags.items())]
+
+
+def taken(function: Callable[..., Any], **options: Any) -> dict[str, Any]:
+    """Return those of `options` that a function of the installed Rally has as parameters."""
+    known = inspect.signature(function).parameters
+    return {name: value for name, value in options.items() if name in known}
+
+
+def documents_wanted(source: Any) -> int | None:
+    """Return how many documents a bulk is limited to; None when it has no such limit, as in Rally 2.3."""
+    limit = getattr(source, "ingest_doc_count", None)
+    return None if limit is None else int(limit)
+
+
+def repeats(source: Any) -> bool:
+    """Tell whether a bulk begins again at its end; Rally 2.3 cannot."""
+    return bool(getattr(source, "looped", False))
 
 
 def adapt(version: str) -> None:

@@ -199,7 +199,8 @@ def _explain_parameters(templates: Templates, spec: dict[str, Any]) -> None:
         source = loader.TemplateSource(str(templates.track), name)
         source.load_template_from_file()
         loader.register_all_params_in_track(source.assembled_source, complete)
-    reserved = sorted(complete.internal_user_defined_track_params())
+    # Rally 2.3 does not tell them apart.
+    reserved = sorted(getattr(complete, "internal_user_defined_track_params", tuple)())
     if reserved:
         raise FoundError(Reason.UNKNOWN_PARAMETER, f"params.{reserved[0]}: Rally itself sets this one", "Remove it")
     known = sorted(set(complete.sorted_track_defined_params) - set(loader.default_internal_template_vars()["globals"]))

@@ -8,6 +8,7 @@ from typing import Any
 from esrally.track import params as parameters
 from esrally.track import track as model
 
+from esbench_race import rally_line
 from esbench_race.track_lint import TaskFacts, TrackFacts
 
 
@@ -57,6 +58,7 @@ def _bulk(track: Any, operation: Any) -> tuple[int | None, tuple[str, ...]]:
         return None, ()
     documents = [each for corpus in source.corpora for each in corpus.documents]
     targets = tuple(dict.fromkeys(each.target_index for each in documents if each.target_index))
-    if source.ingest_doc_count is not None:
-        return int(source.ingest_doc_count), targets
+    limit = rally_line.documents_wanted(source)
+    if limit is not None:
+        return limit, targets
     return int(sum(each.number_of_documents for each in documents) * source.ingest_percentage / 100), targets

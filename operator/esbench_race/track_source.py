@@ -19,6 +19,8 @@ from typing import Any
 import jinja2
 from esrally.track import loader
 
+from esbench_race import rally_line
+
 _MARK = re.compile("\ue000([0-9]+)\ue001")
 _BLOCKS = {"if", "for", "macro", "block", "call", "filter", "with"}
 _COLLECT = loader.TemplateSource.collect_parts_re
@@ -85,7 +87,8 @@ class Templates:
         Jinja2 raises.
         """
         text = (self.track / name).read_text(encoding="utf-8")
-        internal = loader.default_internal_template_vars(glob_helper=self._glob, build_flavor="default")
+        flavor = rally_line.taken(loader.default_internal_template_vars, build_flavor="default")
+        internal = loader.default_internal_template_vars(glob_helper=self._glob, **flavor)
 
         def rendered(mark: bool) -> str:
             source = self._collected(text, name, self.track, mark)

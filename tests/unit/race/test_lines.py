@@ -2,6 +2,7 @@
 
 import ssl
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,6 +38,15 @@ def test_tags() -> None:
     assert rally_line.tag_option({}, file, "2.3.1") == []
     with pytest.raises(SpecError, match=r"userTags\.a"):
         rally_line.tag_option({"a": "b:c"}, file, "2.3.1")
+
+
+def test_what_an_older_rally_does_not_have() -> None:
+    def old(glob_helper: object = None) -> None: ...
+
+    assert rally_line.taken(old, build_flavor="default", glob_helper=1) == {"glob_helper": 1}
+    assert rally_line.documents_wanted(object()) is None
+    assert not rally_line.repeats(object())
+    assert rally_line.documents_wanted(SimpleNamespace(ingest_doc_count="5")) == 5
 
 
 def test_an_unknown_rally_is_refused() -> None:
