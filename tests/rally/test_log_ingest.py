@@ -92,10 +92,24 @@ def test_every_parameter_is_accepted(tmp_path: Path, clients: int) -> None:
         "number_of_shards": 1,
         "number_of_replicas": 0,
         "codec": "default",
+        "mapping_type": "doc",
     }
     track = checked(tmp_path, params=params).track
 
     assert set(params) == set(track.exposed_params)
+
+
+@pytest.mark.parametrize(
+    ("challenge", "indices"), [("default", ["access-logs"]), ("ramp-up", STEPS), ("high-concurrency", ["access-logs"])]
+)
+def test_what_it_does_to_a_cluster(tmp_path: Path, challenge: str, indices: list[str]) -> None:
+    found = checked(tmp_path, challenge=challenge, params={"documents": 4000}, target={"remove": "always"}).target
+
+    assert found is not None
+    assert [t.name for t in found.touches if t.kind == "index" and t.creates and t.deletes] == indices
+    assert [t.name for t in found.touches if t.kind == "ingest pipeline" and t.creates] == ["access-logs"]
+    assert len(found.touches) == len(indices) + 1
+    assert found.unforeseen == ()
 
 
 def test_inline_track(tmp_path: Path) -> None:
