@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from esrally.track import loader
-
 from esbench_race.describe import Request
 from esbench_race.reasons import Reason
 from esbench_race.track_finding import FoundError
 from esbench_race.track_source import Rendered
+from esbench_race.track_tasks import parameter_source
 
 INLINE_BYTES = 4 * 1024 * 1024
 """Every line of a corpus up to this size is checked to be JSON; of larger ones only the first."""
@@ -43,7 +42,7 @@ def used_documents(track: Any, challenge: Any) -> Iterator[tuple[str, Any]]:
     corpora: dict[str, Any] = {}
     for leaf in (leaf for element in challenge.schedule for leaf in element):
         try:
-            source = loader.operation_parameters(track, leaf)
+            source = parameter_source(track, leaf)
         except Exception:  # noqa: S112 - what is wrong with a task is said by check_tasks
             continue
         for corpus in getattr(source, "corpora", ()):

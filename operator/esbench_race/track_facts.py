@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from esrally.track import params as parameters
@@ -24,7 +25,7 @@ def _task(track: Any, element: Any, leaf: Any, added: set[str]) -> TaskFacts:
     kind = str(operation.type)
     custom = bool(operation.param_source) or kind in added or not _known(kind)
     ends = [other for other in element if other.completes_parent or other.any_completes_parent]
-    documents, targets = _bulk(track, operation) if kind == "bulk" and not custom else (None, ())
+    data = _bulk(track, operation) if kind == "bulk" and not custom else _Data()
     return TaskFacts(
         name=leaf.name,
         kind=kind,
@@ -37,8 +38,9 @@ def _task(track: Any, element: Any, leaf: Any, added: set[str]) -> TaskFacts:
         iterations=leaf.iterations,
         custom=custom,
         ended_by_other=bool(ends) and ends != [leaf],
-        documents=documents,
-        targets=targets,
+        documents=data.documents,
+        size=data.size,
+        targets=data.targets,
         errors_ignored=leaf.params.get("ignore-response-error-level") == "non-fatal",
     )
 
@@ -51,14 +53,26 @@ def _known(kind: str) -> bool:
     return True
 
 
-def _bulk(track: Any, operation: Any) -> tuple[int | None, tuple[str, ...]]:
+@dataclass(frozen=True)
+class _Data:
+    """What a bulk task indexes, as far as the track says."""
+
+    documents: int | None = None
+    size: float | None = None
+    targets: tuple[str, ...] = ()
+
+
+def _bulk(track: Any, operation: Any) -> _Data:
     try:
         source = parameters.BulkIndexParamSource(track, dict(operation.params))
     except Exception:  # what is wrong with it is said by check_tasks
-        return None, ()
-    documents = [each for corpus in source.corpora for each in corpus.documents]
-    targets = tuple(dict.fromkeys(each.target_index for each in documents if each.target_index))
+        return _Data()
+    sets = [each for corpus in source.corpora for each in corpus.documents]
+    there = sum(each.number_of_documents for each in sets)
+    documents = int(there * source.ingest_percentage / 100)
     limit = rally_line.documents_wanted(source)
     if limit is not None:
-        return limit, targets
-    return int(sum(each.number_of_documents for each in documents) * source.ingest_percentage / 100), targets
+        documents = limit
+    sizes = [each.uncompressed_size_in_bytes for each in sets]
+    size = sum(sizes) * documents / there if there and all(sizes) else None
+    return _Data(documents, size, tuple(dict.fromkeys(each.target_index for each in sets if each.target_index)))

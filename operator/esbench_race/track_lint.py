@@ -15,7 +15,8 @@ from typing import Any
 from esbench_race.reasons import Reason
 
 SLOW_DOCUMENTS_PER_SECOND = 5000
-"""A rate that most clusters reach; a warm-up that outlasts the data at this rate is worth a word."""
+SLOW_BYTES_PER_SECOND = 10_000_000
+"""Rates that most clusters reach; a warm-up that outlasts the data at both of them is worth a word."""
 _REPEATED = {"search", "paginated-search", "scroll-search", "raw-request", "composite", "sql", "esql"}
 """Operations of Rally that have no end of their own (their parameter sources are infinite)."""
 _NO_PIPELINE = ("_none", "", None)
@@ -41,6 +42,8 @@ class TaskFacts:
     """another task of the same parallel element ends it"""
     documents: int | None = None
     """documents that a bulk task indexes; None when the track does not determine it"""
+    size: float | None = None
+    """their bytes; None when the track does not say"""
     targets: tuple[str, ...] = ()
     """indices that a bulk task's corpora name"""
     errors_ignored: bool = False
@@ -178,7 +181,7 @@ def warmup_longer_than_data(facts: TrackFacts) -> Iterator[Remark]:
         if task.kind != "bulk" or not seconds or not documents or task.custom or task.params.get("looped"):
             continue
         rate = documents / seconds
-        if rate < SLOW_DOCUMENTS_PER_SECOND:
+        if rate < SLOW_DOCUMENTS_PER_SECOND and (task.size or 0) / seconds < SLOW_BYTES_PER_SECOND:
             yield Remark(
                 "warmup-longer-than-data",
                 task,

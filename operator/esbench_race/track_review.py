@@ -11,7 +11,7 @@ import json
 import logging
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from esbench_race.track_finding import Finding, FoundError, finding
 from esbench_race.track_lint import Remark, lint
 from esbench_race.track_places import JsonPath, operation_path, task_path
 from esbench_race.track_source import Rendered, Templates
-from esbench_race.track_tasks import load, load_plugins, task_errors
+from esbench_race.track_tasks import PACKAGE_MISSING, load, load_plugins, task_errors
 from esbench_race.track_undefined import EmptyVariable, empty_variables
 from esbench_race.track_words import duplicate_keys, quoted, windows_line, words
 
@@ -68,7 +68,7 @@ def _findings(request: Request, answer: Answer, templates: Templates) -> Iterato
             explain(request, answer, templates)
         spec, rendered = check_track_file(templates)
         if missing is not None:
-            yield _needs_packages(spec, missing, rendered)
+            yield _needs_packages(spec, f"No module named {missing!r}", rendered)
             for error in body_errors(templates, spec, rendered):
                 raise error
             track = loader.TrackFileReader(rally_config(request, answer.params)).read(
@@ -95,17 +95,21 @@ def _track_findings(
         # Without its packages the track's own code could not say what it adds.
         if complete:
             for error in task_errors(request, track, challenge, rendered, added):
-                yield error.finding
+                if error.finding.rule == PACKAGE_MISSING and request.downloads and track.dependencies:
+                    yield _needs_packages(spec, error.finding.sentence, rendered)
+                else:
+                    yield error.finding
         for error in corpus_errors(request, track, challenge, rendered):
             yield error.finding
         for remark in lint(track_facts(track, challenge, added, texts)):
             yield _told(remark, spec, challenge, rendered)
         for corpus, documents in used_documents(track, challenge):
             yield from _corpus_warnings(request, corpus, documents)
-    yield from _text_findings(templates, TRACK_FILE, spec, rendered)
+    texts_of = {TRACK_FILE: (spec, rendered)}
     for name in _bodies(templates, spec):
         body = templates.render(name, includes=False)
-        yield from _text_findings(templates, name, json.loads(body.text), body)
+        texts_of[name] = json.loads(body.text), body
+    yield from _text_findings(templates, texts_of)
 
 
 def _told(remark: Remark, spec: dict[str, Any], challenge: Any, rendered: Rendered) -> Finding:
@@ -149,26 +153,37 @@ def _corpus_warnings(request: Request, corpus: str, documents: Any) -> Iterator[
         yield _windows(path.name, line)
 
 
-def _text_findings(templates: Templates, name: str, value: Any, rendered: Rendered) -> Iterator[Finding]:
-    for offset, key in duplicate_keys(rendered.text):
-        place = rendered.place(offset)
-        what, cure = f"the member {key!r} stands twice in the same object, and only the last one counts", "Remove one"
-        yield finding(None, what, cure, place.as_tuple() if place else None, "duplicate-key")
-    for empty in empty_variables(templates, name, includes=name == TRACK_FILE):
-        yield _empty(empty, value)
+def _text_findings(templates: Templates, texts: Mapping[str, tuple[Any, Rendered]]) -> Iterator[Finding]:
+    unset: dict[str, list[EmptyVariable]] = {}
+    for name, (value, rendered) in texts.items():
+        for offset, key in duplicate_keys(rendered.text):
+            place = rendered.place(offset)
+            what = f"the member {key!r} stands twice in the same object, and only the last one counts"
+            yield finding(None, what, "Remove one", place.as_tuple() if place else None, "duplicate-key")
+        for empty in empty_variables(templates, name, includes=name == TRACK_FILE):
+            if _is_mustache(value, empty.path):
+                yield _swallowed(empty)
+            else:
+                unset.setdefault(empty.name, []).append(empty)
+    yield from map(_unset, unset.values())
 
 
-def _empty(empty: EmptyVariable, value: Any) -> Finding:
-    place = empty.place.as_tuple() if empty.place else None
+def _swallowed(empty: EmptyVariable) -> Finding:
     what = f"{{{{ {empty.name} }}}} has no value, so that nothing is left of it in this text"
-    if _is_mustache(value, empty.path):
-        cure = (
-            "Put braces that are for Elasticsearch between {% raw %} and {% endraw %}; "
-            "give a variable of the track a value with | default(…)"
-        )
-        return finding(Reason.TEMPLATE_ERROR, what, cure, place, "mustache-not-escaped")
-    cure = "Give it a value with | default(…), or escape the braces with {% raw %} and {% endraw %}"
-    return finding(None, what, cure, place, "variable-without-value")
+    cure = (
+        "Put braces that are for Elasticsearch between {% raw %} and {% endraw %}; "
+        "give a variable of the track a value with | default(…)"
+    )
+    place = empty.place.as_tuple() if empty.place else None
+    return finding(Reason.TEMPLATE_ERROR, what, cure, place, "mustache-not-escaped")
+
+
+def _unset(found: list[EmptyVariable]) -> Finding:
+    first, more = found[0], len({empty.place for empty in found}) - 1
+    others = f" and in {more} more line{'' if more == 1 else 's'}" if more else ""
+    what = f"{{{{ {first.name} }}}} has no value, so that nothing is left of it in this text{others}"
+    cure = "Pass it as a track parameter, give it a value with | default(…), or escape the braces with {% raw %}"
+    return finding(None, what, cure, first.place.as_tuple() if first.place else None, "variable-without-value")
 
 
 def _is_mustache(value: Any, path: JsonPath) -> bool:
@@ -202,10 +217,11 @@ def _missing_package(request: Request, answer: Answer) -> str | None:
     return None
 
 
-def _needs_packages(spec: dict[str, Any], missing: str, rendered: Rendered) -> Finding:
+def _needs_packages(spec: dict[str, Any], words: str, rendered: Rendered) -> Finding:
     names = ", ".join(map(str, spec.get("dependencies", ())))
     place = rendered.place_of(["dependencies"])
-    what = f"the track's own code needs {missing}, which is not installed here, so what it adds was not checked"
+    missing = words.rsplit(": ", maxsplit=1)[-1].rstrip(".")
+    what = f"{missing}: what the track's own code adds was not checked"
     cure = f"Install {names} beside Rally; a race image needs them too"
     return finding(None, what, cure, place.as_tuple() if place else None, "dependencies")
 

@@ -17,6 +17,8 @@ from esbench_race.track_finding import FoundError
 from esbench_race.track_places import operation_path, task_path
 from esbench_race.track_source import Rendered
 
+PACKAGE_MISSING = "dependencies"
+"""Rule of a module that the track's own code could not import."""
 _MANDATORY: dict[str, tuple[str, ...]] = {
     "put-pipeline": ("id", "body"),
     "delete-pipeline": ("id",),
@@ -83,10 +85,12 @@ def _check_task(track: Any, challenge: Any, leaf: Any, added: set[str], rendered
             place = _place(rendered, challenge, leaf)
             raise FoundError(Reason.PARAMETER_MISSING, what, f'Add "{name}" to the operation', place)
     try:
-        loader.operation_parameters(track, leaf)
+        parameter_source(track, leaf)
         _ = leaf.target_throughput, leaf.ignore_response_error_level
     except Exception as error:
-        what, place = f"task {leaf.name}: {_words(error)}", _place(rendered, challenge, leaf)
+        missing = isinstance(error, FileNotFoundError)  # which is a matter of the operation, whatever task uses it
+        subject = f"operation {operation.name}" if missing else f"task {leaf.name}"
+        what, place = f"{subject}: {_words(error)}", _place(rendered, challenge, leaf)
         raise FoundError(_reason(error), what, _cure(error), place, _rule(error)) from None
 
 
@@ -124,7 +128,25 @@ def _reason(error: Exception) -> Reason:
     return Reason.PARAMETER_MISSING if any(text in words for text in missing) else Reason.TRACK_INVALID
 
 
+def parameter_source(track: Any, leaf: Any) -> Any:
+    """Return Rally's parameter source of a task, made once for each operation; raises what the track's code raises.
+
+    Some read files of many megabytes, and many tasks share an operation.
+    """
+    operation = leaf.operation
+    key = (id(operation), "" if operation.param_source else leaf.name)
+    if key not in _SOURCES:
+        _SOURCES[key] = operation, loader.operation_parameters(track, leaf)
+    return _SOURCES[key][1]
+
+
+_SOURCES: dict[tuple[int, str], tuple[Any, Any]] = {}
+"""The operation is kept with its source, so that its id stays its own."""
+
+
 def _rule(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return PACKAGE_MISSING
     return "" if _reason(error) is Reason.PARAMETER_MISSING else "task-parameters"
 
 

@@ -66,6 +66,8 @@ CODE = TaskFacts("code", "my-own", custom=True)
         ([CREATE, put("unused"), search()], []),
         ([CREATE, bulk(warmup_time_period=60)], ["warmup-longer-than-data"]),
         ([CREATE, bulk(warmup_time_period=60, documents=None)], []),
+        ([CREATE, bulk(warmup_time_period=60, size=1e8)], ["warmup-longer-than-data"]),
+        ([CREATE, bulk(warmup_time_period=60, size=1e9)], []),
         ([CREATE, bulk(warmup_time_period=10)], []),
         ([CREATE, bulk(warmup_time_period=0)], []),
         ([CREATE, bulk(params={"bulk-size": 1000}, clients=4, warmup_iterations=25)], ["warmup-takes-all"]),

@@ -1,0 +1,35 @@
+"""No track of Elastic's own repository has an error for us. They are not part of this project:
+
+ESBENCH_RALLY_TRACKS names a checkout of them (their master branch), else nothing is tested here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
+
+from esbench.cli.track_check import check_track
+
+HOME = os.environ.get("ESBENCH_RALLY_TRACKS", "")
+TRACKS = sorted(path.parent for path in Path(HOME).rglob("track.json")) if HOME else []
+BUGS = {"duplicate-key", "variable-without-value", "dependencies"}
+"""Warnings that some of them deserve; a copy without its large files has missing ones besides."""
+
+
+@pytest.mark.skipif(not HOME, reason="ESBENCH_RALLY_TRACKS names no checkout")
+@pytest.mark.parametrize("track", TRACKS, ids=lambda path: str(path.relative_to(HOME)))
+def test_no_false_error(track: Path) -> None:
+    checked = check_track(Path(sys.executable), str(track), {}, None)
+
+    assert not checked.errors, checked.lines()
+    assert {warning.rule for warning in checked.warnings} <= BUGS, checked.lines()
+
+
+@pytest.mark.skipif(not HOME, reason="ESBENCH_RALLY_TRACKS names no checkout")
+def test_the_tracks_are_there() -> None:
+    assert len(TRACKS) >= 30
