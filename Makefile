@@ -40,10 +40,12 @@ lint: venv ## ruff and mypy
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -q tests/unit
-.PHONY: test test-rally test-api test-e2e
-test: check test-rally test-api test-e2e ## everything: about 45 minutes with cold caches, 20 with warm ones
+.PHONY: test test-rally test-race test-api test-e2e
+test: check test-rally test-race test-api test-e2e ## everything: about 45 minutes with cold caches, 20 with warm ones
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
+test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
+	$(BIN)/pytest tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest -n 2 --dist loadfile tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally

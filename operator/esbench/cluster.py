@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -16,9 +17,11 @@ from esbench_race.resources import KEY_RESOURCES, Resources
 from .api.base import Json
 from .api.names import API_VERSION, GROUP, KIND, PLURAL, UID_LABEL, VERSION
 from .api.status import BenchmarkStatus
+from .plan.conditions import moment
 from .plan.logs import telling_lines
-from .plan.seen import LogOf, Subject
+from .plan.seen import Children, LogOf, Seen, Subject
 from .plan.steps import object_name
+from .slim import child
 
 _TIMEOUT_SECONDS: Final = 30.0
 _LOG_LINES: Final = 200
@@ -32,9 +35,11 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     KIND: (f"/apis/{GROUP}/{VERSION}", PLURAL),
     "Elasticsearch": ("/apis/elasticsearch.k8s.elastic.co/v1", "elasticsearches"),
     "Job": ("/apis/batch/v1", "jobs"),
+    "Lease": ("/apis/coordination.k8s.io/v1", "leases"),
     "ConfigMap": ("/api/v1", "configmaps"),
     "ServiceAccount": ("/api/v1", "serviceaccounts"),
     "Pod": ("/api/v1", "pods"),
+    "Event": ("/api/v1", "events"),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
     "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
@@ -63,6 +68,8 @@ class Cluster:
 
     def __init__(self, api: client.ApiClient) -> None:
         self._api = api
+        self.may_write: Callable[[], bool] = lambda: True
+        """asked before every write but that of the Lease itself: whether this operator still leads"""
 
     @staticmethod
     async def connect() -> "Cluster":
@@ -95,6 +102,47 @@ class Cluster:
             "status": status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True),
         }
         return await self._request("PUT", KIND, meta["namespace"], meta["name"], "status", body=body)
+
+    async def lease(self, namespace: str, name: str) -> Json | None:
+        """Return a Lease, or None when there is none. Raises ApiError."""
+        try:
+            return await self._request("GET", "Lease", namespace, name)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    async def write_lease(self, lease: Json) -> None:
+        """Write a Lease, or create it when it has no resourceVersion. Raises ApiError 409 when it has changed."""
+        meta = lease["metadata"]
+        if "resourceVersion" in meta:
+            await self._request("PUT", "Lease", meta["namespace"], meta["name"], body=lease)
+        else:
+            await self._request("POST", "Lease", meta["namespace"], body=lease)
+
+    async def benchmark(self, namespace: str, name: str) -> Json | None:
+        """Return a Benchmark, or None when there is none of that name."""
+        try:
+            return await self._request("GET", KIND, namespace, name)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    async def create_benchmark(self, manifest: Json) -> Json | None:
+        """Create a Benchmark and return it; None when the name is taken. Raises ApiError."""
+        try:
+            return await self._request("POST", KIND, manifest["metadata"]["namespace"], body=manifest)
+        except ApiError as error:
+            if error.status == 409:
+                return None
+            raise
+
+    async def annotate(self, benchmark: Json, annotations: Mapping[str, str]) -> Json:
+        """Add annotations to a Benchmark and return it. Raises ApiError 409 when it is not the newest version."""
+        meta = benchmark["metadata"]
+        body = {"metadata": {"resourceVersion": meta["resourceVersion"], "annotations": dict(annotations)}}
+        return await self._request("PATCH", KIND, meta["namespace"], meta["name"], body=body)
 
     async def create(self, manifest: Json) -> str:
         """Create an object; an object of ours that exists already is a success.
@@ -189,6 +237,39 @@ class Cluster:
         query = {"container": container, "limitBytes": str(256 * 1024)}
         return await self._text("GET", "Pod", namespace, pod, "log", query=query)
 
+    async def children(self, seen: Seen) -> Children:
+        """Return the current step's children with its cluster and Job as the API server has them now."""
+        step, subject = seen.status.step, seen.subject
+        if step is None:
+            return seen.children
+        found: dict[str, Json | None] = {}
+        for kind, plural in (("Elasticsearch", "elasticsearches"), ("Job", "jobs")):
+            try:
+                there = await self._request("GET", kind, subject.namespace, object_name(subject.name, step.name))
+            except ApiError as error:
+                if error.status != 404:
+                    raise
+                there = {"metadata": {}}
+            mine = there["metadata"].get("labels", {}).get(UID_LABEL) == subject.uid
+            found[kind] = child(plural, there) if mine else None
+        return replace(seen.children, elasticsearch=found["Elasticsearch"], job=found["Job"])
+
+    async def evictions(self, seen: Seen) -> dict[str, str]:
+        """Return the words of Kubernetes' events about evicted Elasticsearch pods of the current step, by pod."""
+        step, elasticsearch = seen.status.step, seen.children.elasticsearch
+        if step is None or elasticsearch is None:
+            return {}
+        query = {"fieldSelector": "reason=Evicted,involvedObject.kind=Pod"}
+        text = await self._text("GET", "Event", seen.subject.namespace, query=query)
+        # An earlier Benchmark may have had the same name.
+        since = moment(elasticsearch["metadata"]["creationTimestamp"])
+        prefix = f"{object_name(seen.subject.name, step.name)}-es-"
+        return {
+            event["involvedObject"]["name"]: str(event.get("message") or "")
+            for event in json.loads(text)["items"]
+            if event["involvedObject"]["name"].startswith(prefix) and moment(_when(event)) >= since
+        }
+
     async def log_tail(self, namespace: str, of: LogOf) -> str:
         """Return the telling lines at the end of a container's log, or why they cannot be had."""
         query = {"container": of.container, "tailLines": str(_LOG_LINES), "previous": str(of.previous).lower()}
@@ -215,6 +296,8 @@ class Cluster:
         body: Json | None = None,
         query: Mapping[str, str] | None = None,
     ) -> str:
+        if method != "GET" and kind != "Lease" and not self.may_write():
+            raise ApiError(0, "not sent: another operator may have taken over")
         prefix, plural = _KINDS[kind]
         scope = f"{prefix}/namespaces/{quote(namespace)}" if namespace else prefix
         path = "/".join(p for p in (scope, plural, quote(name), part) if p)
@@ -246,6 +329,10 @@ class Cluster:
         response = await self._api.call_api(*serialized, _request_timeout=_TIMEOUT_SECONDS)
         data: bytes = await response.read()
         return int(response.status), data.decode(errors="replace")
+
+
+def _when(event: Json) -> str:
+    return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"])
 
 
 def _message(text: str) -> str:

@@ -25,12 +25,14 @@ from . import slim
 from .api.base import Json
 from .api.names import GROUP, MANAGED_BY, MANAGER, PLURAL, VERSION
 from .api.status import TERMINAL, BenchmarkStatus
+from .chores import Chores
 from .cluster import ApiError, Cluster
 from .look import Indexes, seen_from, unreadable
 from .machines import completed
 from .perform import perform
 from .plan.benchmark import plan
 from .plan.conditions import condition
+from .plan.keep import KEPT
 from .plan.seen import LogOf, Plan, Refusal, Seen
 from .plan.steps import is_preparation
 from .plan.turn import Waiting, addresses, turn
@@ -65,6 +67,22 @@ class Operator:
     holding: set[str] = field(default_factory=set)
     """uids that the last event showed with a place"""
     benchmarks: kopf.Index[str, slim.Summary] | None = None
+    elasticsearches: kopf.Index[str, Json] | None = None
+
+    def __post_init__(self) -> None:
+        """Set the chores up: what is done beside races."""
+        self.chores = Chores(_post, self._connection, self._clusters_of, self._names_in)
+
+    def _connection(self) -> Cluster:
+        assert self.cluster is not None  # noqa: S101 - kopf runs handlers after startup
+        return self.cluster
+
+    def _clusters_of(self, uid: str) -> list[Json]:
+        return list(self.elasticsearches.get(uid, ())) if self.elasticsearches is not None else []
+
+    def _names_in(self, namespace: str) -> set[str]:
+        names = (summary.name for summaries in (self.benchmarks or {}).values() for summary in summaries)
+        return {name.removeprefix(f"{namespace}/") for name in names if name.startswith(f"{namespace}/")}
 
     def wake_everyone(self) -> None:
         """Let every active Benchmark look again: a place in the queue may be free."""
@@ -90,14 +108,13 @@ def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> 
     @kopf.on.startup(registry=registry)
     async def connect(settings: kopf.OperatorSettings, **_: Any) -> None:
         configure(settings)
-        operator.cluster = await Cluster.connect()
+        operator.cluster = operator.cluster or await Cluster.connect()
         if operator.settings.prometheus.url:
             operator.prometheus = Prometheus(operator.settings.prometheus)
 
     @kopf.on.cleanup(registry=registry)
     async def disconnect(**_: Any) -> None:
-        if operator.cluster:
-            await operator.cluster.close()
+        await operator.chores.stop()
 
     @kopf.on.login(registry=registry)
     def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
@@ -140,8 +157,8 @@ def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> N
         return {uid: slim.child(resource.plural, body)} if uid else None
 
     async def changed(body: kopf.Body, **_: Any) -> None:
-        if uid := slim.owner_uid(body):
-            operator.wakers[uid].set()
+        if waker := operator.wakers.get(slim.owner_uid(body) or ""):  # none for a Benchmark that is over
+            waker.set()
 
     for name, resource in CHILDREN.items():
         kopf.index(*resource, labels=OURS, id=name, param=resource[-1], registry=registry)(index)
@@ -154,16 +171,22 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) ->
         return {str(body["metadata"]["uid"]): slim.summary(body)}
 
     @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
-    async def changed(uid: str, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:
-        operator.benchmarks = kwargs["benchmarks"]
+    async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:
+        operator.benchmarks, operator.elasticsearches = kwargs["benchmarks"], kwargs["elasticsearches"]
         gone = event["type"] == "DELETED"
         over = gone or status.get("phase") in TERMINAL
         if over:
             operator.reserved.discard(uid)
         if gone:
+            operator.chores.forget(uid)
+        else:
+            operator.chores.look(body)
+        if over:
             operator.wakers.pop(uid, None)
         else:
             operator.wakers[uid].set()
+        if over:
+            slim.forget_record(event["object"])
         held = uid in operator.holding
         if status.get("admittedTime") and not over:
             operator.holding.add(uid)
@@ -213,6 +236,8 @@ class Daemon:
 
     async def _pass(self) -> float:
         benchmark = _newest(copy.deepcopy(dict(self.body)), self.written)
+        if (benchmark.get("status") or {}).get("phase") in TERMINAL:
+            return RESYNC_SECONDS  # until kopf ends this daemon
         now = datetime.now(UTC)
         try:
             seen = seen_from(benchmark, self.indexes, self.operator.settings, now)
@@ -225,13 +250,13 @@ class Daemon:
         queue = turn(self.uid, self._queue(), self.operator.settings.max_active, hosts)
         children = replace(seen.children, foreign=self.foreign)
         seen = replace(seen, turn=queue, children=children, refusal=self.refusal)
-        todo = await self._decide(seen)
+        seen, todo = await self._decide(seen)
         if todo.status != seen.status:
             await self._say(benchmark, seen.status, todo.status)
             return 0
         return await self._act(seen, todo)
 
-    async def _decide(self, seen: Seen) -> Plan:
+    async def _decide(self, seen: Seen) -> tuple[Seen, Plan]:
         cluster, subject = self._cluster, seen.subject
         todo = plan(seen)
         while todo.look:
@@ -243,10 +268,14 @@ class Daemon:
                     config_map = subject.spec.race.track.config_map
                     keys = await cluster.config_map_keys(subject.namespace, config_map.name if config_map else "")
                     seen = replace(seen, track_keys=keys)
+                elif what == "children":
+                    seen = replace(seen, confirmed=True, children=await cluster.children(seen))
+                elif what == "evictions":
+                    seen = replace(seen, evictions=await cluster.evictions(seen))
                 else:
                     seen = await self._with_records(seen)
             todo = plan(seen)
-        return todo
+        return seen, todo
 
     async def _with_records(self, seen: Seen) -> Seen:
         cluster, subject, steps = self._cluster, seen.subject, slim.steps_so_far(seen.status)
@@ -281,6 +310,10 @@ class Daemon:
         checked = condition(after, "TargetChecked")
         if checked and checked != condition(before, "TargetChecked"):
             kopf.event(self.body, type="Normal", reason="TargetChecked", message=checked.message[:1000])
+        for kept in (
+            c for c in after.conditions if c.type == KEPT and not any(b.type == KEPT for b in before.conditions)
+        ):
+            kopf.event(self.body, type="Normal", reason=KEPT, message=kept.message[:1000])
         if after.phase != before.phase:
             bad = after.phase == "Failed"
             text = f"{after.reason}: {after.message}"[:1000] if bad else after.progress
@@ -322,6 +355,10 @@ class Daemon:
     def _cluster(self) -> Cluster:
         assert self.operator.cluster is not None  # noqa: S101 - kopf runs daemons after startup
         return self.operator.cluster
+
+
+def _post(about: Any, kind: str, reason: str, message: str) -> None:
+    kopf.event(kopf.Body(about), type=kind, reason=reason, message=message[:1000])
 
 
 def _newest(seen: Json, written: Json) -> Json:

@@ -1,6 +1,7 @@
 """What the installation decides: images, namespaces, limits; read once from the environment."""
 
 import json
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -48,6 +49,11 @@ class Settings:
     """Benchmarks that may be past the queue at once"""
     metrics_port: int = 8080
     prometheus: PrometheusSettings = PrometheusSettings()
+    lease: str = ""
+    """NAMESPACE/NAME of the Lease that the working operator holds; empty: none, for a single operator under a hand"""
+    lease_holder: str = ""
+    """how this operator calls itself in the Lease"""
+    lease_seconds: int = 15
     builtin_tracks: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: BUILTIN_TRACKS)
 
 
@@ -69,6 +75,9 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         namespaces=tuple(n.strip() for n in environ.get("ESBENCH_NAMESPACES", "").split(",") if n.strip()),
         max_active=_positive(environ, "ESBENCH_MAX_ACTIVE", 1),
         metrics_port=_positive(environ, "ESBENCH_METRICS_PORT", 8080),
+        lease=environ.get("ESBENCH_LEASE", ""),
+        lease_holder=environ.get("ESBENCH_LEASE_HOLDER") or socket.gethostname(),
+        lease_seconds=_positive(environ, "ESBENCH_LEASE_SECONDS", 15),
         prometheus=_prometheus(environ),
     )
 

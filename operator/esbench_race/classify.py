@@ -48,9 +48,10 @@ _CONNECTION = _table(
     (r"CERTIFICATE_VERIFY_FAILED|Hostname mismatch|TlsError|WRONG_VERSION_NUMBER|SSLError", Reason.TLS_UNTRUSTED),
     (r"Cannot verify certs with mixed IP", Reason.TLS_UNTRUSTED),
     (
-        r"UnsupportedProductError|not a supported distribution|Cluster version must be at least",
-        Reason.UNSUPPORTED_PRODUCT,
+        r"Cluster version must be at least|media_type_header_exception|Accept version must be either version",
+        Reason.CLIENT_TOO_NEW,
     ),
+    (r"UnsupportedProductError|not a supported distribution|not Elasticsearch", Reason.UNSUPPORTED_PRODUCT),
 )
 
 _REQUEST = _table(

@@ -44,7 +44,7 @@ class ConfigMap:
             host, port = os.environ["KUBERNETES_SERVICE_HOST"], int(os.environ["KUBERNETES_SERVICE_PORT"])
         except (KeyError, ValueError):
             raise PatchError("this is not a pod: KUBERNETES_SERVICE_HOST and _PORT are not set") from None
-        return ConfigMap(host, port, namespace, name)
+        return ConfigMap(host, port, namespace, name, Path(os.environ.get("ESBENCH_RACE_ACCOUNT", SERVICE_ACCOUNT)))
 
     def patch_once(self, data: Mapping[str, str], binary: Mapping[str, str], timeout: float = 5.0) -> None:
         """Merge `data` and `binary` (base64) into the ConfigMap. Raises PatchError; never retries."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from esbench_race import bounds, cgroup, classify, evidence, index_settings, process, results, samples, target
+from esbench_race import bounds, cgroup, classify, evidence, index_settings, process, results, samples, schedule, target
 from esbench_race.codec import decode, encode
 from esbench_race.describe import Answer, Request
 from esbench_race.elasticsearch import Elasticsearch, ElasticsearchError, read_secret
@@ -275,6 +275,8 @@ class Race:
             tallies = []
         first = min((it.first_wallclock for it in tallies), default=None)
         found = results.tasks(race, tallies, answer.tasks)
+        # Only a race that ended by itself tells whether its load generator kept up.
+        load = schedule.judged(ended.load_generator, found) if ended.exit_code == 0 else ended.load_generator
         self.record = replace(
             self.record,
             first_request_at=None if first is None else timestamp(first),
@@ -282,6 +284,7 @@ class Race:
                 replace(t, first_error=t.first_error and bounds.scrub(t.first_error, self.secrets)) for t in found
             ),
             samples_dropped=classify.dropped_samples(read_text(self.files.log)),
+            load_generator=load,
             rally=replace(self.record.rally, warnings=classify.warnings(output)),
         )
         self._fail(self._outcome(ended, output, race))

@@ -26,6 +26,8 @@ class Reason(StrEnum):
     UNSCHEDULABLE = "Unschedulable"
     IMAGE_PULL = "ImagePull"
     ELASTICSEARCH_BOOTSTRAP = "ElasticsearchBootstrap"
+    EVICTED = "Evicted"
+    OUT_OF_MEMORY = "OutOfMemory"
     CLUSTER_NOT_GREEN = "ClusterNotGreen"
     PROVISIONING_TIMEOUT = "ProvisioningTimeout"
 
@@ -46,7 +48,6 @@ class Reason(StrEnum):
     REQUEST_ERRORS = "RequestErrors"
     DISK_WATERMARK = "DiskWatermark"
     CIRCUIT_BREAKER = "CircuitBreaker"
-    SUSPENDED = "Suspended"
 
     # The race ran to its end, but its numbers mean nothing.
     NO_TASKS = "NoTasks"
@@ -64,6 +65,16 @@ class Reason(StrEnum):
     SAMPLES_DROPPED = "SamplesDropped"
     TRACK_CHANGED = "TrackChanged"
 
+    # Said of a race that counts: its numbers are true, but a reader must know this.
+    LOAD_GENERATOR_SHARED = "LoadGeneratorShared"
+    LOAD_GENERATOR_SATURATED = "LoadGeneratorSaturated"
+    SCHEDULE_NOT_KEPT = "ScheduleNotKept"
+
+    @property
+    def voids(self) -> bool:
+        """Whether a race with this reason does not count."""
+        return self not in _REMARKS
+
     @property
     def cause(self) -> str:
         """One sentence that says what happened."""
@@ -75,6 +86,7 @@ class Reason(StrEnum):
         return _TEXTS[self][1]
 
 
+_REMARKS = frozenset({Reason.LOAD_GENERATOR_SHARED, Reason.LOAD_GENERATOR_SATURATED, Reason.SCHEDULE_NOT_KEPT})
 _TEXTS: dict[Reason, tuple[str, str]] = {
     Reason.INVALID_SPEC: (
         "The specification is not one that can be run.",
@@ -117,7 +129,7 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Set the track's document-count to the real number, or restore the file.",
     ),
     Reason.CLIENT_TOO_NEW: (
-        "No Rally that is installed here speaks to an Elasticsearch as old as the target.",
+        "This Elasticsearch is too old for the Rally that was to race against it, or for every one installed here.",
         "Add the race image of an older Rally line to the chart's value raceImages, as far as there is one.",
     ),
     Reason.SECRET_MISSING: (
@@ -135,6 +147,14 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     Reason.ELASTICSEARCH_BOOTSTRAP: (
         "Elasticsearch ended while it started.",
         "Read the log lines in the message; most often a setting is unknown or memory is short.",
+    ),
+    Reason.EVICTED: (
+        "Kubernetes evicted a pod, because it used more of its node than it may or the node ran short.",
+        "Raise the limit that the message names, for example storage.ephemeral.sizeLimit, or free the node.",
+    ),
+    Reason.OUT_OF_MEMORY: (
+        "Elasticsearch was killed because its container or its heap ran out of memory.",
+        "Raise elasticsearch.resources.limits.memory to at least twice the heap; if the heap is exhausted, raise that.",
     ),
     Reason.CLUSTER_NOT_GREEN: (
         "The cluster did not become green.",
@@ -191,7 +211,7 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     ),
     Reason.UNSUPPORTED_PRODUCT: (
         "The server that answered is not an Elasticsearch that Rally can race against.",
-        "Use Elasticsearch 6.8 or later, and no proxy that strips the X-elastic-product header.",
+        "Race against Elasticsearch itself, without a proxy that strips the X-elastic-product header.",
     ),
     Reason.ASSERTION_FAILED: (
         "An assertion of the track did not hold.",
@@ -208,10 +228,6 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     Reason.CIRCUIT_BREAKER: (
         "Elasticsearch refused a request because its heap would not have sufficed.",
         "Raise the heap, or lower bulk size or the number of clients.",
-    ),
-    Reason.SUSPENDED: (
-        "The Benchmark was suspended while it ran.",
-        "Set suspend to false and create it anew.",
     ),
     Reason.NO_TASKS: (
         "The race had no task to run.",
@@ -247,7 +263,7 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     ),
     Reason.CLUSTER_NOT_FRESH: (
         "The cluster held user data or had indexed before the race, or what the track makes was there already.",
-        "Let nothing else write to the cluster; every race needs one of its own. On an existing cluster, remove what "
+        "Let nothing else write to the cluster; every race needs one of its own; on an existing cluster remove what "
         "the message names, or allow it with target.overwrite.",
     ),
     Reason.VERSION_MISMATCH: (
@@ -269,5 +285,17 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     Reason.TRACK_CHANGED: (
         "The track was changed between the races of one Benchmark, so that they did not measure the same.",
         "Leave the track's ConfigMap alone while a Benchmark runs; create another Benchmark for another track.",
+    ),
+    Reason.LOAD_GENERATOR_SHARED: (
+        "Elasticsearch and the load generator ran on the same machine and took resources from each other.",
+        "Add a machine; the operator keeps the two apart as soon as there is room.",
+    ),
+    Reason.LOAD_GENERATOR_SATURATED: (
+        "The load generator had no CPU left or fell behind its own schedule, so that it measured itself.",
+        "Raise race.resources.limits.cpu, use fewer clients, or lower the target throughput.",
+    ),
+    Reason.SCHEDULE_NOT_KEPT: (
+        "A task reached less than 98 % of its target throughput, so its latencies contain a growing wait.",
+        "Lower the rate or use more clients; or take it as the answer: this is more than the cluster can do.",
     ),
 }

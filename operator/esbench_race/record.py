@@ -266,6 +266,10 @@ class Task:
     samples: Counts = Counts()
     errors: Counts = Counts()
     first_error: str | None = None
+    schedule_share: float | None = None
+    """share of the target throughput that was reached, 0 to 1; None without a target or with too few requests"""
+    client_busy_share: float | None = None
+    """share of the time in which the clients waited for an answer, 0 to 1; present with schedule_share"""
     rally: RallyNumbers | None = None
     """None when Rally has no numbers for this task"""
     units_done: float | None = None

@@ -1,9 +1,9 @@
 """From every request's sample to what Rally does not say: warm-up errors, throughput per window, support. Pure.
 
-The file that `esbench_race.launch` writes has three kinds of lines:
-`#[number, {"task": …}]` declares a task; `number,type,ok,wallclock,start,service,processing,units,unit` is a sample
-(type 0 warm-up, 1 measured; wallclock in seconds since the epoch, start on the machine's monotonic clock, durations in
-seconds, units done); `![number, "text"]` is what the server said to a failed request.
+The file that `esbench_race.launch` writes has three kinds of lines: `#[number, {"task": …}]` declares a task;
+`number,type,ok,wallclock,start,service,processing,wait,units,unit` is a sample (type 0 warm-up, 1 measured; wallclock
+in seconds since the epoch, start on the machine's monotonic clock, durations in seconds, wait from the planned to the
+real start, units done); `![number, "text"]` is what the server said to a failed request.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from esbench_race.record import Counts, RallyNumbers, Task, Windows, timestamp
+from esbench_race.schedule import Drift
 
 WINDOW_SECONDS = 1.0
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
@@ -39,6 +40,7 @@ class Tally:
     last_wallclock: float = -math.inf
     windows: dict[int, float] = field(default_factory=dict)
     """window number on the machine's clock -> units done in it by measured requests"""
+    drift: Drift = field(default_factory=Drift)
 
     def add(self, kind: int, ok: bool, start: float, seconds: float, units: float) -> None:
         """Count one request that started at `start` and took `seconds`."""
@@ -87,13 +89,15 @@ def tally(lines: Iterable[str]) -> list[Tally]:
             if found[number].first_error is None:
                 found[number].first_error = text
         else:
-            parts = line.rstrip("\n").split(",", 8)
+            parts = line.rstrip("\n").split(",", 9)
             it = found[int(parts[0])]
             it.note_time(int(parts[1]), float(parts[3]), float(parts[6]))
             # A failed request reports another unit than the task's.
             if parts[2] == "1" or it.unit is None:
-                it.unit = parts[8]
-            it.add(int(parts[1]), parts[2] == "1", float(parts[4]), float(parts[5]), float(parts[7]))
+                it.unit = parts[9]
+            it.add(int(parts[1]), parts[2] == "1", float(parts[4]), float(parts[5]), float(parts[8]))
+            if parts[1] == "1":
+                it.drift.add(float(parts[4]), float(parts[7]), float(parts[6]))
     return found
 
 
@@ -143,7 +147,7 @@ def support(samples: int) -> dict[str, int]:
 
 def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
     """Return the record of one task: Rally's numbers as they are, and ours beside them."""
-    measured = it.samples[1] > 0
+    measured, throttled = it.samples[1] > 0, it.about.get("target") is not None
     return Task(
         task=str(it.about["task"]),
         operation=it.about.get("operation"),
@@ -158,6 +162,8 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         samples=Counts(*it.samples),
         errors=Counts(*it.errors),
         first_error=it.first_error,
+        schedule_share=it.drift.share() if throttled else None,
+        client_busy_share=it.drift.busy_share(it.about.get("clients") or 1) if throttled else None,
         rally=rally,
         units_done=it.units_done if measured else None,
         windows=windows(it),

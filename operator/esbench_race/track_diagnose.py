@@ -106,7 +106,7 @@ def _check_syntax(path: Path, name: str) -> None:
         line = (text.split("\n")[number - 1 : number] or [""])[0].strip()
         what = f"Jinja2: {error.message}"
         place = (name, number, line)
-        raise FoundError(Reason.TRACK_INVALID, what, template_cure(what), place, "jinja2") from None
+        raise FoundError(Reason.TEMPLATE_ERROR, what, template_cure(what), place, "jinja2") from None
 
 
 def _render(templates: Templates, name: str, includes: bool) -> Rendered:
@@ -119,7 +119,7 @@ def _render(templates: Templates, name: str, includes: bool) -> Rendered:
     except Exception as error:
         what = f"Jinja2: {error}"
         place = _place(_template_place(templates, name))
-        raise FoundError(Reason.TRACK_INVALID, what, template_cure(what), place, template_rule(what)) from None
+        raise FoundError(Reason.TEMPLATE_ERROR, what, template_cure(what), place, template_rule(what)) from None
 
 
 def _template_place(templates: Templates, name: str) -> Place | None:

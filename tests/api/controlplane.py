@@ -133,8 +133,33 @@ class ControlPlane:
         # As OpenShift has it: setting blockOwnerDeletion needs the right to update the owner's finalizers.
         command += ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
         command += ["--max-requests-inflight=2000", "--max-mutating-requests-inflight=1000", "--profiling=false"]
-        self._run("kube-apiserver", command)
+        self._apiserver = command
+        self.start_apiserver()
+
+    def start_apiserver(self) -> None:
+        """Start kube-apiserver, or start it again after `kill_apiserver`, and wait until it is ready."""
+        self._run("kube-apiserver", self._apiserver)
         self._await("kube-apiserver", f"{self.server}/readyz")
+
+    def kill_apiserver(self) -> None:
+        """End kube-apiserver as a machine that fails does."""
+        (process,) = (p for p in self._processes if str(p.args[0]).endswith("kube-apiserver"))  # type: ignore[index]
+        self._processes.remove(process)
+        process.kill()
+        process.wait()
+
+    def compact(self) -> int:
+        """Let etcd forget every older version; return the revision from which on it still knows them."""
+
+        def etcd(path: str, body: dict[str, object]) -> dict[str, dict[str, str]]:
+            url, data = f"http://127.0.0.1:{self._etcd_port}/v3/kv/{path}", json.dumps(body).encode()
+            with urllib.request.urlopen(url, data=data, timeout=10) as answer:
+                found: dict[str, dict[str, str]] = json.load(answer)
+                return found
+
+        revision = int(etcd("range", {"key": "AA=="})["header"]["revision"])
+        etcd("compaction", {"revision": str(revision), "physical": True})
+        return revision
 
     def _start_controllers(self) -> None:
         config = self.write_kubeconfig(self.folder / "kcm.kubeconfig", self._kcm_token)

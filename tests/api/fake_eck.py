@@ -1,6 +1,8 @@
 """A stand-in for ECK: builds the objects of a cluster in ECK's order, with its known rough edges."""
 
+import asyncio
 import base64
+import time
 from collections.abc import Callable
 
 from .fakes import STEP, Knobs, World, create_fresh, owned_by
@@ -9,6 +11,10 @@ from .rest import Json
 API = "elasticsearch.k8s.elastic.co/v1"
 CLUSTER = "elasticsearch.k8s.elastic.co/cluster-name"
 DIGEST = "docker.elastic.co/elasticsearch/elasticsearch@sha256:" + "ab" * 32
+
+
+ENDINGS = {"restart": ("Error", 143), "out-of-memory": ("OOMKilled", 137), "heap-exhausted": ("Error", 3)}
+"""how Elasticsearch's container ends during a race"""
 
 
 class Eck:
@@ -90,7 +96,29 @@ class Eck:
         name = f"{meta['name']}-es-http-abcde"
         await self.world.rest.patch("endpointslices", meta["namespace"], name, {"endpoints": addresses})
 
-    async def restart(self, namespace: str, cluster: str) -> None:
+    async def evict(self, namespace: str, cluster: str) -> None:
+        """Evict the first node's pod as the kubelet does, and replace it at once as the StatefulSet does."""
+        pod = await self.world.rest.get("pods", namespace, f"{cluster}-es-default-0")
+        if pod is None:
+            return
+        message = 'Usage of EmptyDir volume "elasticsearch-data" exceeds the limit "1Mi". '
+        await self._pod_status(pod, {"phase": "Failed", "reason": "Evicted", "message": message})
+        meta, now = pod["metadata"], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        about = {"kind": "Pod", "name": meta["name"], "namespace": namespace, "uid": meta["uid"], "apiVersion": "v1"}
+        event = {
+            "metadata": {"name": f"{meta['name']}.{meta['uid'][:8]}", "namespace": namespace},
+            "involvedObject": about, "reason": "Evicted", "message": message, "type": "Warning",
+            "firstTimestamp": now, "lastTimestamp": now, "count": 1, "source": {"component": "kubelet"},
+        }  # fmt: skip
+        await self.world.rest.create("events", namespace, event)
+        # A replacement that is seconds younger than its cluster tells that there was an earlier pod.
+        await asyncio.sleep(6)
+        await self.world.rest.delete("pods", namespace, meta["name"], {"gracePeriodSeconds": 0})
+        kept = {key: meta[key] for key in ("name", "namespace", "labels", "ownerReferences")}
+        fresh = await create_fresh(self.world, "pods", {"metadata": kept, "spec": pod["spec"]})
+        await self._pod_status(fresh, running(fresh))
+
+    async def restart(self, namespace: str, cluster: str, reason: str, code: int) -> None:
         """Let the first node of a cluster restart, as after an out-of-memory kill."""
         pod = await self.world.rest.get("pods", namespace, f"{cluster}-es-default-0")
         if pod is None:
@@ -98,7 +126,7 @@ class Eck:
         status = running(pod)
         status["containerStatuses"][0] |= {
             "restartCount": 1,
-            "lastState": {"terminated": {"reason": "OOMKilled", "exitCode": 137}},
+            "lastState": {"terminated": {"reason": reason, "exitCode": code}},
         }
         await self._pod_status(pod, status)
 

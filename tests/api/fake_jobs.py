@@ -11,7 +11,7 @@ from typing import Any
 from esbench_race.record import LoadGeneratorHost, Progress, timestamp
 from esbench_race.spec import Mode, RaceSpec, SpecError, parse_spec
 
-from .fake_eck import Eck, running, waiting
+from .fake_eck import ENDINGS, Eck, running, waiting
 from .fakes import BENCHMARK, STEP, UID, Run, World, create_fresh, owned_by
 from .records import record, resources
 from .rest import Json, RestError
@@ -82,12 +82,16 @@ class Jobs:
             await self._rest(run, (knobs.run[0] / 2, knobs.run[1] / 2))
             if self._gone[run.job_uid].is_set():
                 return None
-            if percent == 10 and knobs.cluster_fault(run.step) == "restart":
-                await self.eck.restart(run.namespace, run.name)
+            if percent == 10 and (harm := knobs.cluster_fault(run.step)) in ENDINGS:
+                await self.eck.restart(run.namespace, run.name, *ENDINGS[harm])
+            if percent == 10 and knobs.cluster_fault(run.step) == "evicted":
+                await self.eck.evict(run.namespace, run.name)
         if fault == "dies":
             return 1, "Error"
         if fault == "out-of-memory":
             return 137, "OOMKilled"
+        if fault == "evicted":
+            return 137, "Evicted"
         host = LoadGeneratorHost(pod["metadata"]["name"], pod["spec"]["nodeName"], spec.cores, 2.0, 2**31)
         made = record(spec, elasticsearch, started, host, fault)
         text = made.to_json()
@@ -165,6 +169,8 @@ class Jobs:
         code, reason = ended
         status = running(pod, ready=False)
         status["phase"] = "Succeeded" if code == 0 else "Failed"
+        if reason == "Evicted":
+            status |= {"reason": "Evicted", "message": "The node was low on resource: memory. "}
         for container in status["containerStatuses"]:
             container["state"] = {"terminated": {"exitCode": code, "reason": reason}}
             container["started"] = False

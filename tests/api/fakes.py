@@ -31,9 +31,11 @@ class Knobs:
     """How the fakes behave for one Benchmark (or a whole namespace); times are seconds."""
 
     cluster: str = ""
-    """"", never-green, no-endpoints, unschedulable, image-pull, crash-loop, restart (during the race)"""
+    """"", never-green, no-endpoints, unschedulable, image-pull, crash-loop; during the race: restart, out-of-memory,
+    heap-exhausted, evicted"""
     race: str = ""
-    """"", dies, out-of-memory, hangs, garbage (as its record), image-pull, or a fault that `records.record` knows"""
+    """"", dies, out-of-memory, evicted, hangs, garbage (as its record), image-pull, or a fault that
+    `records.record` knows"""
     steps: tuple[str, ...] = ("race-1",)
     """steps that the two above apply to"""
     eck: tuple[float, float] = (0.0, 0.2)

@@ -65,7 +65,7 @@ def record(
         "race_id": spec.race_id,
         "started_at": timestamp(started),
         "finished_at": timestamp(now),
-        "track": _track(spec),
+        "track": _track(spec, "1" if fault == "track-changed" else "0"),
     }
     if spec.target:
         elasticsearch = TARGET
@@ -140,12 +140,12 @@ _OUTCOMES: dict[str, tuple[Reason, str]] = {
 }
 
 
-def _track(spec: RaceSpec) -> Track:
+def _track(spec: RaceSpec, digit: str) -> Track:
     return Track(
         name=spec.builtin or "track",
         challenge=spec.challenge or "default",
         challenges=("default", "high-concurrency", "ramp-up"),
-        digest="sha256:" + "0" * 64,
+        digest="sha256:" + digit * 64,
         params=spec.params,
         tasks=tuple(TrackTask(name, name, kind, 4, reported=True) for name, kind, _ in TASKS),
         expected_documents={"access-logs": 1000 if spec.test_mode else DOCUMENTS},

@@ -29,6 +29,7 @@ GROUPS = {
     "pods": "api/v1",
     "persistentvolumeclaims": "api/v1",
     "nodes": "api/v1",
+    "leases": "apis/coordination.k8s.io/v1",
 }
 
 
@@ -63,7 +64,17 @@ class Rest:
     async def call(
         self, method: str, url: str, body: Json | None = None, kind: str = "application/json", user: str = ""
     ) -> Json:
-        """Send one request, as `user` if given, and return the answer; raises RestError."""
+        """Send one request, as `user` if given, and return the answer; raises RestError.
+
+        A server that is away for a while is waited for, as every controller does.
+        """
+        for _ in range(150):
+            with contextlib.suppress(aiohttp.ClientConnectionError):
+                return await self._call(method, url, body, kind, user)
+            await asyncio.sleep(0.2)
+        return await self._call(method, url, body, kind, user)
+
+    async def _call(self, method: str, url: str, body: Json | None, kind: str, user: str) -> Json:
         headers = {"Content-Type": kind} | ({"Impersonate-User": user} if user else {})
         data = None if body is None else json.dumps(body)
         async with self._session.request(method, url, data=data, headers=headers) as answer:

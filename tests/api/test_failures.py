@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from esbench.reason_signs import SIGNS, looks_like
+from esbench_race.reasons import Reason
+
 from .controlplane import ControlPlane
 from .fakes import BOOTSTRAP
 from .manifests import benchmark
@@ -124,6 +127,7 @@ CASES: dict[str, Case] = {
     ),
     "dies": Case("RecordMissing", "its log ends with: INFO the runner began", knobs={"race": "dies"}),
     "out-of-memory": Case("LoadGeneratorOutOfMemory", "OOMKilled", knobs={"race": "out-of-memory"}),
+    "race-evicted": Case("Evicted", "was evicted: The node was low on resource", knobs={"race": "evicted"}),
     "garbage": Case("RecordMissing", "cannot be read", knobs={"race": "garbage"}),
     "race-timeout": Case("RaceTimeout", "not over", knobs={"race": "timeout"}),
     # the truth about the race
@@ -137,7 +141,17 @@ CASES: dict[str, Case] = {
         "SettingsNotApplied", "index access-logs: index.refresh_interval was to be 30s, Elasticsearch has 1s",
         knobs={"race": "refresh"}, spec={"elasticsearch__index": {"settings": {"refresh_interval": "30s"}}},
     ),
-    "restarted": Case("ElasticsearchRestarted", "restarted (OOMKilled, exit code 137)", knobs={"cluster": "restart"}),
+    "restarted": Case("ElasticsearchRestarted", "restarted (Error, exit code 143)", knobs={"cluster": "restart"}),
+    "es-out-of-memory": Case("OutOfMemory", "(OOMKilled, exit code 137)", knobs={"cluster": "out-of-memory"}),
+    "heap-exhausted": Case("OutOfMemory", "its Java heap is too small", knobs={"cluster": "heap-exhausted"}),
+    "es-evicted": Case(
+        "Evicted", 'was evicted: Usage of EmptyDir volume "elasticsearch-data" exceeds the limit "1Mi"',
+        knobs={"cluster": "evicted"},
+    ),
+    "track-changed": Case(
+        "TrackChanged", "race-1, race-2", knobs={"race": "track-changed", "steps": ("race-2",)},
+        spec={"repetitions": 2, "smokeTest": False}, runs=("race-1", "race-2"), valid="1/2",
+    ),
     "smoke-test-fails": Case(
         "ErrorRate", "smoke: ", knobs={"race": "error-rate", **ON_SMOKE}, runs=("smoke",)
     ),
@@ -146,6 +160,13 @@ CASES: dict[str, Case] = {
         spec={"repetitions": 3, "smokeTest": False}, runs=("race-1", "race-2"), valid="1/3",
     ),
 }  # fmt: skip
+
+
+# The cases whose messages docs/reasons.md shows.
+DOCUMENTED = (
+    "unknown-track", "unknown-challenge", "java-unknown", "no-config-map", "never-green", "no-endpoints", "dies",
+    "out-of-memory", "es-out-of-memory", "es-evicted", "track-changed",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -168,13 +189,21 @@ def failing(stage: Stage, plane: ControlPlane) -> Iterator[str]:
     stage.promises_kept(namespace)
 
 
-@pytest.mark.parametrize("name", CASES)
+def _produced() -> list[Any]:
+    return [pytest.param(name, marks=pytest.mark.produces(case.reason)) for name, case in CASES.items()]
+
+
+@pytest.mark.parametrize("name", _produced())
 def test_fails_with_reason_and_words(stage: Stage, failing: str, name: str) -> None:
     case = CASES[name]
     status = stage.ends(failing, name, seconds=90)
     told = {key: status.get(key) for key in ("phase", "reason", "message", "progress", "racesDone")}
     assert (status["phase"], status["reason"]) == ("Failed", case.reason), told
     assert case.words in status["message"], told
+    sign = SIGNS[Reason(case.reason)]
+    if name in DOCUMENTED:
+        said = status["message"].removeprefix("smoke: ").removeprefix("race-1: ")
+        assert looks_like(sign.example, said), f"{said}\nis not of the form\n{sign.example}"
     conditions = {c["type"]: c for c in status["conditions"]}
     assert (conditions["Failed"]["status"], conditions["Failed"]["reason"]) == ("True", case.reason)
     assert conditions["Complete"]["status"] == "False"

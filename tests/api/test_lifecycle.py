@@ -8,6 +8,9 @@ import time
 
 import pytest
 
+from esbench.reason_signs import SIGNS, looks_like
+from esbench_race.reasons import Reason
+
 from .fakes import STEP, UID
 from .manifests import Json, benchmark
 from .stage import Stage
@@ -53,6 +56,7 @@ def test_from_apply_to_numbers(stage: Stage, namespace: str) -> None:
         "RacesValid": "True",
         "LoadGeneratorShared": told["LoadGeneratorShared"][0],
         "LoadGeneratorSaturated": "False",
+        "ScheduleNotKept": "False",
         "Complete": "True",
         "Failed": "False",
     }
@@ -139,6 +143,7 @@ def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespac
     stage.ends(namespace, "bm")
 
 
+@pytest.mark.produces(Reason.LOAD_GENERATOR_SHARED)
 def test_what_does_not_void_a_race_is_said_in_it(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, race="saturated", shared_node=True)
     stage.apply(benchmark(namespace, smokeTest=False))
@@ -151,6 +156,7 @@ def test_what_does_not_void_a_race_is_said_in_it(stage: Stage, namespace: str) -
         "the load generator was saturated: it used 97 % of 2 cores",
         "Elasticsearch and the load generator shared the machine node-a",
     ]
+    assert looks_like(SIGNS[Reason.LOAD_GENERATOR_SHARED].example, race["remarks"][1])
     assert (race["elasticsearchOn"], race["loadGeneratorOn"]) == (["node-a"], "node-a")
 
 
@@ -238,6 +244,7 @@ def test_a_deleted_one_lets_the_next_begin(stage: Stage, namespace: str) -> None
     assert stage.ends(namespace, "second", seconds=30)["phase"] == "Succeeded"
 
 
+@pytest.mark.produces(Reason.JOB_LOST)
 def test_a_deleted_job_is_a_lost_race_and_never_runs_again(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, race="hangs")
     stage.apply(benchmark(namespace, smokeTest=False, repetitions=2))
@@ -246,6 +253,7 @@ def test_a_deleted_job_is_a_lost_race_and_never_runs_again(stage: Stage, namespa
     stage.delete("jobs", namespace, "bm-race-1")
     status = stage.ends(namespace, "bm")
     assert (status["phase"], status["reason"]) == ("Failed", "JobLost")
+    assert looks_like(SIGNS[Reason.JOB_LOST].example, status["message"])
     time.sleep(1)
     assert stage.runs(namespace) == ["bm-race-1"]
     stage.is_clean(namespace)

@@ -29,7 +29,9 @@ def namespace() -> Iterator[Namespace]:
     there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
     subprocess.run(
         [tool("helm"), "upgrade", "--install", "esbench", str(ROOT / "charts/esbench"), "-n", NAMESPACE,
-         "--wait", "--timeout", "120s", "--skip-crds", *values],
+         "--wait", "--timeout", "120s", "--skip-crds",
+         # The operator is killed without a farewell in these tests; the next one need not wait long for its lease.
+         "--set", "leaseSeconds=4", *values],
         env=environment(), check=True, cwd=ROOT, timeout=180,
     )  # fmt: skip
     yield there

@@ -109,6 +109,7 @@ def test_what_is_in_the_way_stays_as_it_is(shop: Namespace) -> None:
     curl(shop, "DELETE", "/access-logs")
 
 
+@pytest.mark.produces("SecretMissing")
 def test_a_secret_or_a_key_that_is_missing_is_named(shop: Namespace) -> None:
     shop.apply(target("no-secret", credentialsSecret={"name": "nobody"}))
     status = shop.until_over("no-secret", 120)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from esbench.reason_signs import SIGNS, looks_like
+from esbench_race.reasons import Reason
 from kube import Namespace, benchmark, condition, until
 
 pytestmark = pytest.mark.e2e
@@ -39,19 +41,34 @@ def test_an_unknown_parameter_is_found_before_a_cluster_is_built(namespace: Name
     assert status["reason"] == "UnknownParameter" and "bulk_sizes" in status["message"]
 
 
+@pytest.mark.produces(Reason.UNSCHEDULABLE)
+def test_a_cluster_that_no_node_can_hold(namespace: Namespace) -> None:
+    huge = {"requests": {"cpu": "900"}, "limits": {"memory": "2Gi"}}
+    wanted = benchmark("huge", elasticsearch={"resources": huge}, race={"params": {}}, timeouts={"provisioning": "15s"})
+    namespace.apply(wanted)
+    status = namespace.until_over("huge", 120)
+    assert status["reason"] == "Unschedulable"
+    assert looks_like(SIGNS[Reason.UNSCHEDULABLE].example, status["message"]), status["message"]
+    assert namespace.left_of("huge") == []
+
+
+@pytest.mark.produces(Reason.IMAGE_PULL)
 def test_a_wrong_image_fails_by_name_and_the_cluster_is_removed(namespace: Namespace) -> None:
     image = "localhost/no/such-image:1"
     namespace.apply(benchmark("noimage", elasticsearch={"image": image}, race={"params": {}}))
     status = namespace.until_over("noimage", 300)
     assert status["reason"] == "ImagePull" and image in status["message"]
+    assert looks_like(SIGNS[Reason.IMAGE_PULL].example, status["message"]), status["message"]
     assert namespace.left_of("noimage") == []
 
 
+@pytest.mark.produces(Reason.ELASTICSEARCH_BOOTSTRAP)
 def test_a_setting_that_elasticsearch_refuses_is_explained_by_its_log(namespace: Namespace) -> None:
     config = {"no.such.setting": True}
     namespace.apply(benchmark("badsetting", elasticsearch={"config": config}, race={"params": {}}))
     status = namespace.until_over("badsetting", 420)
     assert status["reason"] == "ElasticsearchBootstrap" and "no.such.setting" in status["message"]
+    assert looks_like(SIGNS[Reason.ELASTICSEARCH_BOOTSTRAP].example, status["message"]), status["message"]
     assert namespace.left_of("badsetting") == []
 
 

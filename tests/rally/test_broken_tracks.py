@@ -15,9 +15,12 @@ import pytest
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
 from esbench.cli.track_check import Checked, check_track
+from esbench.reason_signs import SIGNS, looks_like
 from esbench_race.check import check
+from esbench_race.reasons import Reason
 from esbench_race.spec import parse_spec
 
+MESSAGES: dict[Reason, list[str]] = {}
 TRACKS = Path(__file__).parents[1] / "fixtures" / "broken_tracks"
 
 
@@ -38,6 +41,8 @@ def test_broken_track(name: str, tmp_path: Path) -> None:
     record = check(parse_spec(json.dumps(spec)), tmp_path)
 
     reason = record.outcome.reason
+    if reason:
+        MESSAGES.setdefault(reason, []).append(record.outcome.message)
     assert (reason.value if reason else None) == expected["reason"], record.outcome.message
     for text in expected["message"]:
         assert text in record.outcome.message
@@ -131,3 +136,13 @@ def test_a_builtin_track_is_checked_with_its_generated_corpus() -> None:
 
     assert checked.lines() == []
     assert checked.answer.challenges == ("default", "high-concurrency", "ramp-up")
+
+
+def test_the_documentation_shows_what_a_user_sees() -> None:
+    """Last in this file: one of the messages above is the one in docs/reasons.md."""
+    if len(MESSAGES) < 2:
+        pytest.skip("only a part of the tracks was checked")
+    mine = [reason for reason, sign in SIGNS.items() if sign.test == "tests/rally/test_broken_tracks.py"]
+    for reason in mine:
+        found = [message for message in MESSAGES[reason] if looks_like(SIGNS[reason].example, message)]
+        assert found, f"{SIGNS[reason].example} is none of {MESSAGES[reason]}"

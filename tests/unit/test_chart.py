@@ -65,6 +65,10 @@ def only(manifests: list[Manifest], kind: str) -> Manifest:
     return found[0]
 
 
+def but_for_the_lease(manifests: list[Manifest]) -> list[Manifest]:
+    return [manifest for manifest in manifests if not manifest["metadata"]["name"].endswith("-lease")]
+
+
 def rules(manifests: list[Manifest]) -> Iterator[Manifest]:
     for manifest in manifests:
         if manifest["kind"] in ("Role", "ClusterRole"):
@@ -73,7 +77,7 @@ def rules(manifests: list[Manifest]) -> Iterator[Manifest]:
 
 def environment(manifests: list[Manifest]) -> dict[str, str]:
     container = only(manifests, "Deployment")["spec"]["template"]["spec"]["containers"][0]
-    return {variable["name"]: variable["value"] for variable in container["env"]}
+    return {variable["name"]: variable["value"] for variable in container["env"] if "value" in variable}
 
 
 SCOPES = [
@@ -119,7 +123,8 @@ def test_only_the_right_to_see_volumes_is_cluster_scoped_by_default() -> None:
 def test_roles_are_where_benchmarks_are() -> None:
     manifests = render("scope.namespaces={team-a,team-b}")
     for kind in ("Role", "RoleBinding"):
-        assert {m["metadata"]["namespace"] for m in manifests if m["kind"] == kind} == {"team-a", "team-b"}
+        found = {(m["metadata"]["name"], m["metadata"]["namespace"]) for m in manifests if m["kind"] == kind}
+        assert found == {("esbench", "team-a"), ("esbench", "team-b"), ("esbench-lease", "bench")}
     for binding in (m for m in manifests if m["kind"] == "RoleBinding"):
         assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "esbench", "namespace": "bench"}]
     assert environment(manifests)["ESBENCH_NAMESPACES"] == "team-a,team-b"
@@ -128,8 +133,8 @@ def test_roles_are_where_benchmarks_are() -> None:
 def test_cluster_wide_watches_everything_with_the_same_rules() -> None:
     manifests = render("scope.clusterWide=true", "rbac.storageEvidence=false")
     assert environment(manifests)["ESBENCH_NAMESPACES"] == ""
-    assert only(manifests, "ClusterRole")["rules"] == only(render(), "Role")["rules"]
-    assert not [m for m in manifests if m["kind"] == "Role"]
+    assert only(manifests, "ClusterRole")["rules"] == only(but_for_the_lease(render()), "Role")["rules"]
+    assert not [m for m in but_for_the_lease(manifests) if m["kind"] == "Role"]
 
 
 def test_the_default_watches_the_release_namespace() -> None:
@@ -169,6 +174,12 @@ def test_the_pod_is_restricted() -> None:
 def test_one_operator_at_a_time() -> None:
     spec = only(render(), "Deployment")["spec"]
     assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    manifests = render("leaseSeconds=7", "scope.namespaces={team-a}")
+    settings = settings_from(environment(manifests))
+    assert (settings.lease, settings.lease_seconds) == ("bench/esbench", 7)
+    (role,) = (m for m in manifests if m["kind"] == "Role" and m["metadata"]["name"] == "esbench-lease")
+    assert [rule["verbs"] for rule in role["rules"]] == [["create"], ["get", "update"]]
+    assert role["rules"][1]["resourceNames"] == ["esbench"]
 
 
 def test_the_operator_reads_its_settings() -> None:

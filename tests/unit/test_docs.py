@@ -62,7 +62,7 @@ def test_no_field_is_without_a_meaning() -> None:
 
 def test_every_reason_is_explained() -> None:
     text = pages()["reasons.md"]
-    assert all(f"| `{reason}` |" in text for reason in Reason)
+    assert all(f"## {reason}\n" in text for reason in Reason)
 
 
 def test_reasons_in_the_prose_exist() -> None:

@@ -48,10 +48,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* What the operator may do where Benchmarks are. Each rule is there for the reason beside it; no rule reads secrets. */}}
 {{- define "esbench.rules" -}}
-# Benchmarks are followed, and kopf's finalizer is put on and taken off by a patch.
+# Benchmarks are followed; kopf's finalizer is put on and taken off by a patch; an annotation asks for another run.
 - apiGroups: [esbench.dev]
   resources: [benchmarks]
-  verbs: [list, watch, patch]
+  verbs: [get, list, watch, patch, create]
 # Progress, verdict and numbers; a PUT with resourceVersion, so that a stale view is refused.
 - apiGroups: [esbench.dev]
   resources: [benchmarks/status]
@@ -96,10 +96,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   verbs: [create]
-# What happens to a Benchmark, for kubectl describe.
+# What happens to a Benchmark, for kubectl describe; and why a pod was evicted, which only an event tells in the end.
 - apiGroups: [""]
   resources: [events]
-  verbs: [create]
+  verbs: [create, list]
 {{- end -}}
 
 {{/* What really held the data. Both kinds belong to the whole cluster; reading them shows no data. */}}

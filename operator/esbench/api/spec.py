@@ -291,7 +291,7 @@ class BenchmarkSpec(Api):
         json_schema_extra=rules(
             *(
                 rule(f"self.{field} == oldSelf.{field}", f"spec.{field} is immutable: create another Benchmark instead")
-                for field in ("race", "repetitions", "smokeTest", "keepCluster", "timeouts")
+                for field in ("race", "repetitions", "smokeTest", "keepCluster", "keepClusterFor", "timeouts")
             ),
             *(
                 rule(
@@ -306,6 +306,10 @@ class BenchmarkSpec(Api):
                 "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster "
                 "that exists already)",
             ),
+            rule(
+                "!has(self.target) || self.keepClusterFor == '24h'",
+                "spec.keepClusterFor is for a cluster that is built for the race: leave it out with spec.target",
+            ),
         )
     )
     elasticsearch: Elasticsearch | None = None
@@ -319,8 +323,9 @@ class BenchmarkSpec(Api):
     smoke_test: bool = True
     """Race once in Rally's test mode first: fail in a minute, not in three hours."""
     keep_cluster: Literal["Never", "OnFailure", "Always"] = "Never"
-    """Whether the last cluster stays for inspection until the Benchmark is deleted. On a target: whether what the track
-    created there stays."""
+    """Whether the last cluster stays for inspection. On a target: whether what the track created there stays."""
+    keep_cluster_for: Duration = "24h"
+    """How long a kept cluster stays after the end; then the operator removes it. Not for a target."""
     timeouts: Timeouts = Timeouts()
     """How long each part may take."""
     suspend: bool = False

@@ -20,8 +20,8 @@ class Condition(Answer):
     """One observation in the form all of Kubernetes uses."""
 
     type: Annotated[str, Field(max_length=63)]
-    """Accepted, ClusterReady, TargetChecked, SettingsVerified, RacesValid, LoadGenerator{Shared,Saturated}, Complete or
-    Failed."""
+    """Accepted, ClusterReady, ClusterKept, TargetChecked, SettingsVerified, RacesValid, Complete, Failed, or a remark
+    on the races."""
     status: Literal["True", "False", "Unknown"]
     """Whether the condition holds."""
     reason: Annotated[str, Field(max_length=63)]
@@ -77,6 +77,8 @@ class TaskResult(Answer):
     """Concurrent clients."""
     target_throughput: float | None = None
     """The rate asked for; absent means as fast as possible."""
+    schedule_share: float | None = None
+    """Share of the target throughput that was reached, 0 to 1, the worst race; below 0.98 see ScheduleNotKept."""
     samples: int
     """Measured requests after warm-up, all races together."""
     throughput: Figure | None = None

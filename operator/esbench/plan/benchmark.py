@@ -17,10 +17,21 @@ from ..api.status import TERMINAL, BenchmarkStatus, Phase, Stage, Step
 from . import collect
 from .accept import objections
 from .conditions import moment, stamp, with_condition
+from .keep import KEPT
 from .readiness import missing, overdue
 from .seen import Plan, Seen
 from .steps import CHECK, SMOKE, builds_cluster, is_preparation, needs_check, step_after, steps, title
-from .trouble import Trouble, elasticsearch_pods, ending, explained, is_running, load_generators, troubles
+from .trouble import (
+    Trouble,
+    elasticsearch_pods,
+    ending,
+    explained,
+    is_running,
+    load_generators,
+    mishaps,
+    replaced,
+    troubles,
+)
 
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
 # only room for a pod may still come later, when something else ends or a machine is added.
@@ -130,7 +141,10 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
         text = f"{wanted.nodes} node(s) of Elasticsearch {wanted.version} are ready"
         status = with_condition(seen.status, "ClusterReady", "True", "ClusterReady", text, seen.now)
         return Plan(_enter(status, step.name, "Starting", seen))
-    hindrance = explained(next(iter(troubles(elasticsearch_pods(children.pods))), None), spec)
+    if replaced(children.elasticsearch, children.pods) and seen.evictions is None:
+        return Plan(seen.status, look=("evictions",))
+    evicted = mishaps((), seen.evictions or {})
+    hindrance = explained(next(iter([*evicted, *troubles(elasticsearch_pods(children.pods))]), None), spec)
     if hindrance and _gives_up(hindrance, seen, step, left):
         return _fail_with_log(seen, hindrance)
     if left <= timedelta(0):
@@ -200,6 +214,8 @@ def _not_starting(seen: Seen, step: Step) -> Plan | None:
 def _collecting(seen: Seen, step: Step) -> Plan:
     if seen.records is None:
         return Plan(_update(seen.status, phase=_racing_phase(step.name, None, over=True)), look=("records",))
+    if seen.evictions is None and replaced(seen.children.elasticsearch, seen.children.pods):
+        return Plan(seen.status, look=("evictions",))
     status = collect.judged(seen, step)
     return Plan(_enter(status, step.name, "Cleaning", seen))
 
@@ -222,6 +238,8 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
         phase: Phase = "Pending" if is_preparation(step.name) else "CleaningUp"
         text = f"{title(spec, step.name)} · removing what it used"
         return Plan(_update(status, phase=phase, progress=text), delete=delete, wake_in=30)  # type: ignore[arg-type]
+    if not late and not seen.confirmed and not keep:
+        return Plan(seen.status, look=("children",))
     status = seen.status
     if late and not status.failing:
         left_over = ", ".join([*(what for what, _ in doomed), *(p["metadata"]["name"] for p in pods)])
@@ -230,6 +248,8 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
         truth, word, text = ("True", "ClusterKept", collect.how_to_reach(seen, step)) if keep else (
             "False", "ClusterRemoved", "the cluster of the last race is removed")  # fmt: skip
         status = with_condition(status, "ClusterReady", truth, word, text, seen.now)  # type: ignore[arg-type]
+        if keep:
+            status = with_condition(status, KEPT, "True", KEPT, text, seen.now)
     done = status.finished_step if status.failing else step.name
     return _between_steps(replace(seen, status=_update(status, step=None, finished_step=done)))
 

@@ -14,10 +14,11 @@ from ..results.resources import remarks as resource_remarks
 from ..results.storage import storage_evidence
 from . import index_settings, target
 from .conditions import moment, stamp, with_condition
+from .keep import until
 from .seen import Seen
 from .steps import CHECK, PROBE, is_preparation, is_race, object_name, race_id
-from .trouble import elasticsearch_pods, load_generators, restarted
-from .validity import first_violation, remarks
+from .trouble import elasticsearch_pods, load_generators, mishaps
+from .validity import CONSEQUENCES, first_violation, remarks
 from .violation import Violation
 
 
@@ -75,11 +76,13 @@ def without_record(seen: Seen, step: Step, reason: Reason, message: str) -> Benc
 
 
 def how_to_reach(seen: Seen, step: Step) -> str:
-    """Return what to type to look into a cluster that was kept."""
-    name, namespace = object_name(seen.subject.name, step.name), seen.subject.namespace
+    """Return what to type to look into a cluster that was kept, and until when it is there."""
+    name, namespace, spec = object_name(seen.subject.name, step.name), seen.subject.namespace, seen.subject.spec
+    end = stamp(until(spec.model_dump(by_alias=True, include={"keep_cluster_for"}), seen.now))
     return (
-        f"the cluster of {step.name} is kept until the Benchmark is deleted: kubectl -n {namespace} port-forward "
-        f"service/{name}-es-http 9200; the password of elastic is in the secret {name}-es-elastic-user"
+        f"the cluster of {step.name} is kept for {spec.keep_cluster_for}, until {end} or until the Benchmark is "
+        f"deleted: kubectl -n {namespace} port-forward service/{name}-es-http 9200; the password of elastic: kubectl "
+        f"-n {namespace} get secret {name}-es-elastic-user -o go-template='{{{{.data.elastic | base64decode}}}}'"
     )
 
 
@@ -108,10 +111,14 @@ def _track_checked(seen: Seen, record: Record) -> BenchmarkStatus:
 
 
 def _violation(seen: Seen, step: Step, record: Record) -> Violation | None:
-    if violation := first_violation(record, seen.subject.spec):
+    violation = first_violation(record, seen.subject.spec)
+    # What happened to the pods explains what the client met, not the other way round.
+    if violation is None or violation.reason in CONSEQUENCES:
+        for mishap in mishaps(seen.children.pods, seen.evictions or {}):
+            then = f"; the race ended with: {violation.message}" if violation else ""
+            return Violation(mishap.reason, f"{mishap.message}{then}")
+    if violation:
         return violation
-    if sentences := restarted(seen.children.pods):
-        return Violation(Reason.ELASTICSEARCH_RESTARTED, "; ".join(sentences))
     digests = {name: found.track.digest for name, found in _races(seen).items()}
     if is_race(step.name) and len(set(digests.values())) > 1:
         return Violation(Reason.TRACK_CHANGED, f"the track is not the same in {', '.join(sorted(digests))}")
@@ -160,6 +167,7 @@ def _observations(
         status = with_condition(status, "RacesValid", "True", "AllChecksPassed", "every race so far is valid", now)
         status = _said(status, "LoadGeneratorShared", _shared([*status.races]), now)
         status = _said(status, "LoadGeneratorSaturated", _saturated([*status.races]), now)
+        status = _said(status, "ScheduleNotKept", _behind([*status.races]), now)
     return status
 
 
@@ -173,6 +181,10 @@ def _shared(races: Sequence[RaceStatus]) -> str:
 
 def _saturated(races: Sequence[RaceStatus]) -> str:
     return "; ".join(f"{r.name}: {text}" for r in races for text in r.remarks if text.startswith("the load generator"))
+
+
+def _behind(races: Sequence[RaceStatus]) -> str:
+    return "; ".join(f"{r.name}: {text}" for r in races for text in r.remarks if " of its target throughput " in text)
 
 
 def _settings(record: Record) -> str:

@@ -74,7 +74,11 @@ class Seen:
     resources: Mapping[str, Resources | None] = field(default_factory=dict)
     """what the machines did in each step so far; looked at together with the records"""
     logs: Mapping[LogOf, str] = field(default_factory=dict)
+    evictions: Mapping[str, str] | None = None
+    """Kubernetes' words for each evicted Elasticsearch pod of the step, by name; None when not looked at yet"""
     refusal: Refusal | None = None
+    confirmed: bool = False
+    """whether cluster and Job were read from the API server itself: an index may not know of one just created"""
 
 
 Create = Literal["elasticsearch", "record", "job", "access"]
@@ -92,5 +96,5 @@ class Plan:
     """give the Job its permissions and let it run"""
     wake_in: float | None = None
     """seconds until the next look even if nothing happens"""
-    look: tuple[Literal["track", "records"] | LogOf, ...] = ()
+    look: tuple[Literal["track", "records", "evictions", "children"] | LogOf, ...] = ()
     """what must be read before anything can be decided"""

@@ -1,6 +1,7 @@
 """What keeps a step's pods from running, read from Kubernetes' own words."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
 from esbench_race.reasons import Reason
@@ -8,10 +9,13 @@ from esbench_race.reasons import Reason
 from ..api.base import Json
 from ..api.names import ROLE_LABEL, ROLE_LOAD_GENERATOR
 from ..api.spec import BenchmarkSpec
+from .conditions import moment
 from .seen import LogOf
 
 _PULLING = {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable"}
 _HOPELESS_PULL = {"InvalidImageName", "ErrImageNeverPull"}
+_JAVA_HEAP_EXHAUSTED = 3  # the JVM's own code under -XX:+ExitOnOutOfMemoryError, which Elasticsearch sets
+_REPLACED_AFTER = timedelta(seconds=5)  # ECK makes all pods of a cluster at once, a second or two after it
 _MISCONFIGURED = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
 
@@ -72,6 +76,8 @@ def explained(trouble: Trouble | None, spec: BenchmarkSpec) -> Trouble | None:
 
 def _of_pod(pod: Json) -> Iterator[Trouble]:
     name, status = pod["metadata"]["name"], pod.get("status", {})
+    if status.get("reason") == "Evicted":
+        yield Trouble(Reason.EVICTED, evicted(name, status.get("message", "")), final=True)
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             yield Trouble(Reason.UNSCHEDULABLE, f"pod {name}: {condition.get('message', 'not scheduled')}", final=False)
@@ -89,7 +95,9 @@ def _of_container(pod: str, container: Json) -> Iterator[Trouble]:
         message = f"{where}: {waiting.get('message') or reason}"
         yield Trouble(Reason.ELASTICSEARCH_BOOTSTRAP, message, final=False)
     elif container.get("restartCount", 0) >= 2 or reason == "CrashLoopBackOff":
-        ended = (container.get("lastState", {}).get("terminated") or {}) | {}
+        ended = container.get("lastState", {}).get("terminated") or {}
+        if sentence := short_of_memory(pod, container):
+            yield Trouble(Reason.OUT_OF_MEMORY, sentence, final=container.get("restartCount", 0) >= 2)
         how = f"{ended.get('reason', 'ended')} (exit code {ended.get('exitCode', '?')})"
         log = LogOf(
             pod, container["name"], previous="waiting" in container.get("state", {}) or "running" in container["state"]
@@ -102,16 +110,54 @@ def _of_container(pod: str, container: Json) -> Iterator[Trouble]:
         )
 
 
-def restarted(pods: Iterable[Json]) -> list[str]:
-    """Return a sentence for each Elasticsearch container that was started more than once."""
-    sentences = []
+def evicted(pod: str, words: str) -> str:
+    """Return the sentence for a pod that was evicted."""
+    return f"pod {pod} was evicted: {words.strip().rstrip('.')}"
+
+
+def short_of_memory(pod: str, container: Json) -> str:
+    """Return a sentence when an Elasticsearch container ended for lack of memory, else ""."""
+    for state in (container.get("state", {}), container.get("lastState", {})):
+        ended = state.get("terminated") or {}
+        how = f"({ended.get('reason', 'ended')}, exit code {ended.get('exitCode', '?')})"
+        if ended.get("reason") == "OOMKilled":
+            return f"pod {pod}: Elasticsearch was killed for lack of memory {how}: its container's limit is too low"
+        if ended.get("exitCode") == _JAVA_HEAP_EXHAUSTED:
+            return f"pod {pod}: Elasticsearch ended for lack of memory {how}: its Java heap is too small"
+    return ""
+
+
+def replaced(elasticsearch: Json | None, pods: Iterable[Json]) -> bool:
+    """Return whether an Elasticsearch pod is younger than its cluster: an earlier one may have been evicted.
+
+    A replacement shows only in Kubernetes' events, since it takes the place of the evicted pod at once.
+    """
+    created = (elasticsearch or {"metadata": {}})["metadata"].get("creationTimestamp")
+    if not created:
+        return False
+    ages = (pod["metadata"].get("creationTimestamp") for pod in elasticsearch_pods(pods))
+    return any(age and moment(age) - moment(created) > _REPLACED_AFTER for age in ages)
+
+
+def mishaps(pods: Iterable[Json], evictions: Mapping[str, str]) -> list[Trouble]:
+    """Return what ended an Elasticsearch pod or container during a race, the clearest first.
+
+    `evictions`: Kubernetes' words for pods that were evicted, by name, the replaced ones included.
+    """
+    found = [Trouble(Reason.EVICTED, evicted(name, words), final=True) for name, words in sorted(evictions.items())]
     for pod in elasticsearch_pods(pods):
-        for container in pod.get("status", {}).get("containerStatuses", ()):
-            if container.get("restartCount", 0) > 0:
+        name, status = pod["metadata"]["name"], pod.get("status", {})
+        if status.get("reason") == "Evicted" and name not in evictions:
+            found.append(Trouble(Reason.EVICTED, evicted(name, status.get("message", "")), final=True))
+        for container in status.get("containerStatuses", ()):
+            if sentence := short_of_memory(name, container):
+                found.append(Trouble(Reason.OUT_OF_MEMORY, sentence, final=True))
+            elif container.get("restartCount", 0) > 0:
                 ended = container.get("lastState", {}).get("terminated") or {}
                 why = f"{ended.get('reason', 'unknown reason')}, exit code {ended.get('exitCode', '?')}"
-                sentences.append(f"pod {pod['metadata']['name']} restarted ({why})")
-    return sentences
+                found.append(Trouble(Reason.ELASTICSEARCH_RESTARTED, f"pod {name} restarted ({why})", final=True))
+    order = (Reason.EVICTED, Reason.OUT_OF_MEMORY, Reason.ELASTICSEARCH_RESTARTED)
+    return sorted(found, key=lambda trouble: order.index(trouble.reason))
 
 
 def ending(pods: Sequence[Json]) -> tuple[Reason, str, LogOf | None]:
@@ -119,7 +165,7 @@ def ending(pods: Sequence[Json]) -> tuple[Reason, str, LogOf | None]:
     for pod in load_generators(pods):
         name, status = pod["metadata"]["name"], pod.get("status", {})
         if status.get("reason") == "Evicted":
-            return Reason.JOB_LOST, f"pod {name} was evicted: {status.get('message', '')}", None
+            return Reason.EVICTED, evicted(name, status.get("message", "")), None
         for container in status.get("containerStatuses", ()):
             ended = container.get("state", {}).get("terminated")
             if not ended:

@@ -17,6 +17,12 @@ from .violation import Violation
 
 # Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
 _FRESH_INDEXING_MILLIS = 2000
+SCHEDULE_KEPT = 0.98
+
+# What a client meets when a node goes away: then that is the cause, not this.
+CONSEQUENCES = frozenset(
+    {Reason.CLUSTER_UNREACHABLE, Reason.REQUEST_ERRORS, Reason.RACE_STALLED, Reason.ELASTICSEARCH_RESTARTED}
+)
 
 
 Check = Callable[[Record, BenchmarkSpec], Violation | None]
@@ -31,8 +37,13 @@ def first_violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
 
 
 def _ran_to_its_end(record: Record, _: BenchmarkSpec) -> Violation | None:
-    if record.outcome.reason:
-        return Violation(record.outcome.reason, record.outcome.message)
+    outcome = record.outcome
+    if outcome.reason in CONSEQUENCES and record.nodes_restarted:
+        gone = _list(record.nodes_restarted)
+        message = f"restarted or gone during the race: {gone}; the race ended with: {outcome.message}"
+        return Violation(Reason.ELASTICSEARCH_RESTARTED, message)
+    if outcome.reason:
+        return Violation(outcome.reason, outcome.message)
     if record.rally.exit_code != 0:
         return Violation(Reason.RALLY_FAILED, f"Rally ended with exit code {record.rally.exit_code}")
     return None
@@ -137,7 +148,7 @@ def _every_task_has_numbers(record: Record, _: BenchmarkSpec) -> Violation | Non
         if not wanted.reported:
             continue
         task = measured.get(wanted.name)
-        if task is None:
+        if task is None or task.samples.warmup + task.samples.normal == 0:
             return Violation(Reason.TASK_MISSING, f"task {wanted.name} was to run but has no numbers")
         if task.samples.normal == 0 or task.rally is None or task.rally.throughput.median is None:
             return Violation(
@@ -198,6 +209,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
             f"the load generator was throttled in {load.throttled_periods} periods, "
             f"{load.throttled_seconds or 0:.1f} s in all"
         )
+    found.extend(_behind(task) for task in record.tasks if not schedule_kept(task))
     if load_generator_on and load_generator_on in elasticsearch_on:
         found.append(f"Elasticsearch and the load generator shared the machine {load_generator_on}")
     found.extend(index_settings.remarks(record))
@@ -205,6 +217,16 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     found.extend(target.remarks(record))
     found.extend(f"Rally: {warning}" for warning in record.rally.warnings[:5])
     return found
+
+
+def schedule_kept(task: Task) -> bool:
+    """Return whether a task reached at least 98 % of its target throughput; True when it had none."""
+    return task.schedule_share is None or task.schedule_share >= SCHEDULE_KEPT
+
+
+def _behind(task: Task) -> str:
+    share = 100 * (task.schedule_share or 0.0)
+    return f"task {task.task} reached {share:.0f} % of its target throughput {task.target_throughput:g}"
 
 
 def _list(names: object) -> str:

@@ -48,6 +48,7 @@ def _task(tasks: Sequence[Task]) -> TaskResult:
         unit=first.unit or "",
         clients=first.clients,
         target_throughput=first.target_throughput,
+        schedule_share=min((t.schedule_share for t in tasks if t.schedule_share is not None), default=None),
         samples=sum(task.samples.normal for task in tasks),
         throughput=figure(numbers.throughput.median for numbers in rally),
         window_throughput=figure(task.windows.median if task.windows else None for task in tasks),

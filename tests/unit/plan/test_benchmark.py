@@ -8,9 +8,12 @@ from world import READY, START, cluster, good_record, job, later, pod, progress,
 
 from esbench.api.status import BenchmarkStatus, Step
 from esbench.plan.benchmark import plan
-from esbench.plan.conditions import is_true, stamp
+from esbench.plan.conditions import condition, is_true, stamp
+from esbench.plan.keep import kept_until
 from esbench.plan.seen import Children, LogOf, Plan, Refusal, Seen
 from esbench.plan.turn import Turn
+from esbench_race.reasons import Reason
+from esbench_race.record import Outcome
 
 Json = dict[str, Any]
 CHECKED = spec(race={"params": {"bulk_size": 100}})
@@ -206,12 +209,35 @@ def test_an_unreadable_record_is_a_failed_race() -> None:
     assert todo.status.reason == "RecordMissing" and todo.status.failing
 
 
-def test_a_restarted_pod_voids_the_race_whatever_the_record_says() -> None:
+@pytest.mark.parametrize(
+    ("how", "code", "reason"),
+    [("OOMKilled", 137, "OutOfMemory"), ("Error", 3, "OutOfMemory"), ("Error", 143, "ElasticsearchRestarted")],
+)
+def test_a_restarted_pod_voids_the_race_whatever_the_record_says(how: str, code: int, reason: str) -> None:
     restarted = pod("es-0")
     restarted["status"]["containerStatuses"][0] |= {
-        "restartCount": 1, "lastState": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}  # fmt: skip
-    todo = plan(replace(running(progress=progress("done"), pods=[restarted]), records={"race-1": good_record()}))
-    assert todo.status.reason == "ElasticsearchRestarted" and "OOMKilled" in todo.status.message
+        "restartCount": 1, "lastState": {"terminated": {"reason": how, "exitCode": code}}}  # fmt: skip
+    done = running(progress=progress("done"), pods=[restarted])
+    todo = plan(replace(done, records={"race-1": good_record()}))
+    assert todo.status.reason == reason and f"{how}, exit code {code}" in todo.status.message
+    # What the client met is a consequence; the cause is named first.
+    cut_off = replace(good_record(), outcome=Outcome(Reason.CLUSTER_UNREACHABLE, "Connection refused"))
+    todo = plan(replace(done, records={"race-1": cut_off}))
+    assert todo.status.reason == reason and "the race ended with: Connection refused" in todo.status.message
+
+
+def test_an_evicted_pod_that_was_replaced_is_looked_for_in_the_events() -> None:
+    young, old = pod("es-0"), cluster()
+    old["metadata"]["creationTimestamp"] = stamp(START)
+    young["metadata"]["creationTimestamp"] = stamp(later(seconds=40))
+    done = replace(
+        running(progress=progress("done"), pods=[young], elasticsearch=old), records={"race-1": good_record()}
+    )
+    assert plan(done).look == ("evictions",)
+    assert not plan(replace(done, evictions={})).status.failing
+    todo = plan(replace(done, evictions={"es-0": "Usage of EmptyDir volume exceeds the limit. "}))
+    assert todo.status.reason == "Evicted"
+    assert todo.status.message == "race-1: pod es-0 was evicted: Usage of EmptyDir volume exceeds the limit"
 
 
 def test_a_track_that_changed_between_races_voids_the_race() -> None:
@@ -244,13 +270,18 @@ def test_cleaning_waits_until_everything_is_gone() -> None:
     assert todo.delete == ("elasticsearch", "job") and stage(todo) == "Cleaning"
     todo = plan(seen(status, children=Children(pods=[pod("es-0")])))
     assert todo.delete == () and stage(todo) == "Cleaning"
-    todo = plan(seen(status))
+    unseen = seen(status)
+    assert plan(unseen).look == ("children",), "the index may not know of an object that was just created"
+    todo = plan(replace(unseen, confirmed=True, children=Children(elasticsearch=cluster())))
+    assert todo.delete == ("elasticsearch",)
+    todo = plan(replace(unseen, confirmed=True))
     assert todo.status.phase == "Succeeded" and is_true(todo.status, "Complete")
     assert not is_true(todo.status, "Failed")
 
 
 def test_a_failed_step_is_the_last_one() -> None:
-    todo = plan(seen(at("smoke", "Cleaning", failing=True, reason="ErrorRate", message="m", finished_step=None)))
+    failed = at("smoke", "Cleaning", failing=True, reason="ErrorRate", message="m", finished_step=None)
+    todo = plan(seen(failed, confirmed=True))
     assert (todo.status.phase, todo.status.reason) == ("Failed", "ErrorRate")
     assert is_true(todo.status, "Failed") and todo.status.step is None
 
@@ -272,10 +303,17 @@ def test_keep_cluster(keep: str, failing: bool, step: str, kept: bool) -> None:
     assert ("elasticsearch" not in todo.delete) is kept
     if kept:
         assert todo.status.phase in ("Failed", "Succeeded") and is_true(todo.status, "ClusterReady")
+        told = condition(todo.status, "ClusterKept")
+        assert told and told.status == "True" and "for 24h, until 2026-01-02T00:00:00Z" in told.message
+        assert "port-forward service/bm-" in told.message and "base64decode" in told.message
+        body = {"spec": {"keepClusterFor": "2h"}, "status": todo.status.model_dump(by_alias=True)}
+        assert kept_until(body) == later(hours=2)
+    else:
+        assert condition(todo.status, "ClusterKept") is None
 
 
 def test_a_terminal_record_never_changes() -> None:
-    done = plan(seen(at("race-1", "Cleaning", races_done="1/1"))).status
+    done = plan(seen(at("race-1", "Cleaning", races_done="1/1"), confirmed=True)).status
     todo = plan(seen(done, children=READY, now=later(days=3)))
     assert todo == Plan(done)
 

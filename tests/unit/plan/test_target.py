@@ -211,6 +211,6 @@ def test_secrets_are_optional_volumes_of_chosen_keys() -> None:
 def test_it_ends_after_its_races() -> None:
     races = [RaceStatus(name=f"race-{n}", id="x", valid=True) for n in (1, 2)]
     status = at("race-2", "Cleaning", races=races, races_done="2/2")
-    todo = plan(seen(status, spec(), now=later(seconds=1)))
+    todo = plan(seen(status, spec(), now=later(seconds=1), confirmed=True))
     assert todo.status.phase == "Succeeded"
     assert todo.delete == ()

@@ -31,6 +31,7 @@ def sample(kind=1, meta=None, ops=100, start=5.0, at=1000.0):
         request_start=start,
         service_time=0.25,
         processing_time=0.3,
+        latency=0.25,
         percent_completed=0.5,
         client_id=0,
     )

@@ -1,0 +1,28 @@
+"""How long a kept cluster stays: decided by what the record says, so that any operator at any time decides the same."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from ..api.quantity import parse_duration
+from ..api.spec import BenchmarkSpec
+from ..api.status import TERMINAL
+from .conditions import moment
+
+KEPT = "ClusterKept"
+_DEFAULT = BenchmarkSpec.model_fields["keep_cluster_for"].default
+
+
+def until(spec: Mapping[str, Any], ended: datetime) -> datetime:
+    """Return when the cluster of a Benchmark that ended at `ended` is to be removed."""
+    span: timedelta = parse_duration(str(spec.get("keepClusterFor") or _DEFAULT))
+    return ended + span
+
+
+def kept_until(benchmark: Mapping[str, Any]) -> datetime | None:
+    """Return when the operator is to remove the cluster of a Benchmark that is over; None when it keeps none."""
+    status = benchmark.get("status") or {}
+    kept = any(c["type"] == KEPT and c["status"] == "True" for c in status.get("conditions") or ())
+    if not kept or status.get("phase") not in TERMINAL or not status.get("completionTime"):
+        return None
+    return until(benchmark.get("spec") or {}, moment(status["completionTime"]))

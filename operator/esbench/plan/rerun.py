@@ -1,0 +1,94 @@
+"""Running a Benchmark again: a new Benchmark with the same spec, one for each value of an annotation.
+
+The name of the next one is said in an annotation of the first before it is created, and that it was created is said
+after. So a crash in between creates it once, and one that was deleted later does not come back.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from ..api.base import Json
+from ..api.names import API_VERSION, GROUP, KIND, MAX_NAME
+
+ASKED = f"{GROUP}/rerun"
+"""what a user writes: any value, a new one for each run"""
+SAID = f"{GROUP}/rerun-next"
+"""JSON: the value that is worked on, and the name of the Benchmark for it"""
+DONE = f"{GROUP}/rerun-done"
+"""the last value that was dealt with"""
+OF = f"{GROUP}/rerun-of"
+"""label and annotation of the new one: the name of the first; the annotation: of the one that was annotated"""
+OF_UID = f"{GROUP}/rerun-of-uid"
+VALUE = f"{GROUP}/rerun-value"
+
+
+class Next(NamedTuple):
+    """What was said: a Benchmark of this name is created for this value."""
+
+    value: str
+    name: str
+
+    def to_text(self) -> str:
+        """Return the annotation's text."""
+        return json.dumps(self._asdict())
+
+
+def asked(benchmark: Mapping[str, Any]) -> str | None:
+    """Return the value that still has to be dealt with, or None."""
+    annotations = benchmark["metadata"].get("annotations") or {}
+    value = annotations.get(ASKED)
+    deleted = benchmark["metadata"].get("deletionTimestamp")
+    return None if not value or deleted or annotations.get(DONE) == value else str(value)
+
+
+def said(benchmark: Mapping[str, Any], value: str) -> Next | None:
+    """Return what was said about this value, or None."""
+    text = (benchmark["metadata"].get("annotations") or {}).get(SAID)
+    try:
+        found = Next(**json.loads(text)) if text else None
+    except (ValueError, TypeError):
+        return None
+    return found if found and found.value == value else None
+
+
+def first_of(benchmark: Mapping[str, Any]) -> str:
+    """Return the name that all runs of this Benchmark are numbered after."""
+    meta = benchmark["metadata"]
+    return str((meta.get("labels") or {}).get(OF) or meta["name"])
+
+
+def free_name(first: str, taken: Collection[str]) -> str:
+    """Return the first of FIRST-2, FIRST-3 … that is not taken; a long name is cut so that the number fits."""
+    number = 2
+    while True:
+        suffix = f"-{number}"
+        name = f"{first[: MAX_NAME - len(suffix)].rstrip('-')}{suffix}"
+        if name not in taken:
+            return name
+        number += 1
+
+
+def manifest(benchmark: Mapping[str, Any], upcoming: Next) -> Json:
+    """Return the next Benchmark: the same spec, not suspended, and labelled with where it comes from.
+
+    No other label or annotation is copied: tools that track what they applied would take the copy for theirs.
+    """
+    meta = benchmark["metadata"]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {
+            "name": upcoming.name,
+            "namespace": meta["namespace"],
+            "labels": {OF: first_of(benchmark)},
+            "annotations": {OF: meta["name"], OF_UID: meta["uid"], VALUE: upcoming.value},
+        },
+        "spec": {key: value for key, value in benchmark["spec"].items() if key != "suspend"},
+    }
+
+
+def is_for(found: Mapping[str, Any], benchmark: Mapping[str, Any], value: str) -> bool:
+    """Return whether a Benchmark that exists is the one that this value asked for."""
+    annotations = found["metadata"].get("annotations") or {}
+    return annotations.get(OF_UID) == benchmark["metadata"]["uid"] and annotations.get(VALUE) == value

@@ -1,0 +1,125 @@
+"""The API server restarts and forgets, and two operators run at once: no race runs twice, none beside another."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from .controlplane import ControlPlane
+from .manifests import benchmark
+from .operator_process import Operator
+from .stage import Stage
+
+Install = Callable[..., Operator]
+
+
+def twice(stage: Stage, namespace: str) -> list[tuple[str, str]]:
+    """Return the races that were started more than once."""
+    attempts = [(run.benchmark_uid, run.step) for run in stage.world.runs if run.namespace == namespace]
+    return [attempt for attempt in attempts if attempts.count(attempt) > 1]
+
+
+def all_end(stage: Stage, namespace: str, names: list[str], seconds: float = 90) -> None:
+    for name in names:
+        status = stage.ends(namespace, name, seconds=seconds)
+        assert status["phase"] == "Succeeded", (name, status.get("reason"), status.get("message"))
+        assert status["racesDone"] == "1/1"
+    assert not twice(stage, namespace)
+
+
+@pytest.fixture
+def pair(plane: ControlPlane, namespace: str) -> Iterator[list[Operator]]:
+    """Two operators of the same installation that call themselves by different names; not started yet."""
+    operators = [Operator(plane, namespace, leaseSeconds=3) for _ in range(2)]
+    for number, operator in enumerate(operators):
+        operator.environment["ESBENCH_LEASE_HOLDER"] = f"operator-{number}"
+        operator.environment["ESBENCH_METRICS_PORT"] = str(operator.port)
+        operator.log = operator.log.with_suffix(f".{number}.log")
+    yield operators
+    for operator in operators:
+        if operator.process is not None:
+            operator.process.send_signal(signal.SIGCONT)
+        operator.stop()
+        assert not operator.refused(), operator.refused()[:3]
+
+
+def test_two_operators_are_one(stage: Stage, namespace: str, pair: list[Operator]) -> None:
+    stage.behave(namespace, run=(0.3, 0.8))
+    for operator in pair:
+        operator.start()
+    names = [f"two-{number}" for number in range(8)]
+    stage.apply(*(benchmark(namespace, name, smokeTest=False) for name in names))
+    all_end(stage, namespace, names)
+    assert stage.world.most_running[namespace] == 1, "the queue holds although there are two"
+    lease = stage.find("leases", namespace, "esbench")
+    assert lease is not None and lease["spec"]["holderIdentity"] in ("operator-0", "operator-1")
+    idle = next(o for n, o in enumerate(pair) if lease["spec"]["holderIdentity"] != f"operator-{n}")
+    assert "which another operator holds" in idle.log.read_text()
+    idle.wait_ready()
+    stage.is_clean(namespace)
+
+
+def test_the_other_takes_over_and_the_first_comes_back(stage: Stage, namespace: str, pair: list[Operator]) -> None:
+    """The one that leads is stopped as by a machine that hangs, and goes on when the other has taken over."""
+    stage.behave(namespace, run=(1.0, 2.0))
+    first, second = pair
+    first.start()
+    first.wait_ready()
+    second.start()
+    names = [f"hang-{number}" for number in range(4)]
+    stage.apply(*(benchmark(namespace, name, smokeTest=False) for name in names))
+    stage.reaches(namespace, "hang-0", "Racing")
+    os.kill(first.pid, signal.SIGSTOP)
+
+    def holder() -> str:
+        lease = stage.find("leases", namespace, "esbench")
+        return str((lease or {"spec": {}})["spec"].get("holderIdentity"))
+
+    stage.until(lambda: holder() == "operator-1", "the second one leads", 20)
+    stage.reaches(namespace, "hang-1", "Racing", "Succeeded", seconds=30)
+    os.kill(first.pid, signal.SIGCONT)
+    assert first.process is not None
+    assert first.process.wait(20) == 1, "it ends, since it may not lead any more"
+    first.process = None
+    all_end(stage, namespace, names)
+    assert stage.world.most_running[namespace] == 1
+    stage.is_clean(namespace)
+
+
+def test_one_that_ends_politely_lets_the_next_begin_at_once(stage: Stage, namespace: str, pair: list[Operator]) -> None:
+    first, second = pair
+    first.start()
+    first.wait_ready()
+    second.start()
+    second.wait_ready()
+    stage.until(lambda: "waiting for the lease" in second.log.read_text(), "the second one waits", 10)
+    assert first.stop() == 0
+    began = time.monotonic()
+    stage.apply(benchmark(namespace, smokeTest=False))
+    stage.until(lambda: stage.status(namespace, "bm").get("phase"), "it is seen", 10)
+    assert time.monotonic() - began < 3.0
+    all_end(stage, namespace, ["bm"])
+
+
+def test_the_api_server_restarts(stage: Stage, plane: ControlPlane, namespace: str, install: Install) -> None:
+    """Killed while Benchmarks are in every phase, and back some seconds later with an empty watch cache.
+
+    etcd forgets meanwhile the versions that watches would go on from: they get 410 Gone and must list again.
+    """
+    operator = install(namespace, maxActive=3)
+    stage.behave(namespace, run=(3.0, 6.0), eck=(0.1, 1.0))
+    names = [f"outage-{number}" for number in range(5)]
+    stage.apply(*(benchmark(namespace, name, smokeTest=False) for name in names))
+    stage.reaches(namespace, names[0], "Racing")
+    for pause in (1.0, 4.0):
+        plane.kill_apiserver()
+        time.sleep(pause)
+        plane.compact()
+        plane.start_apiserver()
+        time.sleep(1.0)
+    operator.lives()
+    all_end(stage, namespace, names, seconds=120)
+    operator.wait_ready()
+    stage.is_clean(namespace)

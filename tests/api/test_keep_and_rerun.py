@@ -1,0 +1,163 @@
+"""A kept cluster goes when its time is over, and an annotation makes another run: neither touches the record."""
+
+import random
+import time
+from collections.abc import Callable
+
+from .controlplane import ControlPlane
+from .manifests import Json, benchmark
+from .operator_process import Operator
+from .stage import Stage
+
+Install = Callable[..., Operator]
+RERUN, OF, VALUE = "esbench.dev/rerun", "esbench.dev/rerun-of", "esbench.dev/rerun-value"
+
+
+def events(stage: Stage, namespace: str, name: str) -> dict[str, str]:
+    """Return the messages of the events about a Benchmark, by reason."""
+    found = stage.all("events", namespace)
+    return {e["reason"]: e["message"] for e in found if e["involvedObject"]["name"] == name}
+
+
+def kept(stage: Stage, namespace: str) -> list[str]:
+    return [thing["metadata"]["name"] for thing in stage.all("elasticsearches", namespace)]
+
+
+def failed_with_cluster(stage: Stage, namespace: str, keep: str) -> Json:
+    stage.behave(namespace, race="documents")
+    stage.apply(benchmark(namespace, keepCluster="OnFailure", keepClusterFor=keep, smokeTest=False))
+    return stage.ends(namespace, "bm")
+
+
+def test_a_kept_cluster_goes_in_its_time(stage: Stage, namespace: str, install: Install) -> None:
+    install(namespace)
+    status = failed_with_cluster(stage, namespace, "5s")
+    (told,) = (c for c in status["conditions"] if c["type"] == "ClusterKept")
+    assert told["status"] == "True" and "for 5s, until " in told["message"], told
+    assert f"kubectl -n {namespace} port-forward service/bm-race-1-es-http 9200" in told["message"]
+    assert kept(stage, namespace) == ["bm-race-1"]
+    before = stage.benchmark(namespace, "bm")
+    stage.until(lambda: "finalizers" not in stage.benchmark(namespace, "bm")["metadata"], "no finalizer", 10)
+    stage.until(lambda: not kept(stage, namespace), "the cluster is removed", 15)
+    stage.is_clean(namespace)
+    stage.until(lambda: {"ClusterKept", "ClusterRemoved"} <= set(events(stage, namespace, "bm")), "both events", 10)
+    assert "port-forward" in events(stage, namespace, "bm")["ClusterKept"]
+    assert stage.status(namespace, "bm") == before["status"], "a terminal record never changes"
+
+
+def test_a_kept_cluster_goes_although_the_operator_was_away(stage: Stage, namespace: str, install: Install) -> None:
+    operator = install(namespace)
+    failed_with_cluster(stage, namespace, "4s")
+    operator.kill()
+    time.sleep(5)
+    assert kept(stage, namespace) == ["bm-race-1"]
+    operator.start()
+    stage.until(lambda: not kept(stage, namespace), "the next operator removes it", 15)
+
+
+def test_a_kept_cluster_goes_with_its_benchmark(stage: Stage, namespace: str, install: Install) -> None:
+    install(namespace)
+    failed_with_cluster(stage, namespace, "1h")
+    stage.delete("benchmarks", namespace, "bm")
+    stage.is_clean(namespace)
+
+
+def annotate(stage: Stage, namespace: str, name: str, value: str) -> None:
+    command = ("annotate", "bm", name, f"{RERUN}={value}", "--overwrite", f"--namespace={namespace}")
+    done = stage.plane.kubectl(*command)
+    assert done.returncode == 0, done.stderr
+
+
+def names(stage: Stage, namespace: str) -> list[str]:
+    return sorted(bench["metadata"]["name"] for bench in stage.all("benchmarks", namespace))
+
+
+def dealt_with(stage: Stage, namespace: str, name: str, value: str) -> None:
+    def done() -> bool:
+        annotations = stage.benchmark(namespace, name)["metadata"].get("annotations", {})
+        return bool(annotations.get("esbench.dev/rerun-done") == value)
+
+    stage.until(done, f"value {value} of {name} is dealt with", 20)
+
+
+def test_an_annotation_makes_another_run(stage: Stage, namespace: str, install: Install) -> None:
+    operator = install(namespace)
+    stage.apply(benchmark(namespace, smokeTest=False, race__userTags={"a": "b"}))
+    stage.ends(namespace, "bm")
+    before = stage.benchmark(namespace, "bm")
+    annotate(stage, namespace, "bm", "monday")
+    dealt_with(stage, namespace, "bm", "monday")
+    assert stage.ends(namespace, "bm-2")["phase"] == "Succeeded"
+    after, again = stage.benchmark(namespace, "bm"), stage.benchmark(namespace, "bm-2")
+    assert (after["spec"], after["status"]) == (before["spec"], before["status"])
+    assert {**again["spec"], "suspend": False} == before["spec"]
+    assert again["metadata"]["labels"] == {OF: "bm"}
+    assert again["metadata"]["annotations"][VALUE] == "monday"
+    assert "ownerReferences" not in again["metadata"], "deleting the first does not delete the second"
+    assert "bm-2" in events(stage, namespace, "bm")["Rerun"] and "bm" in events(stage, namespace, "bm-2")["RerunOf"]
+    # The same value asks for nothing more; a new one does, and a run of a run is numbered after the first.
+    annotate(stage, namespace, "bm", "monday")
+    annotate(stage, namespace, "bm-2", "tuesday")
+    dealt_with(stage, namespace, "bm-2", "tuesday")
+    assert names(stage, namespace) == ["bm", "bm-2", "bm-3"]
+    # One that was deleted does not come back.
+    stage.ends(namespace, "bm-3")
+    for name in ("bm-2", "bm-3"):
+        stage.delete("benchmarks", namespace, name)
+    operator.kill()
+    operator.start()
+    operator.wait_ready()
+    time.sleep(2)
+    assert names(stage, namespace) == ["bm"]
+
+
+def test_a_long_name_and_a_taken_one(stage: Stage, namespace: str, install: Install) -> None:
+    install(namespace)
+    long = "a" * 27
+    stage.apply(benchmark(namespace, long, suspend=True), benchmark(namespace, "a" * 25 + "-2", suspend=True))
+    annotate(stage, namespace, long, "x")
+    dealt_with(stage, namespace, long, "x")
+    assert "a" * 25 + "-3" in names(stage, namespace)
+    assert stage.ends(namespace, "a" * 25 + "-3")["phase"] == "Succeeded"
+
+
+def test_killed_while_it_makes_another_run(stage: Stage, namespace: str, install: Install) -> None:
+    operator = install(namespace)
+    stage.apply(benchmark(namespace, suspend=True))
+    dice, values = random.Random(7), [f"v{number}" for number in range(6)]
+    for value in values:
+        operator.wait_ready()
+        annotate(stage, namespace, "bm", value)
+        time.sleep(dice.uniform(0.0, 0.12))
+        operator.kill()
+        operator.start()
+        dealt_with(stage, namespace, "bm", value)
+    made = [
+        b["metadata"]["annotations"][VALUE] for b in stage.all("benchmarks", namespace) if b["metadata"]["name"] != "bm"
+    ]
+    assert sorted(made) == values, "each value made one run"
+
+
+def test_a_run_that_is_refused_is_said(stage: Stage, plane: ControlPlane, namespace: str, install: Install) -> None:
+    policy: Json = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": f"no-second-{namespace}"},
+        "spec": {
+            "matchConstraints": {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+                "resourceRules": [{"apiGroups": ["esbench.dev"], "apiVersions": ["*"], "operations": ["CREATE"],
+                                   "resources": ["benchmarks"]}],
+            },
+            "validations": [{"expression": "!object.metadata.name.endsWith('-2')", "message": "one is enough"}],
+        },
+    }  # fmt: skip
+    binding = {**policy, "kind": "ValidatingAdmissionPolicyBinding",
+               "spec": {"policyName": f"no-second-{namespace}", "validationActions": ["Deny"]}}  # fmt: skip
+    stage.apply(benchmark(namespace, suspend=True), policy, binding)
+    stage.until(lambda: stage.would_refuse(benchmark(namespace, "x-2", suspend=True)), "the policy is in force", 30)
+    install(namespace)
+    annotate(stage, namespace, "bm", "x")
+    dealt_with(stage, namespace, "bm", "x")
+    stage.until(lambda: "one is enough" in events(stage, namespace, "bm").get("RerunRefused", ""), "the event", 10)
+    assert names(stage, namespace) == ["bm"]

@@ -1,0 +1,53 @@
+"""A plain HTTP proxy in front of Elasticsearch that changes answers, as proxies and older versions do."""
+
+import http.client
+import ssl
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from .server import VERSION, Elasticsearch
+
+
+class Proxy(ThreadingHTTPServer):
+    """Passes every request on; drops the product header, or says another version."""
+
+    def __init__(self, elasticsearch: Elasticsearch, *, product: bool = True, version: str = VERSION) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.elasticsearch, self.product, self.version = elasticsearch, product, version
+        self.tls = ssl.create_default_context(cafile=str(elasticsearch.ca))
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    @property
+    def host(self) -> str:
+        """Where it listens, as NAME:PORT."""
+        return f"127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Proxy
+    protocol_version = "HTTP/1.1"
+
+    def _pass(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        upstream = http.client.HTTPSConnection(
+            "localhost", self.server.elasticsearch.port, timeout=30, context=self.server.tls
+        )
+        kept = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "accept-encoding", "connection")}
+        upstream.request(self.command, self.path, body=body, headers=kept)
+        answer = upstream.getresponse()
+        content = answer.read().replace(VERSION.encode(), self.server.version.encode())
+        upstream.close()
+        self.send_response(answer.status)
+        for name in ("Content-Type", "X-elastic-product"):
+            value = answer.getheader(name)
+            if value and (self.server.product or name != "X-elastic-product"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = _pass  # noqa: N815 - the names are http.server's
+
+    def log_message(self, *_: Any) -> None:
+        pass

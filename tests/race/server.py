@@ -1,0 +1,160 @@
+"""One real Elasticsearch on loopback, with TLS and a password, for every race of the run."""
+
+import base64
+import contextlib
+import http.client
+import json
+import os
+import secrets
+import shutil
+import signal
+import ssl
+import subprocess
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from localkube import elasticsearch, java
+from localkube.cache import lock, obtain
+from localkube.settings import ELASTICSEARCH_JAVA, paths_from
+from tests.api.controlplane import die_with_parent, free_port
+
+VERSION = "8.6.1"
+NOBODY = 65534
+START_SECONDS = 120.0
+Json = dict[str, Any]
+
+
+def obtained(folder: Path) -> tuple[Path, Path]:
+    """Unpack Elasticsearch into `folder` and return its home and its Java; both are downloaded once and cached."""
+    paths = paths_from()
+    with lock(paths):
+        archive = elasticsearch.maven(
+            f"org.elasticsearch.distribution.integ-test-zip:elasticsearch:{VERSION}:zip", paths
+        )
+        jdk = obtain(java.artifact(ELASTICSEARCH_JAVA[VERSION], paths), paths) / "jdk"
+    with zipfile.ZipFile(archive) as zipped:
+        for info in zipped.infolist():
+            target = Path(zipped.extract(info, folder))
+            if mode := info.external_attr >> 16:
+                target.chmod(mode & 0o777)
+    # Elasticsearch refuses to run as root, and another user may not be able to read the cache.
+    shutil.copytree(jdk, folder / "jdk", symlinks=True)
+    return folder / f"elasticsearch-{VERSION}", folder / "jdk"
+
+
+def certificates(folder: Path) -> None:
+    """Make a CA, and with it a certificate for localhost: ca.crt, http.crt and http.key in `folder`."""
+    folder.mkdir(exist_ok=True)
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    new = ("req", "-newkey", "rsa:2048", "-nodes")
+    openssl(*new, "-x509", "-days", "2", "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.crt")
+    openssl(*new, "-subj", "/CN=localhost", "-keyout", "http.key", "-out", "http.csr")
+    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", "http.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", "names", "-out", "http.crt")  # fmt: skip
+
+
+class Elasticsearch:
+    """The server process; it can be killed and started again with the same data."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.password = secrets.token_hex(12)
+        self.ca, self.password_file = folder / "tls/ca.crt", folder / "password"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._home, jdk = obtained(folder)
+        self._env = {"PATH": os.environ["PATH"], "ES_JAVA_HOME": str(jdk), "HOME": str(folder)}
+        self._configure()
+
+    def _configure(self) -> None:
+        certificates(self.folder / "tls")
+        self.password_file.write_text(self.password)
+        config = self._home / "config"
+        for name in ("http.crt", "http.key"):
+            shutil.copy(self.folder / "tls" / name, config)
+        settings = {
+            "cluster.name": "race", "node.name": "race-0", "discovery.type": "single-node",
+            "network.host": "127.0.0.1", "http.port": self.port, "transport.port": free_port(),
+            "path.data": str(self.folder / "data"), "path.logs": str(self.folder / "logs"),
+            "xpack.security.enabled": True, "xpack.security.http.ssl.enabled": True,
+            "xpack.security.http.ssl.key": "http.key", "xpack.security.http.ssl.certificate": "http.crt",
+            "cluster.info.update.interval": "10s",
+        }  # fmt: skip
+        (config / "elasticsearch.yml").write_text("".join(f"{k}: {json.dumps(v)}\n" for k, v in settings.items()))
+        (config / "jvm.options.d").mkdir(exist_ok=True)
+        (config / "jvm.options.d/heap.options").write_text("-Xms400m\n-Xmx400m\n-XX:TieredStopAtLevel=1\n")
+        if os.getuid() == 0:
+            self.folder.chmod(0o755)
+            for path in (self.folder, *self.folder.rglob("*")):
+                os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+        keystore = self._as_user(str(self._home / "bin/elasticsearch-keystore"))
+        for arguments, told in ((["create"], ""), (["add", "--stdin", "bootstrap.password"], self.password)):
+            subprocess.run([*keystore, *arguments], input=told, text=True, env=self._env, check=True,
+                           capture_output=True, cwd=self.folder)  # fmt: skip
+
+    def _as_user(self, *argv: str) -> list[str]:
+        ids = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        return ["setpriv", *ids, *argv] if os.getuid() == 0 else [*argv]
+
+    def start(self) -> None:
+        """Start the process and wait until it answers; raises RuntimeError with the end of its log when it does not."""
+        with (self.folder / "out").open("ab") as out:
+            self._process = subprocess.Popen(
+                self._as_user(str(self._home / "bin/elasticsearch")), env=self._env, cwd=self.folder,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - it calls nothing that takes a lock
+            )  # fmt: skip
+        end = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"Elasticsearch did not start:\n{(self.folder / 'out').read_text()[-3000:]}")
+            time.sleep(0.3)
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(OSError, http.client.HTTPException, AssertionError):
+            self.ask("GET", "/_cluster/health?wait_for_status=yellow&timeout=2s")
+            return True
+        return False
+
+    def kill(self) -> None:
+        """End the process as the kernel does for want of memory."""
+        if self._process:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def ask(self, method: str, path: str, body: Json | None = None) -> Any:
+        """Return the JSON answer to a request; raises AssertionError when it is not a success."""
+        context = ssl.create_default_context(cafile=str(self.ca))
+        connection = http.client.HTTPSConnection("localhost", self.port, timeout=30, context=context)
+        basic = base64.b64encode(f"elastic:{self.password}".encode()).decode()
+        headers = {"Authorization": f"Basic {basic}", "Content-Type": "application/json"}
+        try:
+            connection.request(method, path, body=json.dumps(body) if body is not None else None, headers=headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        assert answer.status < 300, f"{method} {path}: HTTP {answer.status}: {text[:500]}"
+        return json.loads(text)
+
+    def settings(self, **settings: Any) -> None:
+        """Set (or with None, reset) persistent cluster settings; `__` in a name stands for a dot."""
+        self.ask("PUT", "/_cluster/settings", {"persistent": {k.replace("__", "."): v for k, v in settings.items()}})
+
+    def reset(self) -> None:
+        """Remove every index, pipeline and cluster setting of a test."""
+        self.ask("PUT", "/_cluster/settings", {"persistent": {"*": None}, "transient": {"*": None}})
+        for name in self.ask("GET", "/_all/_settings?expand_wildcards=open"):
+            if not name.startswith("."):
+                self.ask("DELETE", f"/{name}")
+        for name in ("p",):
+            with contextlib.suppress(AssertionError):
+                self.ask("DELETE", f"/_ingest/pipeline/{name}")
