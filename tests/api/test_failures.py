@@ -12,6 +12,7 @@ import pytest
 
 from esbench.reason_signs import SIGNS, looks_like
 from esbench_race.reasons import Reason
+from esbench_race.record import Record
 
 from .controlplane import ControlPlane
 from .fakes import BOOTSTRAP
@@ -241,6 +242,16 @@ def test_nothing_but_records_is_left(stage: Stage, failing: str) -> None:
         (f"{name}-{step}" for step in case.runs) for name, case in CASES.items()
     ))  # fmt: skip
     assert {name for name in records if name != "kube-root-ca.crt"} == expected
+
+
+def test_a_failed_race_keeps_its_log_and_numbers_but_they_do_not_count(stage: Stage, failing: str) -> None:
+    status = stage.ends(failing, "second-race-fails")
+    good, bad = status["races"]
+    assert (good["valid"], bad["valid"], bad["reason"]) == (True, False, "DocumentCountMismatch")
+    record = stage.find("configmaps", failing, bad["record"])
+    assert record is not None and set(record["binaryData"]) == {"race.json.gz", "rally.log.gz"}
+    assert Record.from_json(record["data"]["record.json"]).tasks, "its numbers are in the record"  # type: ignore[union-attr]
+    assert {task["throughput"]["races"] for task in status["results"]["tasks"]} == {1}, "and in no result"
 
 
 def test_a_race_that_never_ends_is_ended(stage: Stage, overdue: Operator) -> None:
