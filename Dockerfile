@@ -36,9 +36,9 @@ ENTRYPOINT ["python", "-m", "esbench"]
 # The race image and its twin with an older Rally, for clusters that the newer one does not speak to.
 FROM python AS race-base
 ARG APT_CONFIG
-# Rally looks for git when it starts; pbzip2 and zstd unpack corpora faster than it can itself.
+# git and ssh fetch tracks, and Rally looks for git when it starts; pbzip2 and zstd unpack corpora with all cores.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends git pbzip2 zstd \
+ && apt-get install -y --no-install-recommends git openssh-client pbzip2 zstd \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/* \
  && useradd --uid 1000 --user-group --home-dir /work --no-create-home rally
 ENV PATH=/opt/rally/bin:/usr/local/bin:/usr/bin:/bin PYTHONPATH=/opt/esbench \

@@ -42,6 +42,7 @@ def manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
         case "record":
             return [record(seen.subject, step.name)]
         case "job":
-            return [job(seen.subject, step.name, settings, race_image(seen.status, settings))]
+            image = race_image(seen.status, settings)
+            return [job(seen.subject, step.name, settings, image, seen.status.track_revision)]
         case "access":
             return access(seen.subject, step.name, step.job_uid or "")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from esbench_race.reasons import Reason
 
 API, E2E, RACE = "tests/api/test_failures.py", "tests/e2e/test_failures.py", "tests/race/test_reasons.py"
+SOURCES = "tests/e2e/test_track_sources.py"
 TRACKS = "tests/rally/test_broken_tracks.py"
 
 
@@ -63,6 +64,11 @@ SIGNS: dict[Reason, Sign] = {
         "that it uses",
         API,
     ),
+    Reason.TRACK_FETCH_FAILED: Sign(
+        "Git could not fetch the repository in four attempts; the message has git's words.",
+        "http://files:8000/tracks.git: git could not fetch main: … not found",
+        SOURCES,
+    ),
     Reason.TEMPLATE_ERROR: Sign(
         "Jinja2's syntax error or undefined variable while the track is rendered.",
         "track.json line 23: Jinja2: '_ingest' is undefined. These braces are for Elasticsearch, not for Jinja2: put "
@@ -92,6 +98,16 @@ SIGNS: dict[Reason, Sign] = {
         "track.json line 12: corpus notes: documents.json has 5 lines, the track says 6. Write 5 as document-count. "
         'The line: "source-file": "documents.json",',
         TRACKS,
+    ),
+    Reason.CORPORA_CACHE: Sign(
+        "Sizes and eviction on the volume of race.corpora, or the operating system's words when it is written.",
+        "corpus numbers: no room in the volume of race.corpora: 31890 bytes are needed to unpack it, the bound is 1024",
+        SOURCES,
+    ),
+    Reason.VOLUME_CLAIM_MISSING: Sign(
+        "Kubernetes says for two minutes that it cannot place the pod, since the claim is not found.",
+        'pod noclaim-check-…: … persistentvolumeclaim "nowhere" not found…',
+        SOURCES,
     ),
     Reason.SECRET_MISSING: Sign(
         "The files of a mounted Secret that the pod was to find are not there.",

@@ -14,6 +14,10 @@ BUILTIN_TRACKS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+TRACKS_REPOSITORY = "https://github.com/elastic/rally-tracks"
+TRACKS_REVISION = "cff4b31f89b3cb52f6c37f4f38920c8b3c39bb70"
+
+
 @dataclass(frozen=True)
 class JdkImage:
     """An image that a JDK is copied from, and the folder it has there."""
@@ -54,6 +58,10 @@ class Settings:
     lease_holder: str = ""
     """how this operator calls itself in the Lease"""
     lease_seconds: int = 15
+    tracks_repository: str = TRACKS_REPOSITORY
+    """Elastic's repository of tracks, or a mirror of it"""
+    tracks_revision: str = TRACKS_REVISION
+    """its commit that race.track.name means"""
     builtin_tracks: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: BUILTIN_TRACKS)
 
 
@@ -74,6 +82,8 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         jdk_images=jdks,
         namespaces=tuple(n.strip() for n in environ.get("ESBENCH_NAMESPACES", "").split(",") if n.strip()),
         max_active=_positive(environ, "ESBENCH_MAX_ACTIVE", 1),
+        tracks_repository=environ.get("ESBENCH_TRACKS_REPOSITORY") or TRACKS_REPOSITORY,
+        tracks_revision=environ.get("ESBENCH_TRACKS_REVISION") or TRACKS_REVISION,
         metrics_port=_positive(environ, "ESBENCH_METRICS_PORT", 8080),
         lease=environ.get("ESBENCH_LEASE", ""),
         lease_holder=environ.get("ESBENCH_LEASE_HOLDER") or socket.gethostname(),

@@ -86,8 +86,12 @@ def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Even
         if spec.mode is Mode.CHECK:
             from esbench_race.check import check  # noqa: PLC0415 - a race must not fail for what only a check needs
 
+            def tell(words: str, percent: int | None) -> None:
+                now = timestamp(time.time())
+                publisher.progress(Progress(at=now, stage="preparing", task=words, percent=percent))
+
             publisher.progress(Progress(at=timestamp(started), stage="preparing"))
-            record = check(spec, work)
+            record = check(spec, work, tell, stop)
             return record if record.outcome.reason or not spec.target else race.survey(record), {}, {}
         if spec.mode is Mode.PROBE:
             return race.survey(), {}, {}

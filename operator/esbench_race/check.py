@@ -6,26 +6,32 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from esbench_race.claims import StoppedError
 from esbench_race.codec import decode, encode
+from esbench_race.corpora import Corpora
+from esbench_race.corpus_fetch import Tell
 from esbench_race.describe import Answer, Request
 from esbench_race.rally_line import rally_version
 from esbench_race.reasons import Reason
 from esbench_race.record import Outcome, Rally, Record, TargetReport, Track, timestamp
 from esbench_race.spec import RaceSpec
 from esbench_race.track_finding import Finding
-from esbench_race.track_prepare import TrackError, digest, prepare
+from esbench_race.track_prepare import TrackError
+from esbench_race.track_ready import Ready, ready
 
 DIAGNOSIS_TIMEOUT_SECONDS = 600
 """A track's own parameter sources may generate data when they are loaded."""
 _OUTPUT_CHARACTERS = 800
 
 
-def check(spec: RaceSpec, work: Path) -> Record:
+def check(spec: RaceSpec, work: Path, tell: Tell = lambda *_: None, stop: threading.Event | None = None) -> Record:
     """Return the record of the check of `spec`'s track; `work` is a writable directory.
 
     The record's outcome has a reason when the track cannot be raced, with a message that names the file and line
@@ -33,17 +39,25 @@ def check(spec: RaceSpec, work: Path) -> Record:
     """
     started = time.time()
     track, outcome, planned = Track(params=dict(spec.params)), Outcome(), None
+    stop = stop or threading.Event()
+    corpora = Corpora(spec.corpora, work / "corpora", spec.offline, stop, tell, os.environ.get("POD_NAME", ""))
     try:
-        prepared = prepare(spec.track_path, work, spec.params, builtin=spec.builtin is not None)
-        found_digest = digest(prepared)
-        answer, finding = _diagnose(_request(spec, prepared, work), work)
-        track = _track(answer, spec, prepared.name, found_digest)
+        found = ready(spec, work, corpora, tell, stop)
+        track = replace(track, digest=found.digest, repository=found.repository, revision=found.revision)
+        answer, finding = _diagnose(_request(spec, found.path, work), work)
+        track = _track(answer, spec, found)
         if spec.target is not None:
             planned = TargetReport(touches=answer.touches, unforeseen=answer.unforeseen)
         if finding is not None:
             outcome = Outcome(finding.reason or Reason.TRACK_INVALID, finding.message)
+        else:
+            corpora.look(answer.corpora, found.path)
     except TrackError as error:
         outcome = Outcome(error.reason, error.message)
+    except StoppedError:
+        outcome = Outcome(Reason.RACE_ABORTED, "the runner was told to stop")
+    finally:
+        corpora.close()
     return Record(
         mode=spec.mode.value,
         race_id=spec.race_id,
@@ -67,21 +81,24 @@ def _request(spec: RaceSpec, prepared: Path, work: Path) -> Request:
         index=spec.index,
         touches=spec.target is not None,
         data_cache=str(work / ".rally" / "benchmarks" / "data"),
+        downloads=True,
     )
 
 
-def _track(answer: Answer, spec: RaceSpec, name: str, found_digest: str) -> Track:
+def _track(answer: Answer, spec: RaceSpec, found: Ready) -> Track:
     return Track(
-        name=answer.name or name,
+        name=answer.name or found.path.name,
         challenge=answer.challenge or spec.challenge,
         challenges=answer.challenges,
-        digest=found_digest,
+        digest=found.digest,
         params=answer.params or dict(spec.params),
         exposed_params=answer.exposed_params,
         tasks=answer.tasks,
         expected_documents=answer.expected_documents,
         pipelines=answer.pipelines,
         passed_as=answer.passed_as,
+        repository=found.repository,
+        revision=found.revision,
     )
 
 

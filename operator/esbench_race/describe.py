@@ -18,6 +18,7 @@ from typing import Any
 
 from esbench_race import rally_line, touches
 from esbench_race.codec import decode, encode
+from esbench_race.corpus_fetch import CorpusFile
 from esbench_race.index_settings import INDEX_SETTINGS, NO_SETTINGS, ContradictionError, TrackSettings, asked, passed
 from esbench_race.record import Touch, TrackTask
 from esbench_race.spec import IndexSpec
@@ -70,6 +71,12 @@ class Answer:
     """what the tasks create, write to and delete"""
     unforeseen: tuple[str, ...] = ()
     """tasks whose effects cannot be told"""
+    corpora: tuple[CorpusFile, ...] = ()
+    """files of documents that the tasks use"""
+    left_to_rally: str = ""
+    """why the files of documents are not known"""
+    own_code: bool = False
+    """the track brings Python code, which may fetch more than its corpora"""
 
 
 def track_params(
@@ -133,6 +140,41 @@ def _load(request: Request, found: dict[str, Any]) -> None:
     found["expected_documents"] = _expected(track, leaves)
     if request.touches:
         found["touches"], found["unforeseen"] = touches.touches(_action(track, leaf) for leaf in leaves)
+    found["own_code"] = bool(track.has_plugins)
+    found["corpora"], found["left_to_rally"] = _corpora(request, params, track)
+
+
+def _corpora(request: Request, params: Mapping[str, Any], track: Any) -> tuple[tuple[CorpusFile, ...], str]:
+    """Return the files of documents that the tasks use, and a sentence when the track's own code keeps us from it."""
+    from esrally.track import loader  # noqa: PLC0415
+
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("register_runner", "register_scheduler", "register_track_processor"), lambda *_, **__: None
+    )
+    try:
+        if track.has_plugins:
+            loader.load_track_plugins(rally_config(request, params), Path(request.track_path).name, **nothing)
+        used = list(loader.used_corpora(track))
+    except Exception as error:
+        if not track.has_plugins:
+            return (), ""
+        # What the code needs may be installed by Rally only when the race begins; then Rally downloads, too.
+        return (), f"the corpora are left to Rally, since the track's code could not be asked: {error}"
+    files = tuple(
+        CorpusFile(
+            corpus=corpus.name,
+            document_file=documents.document_file,
+            document_archive=documents.document_archive,
+            base_url=documents.base_url,
+            compressed_bytes=documents.compressed_size_in_bytes,
+            uncompressed_bytes=documents.uncompressed_size_in_bytes,
+            lines=documents.number_of_lines,
+        )
+        for corpus in used
+        for documents in corpus.documents
+        if documents.is_bulk
+    )
+    return files, ""
 
 
 def _own_settings(request: Request, found: Mapping[str, Any]) -> TrackSettings:

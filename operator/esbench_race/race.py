@@ -7,17 +7,18 @@ import json
 import logging
 import os
 import platform
-import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from esbench_race import bounds, cgroup, classify, evidence, index_settings, process, results, samples, schedule, target
-from esbench_race.codec import decode, encode
-from esbench_race.describe import Answer, Request
+from esbench_race.claims import StoppedError
+from esbench_race.corpora import Corpora, digest_with
+from esbench_race.describe import Answer
 from esbench_race.elasticsearch import Elasticsearch, ElasticsearchError, read_secret
 from esbench_race.launch import POLL_INTERVALS
 from esbench_race.livefiles import SAMPLES
@@ -42,13 +43,14 @@ from esbench_race.resources import KEY_RESOURCES, Resources
 from esbench_race.sampler import MachineSampler, summed_up
 from esbench_race.spec import RaceSpec, SpecError
 from esbench_race.supervise import Ended, Supervisor
-from esbench_race.track_prepare import TrackError, digest, prepare
+from esbench_race.track_ask import ask_describe, read_json, read_text, request_of
+from esbench_race.track_prepare import TrackError
+from esbench_race.track_ready import ready
 from esbench_race.watchdog import Watchdog
 
 LOG = logging.getLogger(__name__)
 CONNECT_PATIENCE = 60.0
 """Seconds: Elasticsearch's service can answer a little later than ECK says that it is ready."""
-DESCRIBE_PATIENCE = 300.0
 EVIDENCE_PATIENCE = 30.0
 """Seconds: a node that was killed is back in about this time, and then its restart can be told."""
 
@@ -73,6 +75,13 @@ class Race:
     secrets: tuple[str, ...] = ()
     resources: Resources = field(default_factory=Resources)
 
+    def __post_init__(self) -> None:
+        """Open what the race holds until its end."""
+        self._limit = time.monotonic() + self.spec.timeout_seconds
+        owner = os.environ.get("POD_NAME", "")
+        private = self.files.work / "corpora"
+        self._corpora = Corpora(self.spec.corpora, private, self.spec.offline, self.stop, self._preparing, owner)
+
     def run(self) -> Record:
         """Run the race and return its record, whatever happened; only a bug in the runner raises."""
         self.record = Record(mode=self.spec.mode, race_id=self.spec.race_id, started_at=timestamp(time.time()))
@@ -86,6 +95,8 @@ class Race:
         except OSError as error:
             LOG.exception("the runner failed")
             self._fail(Outcome(Reason.RALLY_FAILED, f"the runner failed: {error}"))
+        finally:
+            self._corpora.close()
         return bounds.bounded(replace(self.record, finished_at=timestamp(time.time())))
 
     def survey(self, checked: Record | None = None) -> Record:
@@ -213,25 +224,25 @@ class Race:
 
     def _track(self, flavor: str) -> tuple[Path, Answer]:
         spec = self.spec
-        try:
-            track = prepare(spec.track_path, self.files.work, spec.params, builtin=spec.builtin is not None)
-        except TrackError as error:
-            raise FailedError(error.reason, error.message) from error
-        whole = digest(track)
-        answer = ask_describe(request_of(spec, track, self.files, flavor), self.files, self.stop)
+        with self._told():
+            found = ready(spec, self.files.work, self._corpora, self._preparing, self.stop)
+            track = found.path
+            answer = ask_describe(request_of(spec, track, self.files, flavor), self.files, self.stop)
         self.record = replace(
             self.record,
             track=Track(
                 name=answer.name,
                 challenge=answer.challenge,
                 challenges=answer.challenges,
-                digest=whole,
+                digest=found.digest,
                 params=answer.params,
                 exposed_params=answer.exposed_params,
                 tasks=answer.tasks,
                 expected_documents=answer.expected_documents,
                 pipelines=answer.pipelines,
                 passed_as=answer.passed_as,
+                repository=found.repository,
+                revision=found.revision,
             ),
         )
         if answer.error is not None:
@@ -240,15 +251,37 @@ class Race:
             raise FailedError(reason, answer.error)
         if not answer.tasks:
             raise FailedError(Reason.NO_TASKS, "the task filter leaves nothing of the challenge")
+        with self._told():
+            self._corpora.link_all(answer.corpora, track, self.files.data_cache, spec.test_mode)
+        used = tuple(self._corpora.used)
+        whole = digest_with(found.digest, used, found.known)
+        self.record = replace(self.record, track=replace(self.record.track, digest=whole, corpora=used))
         return track, answer
 
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Make what keeps the track from being ready the end of the race."""
+        try:
+            yield
+        except TrackError as error:
+            raise FailedError(error.reason, error.message) from error
+        except StoppedError as error:
+            raise FailedError(Reason.RACE_ABORTED, "the runner was told to stop before the race began") from error
+
+    def _preparing(self, words: str, percent: int | None) -> None:
+        if time.monotonic() > self._limit:
+            raise FailedError(Reason.RACE_TIMEOUT, f"the race was not over at its deadline, while {words}")
+        self.tell(Progress(at=timestamp(time.time()), stage="preparing", task=words, percent=percent))
+
     def _race(self, client: Elasticsearch, track: Path, cores: int, may_use: float, answer: Answer) -> Ended:
-        argv = rally_argv(self.spec, self.files, track, rally_version())
+        offline = self.spec.offline or not answer.own_code
+        argv = rally_argv(self.spec, self.files, track, rally_version(), offline=offline)
         LOG.info("starting Rally: %s", argv)
         env = rally_env(self.files, os.environ)
         # Rally itself runs with the working directory it can write to, so the runner must be found without it.
         env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), env.get("PYTHONPATH"))))
-        watchdog = Watchdog(time.monotonic(), self.spec.stall_seconds, self.spec.timeout_seconds)
+        now = time.monotonic()
+        watchdog = Watchdog(now, self.spec.stall_seconds, max(1.0, self._limit - now))
         running = process.start(argv, env, self.files.work, self.files.output)
         supervisor = Supervisor(
             running, self.files.live, client, watchdog, self.tell, self.stop, frozenset(answer.sleeps)
@@ -285,7 +318,9 @@ class Race:
             ),
             samples_dropped=classify.dropped_samples(read_text(self.files.log)),
             load_generator=load,
-            rally=replace(self.record.rally, warnings=classify.warnings(output)),
+            rally=replace(
+                self.record.rally, warnings=(*filter(None, [answer.left_to_rally]), *classify.warnings(output))
+            ),
         )
         self._fail(self._outcome(ended, output, race))
         if self.stop.is_set():
@@ -340,65 +375,3 @@ def connection_reason(error: ElasticsearchError) -> Reason:
     if "CERTIFICATE_VERIFY_FAILED" in str(error) or "SSLError" in str(error):
         return Reason.TLS_UNTRUSTED
     return Reason.CLUSTER_UNREACHABLE
-
-
-def request_of(spec: RaceSpec, track: Path, files: Files, flavor: str = "default") -> Request:
-    """Return what to ask `esbench_race.describe` about the track in the directory `track`."""
-    return Request(
-        track_path=str(track),
-        challenge=spec.challenge,
-        params=spec.params,
-        include_tasks=spec.include_tasks,
-        exclude_tasks=spec.exclude_tasks,
-        test_mode=spec.test_mode,
-        index=spec.index,
-        touches=spec.target is not None,
-        build_flavor=flavor,
-        data_cache=str(files.data_cache),
-    )
-
-
-def ask_describe(request: Request, files: Files, stop: threading.Event) -> Answer:
-    """Return the answer of `esbench_race.describe`, run in a process of its own.
-
-    Raises FailedError when it crashes, takes longer than 300 s, or `stop` is set meanwhile.
-    """
-    for directory in (files.config, files.temporary):
-        directory.mkdir(parents=True, exist_ok=True)
-    asked, answered, printed = (files.config / name for name in ("describe.json", "described.json", "describe.out"))
-    asked.write_text(json.dumps(encode(request)), encoding="utf-8")
-    answered.unlink(missing_ok=True)
-    argv = [sys.executable, "-m", "esbench_race.describe", str(asked), str(answered)]
-    env = rally_env(files, os.environ)
-    env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), env.get("PYTHONPATH"))))
-    running = process.start(argv, env, files.work, printed)
-    limit = time.monotonic() + DESCRIBE_PATIENCE
-    while running.poll() is None:
-        if stop.wait(0.02) or time.monotonic() > limit:
-            process.kill_all(running.pid)
-            running.wait(10)
-            if stop.is_set():
-                raise FailedError(Reason.RACE_ABORTED, "the runner was told to stop before the race began")
-            raise FailedError(Reason.TRACK_INVALID, f"loading the track took longer than {DESCRIBE_PATIENCE:.0f} s")
-    data = read_json(answered)
-    if running.returncode != 0 or data is None:
-        code, tail = running.returncode, read_text(printed)[-800:]
-        raise FailedError(Reason.TRACK_INVALID, f"loading the track ended with exit code {code}: {tail}")
-    return decode(Answer, data)
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file, or an empty text when there is none."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def read_json(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object in a file, or None when there is none or it is not complete."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return data if isinstance(data, dict) else None

@@ -125,14 +125,22 @@ def write_private(path: Path, text: str) -> None:
         out.write(text)
 
 
-def rally_argv(spec: RaceSpec, files: Files, track: Path, version: str | None = None) -> list[str]:
+def rally_argv(
+    spec: RaceSpec, files: Files, track: Path, version: str | None = None, *, offline: bool = True
+) -> list[str]:
     """Return the argument list that starts Rally on the track in the directory `track`.
 
-    `version` is that of the installed Rally. Raises SpecError for what it cannot be told.
+    `version` is that of the installed Rally. `offline`: Rally may fetch nothing; the corpora are there before it
+    starts, only code of the track may need more. Raises SpecError for what it cannot be told.
     """
     config = files.config
     argv = [sys.executable, "-m", "esbench_race.launch", str(files.live), "race", "--pipeline=benchmark-only"]
-    argv += ["--offline", "--on-error=abort", "--enable-assertions", f"--race-id={spec.race_id}"]
+    argv += [
+        *(["--offline"] if offline else []),
+        "--on-error=abort",
+        "--enable-assertions",
+        f"--race-id={spec.race_id}",
+    ]
     argv += [f"--track-path={track}", f"--track-params={config / 'params.json'}"]
     argv += [f"--target-hosts={config / 'hosts.json'}", f"--client-options={config / 'client.json'}"]
     argv += ["--report-format=csv", f"--report-file={files.work / 'report.csv'}", "--show-in-report=available"]

@@ -14,6 +14,7 @@ class Reason(StrEnum):
     UNKNOWN_CHALLENGE = "UnknownChallenge"
     TRACK_INVALID = "TrackInvalid"
     TRACK_NOT_FOUND = "TrackNotFound"
+    TRACK_FETCH_FAILED = "TrackFetchFailed"
     TEMPLATE_ERROR = "TemplateError"
     UNKNOWN_PARAMETER = "UnknownParameter"
     PARAMETER_MISSING = "ParameterMissing"
@@ -21,6 +22,8 @@ class Reason(StrEnum):
     CORPUS_COUNT_MISMATCH = "CorpusCountMismatch"
     CLIENT_TOO_NEW = "ClientTooNew"
     SECRET_MISSING = "SecretMissing"  # noqa: S105 - a reason, not a password
+    CORPORA_CACHE = "CorporaCacheUnusable"
+    VOLUME_CLAIM_MISSING = "VolumeClaimMissing"
 
     # The cluster under test did not come up.
     UNSCHEDULABLE = "Unschedulable"
@@ -106,7 +109,12 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     ),
     Reason.TRACK_NOT_FOUND: (
         "There is no track.json where the track should be.",
-        "Check that the ConfigMap exists in the Benchmark's namespace and has the key track.json.",
+        "Check what race.track names: the ConfigMap and its key track.json, or path and revision in the repository, "
+        "or the path in the volume.",
+    ),
+    Reason.TRACK_FETCH_FAILED: (
+        "The track's repository could not be fetched.",
+        "Read git's words in the message: check the address, the way there from the pod, and credentialsSecret.",
     ),
     Reason.TEMPLATE_ERROR: (
         "A Jinja2 template of the track could not be rendered.",
@@ -121,8 +129,9 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Add the parameter that the message names to the operation in the track.",
     ),
     Reason.CORPUS_MISSING: (
-        "The documents that the track indexes are not there, and Rally may not download them during a race.",
-        "Put the corpus files into the track or the corpora volume; the smoke test needs the '-1k' file too.",
+        "The documents that the track indexes are not there and could not be downloaded.",
+        "Put the file that the message names beside the track, or make its address reachable from the pod; the smoke "
+        "test needs the '-1k' file too.",
     ),
     Reason.CORPUS_COUNT_MISMATCH: (
         "A corpus file does not have as many documents as the track says.",
@@ -135,6 +144,15 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     Reason.SECRET_MISSING: (
         "A Secret that the Benchmark names does not exist, or lacks a key.",
         "Create it in the Benchmark's namespace with the keys that the message names.",
+    ),
+    Reason.CORPORA_CACHE: (
+        "The documents could not be kept: there is no room for them, or the volume cannot be written.",
+        "Raise race.corpora.maxSize or the size of the volume, set race.corpora where there is none, and let user 1000 "
+        "write to the volume.",
+    ),
+    Reason.VOLUME_CLAIM_MISSING: (
+        "A volume claim that the race needs does not exist.",
+        "Create the claim that the message names in the Benchmark's namespace.",
     ),
     Reason.UNSCHEDULABLE: (
         "Kubernetes found no node for a pod.",

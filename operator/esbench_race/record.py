@@ -15,6 +15,9 @@ from typing import Any
 
 from esbench_race.codec import decode, encode
 from esbench_race.reasons import Reason
+from esbench_race.record_track import Track as Track  # noqa: PLC0414 - this module is the contract
+from esbench_race.record_track import TrackCorpus as TrackCorpus  # noqa: PLC0414 - this module is the contract
+from esbench_race.record_track import TrackTask as TrackTask  # noqa: PLC0414 - this module is the contract
 
 FORMAT = 1
 
@@ -74,37 +77,6 @@ class Rally:
     poll_intervals: Mapping[str, float] = field(default_factory=dict)
     """Rally's own waits as they were in this race, by name, in seconds"""
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class TrackTask:
-    """One task that was to run."""
-
-    name: str = ""
-    operation: str | None = None
-    type: str | None = None
-    clients: int | None = None
-    reported: bool = False
-    """True when Rally reports numbers of its own for it; Rally leaves administrative tasks out"""
-
-
-@dataclass(frozen=True)
-class Track:
-    """The track as it was rendered for this step, after the task filter and, in a smoke test, test mode."""
-
-    name: str | None = None
-    challenge: str | None = None
-    challenges: tuple[str, ...] = ()
-    digest: str | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
-    exposed_params: tuple[str, ...] = ()
-    tasks: tuple[TrackTask, ...] = ()
-    expected_documents: Mapping[str, int] | None = None
-    """documents that an index (or data stream) must hold in the end; None when the track does not determine it"""
-    pipelines: tuple[str, ...] = ()
-    """ingest pipelines that bulk tasks name"""
-    passed_as: Mapping[str, str] = field(default_factory=dict)
-    """for each index setting that was asked for the track parameter that carries it; "" when the track has none"""
 
 
 @dataclass(frozen=True)
@@ -365,7 +337,7 @@ class Record:
     finished_at: str | None = None
     outcome: Outcome = Outcome()
     rally: Rally = Rally()
-    track: Track = Track()
+    track: Track = field(default_factory=Track)
     environment: Environment = Environment()
     fresh: Fresh | None = None
     """None when Elasticsearch could not be asked"""

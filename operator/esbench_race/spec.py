@@ -57,6 +57,27 @@ class TargetSpec:
 
 
 @dataclass(frozen=True)
+class GitSource:
+    """A track in a git repository."""
+
+    url: str
+    revision: str
+    """commit, branch or tag"""
+    path: str = ""
+    """directory of track.json in the repository"""
+    credentials: Path | None = None
+    """directory of the files of a secret: username and password, or ssh-privatekey and known_hosts; ca.crt"""
+
+
+@dataclass(frozen=True)
+class CorporaSpec:
+    """A volume that corpora are kept on from race to race."""
+
+    path: Path
+    max_bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class RaceSpec:
     """One step's specification; holds no secret, only the paths of files that do."""
 
@@ -65,7 +86,12 @@ class RaceSpec:
     record: str
     race_id: str
     track_path: Path
+    """directory of the track; the repository's address is in `git` instead when it must be fetched first"""
     builtin: str | None = None
+    git: GitSource | None = None
+    corpora: CorporaSpec | None = None
+    offline: bool = False
+    """fetch nothing: corpora must be beside the track or in the cache"""
     challenge: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     include_tasks: tuple[str, ...] = ()
@@ -115,7 +141,8 @@ def parse_spec(text: str, builtin_tracks: Path = BUILTIN_TRACKS) -> RaceSpec:
         mode = Mode(data.get("mode", ""))
     except ValueError:
         raise SpecError(f"mode: must be one of {[m.value for m in Mode]}, not {data.get('mode')!r}") from None
-    builtin, path = _track(data.get("track"), builtin_tracks)
+    git = _git(data.get("track"))
+    builtin, path = (None, Path(git.path)) if git else _track(data.get("track"), builtin_tracks)
     spec = RaceSpec(
         mode=mode,
         namespace=_text(data, "namespace"),
@@ -123,6 +150,9 @@ def parse_spec(text: str, builtin_tracks: Path = BUILTIN_TRACKS) -> RaceSpec:
         race_id=_text(data, "raceId"),
         builtin=builtin,
         track_path=path,
+        git=git,
+        corpora=_corpora(_object(data, "corpora")),
+        offline=_truth(data, "offline"),
         challenge=_optional_text(data, "challenge"),
         params=_object(data, "params"),
         include_tasks=_texts(data, "includeTasks"),
@@ -149,7 +179,7 @@ def parse_spec(text: str, builtin_tracks: Path = BUILTIN_TRACKS) -> RaceSpec:
 _KEYS = {
     *("format", "mode", "namespace", "record", "raceId", "track", "challenge", "params", "includeTasks"),
     *("excludeTasks", "clientOptions", "telemetry", "userTags", "index", "hosts", "user", "passwordFile"),
-    *("caFile", "cores", "stallSeconds", "timeoutSeconds", "tls", "userFile", "target"),
+    *("caFile", "cores", "stallSeconds", "timeoutSeconds", "tls", "userFile", "target", "corpora", "offline"),
 }
 
 
@@ -168,15 +198,39 @@ def _cross_check(spec: RaceSpec) -> None:
 
 def _track(value: Any, builtin_tracks: Path) -> tuple[str | None, Path]:
     if not isinstance(value, dict) or len(value) != 1:
-        raise SpecError('track: must be {"builtin": NAME} or {"path": PATH}')
+        raise SpecError('track: must be {"builtin": NAME}, {"path": PATH} or {"git": SOURCE}')
     kind, name = next(iter(value.items()))
     if kind not in ("builtin", "path") or not isinstance(name, str) or not name:
-        raise SpecError('track: must be {"builtin": NAME} or {"path": PATH}')
+        raise SpecError('track: must be {"builtin": NAME}, {"path": PATH} or {"git": SOURCE}')
     if kind == "path":
         return None, Path(name)
     if "/" in name or name.startswith("."):
         raise SpecError(f"track.builtin: {name!r} is not a name")
     return name, builtin_tracks / name
+
+
+def _git(value: Any) -> GitSource | None:
+    if not isinstance(value, dict) or set(value) != {"git"}:
+        return None
+    source = _object(value, "git")
+    unknown = sorted(set(source) - {"url", "revision", "path", "credentials"})
+    if unknown:
+        raise SpecError(f"track.git: unknown field {unknown[0]!r}")
+    return GitSource(
+        url=_text(source, "url"),
+        revision=_text(source, "revision"),
+        path=_optional_text(source, "path") or "",
+        credentials=_path(source, "credentials"),
+    )
+
+
+def _corpora(value: Mapping[str, Any]) -> CorporaSpec | None:
+    if not value:
+        return None
+    unknown = sorted(set(value) - {"path", "maxBytes"})
+    if unknown:
+        raise SpecError(f"corpora: unknown field {unknown[0]!r}")
+    return CorporaSpec(path=Path(_text(value, "path")), max_bytes=_whole(value, "maxBytes", 1))
 
 
 def _index(value: Mapping[str, Any]) -> IndexSpec:
@@ -255,6 +309,13 @@ def _whole(data: Mapping[str, Any], key: str, least: int) -> int | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise SpecError(f"{key}: must be a whole number of at least {least}")
+    return value
+
+
+def _truth(data: Mapping[str, Any], key: str) -> bool:
+    value = data.get(key, False)
+    if not isinstance(value, bool):
+        raise SpecError(f"{key}: must be true or false")
     return value
 
 

@@ -13,7 +13,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +34,18 @@ class TrackError(Exception):
         self.message = message
 
 
-def prepare(track: Path, work: Path, params: Mapping[str, Any], *, builtin: bool) -> Path:
+Generator = Callable[[Path, Path, Mapping[str, Any]], None]
+"""Puts what the builtin track in the first directory generates into the second one."""
+
+
+def prepare(
+    track: Path, work: Path, params: Mapping[str, Any], *, builtin: bool, generator: Generator | None = None
+) -> Path:
     """Return a writable directory below `work` that holds what Rally needs of the track in the directory `track`.
 
     The directory has the track's name, because Rally takes the name from it. A builtin track's corpus is generated
-    with those of `params` that its generator takes. Raises TrackError.
+    with those of `params` that its generator takes, by `generator` instead of `generate` where it is given. Raises
+    TrackError.
     """
     if not (track / "track.json").is_file():
         raise _unknown(track) if builtin else _no_track(track)
@@ -48,17 +55,14 @@ def prepare(track: Path, work: Path, params: Mapping[str, Any], *, builtin: bool
     target.mkdir(parents=True)
     _copy(track, target, skip=GENERATOR if builtin else None)
     if builtin and (track / GENERATOR).is_file():
-        generate(track, target, params)
+        (generator or generate)(track, target, params)
     return target
 
 
 def generate(track: Path, output: Path, params: Mapping[str, Any]) -> None:
     """Run the generator of the builtin track in `track`, so that its corpus is in `output`. Raises TrackError."""
-    command = [sys.executable, str(track / GENERATOR)]
-    for name in generator_parameters(track / GENERATOR):
-        if name in params:
-            command += [f"--{name}", str(_whole(name, params[name]))]
-    command += ["--output", str(output)]
+    options = generator_options(track / GENERATOR, params)
+    command = [sys.executable, str(track / GENERATOR), *options, "--output", str(output)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=GENERATOR_TIMEOUT_SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -77,18 +81,30 @@ def generator_parameters(generator: Path) -> tuple[str, ...]:
     return ()
 
 
-def digest(track: Path) -> str:
+def generator_options(generator: Path, params: Mapping[str, Any]) -> list[str]:
+    """Return the options for the file `generator` that follow from the track parameters `params`. Raises TrackError."""
+    known = generator_parameters(generator)
+    given = [(name, str(_whole(name, params[name]))) for name in known if name in params]
+    return [option for name, value in given for option in (f"--{name}", value)]
+
+
+def digest(track: Path, known: Mapping[str, str] | None = None) -> str:
     """Return "sha256:" and the hash over the names and contents of all files below `track`, corpora included.
 
-    To be taken before Rally uses the track: Rally puts offset tables and unpacked corpora beside the files.
+    `known`: the SHA-256 of files that need not be read, by name. To be taken before Rally uses the track: Rally puts
+    offset tables and unpacked corpora beside the files.
     """
     whole = hashlib.sha256()
     names = sorted(path.relative_to(track).as_posix() for path in _files(track))
     for name in names:
-        with (track / name).open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
+        content = (known or {}).get(name) or _content(track / name)
         whole.update(f"{content}  {name}\n".encode())
     return f"sha256:{whole.hexdigest()}"
+
+
+def _content(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _copy(source: Path, target: Path, skip: str | None) -> None:

@@ -24,7 +24,9 @@ VERSION = "elasticsearch.version {} cannot be built: ECK runs 7.17, 8.x and 9.x;
 VERSION += "for example 8.11.0"
 REPLICAS = "elasticsearch.index.replicas {} cannot be placed on {} node(s), for each copy needs a node of its own; "
 REPLICAS += "write nodes: {} or fewer replicas"
-TRACK = "race.track takes exactly one source: builtin or configMap"
+TRACK = "race.track takes exactly one source: builtin, configMap, name, git or volume"
+TRACK_NAME = "race.track.revision and race.track.repository belong to race.track.name; for git write race.track.git"
+CREDENTIALS = "race.track.git.url must not hold credentials: give them in a secret, as race.track.git.credentialsSecret"
 STORAGE = "elasticsearch.storage takes exactly one of size (with an optional className) and ephemeral"
 CLASS_NAME = "elasticsearch.storage.className needs elasticsearch.storage.size beside it, for example size: 20Gi"
 PLACE = "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster that "
@@ -32,6 +34,8 @@ PLACE += "exists already)"
 HOSTS = "target.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path"
 FILTERS = "race.includeTasks and race.excludeTasks exclude each other: write one of them"
 DURATION = "should match '^([0-9]+h)?([0-9]+m)?([0-9]+s)?$'"
+
+GIT = {"url": "https://example.com/tracks.git", "revision": "main"}
 
 REFUSED: dict[str, tuple[Json, str]] = {
     "9 on Java 17": ({"elasticsearch__java": 17}, JAVA.format("9.0.0", 17, 21)),
@@ -59,6 +63,20 @@ REFUSED: dict[str, tuple[Json, str]] = {
         "target.caSecret is for https:// hosts only",
     ),
     "two tracks": ({"race__track": {"builtin": "log_ingest", "configMap": {"name": "mine"}}}, TRACK),
+    "revision of a builtin track": ({"race__track": {"builtin": "log_ingest", "revision": "main"}}, TRACK_NAME),
+    "git and volume": ({"race__track": {"git": GIT, "volume": {"claimName": "a"}}}, TRACK),
+    "password in an address": ({"race__track": {"git": {**GIT, "url": "https://me:word@host/x"}}}, CREDENTIALS),
+    "token in an address": ({"race__track": {"git": {**GIT, "url": "https://token@host/x"}}}, CREDENTIALS),
+    "password for ssh": ({"race__track": {"git": {**GIT, "url": "ssh://git:word@host/x"}}}, CREDENTIALS),
+    "a program as address": ({"race__track": {"git": {**GIT, "url": "ext::sh -c id"}}}, "git.url in body should match"),
+    "a file as address": ({"race__track": {"git": {**GIT, "url": "file:///etc"}}}, "git.url in body should match"),
+    "an option as revision": ({"race__track": {"git": {**GIT, "revision": "--x"}}}, "revision in body should match"),
+    "a path that leads out": ({"race__track": {"git": {**GIT, "path": "../x"}}}, "path in body should match"),
+    "a volume's path that leads out": (
+        {"race__track": {"volume": {"claimName": "a", "path": "x/../.."}}},
+        "path in body should match",
+    ),
+    "no size": ({"race__corpora": {"claimName": "a", "maxSize": "much"}}, "maxSize in body should match"),
     "no track": ({"race__track": {}}, TRACK),
     "track missing": ({"race__track": None}, "spec.race.track: Required value"),
     "race missing": ({"race": None}, "spec.race: Required value"),
@@ -125,6 +143,12 @@ ACCEPTED: dict[str, Json] = {
             "index": {"shards": 2, "replicas": 1},
         },
     },
+    "Elastic's track": {
+        "race__track": {"name": "elastic/logs", "revision": "cff4b31", "repository": "https://mirror/x"}
+    },
+    "git": {"race__track": {"git": {**GIT, "url": "ssh://git@host:2222/x.git", "credentialsSecret": {"name": "s"}}}},
+    "track volume": {"race__track": {"volume": {"claimName": "tracks", "path": "shop/catalogue-1.2"}}},
+    "corpora": {"race__corpora": {"claimName": "corpora", "maxSize": "200Gi"}, "race__offline": True},
     "durations": {"timeouts": {"provisioning": "90s", "race": "1h30m"}},
 }
 
@@ -152,6 +176,7 @@ def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> No
             "includeTasks": [],
             "excludeTasks": [],
             "clientOptions": {},
+            "offline": False,
             "telemetry": [],
             "userTags": {},
             "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}},

@@ -24,6 +24,10 @@ Telemetry = Literal[
 Codec = Literal["default", "best_compression"]
 SourceMode = Literal["stored", "synthetic", "disabled"]
 
+GIT_URL = r"^(https?|ssh|git)://[A-Za-z0-9][^\s\\]*$"
+GIT_REVISION = r"^[A-Za-z0-9_]([A-Za-z0-9_./@+-]*[A-Za-z0-9_])?$"
+INNER_PATH = r"^([A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*)?$"
+
 _MAJOR = "int(self.version.split('.')[0])"
 _MINOR = "int(self.version.split('.')[1])"
 _OLDEST_JAVA = f"({_MAJOR} >= 9 ? 21 : ({_MAJOR} == 8 ? 17 : 8))"
@@ -225,21 +229,85 @@ class ConfigMapTrack(Api):
     """Name of the ConfigMap."""
 
 
+class SecretReference(Api):
+    """A secret of the same namespace."""
+
+    name: Name
+    """Name of the secret."""
+
+
+class GitTrack(Api):
+    """A track in a git repository. The commit is found once, before the first race, and every race runs that one."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "!self.url.matches('^(https?|git)://[^/]*@') && !self.url.matches('^ssh://[^/@]*:[^/@]*@')",
+                "race.track.git.url must not hold credentials: give them in a secret, as "
+                "race.track.git.credentialsSecret",
+            )
+        )
+    )
+    url: Annotated[str, Field(pattern=GIT_URL, max_length=500)]
+    """Address of the repository: https://, http://, ssh:// or git://."""
+    revision: Annotated[str, Field(pattern=GIT_REVISION, max_length=200)]
+    """Commit (best in full), tag or branch."""
+    path: Annotated[str, Field(pattern=INNER_PATH, max_length=500)] = ""
+    """Directory of track.json in the repository; empty for its top."""
+    credentials_secret: SecretReference | None = None
+    """Secret with username and password (https; a token as password will do), or ssh-privatekey and known_hosts (ssh);
+    ca.crt beside them for a server with a certificate of your own CA. Mounted into the race's pod, never read by the
+    operator."""
+
+
+class VolumeTrack(Api):
+    """A track on a volume, mounted read-only."""
+
+    claim_name: Name
+    """Name of the volume claim, in the same namespace."""
+    path: Annotated[str, Field(pattern=INNER_PATH, max_length=500)] = ""
+    """Directory of track.json on the volume; empty for its top."""
+
+
 class Track(Api):
     """Which track Rally races on."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             rule(
-                "[has(self.builtin), has(self.configMap)].filter(x, x).size() == 1",
-                "race.track takes exactly one source: builtin or configMap",
-            )
+                "[has(self.builtin), has(self.configMap), has(self.name), has(self.git), has(self.volume)]"
+                ".filter(x, x).size() == 1",
+                "race.track takes exactly one source: builtin, configMap, name, git or volume",
+            ),
+            rule(
+                "has(self.name) || !(has(self.revision) || has(self.repository))",
+                "race.track.revision and race.track.repository belong to race.track.name; for git write race.track.git",
+            ),
         )
     )
     builtin: Annotated[str | None, Field(min_length=1, max_length=63)] = None
     """Name of a track that ships with the operator."""
     config_map: ConfigMapTrack | None = None
     """A track in a ConfigMap."""
+    name: Annotated[str | None, Field(pattern=INNER_PATH, min_length=1, max_length=200)] = None
+    """Name of a track in Elastic's repository of tracks, for example geonames."""
+    revision: Annotated[str | None, Field(pattern=GIT_REVISION, max_length=200)] = None
+    """Commit (best in full), tag or branch of Elastic's repository; absent means the one that the installation pins."""
+    repository: Annotated[str | None, Field(pattern=GIT_URL, max_length=500)] = None
+    """Address of a mirror of Elastic's repository; absent means the installation's."""
+    git: GitTrack | None = None
+    """A track in any git repository."""
+    volume: VolumeTrack | None = None
+    """A track on a volume."""
+
+
+class Corpora(Api):
+    """A volume on which documents are kept from race to race, shared by any number of Benchmarks."""
+
+    claim_name: Name
+    """Name of the volume claim, in the same namespace; ReadWriteMany when races run on several machines."""
+    max_size: Quantity | None = None
+    """The most that all corpora on it may take; what was not used for longest goes first. Absent: as much as fits."""
 
 
 class Race(Api):
@@ -255,6 +323,10 @@ class Race(Api):
     )
     track: Track
     """The workload."""
+    corpora: Corpora | None = None
+    """Where documents are kept from race to race; absent means that each race fetches or generates them anew."""
+    offline: bool = False
+    """Download no documents: they must come with the track or be on the volume of corpora."""
     challenge: Annotated[str | None, Field(min_length=1, max_length=200)] = None
     """Challenge of the track; absent means the track's default."""
     params: FreeForm = {}

@@ -253,6 +253,12 @@ class Environment(Answer):
     """Rally's waiting times that the runner shortens, in seconds; none is inside a measured interval."""
     track_digest: Text = ""
     """SHA-256 over all files of the track as it was run, corpora included."""
+    track_repository: Text = ""
+    """Address of the repository that the track came from."""
+    track_revision: Text = ""
+    """Commit of it."""
+    corpora: Annotated[list[Text], Field(max_length=100)] = []
+    """Documents that did not come with the track: corpus/file, bytes, SHA-256, and whether they were in the cache."""
     track_params: Text = ""
     """Parameters the track was given, as JSON."""
     storage: Annotated[list[StorageEvidence], Field(max_length=50)] = []
@@ -317,6 +323,8 @@ class BenchmarkStatus(Answer):
     """The cluster that existed already, once it was looked at."""
     track: Text = ""
     """Name of the track, wherever it comes from."""
+    track_revision: Text = ""
+    """Commit that the track's revision stood for when it was checked; every race runs this one."""
     challenge: Text = ""
     """Challenge that is raced."""
     expected_documents: int | None = None

@@ -18,9 +18,10 @@ from .elasticsearch import resource_requirements
 from .meta import labels, metadata
 from .placement import anti_affinity, machines
 from .target import CA, CREDENTIALS
+from .track_source import corpora_told, track_told
+from .track_source import mounts as track_mounts
 
 API = ("batch", "v1", "jobs")
-TRACK = "/track"
 _UID = 1000
 # A task may look idle this long (a force-merge reports no progress) before the race counts as standing still.
 _STALL_SECONDS = 900
@@ -28,8 +29,8 @@ _STALL_SECONDS = 900
 _JOB_GRACE_SECONDS = 300
 
 
-def race_spec(subject: Subject, step: str) -> Json:
-    """Return what the runner is told: everything but secrets."""
+def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "") -> Json:
+    """Return what the runner is told: everything but secrets. `commit`: of the track, once it was checked."""
     spec, name = subject.spec, object_name(subject.name, step)
     race, index = spec.race, index_of(spec)
     told: Json = {
@@ -38,7 +39,9 @@ def race_spec(subject: Subject, step: str) -> Json:
         "namespace": subject.namespace,
         "record": name,
         "raceId": race_id(subject.namespace, subject.name, subject.uid, step),
-        "track": {"builtin": race.track.builtin} if race.track.builtin else {"path": TRACK},
+        "track": track_told(race.track, settings, commit),
+        "corpora": corpora_told(race),
+        "offline": race.offline,
         "challenge": race.challenge,
         "params": dict(race.params),
         "includeTasks": list(race.include_tasks),
@@ -79,12 +82,12 @@ def record(subject: Subject, step: str) -> Json:
     }
 
 
-def job(subject: Subject, step: str, settings: Settings, image: str | None = None) -> Json:
+def job(subject: Subject, step: str, settings: Settings, image: str | None = None, commit: str = "") -> Json:
     """Return the Job of one step, suspended: it is let run only after its uid was recorded.
 
-    `image` stands for the race image where an older line of Rally is needed.
+    `image` stands for the race image where an older line of Rally is needed. `commit`: of the track, once checked.
     """
-    pod = _pod(subject, step, settings, image or settings.race_image)
+    pod = _pod(subject, step, settings, image or settings.race_image, commit)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -130,7 +133,7 @@ def _timeout(subject: Subject, step: str) -> int:
     return int(parse_duration(timeouts.provisioning if is_preparation(step) else timeouts.race).total_seconds())
 
 
-def _pod(subject: Subject, step: str, settings: Settings, image: str) -> Json:
+def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: str) -> Json:
     name, race = object_name(subject.name, step), subject.spec.race
     mounts: list[Json] = [{"name": "work", "mountPath": "/work"}, {"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108
     volumes: list[Json] = [{"name": "work", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}]
@@ -146,16 +149,19 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str) -> Json:
             {"name": "ca", "secret": ca},
         ]
         mounts += [_read_only("credentials", CREDENTIALS), _read_only("ca", CA)]
-    if race.track.config_map:
-        volumes.append({"name": "track", "configMap": {"name": race.track.config_map.name}})
-        mounts.append(_read_only("track", TRACK))
+    of_track = track_mounts(race)
+    volumes += of_track.volumes
+    mounts += of_track.mounts
     container: Json = {
         "name": "rally",
         "image": image,
         "imagePullPolicy": settings.race_image_pull_policy,
         "command": ["python", "-m", "esbench_race"],
         "env": [
-            {"name": "ESBENCH_RACE_SPEC", "value": json.dumps(race_spec(subject, step), separators=(",", ":"))},
+            {
+                "name": "ESBENCH_RACE_SPEC",
+                "value": json.dumps(race_spec(subject, step, settings, commit), separators=(",", ":")),
+            },
             _downward("POD_NAME", "metadata.name"),
             _downward("NODE_NAME", "spec.nodeName"),
         ],

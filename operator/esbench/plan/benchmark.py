@@ -20,7 +20,7 @@ from .conditions import moment, stamp, with_condition
 from .keep import KEPT
 from .readiness import missing, overdue
 from .seen import Plan, Seen
-from .steps import CHECK, SMOKE, builds_cluster, is_preparation, needs_check, step_after, steps, title
+from .steps import CHECK, SMOKE, builds_cluster, is_preparation, needs_check, step_after, steps, title, track_words
 from .trouble import (
     Trouble,
     elasticsearch_pods,
@@ -67,21 +67,20 @@ def plan(seen: Seen) -> Plan:
 
 def _begin(seen: Seen) -> Plan:
     subject, spec = seen.subject, seen.subject.spec
-    track = spec.race.track
     status = BenchmarkStatus(
         phase="Pending",
         progress="checking the specification",
         observed_generation=subject.generation,
         start_time=stamp(seen.now),
         version=spec.elasticsearch.version if spec.elasticsearch else "",
-        track=track.builtin or (f"configMap {track.config_map.name}" if track.config_map else ""),
+        track=track_words(spec.race.track),
         challenge=spec.race.challenge or "",
         races_done=f"0/{spec.repetitions}",
     )
     found = objections(spec, seen.settings)
     if not found:
         if not needs_check(spec):
-            status = with_condition(status, "Accepted", "True", "BuiltinTrack", f"track {track.builtin}", seen.now)
+            status = with_condition(status, "Accepted", "True", "BuiltinTrack", f"track {status.track}", seen.now)
         return Plan(status)
     message = ". ".join(objection.message for objection in found)
     status = with_condition(status, "Accepted", "False", found[0].reason, message, seen.now)
@@ -369,5 +368,5 @@ def _doing(progress: Progress | None, started: bool) -> str:
     if progress.stage == "collecting":
         return "reading the results"
     if progress.task:
-        return f"{progress.task} {progress.percent or 0} %"
+        return f"{progress.task} {progress.percent} %" if progress.percent is not None else progress.task
     return "preparing the track"

@@ -96,13 +96,15 @@ def _track_checked(seen: Seen, record: Record) -> BenchmarkStatus:
         status = with_condition(seen.status, "Accepted", "False", outcome.reason, outcome.message, seen.now)
         return _failed(status, outcome.reason, outcome.message)
     challenge = f", challenge {track.challenge}" if track.challenge else ""
-    message = f"track {track.name}{challenge}, {len(track.tasks)} tasks"
+    commit = f", commit {track.revision}" if track.revision else ""
+    message = f"track {track.name}{challenge}, {len(track.tasks)} tasks{commit}"
     status = with_condition(seen.status, "Accepted", "True", "TrackRendered", message, seen.now)
     status = target.announced(status, seen, record.target)
     documents = sum(track.expected_documents.values()) if track.expected_documents else None
     changes = {
         "challenge": track.challenge or status.challenge,
         "expected_documents": documents,
+        "track_revision": track.revision or "",
         "node_settings": index_settings.for_nodes(record, index_settings.index_of(seen.subject.spec))
         if seen.subject.spec.elasticsearch
         else {},

@@ -1,6 +1,6 @@
 """The steps of a Benchmark: probe, check, smoke, race-1 … race-N, and the names that follow from them."""
 
-from ..api.spec import BenchmarkSpec
+from ..api.spec import BenchmarkSpec, Track
 
 PROBE = "probe"
 CHECK = "check"
@@ -22,6 +22,17 @@ def needs_check(spec: BenchmarkSpec) -> bool:
     race = spec.race
     plain = race.track.builtin is not None and not (race.params or race.include_tasks or race.exclude_tasks)
     return spec.target is not None or not plain
+
+
+def track_words(track: Track) -> str:
+    """Return the name of the track for people, wherever it comes from."""
+    if track.config_map:
+        return f"configMap {track.config_map.name}"
+    if track.volume:
+        return "/".join(part for part in (f"volume {track.volume.claim_name}", track.volume.path) if part)
+    if track.git:
+        return track.git.path or track.git.url.rstrip("/").rpartition("/")[2].removesuffix(".git")
+    return track.builtin or track.name or ""
 
 
 def step_after(spec: BenchmarkSpec, finished: str | None) -> str | None:

@@ -1,5 +1,6 @@
 """What keeps a step's pods from running, read from Kubernetes' own words."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
@@ -80,7 +81,9 @@ def _of_pod(pod: Json) -> Iterator[Trouble]:
         yield Trouble(Reason.EVICTED, evicted(name, status.get("message", "")), final=True)
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            yield Trouble(Reason.UNSCHEDULABLE, f"pod {name}: {condition.get('message', 'not scheduled')}", final=False)
+            message = f"pod {name}: {condition.get('message', 'not scheduled')}"
+            lost = re.search(r'persistentvolumeclaim "[^"]*" not found', message)
+            yield Trouble(Reason.VOLUME_CLAIM_MISSING if lost else Reason.UNSCHEDULABLE, message, final=False)
     for container in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
         yield from _of_container(name, container)
 

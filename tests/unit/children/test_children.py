@@ -88,7 +88,7 @@ def test_no_secret_is_in_the_job() -> None:
 def test_the_check_needs_no_cluster() -> None:
     names = {v["name"] for v in job(subject(), "check", SETTINGS)["spec"]["template"]["spec"]["volumes"]}
     assert names == {"work", "tmp", "track"}
-    assert "hosts" not in race_spec(subject(), "check")
+    assert "hosts" not in race_spec(subject(), "check", SETTINGS)
 
 
 def test_the_runner_may_touch_its_own_record_only() -> None:
@@ -102,7 +102,7 @@ def test_the_runner_may_touch_its_own_record_only() -> None:
 
 @pytest.mark.parametrize("step", ["check", "smoke", "race-1"])
 def test_the_runner_understands_what_it_is_told(step: str) -> None:
-    told = parse_spec(json.dumps(race_spec(subject(), step)))
+    told = parse_spec(json.dumps(race_spec(subject(), step, SETTINGS)))
     assert told.record == f"bm-{step}"
 
 
@@ -126,7 +126,7 @@ def test_the_nodes_get_what_the_track_does_not_take() -> None:
 
 def test_the_runner_is_told_of_every_index_setting() -> None:
     index = {"shards": 2, "sourceMode": "stored", "settings": {"translog": {"durability": "async"}}}
-    told = parse_spec(json.dumps(race_spec(subject(index=index), "race-1"))).index
+    told = parse_spec(json.dumps(race_spec(subject(index=index), "race-1", SETTINGS))).index
     assert (told.shards, told.source_mode, told.settings) == (2, "stored", {"translog.durability": "async"})
 
 
@@ -148,3 +148,54 @@ def test_the_load_generator_has_a_scheduling_of_its_own() -> None:
     pod = job(it, "race-1", SETTINGS)["spec"]["template"]["spec"]
     assert pod["nodeSelector"] == {"pool": "load"} and pod["tolerations"][0]["key"] == "load"
     assert "nodeSelector" not in pod_of(elasticsearch(it, "race-1", SETTINGS))
+
+
+def of_track(track: dict[str, Any], **race: Any) -> Subject:
+    spec = BenchmarkSpec.model_validate({"elasticsearch": {"version": "9.0.0"}, "race": {"track": track, **race}})
+    return Subject(name="bm", namespace="ns", uid="0123456789abcdef", generation=1, spec=spec)
+
+
+GIT = {"url": "https://example.com/tracks.git", "revision": "main", "path": "shop", "credentialsSecret": {"name": "s"}}
+
+
+@pytest.mark.parametrize(
+    ("track", "commit", "told"),
+    [
+        ({"builtin": "log_ingest"}, "", {"builtin": "log_ingest"}),
+        ({"configMap": {"name": "mine"}}, "", {"path": "/track"}),
+        ({"volume": {"claimName": "mine"}}, "", {"path": "/track"}),
+        ({"volume": {"claimName": "mine", "path": "a/b"}}, "", {"path": "/track/a/b"}),
+        ({"name": "geonames"}, "", {"url": SETTINGS.tracks_repository, "revision": SETTINGS.tracks_revision}),
+        ({"name": "geonames", "revision": "9.0", "repository": "https://mirror/x"}, "", {"revision": "9.0"}),
+        ({"git": GIT}, "", {"url": GIT["url"], "revision": "main", "credentials": "/run/esbench/git"}),
+        ({"git": GIT}, "c" * 40, {"revision": "c" * 40}),
+    ],
+)
+def test_the_runner_is_told_where_the_track_is(track: dict[str, Any], commit: str, told: dict[str, Any]) -> None:
+    spec = race_spec(of_track(track), "race-1", SETTINGS, commit)
+    given = spec["track"].get("git", spec["track"])
+    assert told.items() <= given.items()
+    source = parse_spec(json.dumps(spec)).git
+    assert (source is not None) == ("git" in track or "name" in track)
+    assert source is None or source.path in ("geonames", "shop")
+
+
+def test_what_the_track_needs_is_mounted() -> None:
+    def pod(**race: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        found = job(of_track(**race), "check", SETTINGS)["spec"]["template"]["spec"]
+        return {v["name"]: v for v in found["volumes"]}, {m["name"]: m for m in found["containers"][0]["volumeMounts"]}
+
+    volumes, mounts = pod(track={"volume": {"claimName": "mine"}}, corpora={"claimName": "c", "maxSize": "1Gi"})
+    assert volumes["track"]["persistentVolumeClaim"] == {"claimName": "mine", "readOnly": True}
+    assert mounts["track"]["readOnly"] and "readOnly" not in mounts["corpora"]
+    assert volumes["corpora"]["persistentVolumeClaim"] == {"claimName": "c"}
+    volumes, mounts = pod(track={"git": GIT})
+    assert volumes["git-credentials"]["secret"] == {"secretName": "s", "defaultMode": 0o440}
+    assert mounts["git-credentials"]["mountPath"] == "/run/esbench/git" and mounts["git-credentials"]["readOnly"]
+
+
+def test_the_runner_is_told_the_bound_in_bytes() -> None:
+    told = race_spec(
+        of_track({"builtin": "log_ingest"}, corpora={"claimName": "c", "maxSize": "1Gi"}), "race-1", SETTINGS
+    )
+    assert told["corpora"] == {"path": "/corpora", "maxBytes": 2**30} and told["offline"] is False

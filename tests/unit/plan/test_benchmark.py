@@ -335,3 +335,51 @@ def test_what_cel_cannot_know_is_refused_before_anything_is_created(changes: Jso
     todo = plan(seen(of=spec(**changes)))
     assert todo.status.phase == "Failed" and words in todo.status.message
     assert not is_true(todo.status, "Accepted") and is_true(todo.status, "Failed")
+
+
+GIT = spec(race={"track": {"git": {"url": "https://example.com/team/tracks.git", "revision": "main"}}})
+
+
+def test_the_commit_that_was_checked_is_the_one_that_races() -> None:
+    begun = plan(seen(of=GIT)).status
+    assert begun.track == "tracks" and begun.track_revision == ""
+    status = begun.model_copy(update={"step": Step(name="check", stage="Running", since=stamp(START), job_uid="job-1")})
+    record = replace(good_record("check"), track=replace(good_record().track, revision="c" * 40))
+    children = Children(job=job(), progress=progress("done"))
+    todo = plan(seen(status, GIT, children=children, records={"check": record}))
+    assert todo.status.track_revision == "c" * 40 and is_true(todo.status, "Accepted")
+    assert any("c" * 40 in condition.message for condition in todo.status.conditions)
+    then = plan(seen(todo.status, GIT, children=Children()))
+    assert then.status.track_revision == "c" * 40
+
+
+def test_a_missing_volume_claim_is_not_waited_for_long() -> None:
+    message = '0/1 nodes are available: persistentvolumeclaim "tracks" not found. preemption: 0/1 nodes are available'
+    stuck = pod("bm-check-x", "load-generator", ready=False, containerStatuses=[], conditions=[
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}])  # fmt: skip
+    looked = running(pods=[stuck])
+    assert stage(plan(looked)) == "Running"
+    todo = plan(replace(looked, now=later(seconds=121)))
+    assert todo.status.reason == "VolumeClaimMissing" and "tracks" in todo.status.message
+
+
+@pytest.mark.parametrize(
+    ("track", "words"),
+    [
+        ({"name": "elastic/logs"}, "elastic/logs"),
+        ({"volume": {"claimName": "v", "path": "a/b"}}, "volume v/a/b"),
+        ({"git": {"url": "https://h/tracks.git", "revision": "m", "path": "shop/books"}}, "shop/books"),
+        ({"configMap": {"name": "mine"}}, "configMap mine"),
+    ],
+)
+def test_every_track_has_a_name_for_people(track: Json, words: str) -> None:
+    assert plan(seen(of=spec(race={"track": track}))).status.track == words
+
+
+def test_what_is_downloaded_is_in_the_progress() -> None:
+    assert (
+        "downloading documents.json.bz2 43 %"
+        in plan(running(progress=progress("preparing", "downloading documents.json.bz2", 43))).status.progress
+    )
+    said = plan(running(progress=progress("preparing", "fetching the track from https://h/x", None))).status.progress
+    assert said.endswith("fetching the track from https://h/x")

@@ -1,0 +1,59 @@
+"""The part of the record that is about the track: what it was, where it came from, and what it was to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TrackTask:
+    """One task that was to run."""
+
+    name: str = ""
+    operation: str | None = None
+    type: str | None = None
+    clients: int | None = None
+    reported: bool = False
+    """True when Rally reports numbers of its own for it; Rally leaves administrative tasks out"""
+
+
+@dataclass(frozen=True)
+class TrackCorpus:
+    """One file of documents that did not come with the track."""
+
+    name: str = ""
+    """the corpus, or the builtin track that generated it"""
+    file: str = ""
+    bytes: int = 0
+    sha256: str = ""
+    """taken when the file was made; since then its size and time are compared, and its content once a week"""
+    origin: str = ""
+    """downloaded, generated, or cache"""
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class Track:
+    """The track as it was rendered for this step, after the task filter and, in a smoke test, test mode."""
+
+    name: str | None = None
+    challenge: str | None = None
+    challenges: tuple[str, ...] = ()
+    digest: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    exposed_params: tuple[str, ...] = ()
+    tasks: tuple[TrackTask, ...] = ()
+    expected_documents: Mapping[str, int] | None = None
+    """documents that an index (or data stream) must hold in the end; None when the track does not determine it"""
+    pipelines: tuple[str, ...] = ()
+    """ingest pipelines that bulk tasks name"""
+    passed_as: Mapping[str, str] = field(default_factory=dict)
+    """for each index setting that was asked for the track parameter that carries it; "" when the track has none"""
+    repository: str | None = None
+    """address of the git repository that the track was fetched from"""
+    revision: str | None = None
+    """the commit of it"""
+    corpora: tuple[TrackCorpus, ...] = ()
+    """documents that did not come with the track"""

@@ -1,0 +1,85 @@
+"""Asks `esbench_race.describe` about a track, in a process of its own, because that runs the track's own code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from esbench_race import process
+from esbench_race.claims import StoppedError
+from esbench_race.codec import decode, encode
+from esbench_race.describe import Answer, Request
+from esbench_race.rally_config import Files, rally_env
+from esbench_race.reasons import Reason
+from esbench_race.spec import RaceSpec
+from esbench_race.track_prepare import TrackError
+
+DESCRIBE_PATIENCE = 300.0
+
+
+def request_of(spec: RaceSpec, track: Path, files: Files, flavor: str = "default") -> Request:
+    """Return what to ask `esbench_race.describe` about the track in the directory `track`."""
+    return Request(
+        track_path=str(track),
+        challenge=spec.challenge,
+        params=spec.params,
+        include_tasks=spec.include_tasks,
+        exclude_tasks=spec.exclude_tasks,
+        test_mode=spec.test_mode,
+        index=spec.index,
+        touches=spec.target is not None,
+        build_flavor=flavor,
+        data_cache=str(files.data_cache),
+        downloads=True,
+    )
+
+
+def ask_describe(request: Request, files: Files, stop: threading.Event) -> Answer:
+    """Return the answer of `esbench_race.describe`, run in a process of its own.
+
+    Raises TrackError when it crashes or takes longer than 300 s, and StoppedError when `stop` is set meanwhile.
+    """
+    for directory in (files.config, files.temporary):
+        directory.mkdir(parents=True, exist_ok=True)
+    asked, answered, printed = (files.config / name for name in ("describe.json", "described.json", "describe.out"))
+    asked.write_text(json.dumps(encode(request)), encoding="utf-8")
+    answered.unlink(missing_ok=True)
+    argv = [sys.executable, "-m", "esbench_race.describe", str(asked), str(answered)]
+    env = rally_env(files, os.environ)
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), env.get("PYTHONPATH"))))
+    running = process.start(argv, env, files.work, printed)
+    limit = time.monotonic() + DESCRIBE_PATIENCE
+    while running.poll() is None:
+        if stop.wait(0.02) or time.monotonic() > limit:
+            process.kill_all(running.pid)
+            running.wait(10)
+            if stop.is_set():
+                raise StoppedError
+            raise TrackError(Reason.TRACK_INVALID, f"loading the track took longer than {DESCRIBE_PATIENCE:.0f} s")
+    data = read_json(answered)
+    if running.returncode != 0 or data is None:
+        code, tail = running.returncode, read_text(printed)[-800:]
+        raise TrackError(Reason.TRACK_INVALID, f"loading the track ended with exit code {code}: {tail}")
+    return decode(Answer, data)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, or an empty text when there is none."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file, or None when there is none or it is not complete."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None

@@ -1,0 +1,141 @@
+"""A track on a volume, and documents that the first Benchmark downloads and the second finds."""
+
+import hashlib
+import json
+
+import pytest
+
+from esbench.reason_signs import SIGNS, looks_like
+from esbench_race.reasons import Reason
+from kube import Json, Namespace, benchmark, condition, until
+
+pytestmark = pytest.mark.e2e
+DOCUMENTS = "".join(json.dumps({"number": number, "text": f"text {number}"}) + "\n" for number in range(1000))
+TRACK = {
+    "version": 2,
+    "description": "documents from elsewhere",
+    "indices": [{"name": "numbers", "body": "index.json"}],
+    "corpora": [
+        {
+            "name": "numbers",
+            "base-url": "http://files:8000",
+            "documents": [
+                {
+                    "source-file": "{{ file | default('documents') }}.json.bz2",
+                    "document-count": 1000,
+                    "uncompressed-bytes": len(DOCUMENTS),
+                    "target-index": "numbers",
+                }
+            ],
+        }
+    ],
+    "schedule": [
+        {"operation": "delete-index"},
+        {"operation": "create-index"},
+        {"name": "index-numbers", "operation": {"operation-type": "bulk", "bulk-size": 10}, "clients": 1},
+    ],
+}
+GOOD = {"volume": {"claimName": "track", "path": "team/numbers"}}
+SERVE = """
+set -eu
+mkdir -p /tmp/served /track/team/numbers
+cp /files/track.json /files/index.json /track/team/numbers/
+cd /tmp/served
+cp /files/documents.json .
+python3 -c 'import bz2; bz2.open("documents.json.bz2", "wb").write(open("documents.json", "rb").read())'
+exec python3 -u -m http.server 8000
+"""
+
+
+def claim(name: str) -> Json:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+
+
+def server(image: str) -> list[Json]:
+    """Puts the track on its volume and serves the documents; its log tells who asked."""
+    labels = {"app": "files"}
+    mounts = [{"name": "files", "mountPath": "/files"}, {"name": "track", "mountPath": "/track"}]
+    pod = {
+        "terminationGracePeriodSeconds": 1,
+        "securityContext": {"runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 1000},
+        "containers": [{"name": "files", "image": image, "command": ["sh", "-c", SERVE], "volumeMounts": mounts,
+                        "readinessProbe": {"tcpSocket": {"port": 8000}, "periodSeconds": 1}}],
+        "volumes": [{"name": "files", "configMap": {"name": "files"}},
+                    {"name": "track", "persistentVolumeClaim": {"claimName": "track"}}],
+    }  # fmt: skip
+    files = {
+        "track.json": json.dumps(TRACK),
+        "index.json": '{"settings": {"index.number_of_replicas": 0}}',
+        "documents.json": DOCUMENTS,
+    }
+    return [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "files"}, "data": files},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "files", "labels": labels}, "spec": pod},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "files"},
+         "spec": {"selector": labels, "ports": [{"port": 8000}]}},
+    ]  # fmt: skip
+
+
+def race_image(namespace: Namespace) -> str:
+    container = namespace.get("deployment", "esbench")["spec"]["template"]["spec"]["containers"][0]
+    return next(str(each["value"]) for each in container["env"] if each["name"] == "ESBENCH_RACE_IMAGE")
+
+
+def test_two_benchmarks_share_what_one_downloaded(namespace: Namespace) -> None:
+    shared = {"corpora": {"claimName": "corpora", "maxSize": "32Mi"}, "params": {}}
+    namespace.apply(claim("track"), claim("corpora"), *server(race_image(namespace)))
+    ready = ["wait", "--for=condition=Ready", "pod/files", "--timeout=120s"]
+    namespace.kubectl(*ready, seconds=130)
+
+    namespace.apply(benchmark("first", race={"track": GOOD, **shared}))
+    first = namespace.until_over("first")
+    assert first["phase"] == "Succeeded", first
+    namespace.apply(benchmark("second", race={"track": GOOD, **shared, "offline": True}))
+    second = namespace.until_over("second")
+    assert second["phase"] == "Succeeded", second
+
+    for status, origin in ((first, "downloaded"), (second, "cache")):
+        assert condition(status, "Accepted") == "True"
+        assert status["environment"]["indices"][0]["documents"] == 1000
+        sha256 = hashlib.sha256(DOCUMENTS.encode()).hexdigest()
+        wanted = f"numbers/documents.json, {len(DOCUMENTS)} bytes, sha256:{sha256}, {origin}"
+        assert status["environment"]["corpora"] == [wanted]
+    assert first["environment"]["trackDigest"] == second["environment"]["trackDigest"]
+    log = namespace.kubectl("logs", "pod/files")
+    assert log.count('"GET /documents.json.bz2') == 1, log
+    namespace.kubectl("delete", "bm", "first", "second", "--timeout=60s")
+
+
+@pytest.mark.produces(
+    Reason.TRACK_FETCH_FAILED, Reason.TRACK_NOT_FOUND, Reason.VOLUME_CLAIM_MISSING, Reason.CORPORA_CACHE
+)
+def test_a_track_that_cannot_be_had_is_said_before_a_cluster_is_built(namespace: Namespace) -> None:
+    nowhere = {"git": {"url": "http://files:8000/tracks.git", "revision": "main"}}
+    lost = {"volume": {"claimName": "track", "path": "no/such/path"}}
+    mirror = {"name": "geonames", "repository": "git://no-such-host.invalid/tracks"}
+    namespace.apply(
+        benchmark("nogit", race={"track": nowhere}),
+        benchmark("nopath", race={"track": lost}),
+        benchmark("nomirror", race={"track": mirror}),
+        benchmark("noclaim", race={"track": {"volume": {"claimName": "nowhere"}}}),
+        benchmark(
+            "noroom",
+            race={"track": GOOD, "corpora": {"claimName": "corpora", "maxSize": "1Ki"}, "params": {"file": "other"}},
+        ),
+    )
+    for name, reason, words in (
+        ("nogit", "TrackFetchFailed", "http://files:8000/tracks.git"),
+        ("nopath", "TrackNotFound", "no/such/path"),
+        ("nomirror", "TrackFetchFailed", "no-such-host.invalid"),
+        ("noclaim", "VolumeClaimMissing", "nowhere"),
+        ("noroom", "CorporaCacheUnusable", "the bound is 1024"),
+    ):
+        status = namespace.until_over(name, 240)
+        assert (status["reason"], condition(status, "Accepted")) == (reason, "False"), status
+        assert words in status["message"] and not status.get("races")
+        sign = SIGNS[Reason(reason)]
+        assert sign.test != "tests/e2e/test_track_sources.py" or looks_like(sign.example, status["message"])
+    namespace.kubectl("delete", "bm", "--all", "--timeout=60s")
+    namespace.kubectl("delete", "pod/files", "--wait=false")
+    until(lambda: not namespace.left_of("nogit"), 60, lambda: str(namespace.left_of("nogit")))
