@@ -19,6 +19,7 @@ import json
 import os
 import shutil
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -145,15 +146,36 @@ class Store:
         return self._fits(more)
 
     def make_room(self, key: str, total: int, more: int) -> None:
-        """Reserve `total` bytes for the entry `key` in the making, `more` than before, evicting what must go."""
-        with self._gate():
-            self._sweep()
-            while not self._fits(more):
-                oldest = min(self._unused(), key=_last_used, default=None)
-                if oldest is None:
-                    raise StoreFullError(self._words(more))
-                self._discard(oldest)
-            self._claims.hold(f"build-{key}", str(total))
+        """Reserve `total` bytes for the entry `key` in the making, `more` than before, evicting what must go.
+
+        Waits for as long as claims of the dead may stand in the way. Raises StoreFullError and StoppedError.
+        """
+        limit = time.monotonic() + 1.5 * self._claims.stale_seconds
+        while True:
+            with self._gate():
+                if self._evict(more):
+                    self._claims.hold(f"build-{key}", str(total))
+                    return
+                words = self._words(more)
+            if time.monotonic() > limit or more > self._largest():
+                raise StoreFullError(words)
+            self._say(f"waiting for room: {words}")
+            if self._stop.wait(min(1.0, self._claims.stale_seconds / 10)):
+                raise StoppedError
+
+    def _evict(self, more: int) -> bool:
+        """Make room for `more` bytes; tell whether there is. Within the gate."""
+        self._sweep()
+        while not self._fits(more):
+            oldest = min(self._unused(), key=_last_used, default=None)
+            if oldest is None:
+                return False
+            self._discard(oldest)
+        return True
+
+    def _largest(self) -> int:
+        usage = os.statvfs(self._root)
+        return min(self._max or usage.f_blocks * usage.f_frsize, usage.f_blocks * usage.f_frsize)
 
     def _gate(self) -> AbstractContextManager[None]:
         return self._claims.alone_with("gate")
