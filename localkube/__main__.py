@@ -31,7 +31,7 @@ def up(paths: Paths) -> None:
     wanted = images.everything(paths)
     for image in wanted:
         image.file(paths)
-    if not (node.process(paths) and addons.ready(paths)):
+    if not (node.process(paths) and addons.ready(paths, node_only=True)):
         with step("Removing what an earlier node left"):
             node.stop(paths)
         with step("Starting the node", 10):
@@ -40,7 +40,7 @@ def up(paths: Paths) -> None:
         node.import_images(wanted, paths)
     _forget_superseded(paths)
     if not addons.ready(paths):
-        with step("CoreDNS, volumes, ECK", 20):
+        with step("CoreDNS, volumes, ECK, Prometheus", 25):
             addons.apply(node.layout(paths), paths)
             addons.wait(paths)
     say(f"The cluster is ready ({duration(time.monotonic() - began)}). To talk to it:")

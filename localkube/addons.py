@@ -1,4 +1,4 @@
-"""What every cluster has on top of Kubernetes: names, volumes, ECK. Also the check of a cluster that is not ours."""
+"""What every cluster has on top of Kubernetes: names, volumes, ECK, Prometheus; and the check that it is there."""
 
 import string
 import time
@@ -8,7 +8,7 @@ from localkube import golang, images
 from localkube.cache import obtain
 from localkube.commands import output, run, succeeds
 from localkube.components import Layout
-from localkube.settings import DNS_ADDRESS, HERE, NODE_NAME, Paths
+from localkube.settings import DNS_ADDRESS, HERE, NODE_NAME, PROMETHEUS_VERSION, Paths
 from localkube.steps import StepFailedError
 
 ECK_NAMESPACE = "elastic-system"
@@ -29,13 +29,20 @@ def manifest(name: str, layout: Layout, paths: Paths) -> str:
         "DNS_ADDRESS": DNS_ADDRESS,
         "DISK": str(layout.volumes["local-disk"]),
         "TMPFS": str(layout.volumes["local-tmpfs"]),
+        "PROMETHEUS_OPERATOR": images.PROMETHEUS_OPERATOR_NAME,
+        "CONFIG_RELOADER": images.CONFIG_RELOADER_NAME,
+        "PROMETHEUS_VERSION": f"v{PROMETHEUS_VERSION}",
+        "PROMETHEUS": images.PROMETHEUS_NAME,
     }
     return string.Template((HERE / "manifests" / name).read_text()).substitute(values)
 
 
 def apply(layout: Layout, paths: Paths) -> None:
-    """Install CoreDNS, the provisioner of volumes, and ECK by its own chart."""
-    for name in ("coredns.yaml", "storage.yaml"):
+    """Install CoreDNS, the provisioner of volumes, Prometheus with its operator, and ECK by its own chart."""
+    crds = obtain(golang.artifact(golang.PROMETHEUS_OPERATOR, paths), paths) / "crds.yaml"
+    kubectl(paths, "apply", "--server-side", "--force-conflicts", "-f", str(crds))
+    kubectl(paths, "wait", "--for=condition=Established", "--timeout=30s", "-f", str(crds))
+    for name in ("coredns.yaml", "storage.yaml", "monitoring.yaml"):
         kubectl(paths, "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifest(name, layout, paths))
     chart = obtain(golang.artifact(golang.ECK, paths), paths) / "chart"
     helm = golang.program_path(golang.HELM, "helm", paths)
@@ -59,6 +66,8 @@ WAITS = (
     ("CoreDNS", ("-n", "kube-system", "rollout", "status", "deployment/coredns")),
     ("local-path-provisioner", ("-n", "local-path-storage", "rollout", "status", "deployment/local-path-provisioner")),
     ("ECK", ("-n", ECK_NAMESPACE, "rollout", "status", "statefulset/elastic-operator")),
+    ("prometheus-operator", ("-n", "monitoring", "rollout", "status", "deployment/prometheus-operator")),
+    ("Prometheus", ("-n", "monitoring", "rollout", "status", "statefulset/prometheus-k8s")),
 )
 
 
@@ -88,8 +97,8 @@ def _picture(paths: Paths) -> str:
     return pods + "\n".join(events.splitlines()[-8:])
 
 
-def ready(paths: Paths) -> bool:
-    """Whether all of it is there and ready right now."""
+def ready(paths: Paths, *, node_only: bool = False) -> bool:
+    """Whether all of it (or just the node) is there and ready right now."""
     program: Path = golang.program_path(golang.KUBERNETES, "kubectl", paths)
     base: list[str | Path] = [program, f"--kubeconfig={paths.kubeconfig}", "--request-timeout=5s"]
-    return all(succeeds([*base, *words, "--timeout=2s"]) for _, words in WAITS)
+    return all(succeeds([*base, *words, "--timeout=2s"]) for _, words in WAITS[: 1 if node_only else None])

@@ -207,6 +207,8 @@ def followers(layout: Layout) -> list[Component]:
         # Without these two there are no per-container metrics.
         f"--containerd={layout.socket}",
         "--containerd-namespace=k8s.io",
+        # cAdvisor waits between once and twice this long: each scrape finds something new.
+        "--housekeeping-interval=2s",
     )
     proxy = (
         f"{kubernetes}/kube-proxy",

@@ -9,7 +9,14 @@ from pathlib import Path
 from localkube import packages
 from localkube.cache import Artifact, digest_of, obtain
 from localkube.commands import environment, output, run, succeeds
-from localkube.settings import ECK_VERSION, HERE, KUBERNETES_VERSION, Paths
+from localkube.settings import (
+    ECK_VERSION,
+    HERE,
+    KUBERNETES_VERSION,
+    PROMETHEUS_OPERATOR_VERSION,
+    PROMETHEUS_VERSION,
+    Paths,
+)
 from localkube.steps import StepFailedError, step
 
 NEEDED = (1, 26, 0)  # what the go.mod files of ECK and helm ask for
@@ -72,6 +79,7 @@ class Program:
     title: str
     estimate: float
     links: tuple[str, ...] = ()  # other names of the same binary
+    tags: str = ""
 
 
 def _kubernetes_flags() -> str:
@@ -110,8 +118,38 @@ PROVISIONER = Program(
     "local-path-provisioner: compiling",
     30,
 )
+OPERATOR_MODULE = "github.com/prometheus-operator/prometheus-operator"
+ABOUT_PROMETHEUS = "github.com/prometheus/common/version"
+PROMETHEUS_OPERATOR = Program(
+    "prometheus-operator",
+    "prometheus-operator",
+    f"{OPERATOR_MODULE}/cmd/operator",
+    f"-X {ABOUT_PROMETHEUS}.Version={PROMETHEUS_OPERATOR_VERSION}",
+    f"prometheus-operator {PROMETHEUS_OPERATOR_VERSION}: compiling",
+    60,
+)
+CONFIG_RELOADER = Program(
+    "prometheus-config-reloader",
+    "prometheus-operator",
+    f"{OPERATOR_MODULE}/cmd/prometheus-config-reloader",
+    f"-X {ABOUT_PROMETHEUS}.Version={PROMETHEUS_OPERATOR_VERSION}",
+    "prometheus-config-reloader: compiling",
+    15,
+)
+PROMETHEUS = Program(
+    "prometheus",
+    "prometheus",
+    "github.com/prometheus/prometheus/cmd/prometheus",
+    f"-X {ABOUT_PROMETHEUS}.Version={PROMETHEUS_VERSION}",
+    f"Prometheus {PROMETHEUS_VERSION}: compiling the server with Kubernetes discovery",
+    100,
+    tags="remove_all_sd,enable_kubernetes_sd",
+)
 PAUSE = Program("pause", "pause", ".", "", "pause: compiling the process that holds a pod together", 5)
-PROGRAMS = (KUBERNETES, ECK, COREDNS, PROVISIONER, PAUSE, HELM)
+PROGRAMS = (
+    *(KUBERNETES, ECK, COREDNS, PROVISIONER, PAUSE, HELM),
+    *(PROMETHEUS_OPERATOR, CONFIG_RELOADER, PROMETHEUS),
+)
 
 
 def build_environment(go: str) -> dict[str, str]:
@@ -132,8 +170,9 @@ def _build(program: Program, paths: Paths, folder: Path, log: Path) -> None:
     bin_folder = folder / "bin"
     bin_folder.mkdir()
     target = bin_folder / program.name
+    tags = ["-tags", program.tags] if program.tags else []
     run(
-        [go, "build", "-ldflags", f"-s -w {program.ldflags}".strip(), "-o", target, program.package],
+        [go, "build", *tags, "-ldflags", f"-s -w {program.ldflags}".strip(), "-o", target, program.package],
         cwd=source,
         env=env,
         log=log,
@@ -143,6 +182,19 @@ def _build(program: Program, paths: Paths, folder: Path, log: Path) -> None:
         (bin_folder / name).symlink_to(program.name)
     if program is ECK:
         _copy_eck_chart(go, env, source, folder)
+    if program is PROMETHEUS_OPERATOR:
+        _copy_monitoring_crds(go, env, source, folder)
+
+
+# What a Prometheus and its monitors need; Alertmanager and Thanos are not run here.
+MONITORING_KINDS = ("prometheuses", "servicemonitors", "podmonitors", "probes", "scrapeconfigs", "prometheusrules")
+
+
+def _copy_monitoring_crds(go: str, env: dict[str, str], source: Path, folder: Path) -> None:
+    module = output([go, "list", "-m", "-f", "{{.Dir}}", OPERATOR_MODULE], cwd=source, env=env)
+    crds = Path(module.strip()) / "example/prometheus-operator-crd"
+    texts = [(crds / f"monitoring.coreos.com_{kind}.yaml").read_text() for kind in MONITORING_KINDS]
+    (folder / "crds.yaml").write_text("\n---\n".join(texts))
 
 
 def _copy_eck_chart(go: str, env: dict[str, str], source: Path, folder: Path) -> None:
@@ -159,7 +211,8 @@ def artifact(program: Program, paths: Paths) -> Artifact:
     source = HERE / program.module
     return Artifact(
         program.name,
-        {"source": digest_of([source], source), "package": program.package, "flags": program.ldflags, "recipe": "1"},
+        {"source": digest_of([source], source), "package": program.package, "flags": program.ldflags, "recipe": "1"}
+        | ({"tags": program.tags} if program.tags else {}),
         program.title,
         lambda folder, log: _build(program, paths, folder, log),
         program.estimate,

@@ -7,7 +7,15 @@ from pathlib import Path
 from localkube import buildah, elasticsearch, golang, java, packages
 from localkube.cache import Artifact, digest_of, obtain
 from localkube.commands import run
-from localkube.settings import CHECKOUT, COMPLETE_JAVA, ECK_VERSION, ELASTICSEARCH_JAVA, Paths
+from localkube.settings import (
+    CHECKOUT,
+    COMPLETE_JAVA,
+    ECK_VERSION,
+    ELASTICSEARCH_JAVA,
+    PROMETHEUS_OPERATOR_VERSION,
+    PROMETHEUS_VERSION,
+    Paths,
+)
 
 OWN_SOURCES = {
     "operator": (
@@ -87,18 +95,18 @@ def _with_base(paths: Paths, log: Path) -> str:
     return image.name
 
 
-def _scratch(program: golang.Program, name: str, dockerfile: str, paths: Paths) -> Image:
-    """An image with one static program at /NAME and nothing else."""
+def _scratch(program: golang.Program, name: str, dockerfile: str, paths: Paths, folder: str = "/") -> Image:
+    """An image with one static program in `folder` and nothing else."""
     binary = golang.artifact(program, paths)
 
-    def build(folder: Path, log: Path) -> None:
+    def build(place: Path, log: Path) -> None:
         packages.ensure(packages.PROGRAMS, paths)
-        context = folder / "context"
+        context = place / "context"
         context.mkdir()
         shutil.copy(obtain(binary, paths) / "bin" / program.name, context)
-        (context / "Dockerfile").write_text(f"FROM scratch\nCOPY {program.name} /\n{dockerfile}\n")
+        (context / "Dockerfile").write_text(f"FROM scratch\nCOPY {program.name} {folder}\n{dockerfile}\n")
         buildah.build(paths, context, name, log)
-        buildah.export(paths, name, folder / "image.tar", log)
+        buildah.export(paths, name, place / "image.tar", log)
         shutil.rmtree(context)
 
     inputs = {"program": binary.key, "dockerfile": dockerfile, "name": name, "recipe": "1"}
@@ -169,6 +177,9 @@ def own(paths: Paths) -> dict[str, Image]:
 PAUSE_NAME = "localhost/localkube/pause:1"
 COREDNS_NAME = "localhost/localkube/coredns:1"
 PROVISIONER_NAME = "localhost/localkube/local-path-provisioner:1"
+PROMETHEUS_OPERATOR_NAME = f"quay.io/prometheus-operator/prometheus-operator:v{PROMETHEUS_OPERATOR_VERSION}"
+CONFIG_RELOADER_NAME = f"quay.io/prometheus-operator/prometheus-config-reloader:v{PROMETHEUS_OPERATOR_VERSION}"
+PROMETHEUS_NAME = f"quay.io/prometheus/prometheus:v{PROMETHEUS_VERSION}"
 
 
 def system(paths: Paths) -> list[Image]:
@@ -183,7 +194,19 @@ def system(paths: Paths) -> list[Image]:
             'USER 1001:0\nENTRYPOINT ["/elastic-operator"]\nCMD ["manager"]',
         ),
     ]
-    return [base(paths), *(_scratch(program, name, text, paths) for program, name, text in scratch)]
+    monitoring = (
+        (golang.PROMETHEUS_OPERATOR, PROMETHEUS_OPERATOR_NAME),
+        (golang.CONFIG_RELOADER, CONFIG_RELOADER_NAME),
+        (golang.PROMETHEUS, PROMETHEUS_NAME),
+    )
+    return [
+        base(paths),
+        *(_scratch(program, name, text, paths) for program, name, text in scratch),
+        *(
+            _scratch(program, name, f'ENTRYPOINT ["/bin/{program.name}"]', paths, folder="/bin/")
+            for program, name in monitoring
+        ),
+    ]
 
 
 def stand_ins(paths: Paths) -> list[Image]:

@@ -1,0 +1,9 @@
+//go:build tools
+
+// Package tools names what is built here, so that go.mod and go.sum pin it and all that it needs.
+package tools
+
+import (
+	_ "github.com/prometheus-operator/prometheus-operator/cmd/operator"
+	_ "github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader"
+)
