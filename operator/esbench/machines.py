@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from esbench_race.record import Record
-from esbench_race.resources import Machine, Resources, Volume, merged
+from esbench_race.resources import ELASTICSEARCH, Machine, Resources, Volume, merged
 from esbench_race.series import Span
 from esbench_race.summary import TaskSpan, race_span, task_spans
 
 from .api.base import Json
+from .api.quantity import parse_quantity
+from .api.spec import Resources as Limits
 from .children.elasticsearch import DATA_VOLUME, MOUNTS_CONTAINER
 from .cluster import ApiError, Cluster
 from .plan.seen import Seen
@@ -46,7 +48,8 @@ async def completed(
     if prometheus is not None:
         table = await _with_prometheus(prometheus, seen, table, record)
     if seen.subject.spec.elasticsearch is not None:
-        table = replace(table, volumes=await _volumes(cluster, seen, table.volumes))
+        machines = tuple(with_limits(machine, seen.subject.spec.elasticsearch.resources) for machine in table.machines)
+        table = replace(table, machines=machines, volumes=await _volumes(cluster, seen, table.volumes))
     table = replace(table, completed=True)
     try:
         await cluster.keep_resources(seen.subject.namespace, object_name(seen.subject.name, step), table)
@@ -55,6 +58,18 @@ async def completed(
             raise
         table = replace(table, remarks=(*table.remarks, f"the completed table could not be kept: {error.message}"))
     return table
+
+
+def with_limits(machine: Machine, resources: Limits) -> Machine:
+    """Return an Elasticsearch node with the limits that its pod was given, where it could not tell them itself."""
+    if machine.role != ELASTICSEARCH:
+        return machine
+    cpu, memory = resources.limits.cpu, resources.limits.memory
+    return replace(
+        machine,
+        cpu_limit=machine.cpu_limit or (float(parse_quantity(cpu)) if cpu else None),
+        memory_limit_bytes=machine.memory_limit_bytes or (float(parse_quantity(memory)) if memory else None),
+    )
 
 
 async def _with_prometheus(prometheus: Prometheus, seen: Seen, table: Resources, record: Record) -> Resources:

@@ -23,6 +23,7 @@ _WANTED = (
 STATS_PATH = "/_nodes/stats/jvm,os,process,fs?filter_path=" + ",".join(f"nodes.*.{name}" for name in _WANTED)
 FS_PATH = "/_nodes/stats/fs?filter_path=nodes.*.name,nodes.*.fs.data"
 DISK_NOTE = "disk: what the whole device that holds the data did, not Elasticsearch alone"
+PRESSURE_NOTE = "pressure: of the whole machine; the control group has none of its own"
 PROCESS_NOTE = "cpu: of Elasticsearch's process; its control group could not be read by Elasticsearch"
 _GROWING = (
     ("throttled_periods", 1.0, ("os", "cgroup", "cpu", "stat", "number_of_times_throttled")),
@@ -109,11 +110,15 @@ def volumes(stats: Any) -> tuple[Volume, ...]:
     return tuple(sorted(found, key=lambda it: (it.node, it.path or "")))
 
 
-def own_sample(root: Path = ROOT, proc: Path = Path("/proc")) -> dict[str, float]:
+def own_sample(root: Path = ROOT, proc: Path = Path("/proc")) -> Sample:
     """Return what this container's control group and network say now; works for both versions of control groups."""
     values = _version_2(root) if (root / "cgroup.controllers").exists() else _version_1(root)
     values |= _network(proc / "net/dev")
-    return {name: value for name, value in values.items() if value is not None}
+    known = {name: value for name, value in values.items() if value is not None}
+    if "cpu_waiting" in known:
+        return Sample(known)
+    machine = {name: value for name, value in _pressures(proc / "pressure", "").items() if value is not None}
+    return Sample({**known, **machine}, notes=(PRESSURE_NOTE,) if machine else ())
 
 
 def _version_2(root: Path) -> dict[str, float | None]:
@@ -130,8 +135,13 @@ def _version_2(root: Path) -> dict[str, float | None]:
         "page_cache_bytes": memory.get("file"),
         **disk,
     }
+    return values | _pressures(root, ".pressure")
+
+
+def _pressures(folder: Path, suffix: str) -> dict[str, float | None]:
+    values: dict[str, float | None] = {}
     for resource in ("cpu", "memory", "io"):
-        some, full = _pressure(root / f"{resource}.pressure")
+        some, full = _pressure(folder / f"{resource}{suffix}")
         values[f"{resource}_waiting"] = some
         if resource != "cpu":
             values[f"{resource}_stalled"] = full
@@ -172,15 +182,9 @@ def _io_stat(path: Path) -> dict[str, float | None]:
 
 
 def _blkio(path: Path) -> dict[str, float]:
-    """Return direction -> sum over the devices; a container that has done nothing yet has only a total of 0."""
-    if not path.exists():
-        return {}
-    sums = {"Read": 0.0, "Write": 0.0}
-    for line in _text(path).splitlines():
-        words = line.split()
-        if len(words) == 3 and words[1] in sums and words[2].isdecimal():
-            sums[words[1]] += int(words[2])
-    return sums
+    """Return direction -> sum over the devices; nothing without a device, since many kernels never count here."""
+    found = [words for line in _text(path).splitlines() if len(words := line.split()) == 3 and words[2].isdecimal()]
+    return {way: float(sum(int(w[2]) for w in found if w[1] == way)) for way in ("Read", "Write")} if found else {}
 
 
 def _pressure(path: Path) -> tuple[float | None, float | None]:

@@ -98,7 +98,7 @@ class MachineSampler:
 
     def _look(self) -> None:
         at = time.time()
-        self._own.add(at, Sample(machine_samples.own_sample()))
+        self._own.add(at, machine_samples.own_sample())
         began = time.monotonic()
         try:
             stats = self._client.get(machine_samples.STATS_PATH, timeout=PATIENCE)
@@ -132,6 +132,7 @@ class MachineSampler:
             machine(self._own_name, LOAD_GENERATOR, "cgroup", self._own.signals, race, spans),
             cpu_limit=limits.cpus,
             memory_limit_bytes=limits.memory_bytes,
+            notes=self._own.last.notes,
         )
         nodes = [
             replace(

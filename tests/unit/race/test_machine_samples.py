@@ -1,6 +1,6 @@
 """What node stats and control groups of both versions say, and what they leave out."""
 
-from esbench_race.machine_samples import DISK_NOTE, PROCESS_NOTE, node_samples, own_sample, volumes
+from esbench_race.machine_samples import DISK_NOTE, PRESSURE_NOTE, PROCESS_NOTE, node_samples, own_sample, volumes
 
 COLLECTORS = {
     "young": {"collection_count": 7, "collection_time_in_millis": 91},
@@ -88,7 +88,8 @@ def test_version_2(tmp_path):
             "proc__net__dev": DEV,
         },
     )
-    assert own_sample(tmp_path, tmp_path / "proc") == {
+    sample = own_sample(tmp_path, tmp_path / "proc")
+    assert sample.notes == () and sample.values == {
         "cpu_seconds": 1.5, "throttled_periods": 3, "throttled_seconds": 0.25, "faults": 1000, "major_faults": 10,
         "memory_bytes": 1000, "working_set_bytes": 700, "page_cache_bytes": 700, "disk_read_bytes": 11,
         "disk_write_bytes": 22, "disk_reads": 4, "disk_writes": 6, "cpu_waiting": 5.0, "io_waiting": 2.0,
@@ -107,17 +108,19 @@ def test_version_1(tmp_path):
             "total_pgmajfault 4\n",
             "blkio__blkio.throttle.io_serviced": "254:0 Read 3\n254:0 Write 4\n254:0 Total 7\nTotal 7\n",
             "blkio__blkio.throttle.io_service_bytes": "Total 0\n",
+            "proc__pressure__cpu": "some avg10=0.00 avg60=0.00 avg300=0.00 total=2000000\n",
         },
     )
-    assert own_sample(tmp_path, tmp_path / "proc") == {
+    sample = own_sample(tmp_path, tmp_path / "proc")
+    assert sample.notes == (PRESSURE_NOTE,) and sample.values == {
         "cpu_seconds": 3.0, "throttled_periods": 7, "throttled_seconds": 2.0, "faults": 50, "major_faults": 4,
         "memory_bytes": 1000, "working_set_bytes": 0, "page_cache_bytes": 600,
-        "disk_reads": 3, "disk_writes": 4, "disk_read_bytes": 0, "disk_write_bytes": 0,
+        "disk_reads": 3, "disk_writes": 4, "cpu_waiting": 2.0,  # no device: the kernel does not count the bytes
     }  # fmt: skip
 
 
 def test_nothing_there(tmp_path):
-    assert own_sample(tmp_path, tmp_path) == {}
+    assert own_sample(tmp_path, tmp_path).values == {}
 
 
 def test_volumes():
