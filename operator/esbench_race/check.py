@@ -132,7 +132,11 @@ def _diagnose(request: Request, work: Path) -> tuple[Answer, Finding | None]:
         output = done.stdout.decode("utf-8", "replace").strip()[-_OUTPUT_CHARACTERS:]
         raise TrackError(Reason.TRACK_INVALID, f"loading the track ended with exit code {done.returncode}: {output}")
     errors = data.get("errors") or []
-    return decode(Answer, data.get("answer")), decode(Finding, errors[0]) if errors else None
+    first = decode(Finding, errors[0]) if errors else None
+    if first is not None and len(errors) > 1:
+        more = f"({len(errors) - 1} more; `esbench track check` shows all.)"
+        first = replace(first, message=f"{first.message} {more}")
+    return decode(Answer, data.get("answer")), first
 
 
 def _read(path: Path) -> Mapping[str, Any] | None:

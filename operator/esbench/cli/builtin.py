@@ -39,7 +39,8 @@ def list_tracks() -> int:
 def _description(path: Path) -> str:
     # track.json is a template; its description is the first member of that name.
     found = re.search(r'"description"\s*:\s*("(?:[^"\\]|\\.)*")', (path / "track.json").read_text(encoding="utf-8"))
-    return str(json.loads(found[1])) if found else ""
+    text = str(json.loads(found[1])) if found else ""
+    return re.split(r"[:,]?\s*\{[{%]", text)[0]  # what follows depends on parameters
 
 
 def generate_track(name: str, target: Path, params: dict[str, object]) -> int:

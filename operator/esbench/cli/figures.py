@@ -16,8 +16,12 @@ def number(value: float | None, digits: int = 0) -> str:
 
 
 def digits_for(values: Iterable[float]) -> int:
-    """Return how many decimals keep two or three figures of the smallest value that is not 0, at most 3."""
-    smallest = min((abs(value) for value in values if value), default=100.0)
+    """Return how many decimals keep two or three figures of the smallest value that is not 0, at most 3.
+
+    None where all are whole numbers.
+    """
+    known = [value for value in values if value]
+    smallest = 100.0 if all(value == int(value) for value in known) else min(map(abs, known))
     return next((digits for digits, least in enumerate((100, 1, 0.1)) if smallest >= least), 3)
 
 

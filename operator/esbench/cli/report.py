@@ -164,12 +164,21 @@ def _flat(benchmark: Benchmark) -> Iterator[tuple[str, Any]]:
         yield from _leaves("spec", benchmark["spec"])
     environment = bm.status(benchmark).get("environment") or {}
     for key, value in environment.items():
-        if key not in _NOT_EVIDENCE:
+        if key == "trackParams":
+            yield from _leaves("ran: track parameter", _parsed(value))
+        elif key not in _NOT_EVIDENCE:
             yield from _leaves(f"ran: {key}", value)
     for index in environment.get("indices") or ():
         for key in ("shards", "replicas", "codec", "documents"):
             if key in index:
                 yield f"ran: index {index.get('name')}: {key}", index[key]
+
+
+def _parsed(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):  # cut short because it was long
+        return text
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
