@@ -124,7 +124,7 @@ class Jobs:
             return None
         elasticsearch = await world.rest.get("elasticsearches", meta["namespace"], meta["name"])
         if elasticsearch is None or elasticsearch["metadata"]["uid"] not in world.ready:
-            if not self._gone[meta["uid"]].is_set():
+            if await self._is_wanted(job):
                 world.blame(job, "the race began before the cluster took requests")
             return elasticsearch
         if elasticsearch["metadata"]["uid"] in self._clusters_used:
@@ -135,6 +135,16 @@ class Jobs:
             if secret and await world.rest.get("secrets", meta["namespace"], secret) is None:
                 world.blame(job, f"the pod mounts a secret that is not there: {secret}")
         return elasticsearch
+
+    async def _is_wanted(self, job: Json) -> bool:
+        """Tell whether the Job is there to stay: with its Benchmark, everything goes in any order, the cluster first."""
+        meta, world = job["metadata"], self.world
+        owner = await world.rest.get("benchmarks", meta["namespace"], meta["labels"][BENCHMARK])
+        now = await world.rest.get("jobs", meta["namespace"], meta["name"])
+        return all(
+            found is not None and found["metadata"]["uid"] == uid and not found["metadata"].get("deletionTimestamp")
+            for found, uid in ((owner, meta["labels"][UID]), (now, meta["uid"]))
+        )
 
     def _sender(self, job: Json, pod: Json, spec: RaceSpec) -> Callable[..., Awaitable[bool]]:
         user = f"system:serviceaccount:{spec.namespace}:{pod['spec']['serviceAccountName']}"
