@@ -137,7 +137,7 @@ class Jobs:
         return elasticsearch
 
     async def _is_wanted(self, job: Json) -> bool:
-        """Tell whether the Job is there to stay: with its Benchmark, everything goes in any order, the cluster first."""
+        """Tell whether the Job is there to stay: deleted with its Benchmark, things go in any order."""
         meta, world = job["metadata"], self.world
         owner = await world.rest.get("benchmarks", meta["namespace"], meta["labels"][BENCHMARK])
         now = await world.rest.get("jobs", meta["namespace"], meta["name"])

@@ -267,7 +267,7 @@ def _enter(status: BenchmarkStatus, step: str, stage: Stage, seen: Seen, job_uid
         phase = "Pending"
     if stage == "Running":
         phase = _racing_phase(step, None)
-    words = {"Provisioning": "cluster: requested", "Starting": "starting", "Running": "starting Rally",
+    words = {"Provisioning": "cluster: requested", "Starting": "starting", "Running": "starting the load generator",
              "Cleaning": "removing what it used"}[stage]  # fmt: skip
     return _update(
         status,
