@@ -145,7 +145,7 @@ def test_what_is_missing_for_exclusive_machines_is_said(scheduler: ControlPlane,
     (trouble,) = troubles([bench.pod("tight-rally")])
     told = explained(trouble, bench.spec)
     assert told is not None and told.reason == Reason.UNSCHEDULABLE
-    assert "0/1 nodes are available" in told.message and "anti-affinity" in told.message
+    assert "nodes are available" in told.message and "anti-affinity" in told.message
     assert "exclusiveNodes asks for 1 machine(s)" in told.message
 
 

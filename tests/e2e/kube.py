@@ -44,6 +44,11 @@ def run(*arguments: str, given: str | None = None, seconds: float = 120) -> subp
     )
 
 
+WATERMARK = "cluster.routing.allocation.disk.watermark"
+# At 85 % of a disk no replica is placed any more, and how full a developer's disk is, is not what is tested.
+FULL_DISK = {f"{WATERMARK}.low": "3gb", f"{WATERMARK}.high": "2gb", f"{WATERMARK}.flood_stage": "1gb"}
+
+
 class Namespace:
     """One namespace, as kubectl shows it."""
 
@@ -110,6 +115,7 @@ def benchmark(name: str, *, elasticsearch: Json | None = None, race: Json | None
     """A Benchmark small enough for two cores: 5,000 documents, one race, no smoke test."""
     small = {"requests": {"cpu": "200m"}, "limits": {"memory": "1536Mi"}}
     wanted = {"version": "9.0.0", "heap": "512m", "resources": small, **(elasticsearch or {})}
+    wanted["config"] = {**FULL_DISK, **wanted.get("config", {})}
     does = {"track": {"builtin": "log_ingest"}, "params": {"documents": 5000}, **(race or {})}
     if does["track"] != {"builtin": "log_ingest"} and race and "params" not in race:
         del does["params"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kube import ROOT, Namespace
+from kube import FULL_DISK, ROOT, Namespace
 
 pytestmark = pytest.mark.e2e
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir() and not path.name.startswith("_"))
@@ -31,6 +31,8 @@ def smaller(manifest: dict[str, Any], race_image: str) -> dict[str, Any]:
     if manifest["kind"] != "Benchmark":
         return manifest
     manifest["spec"] |= {"repetitions": 1, "smokeTest": False}
+    if built := manifest["spec"].get("elasticsearch"):
+        built["config"] = {**FULL_DISK, **built.get("config", {})}
     race = manifest["spec"]["race"]
     if less := SMALL.get(race["track"].get("builtin")):
         race["params"] = {**race.get("params", {}), **less}
@@ -51,8 +53,16 @@ def replicas_double_the_store(statuses: dict[str, Any]) -> None:
     assert stores["replicas-1"] > 1.5 * stores["replicas-0"]
 
 
+def each_ran_on_its_java(statuses: dict[str, Any]) -> None:
+    for name, status in statuses.items():
+        found = status["environment"]
+        assert found["java"].startswith(name.removeprefix("es-java-") + "."), found["java"]
+        assert found["jvm"] and found["gc"] and found["heapBytes"] == 2**30 and "-Xmx1g" in found["jvmFlags"]
+
+
 ANSWERS: dict[str, Callable[[dict[str, Any]], None]] = {
     "codec-best-compression": best_compression_takes_less,
+    "java": each_ran_on_its_java,
     "replicas-0-vs-1": replicas_double_the_store,
 }
 

@@ -75,12 +75,12 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
     index = index_of(spec)
     for name, value in flat(index.settings if index else {}).items():
         if name.startswith("index."):
-            yield f"elasticsearch.index.settings has {name}: write it without the prefix, {name.removeprefix('index.')}"
+            yield f"index.settings has {name}: write it without the prefix, {name.removeprefix('index.')}"
         elif name in _OWN_FIELDS:
             field = _OWN_FIELDS[name]
-            yield f"elasticsearch.index.settings has {name}, which has a field of its own: write index.{field} instead"
+            yield f"index.settings has {name}, which has a field of its own: write index.{field} instead"
         elif value is None:
-            yield f"elasticsearch.index.settings.{name} has no value: write one, or leave the setting out"
+            yield f"index.settings.{name} has no value: write one, or leave the setting out"
     if spec.elasticsearch is None:
         return
     config = flat(spec.elasticsearch.config)
@@ -101,7 +101,7 @@ def violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
     if not wanted:
         return None
     if not record.indices:
-        return Violation(Reason.SETTINGS_NOT_APPLIED, "elasticsearch.index was asked for, but there is no index")
+        return Violation(Reason.SETTINGS_NOT_APPLIED, "index settings were asked for, but there is no index")
     for index in record.indices:
         for name, value in wanted.items():
             found = _found(index, name)
@@ -131,7 +131,7 @@ def _how(record: Record, name: str, value: Any) -> str:
             f"it was passed as the track parameter {carrier}, which the track overrides or does not use for it: "
             "set it in the index's body or template in the track"
         )
-    if carrier == "" and name in NODE_SCOPED:
+    if carrier == "" and name in NODE_SCOPED and record.target is None:
         return "the track has no parameter for it, so the nodes were given it; the track sets another value itself"
     parameter = name.removeprefix("index.").replace(".", "_")
     return (
