@@ -17,14 +17,15 @@ def track_facts(track: Any, challenge: Any, added: set[str], words: Mapping[str,
     """Return the facts of one challenge; `added` are the operation types of the track's own code."""
     templates = (track.templates, track.composable_templates, track.component_templates, track.data_streams)
     tasks = (_task(track, element, leaf, added) for element in challenge.schedule for leaf in element)
-    return TrackFacts(tuple(tasks), tuple(index.name for index in track.indices), any(templates), words)
+    return TrackFacts(tuple(tasks), tuple(index.name for index in track.indices), any(templates), words=words)
 
 
 def _task(track: Any, element: Any, leaf: Any, added: set[str]) -> TaskFacts:
     operation = leaf.operation
     kind = str(operation.type)
     custom = bool(operation.param_source) or kind in added or not _known(kind)
-    ends = [other for other in element if other.completes_parent or other.any_completes_parent]
+    # The older line of Rally knows nothing of "any".
+    ends = [other for other in element if other.completes_parent or getattr(other, "any_completes_parent", False)]
     data = _bulk(track, operation) if kind == "bulk" and not custom else _Data()
     return TaskFacts(
         name=leaf.name,

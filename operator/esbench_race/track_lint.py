@@ -59,6 +59,8 @@ class TrackFacts:
     """names of the track's indices"""
     templates: bool = False
     """the track defines index templates or data streams"""
+    existing_cluster: bool = False
+    """the cluster is not built for the race, so that it may have pipelines of its own"""
     words: Mapping[str, int] = field(default_factory=dict)
     """how often each text stands as a JSON value anywhere in the track, its files and quoted in its Python code"""
 
@@ -140,6 +142,8 @@ def pipeline_not_created(facts: TrackFacts) -> Iterator[Remark]:
         if pipeline.startswith(".") or "@" in pipeline or pipeline in ("logs-default-pipeline",):
             continue  # Elasticsearch brings pipelines of such names along
         late = pipeline in later
+        if facts.existing_cluster and not late:
+            continue
         when = "is created only after it" if late else "is created by no task of the challenge"
         yield Remark(
             "pipeline-not-created",

@@ -12,7 +12,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,9 @@ def _track_findings(
                     yield error.finding
         for error in corpus_errors(request, track, challenge, rendered):
             yield error.finding
-        for remark in lint(track_facts(track, challenge, added, texts)):
+        # What a track would change is asked for only when the cluster is somebody's.
+        facts = replace(track_facts(track, challenge, added, texts), existing_cluster=request.touches)
+        for remark in lint(facts):
             yield _told(remark, spec, challenge, rendered)
         for corpus, documents in used_documents(track, challenge):
             yield from _corpus_warnings(request, corpus, documents)

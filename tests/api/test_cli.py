@@ -87,6 +87,11 @@ def test_run_to_the_end_then_results_and_logs(
     assert "benchmark/one unchanged" in again.stdout
     assert "has ended before and is not run again" in again.stderr
 
+    assert "esbench rerun one" in again.stderr
+    once_more = esbench("rerun", "one", "--wait", "--timeout", "1m")
+    assert once_more.returncode == 0, once_more.stderr
+    assert "benchmark/one-2 created" in once_more.stdout
+
     assert all("secret-password" not in done.stdout + done.stderr for done in (ran, table, again))
 
 

@@ -104,6 +104,7 @@ def test_printer_columns_read_like_a_sentence(namespace: Namespace) -> None:
     namespace.kubectl("delete", "bm", "columns", "--timeout=60s")
 
 
+@pytest.mark.xdist_group("whole")
 def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
     """The results and the log of the same Benchmark."""
     table = esbench(namespace, "results", "whole")

@@ -24,7 +24,7 @@ ALLOWED = {
     "machines": {"api", "children", "cluster", "plan", "prometheus", "results"},
     "chores": {"api", "cluster", "plan"},
     "server": set(),
-    "cli": {"api", "cli", "results"},
+    "cli": {"api", "cli", "plan", "results"},
     "docs": {"api", "reason_signs"},
     "reason_signs": set(),
     "driver": {"api", "chores", "plan", "slim", "look", "cluster", "machines", "perform", "prometheus", "settings"},

@@ -25,6 +25,7 @@ def parser(program: str) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"esbench {_version()}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _run(commands)
+    _rerun(commands)
     _results(commands)
     _logs(commands)
     _track(commands)
@@ -39,15 +40,25 @@ def _run(commands: Any) -> None:
         "-f", "--filename", metavar="FILE", action="append", required=True,
         help="manifest, directory of manifests, or - for standard input; may be given several times",
     )  # fmt: skip
-    run.add_argument(
+    _waiting(run)
+    run.add_argument("--dry-run", action="store_true", help="let the API server check the manifests, change nothing")
+
+
+def _rerun(commands: Any) -> None:
+    rerun = _with_cluster(commands, "rerun", "measure the same once more, as a new Benchmark")
+    rerun.add_argument("name", metavar="NAME", help="Benchmark")
+    _waiting(rerun)
+
+
+def _waiting(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
         "--wait", action="store_true",
         help="show progress until all have ended: exit code 0 when all succeeded, 1 when one failed",
     )  # fmt: skip
-    run.add_argument(
+    command.add_argument(
         "--timeout", type=_seconds, metavar="TIME",
         help="with --wait: stop waiting after this time, as in 90m, with exit code 124",
     )  # fmt: skip
-    run.add_argument("--dry-run", action="store_true", help="let the API server check the manifests, change nothing")
 
 
 def _results(commands: Any) -> None:

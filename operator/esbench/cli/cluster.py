@@ -106,6 +106,12 @@ class Cluster:
         same = before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
         return after, "unchanged" if same or _content(before) == _content(after) else "changed"
 
+    def annotate(self, name: str, key: str, value: str) -> Json:
+        """Set an annotation of a Benchmark and return the Benchmark."""
+        body = {"metadata": {"annotations": {key: value}}}
+        target = f"{self._benchmarks()}/{quote(name)}"
+        return self._json("PATCH", target, {"fieldManager": FIELD_MANAGER}, body, "application/merge-patch+json")
+
     def config_map(self, name: str) -> Json | None:
         """Return a ConfigMap, None when there is none."""
         return self._maybe(f"/api/v1/namespaces/{quote(self.namespace)}/configmaps/{quote(name)}")

@@ -67,11 +67,13 @@ def _command(options: Namespace) -> int:
     if options.command == "logs":
         step = logs.step_name(options.race) if options.race else None
         return logs.logs(Cluster.connect(options.context, options.namespace), options.name, step, options.follow)
-    if options.command == "run" and options.timeout is not None and not options.wait:
+    if options.command in ("run", "rerun") and options.timeout is not None and not options.wait:
         raise UsageError("--timeout is for --wait")
     cluster = Cluster.connect(options.context, options.namespace)
     if options.command == "results":
         return results.results(cluster, options.names, options.output)
+    if options.command == "rerun":
+        return run.rerun(cluster, options.name, options.wait, options.timeout)
     return run.run(cluster, options.filename, options.wait, options.timeout, options.dry_run)
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from ..plan.rerun import ASKED, said
 from . import benchmarks as bm
 from . import manifests, report
 from .cluster import Cluster, RefusedError
@@ -15,6 +16,7 @@ from .errors import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
 from .screen import Screen
 
 Json = dict[str, Any]
+_ANSWER_SECONDS = 30
 
 
 def run(cluster: Cluster, files: Sequence[str], wait: bool, timeout: float | None, dry_run: bool) -> int:
@@ -38,6 +40,10 @@ def run(cluster: Cluster, files: Sequence[str], wait: bool, timeout: float | Non
         return SUCCEEDED
     applied = [_apply(cluster, each) for each in objects]
     names = [bm.name(each) for each in applied if manifests.is_benchmark(each)]
+    return _wait(cluster, names, wait, timeout)
+
+
+def _wait(cluster: Cluster, names: Sequence[str], wait: bool, timeout: float | None) -> int:
     if not wait:
         _say(f"follow them: {_watch_command(cluster)}\nread the results: {_command(cluster, 'results', names)}")
         return SUCCEEDED
@@ -46,6 +52,25 @@ def run(cluster: Cluster, files: Sequence[str], wait: bool, timeout: float | Non
     except KeyboardInterrupt:
         _say(f"\nStopped waiting; {_going_on(names)}. Go on watching: {_watch_command(cluster)}")
         return INTERRUPTED
+
+
+def rerun(cluster: Cluster, name: str, wait: bool, timeout: float | None) -> int:
+    """Have the operator run the Benchmark `name` again as a new one; return the exit code. Raises CliError."""
+    cluster.benchmark(name)
+    value = f"{time.time():.3f}"
+    there = cluster.annotate(name, ASKED, value)
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while (upcoming := said(there, value)) is None or not _exists(cluster, upcoming.name):
+        if time.monotonic() > deadline:
+            raise CliError(f"the operator has not answered within {_ANSWER_SECONDS} s: see whether it runs")
+        time.sleep(0.5)
+        there = cluster.benchmark(name)
+    _say(f"benchmark/{upcoming.name} created")
+    return _wait(cluster, [upcoming.name], wait, timeout)
+
+
+def _exists(cluster: Cluster, name: str) -> bool:
+    return name in (each["metadata"]["name"] for each in cluster.benchmarks())
 
 
 def _accepted(cluster: Cluster, objects: Sequence[Json], show: bool) -> bool:
@@ -71,7 +96,7 @@ def _apply(cluster: Cluster, manifest: Json) -> Json:
     if manifests.is_benchmark(applied) and bm.ended(applied):
         _say(
             f"{bm.name(applied)} has ended before and is not run again: its record stands. "
-            "Give the Benchmark another name to measure anew.",
+            f"To measure it once more: {_command(cluster, 'rerun', [bm.name(applied)])}",
             sys.stderr,
         )
     return applied

@@ -25,8 +25,8 @@ def completed(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        ([""], ["run", "results", "logs", "track", "completion"]),
-        (["re"], ["results"]),
+        ([""], ["run", "rerun", "results", "logs", "track", "completion"]),
+        (["re"], ["rerun", "results"]),
         (["track", ""], ["check", "generate", "new", "list"]),
         (["track", "check", ""], [":files"]),
         (["track", "check", "a", ""], [":files"]),
@@ -39,7 +39,7 @@ def completed(*words: str) -> list[str]:
         (["run", "-f", ""], [":files"]),
         (["run", "--wait", "-f", "x", "--dr"], ["--dry-run"]),
         (["completion", "z"], ["zsh"]),
-        ([], ["run", "results", "logs", "track", "completion"]),
+        ([], ["run", "rerun", "results", "logs", "track", "completion"]),
     ],
 )
 def test_completion(words: list[str], answer: list[str]) -> None:
@@ -70,6 +70,7 @@ def test_completion_scripts(shell: str, capsys: pytest.CaptureFixture[str]) -> N
         ["run", "-f", "x", "--timeout", "3m"],
         ["run", "-f", "/nonexistent.yaml"],
         ["results"],
+        ["rerun", "x", "--timeout", "3m"],
         ["results", "x", "-o", "pdf"],
         ["logs", "x", "--race", "0"],
         ["track", "check", "/nonexistent"],

@@ -93,6 +93,14 @@ def test_templates_create_indices() -> None:
     assert not list(lint(facts))
 
 
+def test_an_existing_cluster_may_have_the_pipeline() -> None:
+    late = (CREATE, bulk(params={"pipeline": "p"}), put("p"))
+
+    assert not list(lint(TrackFacts((CREATE, bulk(params={"pipeline": "p"})), existing_cluster=True)))
+    found = lint(TrackFacts(late, words={"p": 1}, existing_cluster=True))
+    assert [remark.rule for remark in found] == ["pipeline-not-created"]
+
+
 def test_a_pipeline_that_an_index_names_is_used() -> None:
     facts = TrackFacts((CREATE, put("p"), bulk()), words={"p": 1})
 
