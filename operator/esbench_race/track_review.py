@@ -33,6 +33,8 @@ from esbench_race.track_undefined import EmptyVariable, empty_variables
 from esbench_race.track_words import duplicate_keys, quoted, windows_line, words
 
 _HEAD_BYTES = 64 * 1024
+"""of a large corpus; its lines all end alike"""
+_SMALL_BYTES = 1024 * 1024
 _MUSTACHE = ("_ingest/pipeline", "_scripts", "_watcher", "_search/template", "_render")
 """Parts of Elasticsearch's paths whose bodies have Mustache templates."""
 Place = tuple[str, int, str]
@@ -132,11 +134,13 @@ def _at(spec: Any, path: JsonPath) -> Any:
 
 def _file_findings(track: Path) -> Iterator[Finding]:
     for path in sorted(track.rglob("*.json")):
-        if path.stat().st_size > _HEAD_BYTES * 16 or not path.is_file():
-            continue
-        line = windows_line(path.read_bytes())
+        line = windows_line(path.read_bytes()) if _is_small(path) else None
         if line:
             yield _windows(path.relative_to(track).as_posix(), line)
+
+
+def _is_small(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size <= _SMALL_BYTES
 
 
 def _windows(name: str, line: int) -> Finding:
@@ -147,8 +151,9 @@ def _windows(name: str, line: int) -> Finding:
 
 def _corpus_warnings(request: Request, corpus: str, documents: Any) -> Iterator[Finding]:
     path, _ = corpus_file(request, corpus, documents)
-    if path is None or path.suffix == ".json":  # those in the track were looked at already
-        return
+    small = path is not None and path.suffix == ".json" and _is_small(path)
+    if path is None or (small and path.is_relative_to(request.track_path)):
+        return  # looked at with the other files of the track
     with path.open("rb") as file:
         line = windows_line(file.read(_HEAD_BYTES))
     if line:
