@@ -65,7 +65,11 @@ def _results(commands: Any) -> None:
     results = _with_cluster(commands, "results", "results of Benchmarks side by side")
     results.add_argument("names", metavar="NAME", nargs="+", help="Benchmarks")
     results.add_argument(
-        "-o", "--output", choices=["table", "json", "csv", "md"], default="table", help="format (default: table)"
+        "-o",
+        "--output",
+        choices=["table", "json", "csv", "md", "machines"],
+        default="table",
+        help="format (default: table)",
     )
 
 

@@ -12,7 +12,9 @@ from . import benchmarks as bm
 from .benchmarks import Benchmark
 from .rows import Row, evidence_rows, machine_rows, result_rows
 
-_NOT_EVIDENCE = {"rallyPollIntervals", "indices"}
+_NOT_EVIDENCE = {"rallyPollIntervals", "indices", "storage"}
+_SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
+"""What two volumes have in common; names and fill are never the same."""
 _SHOWN = {"version", "buildHash", "java", "nodes", "heapBytes", "images", "rallyVersion", "trackDigest"}
 """Parts of the environment that have rows of their own."""
 
@@ -172,6 +174,10 @@ def _flat(benchmark: Benchmark) -> Iterator[tuple[str, Any]]:
         for key in ("shards", "replicas", "codec", "documents"):
             if key in index:
                 yield f"ran: index {index.get('name')}: {key}", index[key]
+    for number, volume in enumerate(environment.get("storage") or ()):
+        for key in _SAME_STORAGE:
+            if key in volume:
+                yield from _leaves(f"ran: storage[{number}].{key}", volume[key])
 
 
 def _parsed(text: Any) -> Any:

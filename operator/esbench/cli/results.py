@@ -12,6 +12,7 @@ from . import benchmarks as bm
 from . import report
 from .cluster import Cluster
 from .errors import SUCCEEDED
+from .machines import machines
 
 Json = dict[str, Any]
 
@@ -23,6 +24,8 @@ def results(cluster: Cluster, names: Sequence[str], output: str) -> int:
         print(report.table(found))
         for sentence in report.sentences(found):
             print(f"* {sentence}")
+    elif output == "machines":
+        print("\n\n".join(machines(cluster, cluster.benchmark(name)) for name in dict.fromkeys(names)))
     else:
         print(report.FORMATS[output](found))
     return SUCCEEDED

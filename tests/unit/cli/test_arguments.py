@@ -32,7 +32,7 @@ def completed(*words: str) -> list[str]:
         (["track", "check", "a", ""], [":files"]),
         (["results", ""], ["es-8", "es-9"]),
         (["results", "es-8", "es-9"], ["es-9"]),
-        (["results", "-o", ""], ["table", "json", "csv", "md"]),
+        (["results", "-o", ""], ["table", "json", "csv", "md", "machines"]),
         (["results", "-o", "json", "es-8", ""], ["es-8", "es-9"]),
         (["logs", "es-8", ""], []),
         (["logs", "es-8", "--f"], ["--follow"]),

@@ -1,0 +1,41 @@
+"""`esbench results -o machines`."""
+
+from typing import Any
+
+from esbench.cli.machines import machines
+from esbench_race.resources import Machine, Resources, TaskUsage, Usage
+
+USAGE = Usage(60, 12, cpu_mean_cores=1.5, major_faults_per_minute=7.0)
+NODE = Machine(
+    "bm-race-2-es-default-0", "elasticsearch", sources={"cpu": "prometheus", "faults": "prometheus"},
+    notes=("disk: of the whole device",), race=USAGE, tasks=(TaskUsage("bulk", None, USAGE),),
+)  # fmt: skip
+RACES = [{"name": f"race-{n}", "record": f"bm-race-{n}", "valid": n != 3} for n in (1, 2, 3)]
+
+
+class FakeCluster:
+    def __init__(self, **texts: str) -> None:
+        self.texts = texts
+
+    def config_map(self, name: str) -> dict[str, Any] | None:
+        found = self.texts.get(name.replace("-", "_"))
+        return None if found is None else {"data": {"resources.json": found}}
+
+
+def show(races: list[dict[str, Any]], **texts: str) -> str:
+    benchmark = {"metadata": {"name": "bm"}, "status": {"races": races}}
+    return machines(FakeCluster(**texts), benchmark)  # type: ignore[arg-type]
+
+
+def test_the_last_valid_race_task_by_task() -> None:
+    title, head, race, bulk, *below = show(RACES, bm_race_2=Resources(machines=(NODE,)).to_json()).splitlines()
+    assert title == "bm, race-2"
+    assert head.split("  ")[0].strip() == "machine" and "major faults/min" in head and "disk read" not in head
+    assert race.startswith("es-default-0  race") and race.endswith(" 7") and bulk.startswith("es-default-0  bulk")
+    assert below == ["* es-default-0: cpu, faults from prometheus", "* es-default-0: disk: of the whole device"]
+
+
+def test_what_is_not_there_is_said() -> None:
+    assert show([]) == "bm: no race is recorded"
+    assert show(RACES) == "bm, race-2: what the machines did was not recorded"
+    assert show(RACES[2:], bm_race_3=Resources(remarks=("Prometheus is away",)).to_json()).startswith("bm, race-3")
