@@ -80,56 +80,40 @@ async def _with_prometheus(prometheus: Prometheus, seen: Seen, table: Resources,
     await asyncio.sleep(min(SETTLE_SECONDS, max(0.0, race.end + SETTLE_SECONDS - time.time())))
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            collected = await _collected(prometheus, seen, pods, race)
+            found = [machine for pod in pods for machine in await _of_pod(prometheus, seen, pod, race, tasks)]
     except (PrometheusError, cadvisor.AnswerError, TimeoutError) as error:
         why = f"Prometheus at {prometheus.url} could not be used ({error or 'it took too long'})"
         LOG.warning("%s", why)
         return replace(
             table, remarks=(*table.remarks, f"{why}: its columns are those of the other sources, or missing")
         )
-    return with_series(table, collected, seen, race, tasks, prometheus.url)
+    return with_series(table, found, seen, prometheus.url)
 
 
-async def _collected(prometheus: Prometheus, seen: Seen, pods: Sequence[str], race: Span) -> cadvisor.Collected:
-    collected, labels = cadvisor.Collected(), seen.settings.prometheus.labels
+async def _of_pod(prometheus: Prometheus, seen: Seen, pod: str, race: Span, tasks: Sequence[TaskSpan]) -> list[Machine]:
+    # One pod after the other, so that never more than one pod's samples are in memory.
+    collected = cadvisor.Collected()
     for chunk in cadvisor.chunks(race):
-        text = cadvisor.query(seen.subject.namespace, pods, labels, chunk.seconds)
+        text = cadvisor.query(seen.subject.namespace, pod, seen.settings.prometheus.labels, chunk.seconds)
         collected.add(await prometheus.query(text, chunk.end))
-    return collected
+    return cadvisor.machines(collected, race, tasks)
 
 
-def with_series(
-    table: Resources,
-    collected: cadvisor.Collected,
-    seen: Seen,
-    race: Span,
-    tasks: Sequence[TaskSpan],
-    url: str,
-) -> Resources:
-    """Return the table with each group of columns that Prometheus has taken from there."""
-    found = {machine.name: machine for machine in cadvisor.machines(collected, race, tasks)}
+def with_series(table: Resources, found: Sequence[Machine], seen: Seen, url: str) -> Resources:
+    """Return the table with each group of columns that Prometheus has (`found`) taken from there."""
+    by_name = {machine.name: machine for machine in found}
     remarks = list(table.remarks)
     wanted = [*elasticsearch_pods(seen.children.pods), *load_generators(seen.children.pods)]
-    lacking = sorted({str(pod["metadata"]["name"]) for pod in wanted} - set(found))
-    if lacking:
+    if lacking := sorted({str(pod["metadata"]["name"]) for pod in wanted} - set(by_name)):
         remarks.append(
             f"Prometheus at {url} has no cAdvisor series of {', '.join(lacking)} "
             f"(labels namespace={seen.subject.namespace}, pod, container): is the kubelets' /metrics/cadvisor scraped?"
         )
-    known = {machine.name for machine in table.machines}
-    machines = [_better(machine, found.get(machine.name), collected, race) for machine in table.machines]
-    machines += [machine for name, machine in found.items() if name not in known]
-    return replace(table, machines=tuple(machines), remarks=tuple(remarks))
-
-
-def _better(machine: Machine, better: Machine | None, collected: cadvisor.Collected, race: Span) -> Machine:
-    if better is None:
-        return machine
-    gap = cadvisor.widest_usual_gap(collected, better.name, race)
-    if gap is not None and gap > cadvisor.PROMISED_SECONDS:
-        note = f"prometheus: its samples are {gap:.0f} s apart, more than {cadvisor.PROMISED_SECONDS:.0f} s"
-        better = replace(better, notes=(*better.notes, note))
-    return merged(machine, better, cadvisor.SOURCE)
+    machines = [
+        merged(machine, by_name.pop(machine.name), cadvisor.SOURCE) if machine.name in by_name else machine
+        for machine in table.machines
+    ]
+    return replace(table, machines=(*machines, *by_name.values()), remarks=tuple(remarks))
 
 
 async def _volumes(cluster: Cluster, seen: Seen, told: Sequence[Volume]) -> tuple[Volume, ...]:

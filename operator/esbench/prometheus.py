@@ -11,7 +11,7 @@ import aiohttp
 from .settings import PrometheusSettings
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=5)
-_MOST_BYTES: Final = 64 << 20
+_MOST_BYTES: Final = 16 << 20
 
 
 class PrometheusError(Exception):

@@ -109,28 +109,26 @@ def test_a_prometheus_without_answers_never_fails_a_race(
 
 def series(query: str, at: float) -> tuple[int, Any]:
     """A pod that uses one core and takes ten page faults a second, two of them major, sampled every 5 s."""
-    (pods,) = re.findall(r'pod=~"([^"]+)"', query)
+    (pod,) = re.findall(r'pod="([^"]+)"', query)
     (seconds,) = re.findall(r"\[(\d+)s\]$", query)
     moments = [at - back for back in range(int(seconds) // 5 * 5, 0, -5)]
 
-    def track(name: str, rate: float, pod: str, **labels: str) -> dict[str, Any]:
+    def track(name: str, rate: float, **labels: str) -> dict[str, Any]:
         container = "elasticsearch" if "-es-" in pod else "rally"
         return {
             "metric": {"__name__": name, "pod": pod, "container": container, "namespace": "n", **labels},
             "values": [[moment, str(moment * rate)] for moment in moments],
         }
 
-    result = []
-    for pod in pods.replace("\\\\", "").split("|"):
-        faults = "container_memory_failures_total"
-        result += [
-            track("container_cpu_usage_seconds_total", 1.0, pod, cpu="total"),
-            track(faults, 10, pod, failure_type="pgfault", scope="container"),
-            track(faults, 2, pod, failure_type="pgmajfault", scope="container"),
-            track(faults, 99, pod, failure_type="pgfault", scope="hierarchy"),
-            track("container_fs_reads_total", 3, pod, device="/dev/sda"),
-            track("container_fs_reads_total", 4, pod, device="/dev/sdb"),
-        ]
+    faults = "container_memory_failures_total"
+    result = [
+        track("container_cpu_usage_seconds_total", 1.0, cpu="total"),
+        track(faults, 10, failure_type="pgfault", scope="container"),
+        track(faults, 2, failure_type="pgmajfault", scope="container"),
+        track(faults, 99, failure_type="pgfault", scope="hierarchy"),
+        track("container_fs_reads_total", 3, device="/dev/sda"),
+        track("container_fs_reads_total", 4, device="/dev/sdb"),
+    ]
     return 200, {"status": "success", "data": {"resultType": "matrix", "result": result}}
 
 

@@ -1,8 +1,7 @@
 """cAdvisor's series as Prometheus has them: what to ask, and what the answer says of each pod. Pure."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,8 +10,8 @@ from esbench_race.series import GAUGES, Points, Span, added
 from esbench_race.summary import TaskSpan, machine
 
 SOURCE = "prometheus"
-# Longest time that one answer covers: 15 min of 5-second samples of 50 pods are about 10 MB of JSON.
-CHUNK_SECONDS = 900.0
+# Longest time that one answer covers: 2 h of 5-second samples of one pod are about 2 MB of JSON.
+CHUNK_SECONDS = 7200.0
 # Samples this long before and after the race still help to tell of its ends.
 MARGIN_SECONDS = 30.0
 PROMISED_SECONDS = 5.0
@@ -45,12 +44,12 @@ class AnswerError(ValueError):
     """An answer is not what Prometheus answers to such a question."""
 
 
-def query(namespace: str, pods: Sequence[str], labels: Mapping[str, str], seconds: float) -> str:
-    """Return the question for all samples of these pods in the `seconds` before the moment it is asked of."""
+def query(namespace: str, pod: str, labels: Mapping[str, str], seconds: float) -> str:
+    """Return the question for all samples of a pod in the `seconds` before the moment it is asked of."""
     matchers = [
         f"__name__=~{_quoted('|'.join(SIGNALS))}",
         f"namespace={_quoted(namespace)}",
-        f"pod=~{_quoted('|'.join(re.escape(pod) for pod in pods))}",
+        f"pod={_quoted(pod)}",
         *(f"{name}={_quoted(value)}" for name, value in sorted(labels.items())),
     ]
     return f"{{{','.join(matchers)}}}[{round(seconds)}s]"
@@ -136,7 +135,12 @@ def machines(collected: Collected, race: Span, tasks: Sequence[TaskSpan]) -> lis
     found = []
     for pod, role in sorted(collected.containers.items()):
         signals = without_dead_pressure(collected.signals(pod))
-        found.append(machine(pod, role, SOURCE, signals, race, tasks))
+        summary = machine(pod, role, SOURCE, signals, race, tasks)
+        gap = usual_gap(signals.get("cpu_seconds", Points()), race)
+        if gap is not None and gap > PROMISED_SECONDS:
+            note = f"prometheus: its samples are {gap:.0f} s apart, more than {PROMISED_SECONDS:.0f} s"
+            summary = replace(summary, notes=(note,))
+        found.append(summary)
     return found
 
 
@@ -150,12 +154,11 @@ def without_dead_pressure(signals: Mapping[str, Points]) -> dict[str, Points]:
     return {name: points for name, points in signals.items() if alive or name not in pressure}
 
 
-def widest_usual_gap(collected: Collected, pod: str, race: Span) -> float | None:
-    """Return the median time between two samples of a pod's CPU during the race, in seconds."""
-    points = collected.signals(pod).get("cpu_seconds", Points())
+def usual_gap(points: Points, race: Span) -> float | None:
+    """Return the median time between two samples during the race, in seconds."""
     moments = [points.at[position] for position in points.inside(race)]
     gaps = sorted(later - earlier for earlier, later in pairwise(moments))
     return gaps[len(gaps) // 2] if gaps else None
 
 
-__all__ = ["AnswerError", "Collected", "chunks", "machines", "query", "widest_usual_gap"]
+__all__ = ["AnswerError", "Collected", "chunks", "machines", "query", "usual_gap"]

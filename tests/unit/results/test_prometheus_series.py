@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from esbench.results.prometheus import AnswerError, Collected, chunks, machines, query, widest_usual_gap
+from esbench.results.prometheus import AnswerError, Collected, chunks, machines, query
 from esbench_race.series import Span
 from esbench_race.summary import TaskSpan
 
@@ -33,17 +33,17 @@ def collect(*result: dict[str, Any]) -> Collected:
 
 
 def test_the_question_names_pods_and_quotes_what_it_is_given() -> None:
-    text = query("ns", ["a.b-0", "c"], {"cluster": 'x"y'}, 900)
+    text = query("ns", "a.b-0", {"cluster": 'x"y'}, 900)
     assert text.endswith("}[900s]") and 'namespace="ns"' in text
-    assert 'pod=~"a\\\\.b-0|c"' in text or 'pod=~"a\\\\.b\\\\-0|c"' in text
+    assert 'pod="a.b-0"' in text
     assert 'cluster="x\\"y"' in text and "container_pressure_io_stalled_seconds_total" in text
 
 
 def test_a_long_race_is_asked_for_in_pieces_without_gaps() -> None:
-    found = chunks(Span(0, 7200))
-    assert len(found) == 9 and all(piece.seconds <= 900 for piece in found)
+    found = chunks(Span(0, 86400))
+    assert len(found) == 13 and all(piece.seconds <= 7200 for piece in found)
     assert all(before.end == after.start for before, after in pairwise(found))
-    assert found[0].start < 0 and found[-1].end > 7200
+    assert found[0].start < 0 and found[-1].end > 86400
 
 
 def test_counters_of_containers_and_the_network_of_the_pod() -> None:
@@ -99,9 +99,10 @@ def test_pressure_that_is_nothing_but_zero_is_unknown() -> None:
 
 
 def test_the_usual_gap() -> None:
-    found = collect(series("container_cpu_usage_seconds_total", 1, step=10))
-    assert widest_usual_gap(found, ES, RACE) == 10
-    assert widest_usual_gap(found, "nobody", RACE) is None
+    (node,) = machines(collect(series("container_cpu_usage_seconds_total", 1, step=10)), RACE, [])
+    assert node.notes == ("prometheus: its samples are 10 s apart, more than 5 s",)
+    (node,) = machines(collect(series("container_cpu_usage_seconds_total", 1)), RACE, [])
+    assert node.notes == ()
 
 
 @pytest.mark.parametrize("odd", [None, [], {}, {"status": "error", "error": "bad"}, answer() | {"data": None}])
