@@ -70,11 +70,20 @@ def each_class_held_its_data(statuses: dict[str, Any]) -> None:
             assert (volume["fileSystem"] == "tmpfs") == (name == "storage-tmpfs")
 
 
+def the_older_rally_raced(statuses: dict[str, Any]) -> None:
+    (status,) = statuses.values()
+    found = status["environment"]
+    assert (status["version"], found["version"], found["rallyVersion"]) == ("6.0.0", "6.0.0", "2.3.1")
+    assert found["java"].startswith("11.") and status["target"]["rally"] == "2.3"
+    assert {t["task"] for t in status["results"]["tasks"]} >= {"bulk-index", "requests-per-hour"}
+
+
 ANSWERS: dict[str, Callable[[dict[str, Any]], None]] = {
     "codec-best-compression": best_compression_takes_less,
     "java": each_ran_on_its_java,
     "replicas-0-vs-1": replicas_double_the_store,
     "storage-classes": each_class_held_its_data,
+    "existing-cluster": the_older_rally_raced,
 }
 
 
