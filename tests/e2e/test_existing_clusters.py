@@ -83,7 +83,8 @@ def indices(namespace: Namespace) -> set[str]:
 
 
 def test_a_race_over_tls_with_a_user_leaves_nothing_behind(shop: Namespace) -> None:
-    shop.apply(target("guest", index={"shards": 2, "replicas": 0}))
+    hosts = ["https://shop-es-http:9200", f"https://shop-es-http.{shop.name}.svc:9200"]
+    shop.apply(target("guest", hosts=hosts, index={"shards": 2, "replicas": 0}))
     status = shop.until_over("guest")
     assert status["phase"] == "Succeeded", json.dumps(status, indent=1)
     assert status["target"]["rally"] == "2.13" and status["version"] == "8.11.0"
