@@ -85,14 +85,14 @@ def user_name(spec: RaceSpec) -> str:
     return spec.user if spec.user_file is None else read_secret(spec.user_file)
 
 
-def rally_ini(cores: int) -> str:
-    """Return Rally's configuration file; `cores` is the number of worker processes."""
+def rally_ini(cores: int, root: Path) -> str:
+    """Return Rally's configuration file; `cores` is the number of worker processes, `root` Rally's directory."""
     return (
         "[meta]\nconfig.version = 17\n\n"
         f"[system]\nenv.name = esbench\navailable.cores = {cores}\n\n"
-        "[node]\nroot.dir = ${CONFIG_DIR}/benchmarks\nsrc.root.dir = ${CONFIG_DIR}/benchmarks/src\n\n"
+        f"[node]\nroot.dir = {root}/benchmarks\nsrc.root.dir = {root}/benchmarks/src\n\n"
         "[source]\nremote.repo.url = none\nelasticsearch.src.subdir = elasticsearch\n\n"
-        "[benchmarks]\nlocal.dataset.cache = ${CONFIG_DIR}/benchmarks/data\n\n"
+        f"[benchmarks]\nlocal.dataset.cache = {root}/benchmarks/data\n\n"
         "[reporting]\ndatastore.type = in-memory\ndatastore.host =\ndatastore.port =\ndatastore.secure = False\n"
         "datastore.user =\ndatastore.password =\n\n"
         "[tracks]\ndefault.url =\n\n[teams]\ndefault.url =\n\n"
@@ -105,7 +105,8 @@ def write_files(spec: RaceSpec, files: Files, params: Mapping[str, Any], passwor
     options = client_options(spec, password)
     for directory in (files.config, files.live, files.temporary, files.log.parent):
         directory.mkdir(parents=True, exist_ok=True)
-    (files.work / ".rally" / "rally.ini").write_text(rally_ini(cores), encoding="utf-8")
+    root = files.work / ".rally"
+    (root / "rally.ini").write_text(rally_ini(cores, root), encoding="utf-8")
     contents = {
         "hosts": {"default": list(spec.hosts)},
         "params": dict(params),
