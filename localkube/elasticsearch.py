@@ -167,5 +167,5 @@ def inputs(version: str, paths: Paths) -> dict[str, str]:
         "java": java_of(version, paths).key,
         "sources": digest_of([SOURCES], SOURCES),
         "nofile": str(needs_nofile()),
-        "recipe": "1",
+        "recipe": "2" if version in COMPLETE_JAVA else "1",
     }
