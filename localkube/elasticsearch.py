@@ -167,5 +167,6 @@ def inputs(version: str, paths: Paths) -> dict[str, str]:
         "java": java_of(version, paths).key,
         "sources": digest_of([SOURCES], SOURCES),
         "nofile": str(needs_nofile()),
-        "recipe": "2" if version in COMPLETE_JAVA else "1",
+        "recipe": "1",
+        **({"java_home": "set"} if version in COMPLETE_JAVA else {}),
     }
