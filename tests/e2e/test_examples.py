@@ -28,6 +28,9 @@ def smaller(manifest: dict[str, Any], race_image: str) -> dict[str, Any]:
     if manifest["kind"] == "Deployment":
         for container in manifest["spec"]["template"]["spec"]["containers"]:
             container["image"] = container["image"].replace("esbench/race:0.1.0", race_image)
+    if manifest["kind"] == "StatefulSet":
+        for container in manifest["spec"]["template"]["spec"]["containers"]:
+            container["resources"]["requests"]["cpu"] = "100m"
     if manifest["kind"] != "Benchmark":
         return manifest
     manifest["spec"] |= {"repetitions": 1, "smokeTest": False}
