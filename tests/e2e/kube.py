@@ -116,7 +116,8 @@ def benchmark(name: str, *, elasticsearch: Json | None = None, race: Json | None
     small = {"requests": {"cpu": "200m"}, "limits": {"memory": "1536Mi"}}
     wanted = {"version": "9.0.0", "heap": "512m", "resources": small, **(elasticsearch or {})}
     wanted["config"] = {**FULL_DISK, **wanted.get("config", {})}
-    does = {"track": {"builtin": "log_ingest"}, "params": {"documents": 5000}, **(race or {})}
+    load = {"requests": {"cpu": "200m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
+    does = {"track": {"builtin": "log_ingest"}, "params": {"documents": 5000}, "resources": load, **(race or {})}
     if does["track"] != {"builtin": "log_ingest"} and race and "params" not in race:
         del does["params"]
     return {
