@@ -36,9 +36,10 @@ class Lease:
         """Return as soon as it is ours."""
         waiting = ""
         while not await self._try():
-            if waiting != self._seen[0]:
-                waiting = self._seen[0]
-                log.info("waiting for the lease %s/%s, which another operator holds", self._namespace, self._name)
+            holder = self._seen[0].partition(" ")[0]
+            if waiting != holder:
+                waiting = holder
+                log.info("waiting for the lease %s/%s, which %s holds", self._namespace, self._name, holder)
             await asyncio.sleep(max(0.2, self._seconds * _RENEW_SHARE / 2))
 
     async def hold(self) -> None:

@@ -56,7 +56,7 @@ def test_two_operators_are_one(stage: Stage, namespace: str, pair: list[Operator
     lease = stage.find("leases", namespace, "esbench")
     assert lease is not None and lease["spec"]["holderIdentity"] in ("operator-0", "operator-1")
     idle = next(o for n, o in enumerate(pair) if lease["spec"]["holderIdentity"] != f"operator-{n}")
-    assert "which another operator holds" in idle.log.read_text()
+    assert "waiting for the lease" in idle.log.read_text()
     idle.wait_ready()
     stage.is_clean(namespace)
 

@@ -48,9 +48,7 @@ def test_kept_reached_and_removed_and_run_again(namespace: Namespace) -> None:
     # The commands of the message work: the password, and a request with it from beside the cluster.
     password = of_pods(namespace, secret[1])
     curl = ["exec", "kept-race-1-es-default-0", "-c", "elasticsearch", "--", "curl", "-sk", "-u", f"elastic:{password}"]
-    done = namespace.attempt(*curl, "https://localhost:9200/t/_count")
-    if done.returncode == 0:
-        assert json.loads(done.stdout)["count"] == 0
+    assert json.loads(namespace.kubectl(*curl, "https://localhost:9200/t/_count"))["count"] == 0
     events = namespace.kubectl("get", "events", "--field-selector=involvedObject.name=kept,reason=ClusterKept")
     assert "port-forward" in events
     namespace.kubectl("annotate", "bm/kept", "esbench.dev/rerun=again")

@@ -280,7 +280,10 @@ def _enter(status: BenchmarkStatus, step: str, stage: Stage, seen: Seen, job_uid
 def _end(seen: Seen, phase: Phase, reason: str, message: str) -> Plan:
     good = phase == "Succeeded"
     status = with_condition(seen.status, "Complete", "True" if good else "False", reason, message, seen.now)
-    status = with_condition(status, "Failed", "False" if good else "True", reason, message, seen.now)
+    # A status that an older operator wrote may have a reason that this one does not know.
+    cure = next((f". What to do: {known.cure}" for known in Reason if known == reason), "")
+    told = message if good else f"{message[:3500].rstrip('. ')}{cure}"
+    status = with_condition(status, "Failed", "False" if good else "True", reason, told, seen.now)
     return Plan(
         _update(
             status,

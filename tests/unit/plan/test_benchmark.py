@@ -284,6 +284,10 @@ def test_a_failed_step_is_the_last_one() -> None:
     todo = plan(seen(failed, confirmed=True))
     assert (todo.status.phase, todo.status.reason) == ("Failed", "ErrorRate")
     assert is_true(todo.status, "Failed") and todo.status.step is None
+    told = condition(todo.status, "Failed")
+    assert told and told.message == f"m. What to do: {Reason.ERROR_RATE.cure}" and todo.status.message == "m"
+    unknown = plan(seen(failed.model_copy(update={"reason": "OfAnOlderOperator"}), confirmed=True)).status
+    assert unknown.phase == "Failed" and unknown.reason == "OfAnOlderOperator"
 
 
 @pytest.mark.parametrize(
