@@ -58,9 +58,15 @@ class ApiError(Exception):
 
     @property
     def final(self) -> bool:
-        """Whether the same request would be refused again: for what it is, or for want of a permission."""
+        """Whether the same request would be refused again for what it is."""
         # A quota that is full may have room later.
-        return self.status in (400, 413, 422) or (self.status == 403 and "quota" not in self.message)
+        wrong = self.status == 403 and "quota" not in self.message and not self.forbidden
+        return self.status in (400, 413, 422) or wrong
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether a permission is missing; an API server that has just started says so of permissions that are there."""
+        return self.status == 403 and " cannot " in self.message and " resource " in self.message
 
 
 class Cluster:

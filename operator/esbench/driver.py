@@ -49,6 +49,7 @@ CHILDREN: dict[str, tuple[str, ...]] = {
 }
 OURS = {MANAGED_BY: MANAGER}
 RESYNC_SECONDS = 300.0
+FORBIDDEN_FAILURES = 6  # a permission that is missing for about a minute is believed to be
 
 PASSES = Counter("esbench_passes", "Looks at a Benchmark", ["result"])
 PASS_SECONDS = Histogram("esbench_pass_seconds", "Time of one look at a Benchmark")
@@ -324,7 +325,7 @@ class Daemon:
         try:
             self.foreign = await perform(self._cluster, seen, todo)
         except ApiError as error:
-            if not error.final:
+            if not (error.final or (error.forbidden and self.failures >= FORBIDDEN_FAILURES)):
                 raise
             self.refusal = Refusal("request", error.message)
             self.logger.warning("refused: %s", error)

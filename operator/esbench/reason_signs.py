@@ -213,7 +213,7 @@ SIGNS: dict[Reason, Sign] = {
     ),
     Reason.CLIENT_TOO_NEW: Sign(
         "Rally's check of the cluster's version, or Elasticsearch's refusal of the client's media type.",
-        "…Cluster version must be at least [6.8.0] but was [5.6.16]…",
+        "…Cluster version must be at least [6.8.0] but was [6.7.2]…",
         RACE,
     ),
     Reason.ASSERTION_FAILED: Sign(
@@ -314,7 +314,7 @@ SIGNS: dict[Reason, Sign] = {
     Reason.LOAD_GENERATOR_SATURATED: Sign(
         "The load generator used more than 80 % of its CPU, one of its processes more than 90 % of a core, it was "
         "throttled, or it sent requests late although its clients were free.",
-        "the load generator was saturated: …sent requests late although its clients were free: hungry (10% busy)",
+        "the load generator was saturated: …sent requests late although its clients were free: hungry (10% busy)…",
         RACE,
     ),
     Reason.SCHEDULE_NOT_KEPT: Sign(

@@ -42,7 +42,7 @@ class Case:
         return self.runs == CHECK_ONLY or (not self.runs and not self.knobs and self.words != "not on this cluster")
 
 
-IMPATIENT = {"timeouts": {"provisioning": "6s", "race": "1h"}}
+IMPATIENT = {"timeouts": {"provisioning": "12s", "race": "1h"}}
 ON_SMOKE = {"steps": ("smoke",)}
 WITH_PARAMS = {"race__params": {"bulk_size": 100}}
 # What a shared cluster's policy may do: refuse an object that the schema allows.
