@@ -65,7 +65,7 @@ class ApiError(Exception):
 
     @property
     def forbidden(self) -> bool:
-        """Whether a permission is missing; an API server that has just started says so of permissions that are there."""
+        """Whether a permission is missing; an API server that has just started says so of any."""
         return self.status == 403 and " cannot " in self.message and " resource " in self.message
 
 
