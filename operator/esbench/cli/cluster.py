@@ -227,7 +227,7 @@ class Cluster:
             resource_path=path,
             query_params=list(query.items()),
             header_params={"Accept": "application/json, */*", "Content-Type": content},
-            body=body if body is None or content == "application/json" else json.dumps(body),
+            body=json.dumps(body) if content.endswith("yaml") else body,  # the client encodes JSON itself
             auth_settings=["BearerToken"],
         )
         try:
