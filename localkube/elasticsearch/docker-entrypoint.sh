@@ -8,6 +8,9 @@ if [[ -e $nofile && $(ulimit -Hn) != unlimited && $(ulimit -Hn) -lt 65535 ]]; th
   export LD_PRELOAD=$nofile
 fi
 
+# In a container the control group is the root of what is mounted, whatever /proc/self/cgroup calls it.
+export ES_JAVA_OPTS="-Des.cgroups.hierarchy.override=/ ${ES_JAVA_OPTS:-}"
+
 if [[ "${1:-eswrapper}" == eswrapper ]]; then
   exec /usr/share/elasticsearch/bin/elasticsearch "${@:2}"
 fi
