@@ -191,15 +191,15 @@ class Store:
                 self._discard(path)
                 self._claims.drop(f"use-{key}")
                 return None
-            os.utime(path / _USED)
-        if self._claims.now() - (path / _HASHED).stat().st_mtime > REHASH_SECONDS:
+            (path / _USED).touch()
+        if self._claims.now() - _time_of(path / _HASHED) > REHASH_SECONDS:
             return self._rehash(entry)
         return entry
 
     def _rehash(self, entry: Entry) -> Entry | None:
         self._say(f"reading {entry.path.name} against its checksum")
         if all(hash_file(entry.path / f.name, self._stop) == f.sha256 for f in entry.files):
-            os.utime(entry.path / _HASHED)
+            (entry.path / _HASHED).touch()
             return entry
         with self._gate():
             self._discard(entry.path)
@@ -323,7 +323,11 @@ def _bytes(path: Path) -> int:
 
 
 def _last_used(path: Path) -> float:
+    return _time_of(path / _USED)
+
+
+def _time_of(path: Path) -> float:
     try:
-        return (path / _USED).stat().st_mtime
+        return path.stat().st_mtime
     except OSError:
         return 0.0

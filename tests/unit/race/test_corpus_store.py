@@ -92,6 +92,9 @@ def test_an_entry_not_read_for_long_is_read_against_its_checksum(tmp_path: Path)
     os.utime(entry.path / "hashed", (long_ago, long_ago))
 
     assert again.use("a", of_size(10)).made_here
+    (entry.path / "hashed").unlink()
+    (entry.path / "used").unlink()
+    assert not again.use("a", never).made_here and (entry.path / "hashed").exists()
     again.close()
 
 
