@@ -83,6 +83,8 @@ def race_image(namespace: Namespace) -> str:
     return next(str(each["value"]) for each in container["env"] if each["name"] == "ESBENCH_RACE_IMAGE")
 
 
+# The checks run side by side; none of these needs much.
+SMALL = {"requests": {"cpu": "50m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
 NEVER = {
     "nogit": ({"track": {"git": {"url": "http://files:8000/tracks.git", "revision": "main"}}}, "TrackFetchFailed"),
     "nomirror": ({"track": {"name": "geonames", "repository": "git://none.invalid/tracks"}}, "TrackFetchFailed"),
@@ -98,8 +100,11 @@ NEVER = {
 def test_two_benchmarks_share_what_one_downloaded(namespace: Namespace) -> None:
     namespace.apply(claim("track"), claim("corpora"), *server(race_image(namespace)))
     namespace.kubectl("wait", "--for=condition=Ready", "pod/files", "--timeout=120s", seconds=130)
-    shared = {"track": GOOD, "corpora": {"claimName": "corpora", "maxSize": "32Mi"}, "params": {}}
-    namespace.apply(benchmark("first", race=shared), *(benchmark(name, race=race) for name, (race, _) in NEVER.items()))
+    shared = {"track": GOOD, "corpora": {"claimName": "corpora", "maxSize": "32Mi"}, "params": {}, "resources": SMALL}
+    namespace.apply(
+        benchmark("first", race=shared),
+        *(benchmark(name, race={**race, "resources": SMALL}) for name, (race, _) in NEVER.items()),
+    )
     first = namespace.until_over("first")
     assert first["phase"] == "Succeeded", first
     namespace.apply(benchmark("second", race={**shared, "offline": True}))
