@@ -212,8 +212,9 @@ SIGNS: dict[Reason, Sign] = {
         RACE,
     ),
     Reason.CLIENT_TOO_NEW: Sign(
-        "Rally's check of the cluster's version, or Elasticsearch's refusal of the client's media type.",
-        "…Cluster version must be at least [6.8.0] but was [6.7.2]…",
+        "Rally refuses the server and its version is below 6.8, or Elasticsearch refuses the client's media type.",
+        "Elasticsearch 6.7.2 is too old for Rally 2.13.0; Rally said: …The client noticed that the server is not "
+        "Elasticsearch and we do not support this unknown product…",
         RACE,
     ),
     Reason.ASSERTION_FAILED: Sign(

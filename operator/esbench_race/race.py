@@ -365,7 +365,15 @@ class Race:
             reason = Reason.LOAD_GENERATOR_OUT_OF_MEMORY if ended.oom_killed else Reason.LOAD_GENERATOR_DIED
             return Outcome(reason, f"Rally's main process was ended by signal {-ended.exit_code}")
         words = words or f"Rally ended with exit code {ended.exit_code} and no results; it printed: {output[-800:]}"
-        return Outcome(classify.classify_race(words, ended.oom_killed), words)
+        reason = classify.classify_race(words, ended.oom_killed)
+        version = self.record.environment.version
+        if reason is Reason.UNSUPPORTED_PRODUCT and classify.too_old(version):
+            # Rally takes an Elasticsearch older than it knows for something else, and says so.
+            rally = self.record.rally.version
+            return Outcome(
+                Reason.CLIENT_TOO_NEW, f"Elasticsearch {version} is too old for Rally {rally}; Rally said: {words}"
+            )
+        return Outcome(reason, words)
 
 
 def connection_reason(error: ElasticsearchError) -> Reason:
