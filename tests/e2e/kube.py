@@ -113,10 +113,10 @@ def until(look: Callable[[], T | bool | None], seconds: float, otherwise: Callab
 
 def benchmark(name: str, *, elasticsearch: Json | None = None, race: Json | None = None, **spec: Any) -> Json:
     """A Benchmark small enough for two cores: 5,000 documents, one race, no smoke test."""
-    small = {"requests": {"cpu": "200m"}, "limits": {"memory": "1536Mi"}}
+    small = {"requests": {"cpu": "100m"}, "limits": {"memory": "1536Mi"}}
     wanted = {"version": "9.0.0", "heap": "512m", "resources": small, **(elasticsearch or {})}
     wanted["config"] = {**FULL_DISK, **wanted.get("config", {})}
-    load = {"requests": {"cpu": "200m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
+    load = {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
     does = {"track": {"builtin": "log_ingest"}, "params": {"documents": 5000}, "resources": load, **(race or {})}
     if does["track"] != {"builtin": "log_ingest"} and race and "params" not in race:
         del does["params"]

@@ -37,9 +37,9 @@ def smaller(manifest: dict[str, Any], race_image: str) -> dict[str, Any]:
     if built := manifest["spec"].get("elasticsearch"):
         built["config"] = {**FULL_DISK, **built.get("config", {})}
         # Several tests share two processors: what is reserved must fit beside the others.
-        built.setdefault("resources", {}).setdefault("requests", {})["cpu"] = "200m"
+        built.setdefault("resources", {}).setdefault("requests", {})["cpu"] = "100m"
     race = manifest["spec"]["race"]
-    race["resources"] = {"requests": {"cpu": "200m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
+    race["resources"] = {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
     if less := SMALL.get(race["track"].get("builtin")):
         race["params"] = {**race.get("params", {}), **less}
     return manifest
