@@ -87,8 +87,13 @@ def test_every_column_of_a_race_and_what_held_the_data(watched: Namespace, kind:
 
 def test_prometheus_scrapes_the_operator_by_both_monitors(watched: Namespace) -> None:
     def jobs() -> set[str]:
-        answer = json.loads(watched.kubectl("get", "--raw", f"{PROXY}/api/v1/query?query=esbench_passes_total"))
-        mine = [s["metric"] for s in answer["data"]["result"] if s["metric"]["namespace"] == watched.name]
+        answer = json.loads(watched.kubectl("get", "--raw", f"{PROXY}/api/v1/query?query=up"))
+        mine = [
+            s["metric"]
+            for s in answer["data"]["result"]
+            if s["metric"].get("namespace") == watched.name and s["value"][1] == "1"
+        ]
         return {metric["job"] for metric in mine}
 
-    until(lambda: len(jobs()) == 2, 90, lambda: f"only {jobs()}")
+    # The reloader looks at its mounted configuration every three minutes.
+    until(lambda: len(jobs()) == 2, 300, lambda: f"only {jobs()}")
