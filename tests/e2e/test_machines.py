@@ -73,7 +73,8 @@ def test_every_column_of_a_race_and_what_held_the_data(watched: Namespace, kind:
     bulk_of_own = next(task for task in own["tasks"] if task["task"] == "bulk-index")["usage"]
     assert 0 <= bulk_of_own["cpuWaitingShare"] <= 1 and "ioWaitingShare" in bulk_of_own
     assert node["memoryLimitBytes"] == 1536 * 2**20 and node["sources"]["throttling"] in ("nodeStats", "prometheus")
-    assert bulk["seconds"] / bulk["samples"] <= 5
+    # A span begins and ends between two looks, so it may hold one less than its length says.
+    assert bulk["seconds"] / (bulk["samples"] + 1) <= 5
     assert found["sampler"]["failures"] == 0 and found["sampler"]["widestGapSeconds"] < 5.0
 
     (storage,) = status["environment"]["storage"]
