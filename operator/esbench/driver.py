@@ -243,6 +243,8 @@ class Daemon:
         try:
             seen = seen_from(benchmark, self.indexes, self.operator.settings, now)
         except ValidationError as error:
+            # What an operator that could read it had begun goes first: afterwards nobody would look for it.
+            await self._remove_children()
             status = BenchmarkStatus.model_validate(benchmark.get("status") or {})
             await self._say(benchmark, status, unreadable(status, str(error), now))
             return 0
@@ -256,6 +258,11 @@ class Daemon:
             await self._say(benchmark, seen.status, todo.status)
             return 0
         return await self._act(seen, todo)
+
+    async def _remove_children(self) -> None:
+        for kind, index in (("Elasticsearch", self.indexes.elasticsearches), ("Job", self.indexes.jobs)):
+            for there in list(index.get(self.uid, ())):
+                await self._cluster.delete(kind, there)
 
     async def _decide(self, seen: Seen) -> tuple[Seen, Plan]:
         cluster, subject = self._cluster, seen.subject

@@ -79,7 +79,7 @@ def children_of(subject: Subject, step: str, indexes: Indexes) -> Children:
 
 
 def unreadable(status: BenchmarkStatus, error: str, now: datetime) -> BenchmarkStatus:
-    """Return the status of a Benchmark whose spec cannot be read: failed, before anything was created."""
+    """Return the status of a Benchmark whose spec cannot be read: failed."""
     message = f"the specification cannot be read by this version of the operator: {error}"[:4096]
     for kind, truth in (("Accepted", "False"), ("Complete", "False"), ("Failed", "True")):
         status = with_condition(status, kind, truth, Reason.INVALID_SPEC, message, now)  # type: ignore[arg-type]

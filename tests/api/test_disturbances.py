@@ -1,9 +1,10 @@
 """The API server restarts and forgets, and two operators run at once: no race runs twice, none beside another."""
 
+import json
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -130,3 +131,31 @@ def test_the_api_server_restarts(stage: Stage, plane: ControlPlane, namespace: s
     finally:
         # Not looked at: refusals. An API server that has just started does not know of any permission yet.
         operator.stop()
+
+
+def test_an_operator_that_cannot_read_a_specification_leaves_nothing_behind(
+    stage: Stage, namespace: str, install: Callable[..., Operator], plane: ControlPlane
+) -> None:
+    """A newer CRD lets a field through that this operator does not know, while a race is under way."""
+    stage.behave(namespace, run=(60.0, 60.0))
+    operator = install(namespace)
+    stage.apply(benchmark(namespace, "newer", smokeTest=False))
+    stage.reaches(namespace, "newer", "Racing")
+    operator.stop()
+    path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/future"
+    kubectl = ("patch", "crd", "benchmarks.esbench.dev", "--type=json", "-p")
+    added = json.dumps([{"op": "add", "path": path, "value": {"type": "boolean"}}])
+    assert plane.kubectl(*kubectl, added).returncode == 0
+    try:
+        stage.until(lambda: _takes_future(stage, namespace), "the API server knows the new field")
+        operator.start()
+        status = stage.ends(namespace, "newer")
+        assert status["reason"] == "InvalidSpec" and "future" in status["message"]
+        stage.is_clean(namespace)
+    finally:
+        plane.kubectl(*kubectl, json.dumps([{"op": "remove", "path": path}]))
+
+
+def _takes_future(stage: Stage, namespace: str) -> bool:
+    stage.patch("benchmarks", namespace, "newer", {"spec": {"future": True}})
+    return bool(stage.benchmark(namespace, "newer")["spec"].get("future"))
