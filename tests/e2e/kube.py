@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 ROOT = Path(__file__).parents[2]
 Json = dict[str, Any]
 T = TypeVar("T")
+# Each kubectl costs a quarter of a second of CPU, which the races of the other workers lack.
+POLL_SECONDS = 2.0
 
 
 @cache
@@ -107,7 +109,7 @@ def until(look: Callable[[], T | bool | None], seconds: float, otherwise: Callab
     while time.monotonic() < deadline:
         if found := look():
             return found  # type: ignore[return-value]
-        time.sleep(0.5)
+        time.sleep(POLL_SECONDS)
     raise AssertionError(otherwise())
 
 
