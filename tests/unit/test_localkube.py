@@ -221,3 +221,21 @@ def test_every_download_is_pinned() -> None:
 def test_node_programs_are_never_installed_on_the_machine() -> None:
     installed = {*packages.PROGRAMS.values(), *packages.BUILD_PROGRAMS.values()}
     assert not installed & set(packages.NODE_PACKAGES)
+
+
+def test_a_runtime_has_no_link_to_a_file_of_this_machine(tmp_path: Path) -> None:
+    root, mine = tmp_path / "root", tmp_path / "cacerts"
+    home = root / "usr/lib/jvm/java-17"
+    (home / "conf").mkdir(parents=True)
+    (root / "etc/java").mkdir(parents=True)
+    (root / "etc/java/net.properties").write_text("packaged")
+    mine.write_text("this machine's")
+    (home / "conf/net.properties").symlink_to("/etc/java/net.properties")
+    (home / "conf/near").symlink_to("net.properties")
+    (home / "conf/cacerts").symlink_to(mine)
+    (home / "conf/src.zip").symlink_to("../nowhere")
+    java.settle_links(home, root)
+    assert (home / "conf/net.properties").read_text() == (home / "conf/near").read_text() == "packaged"
+    assert not (home / "conf/net.properties").is_symlink() and (home / "conf/near").is_symlink()
+    assert sorted(path.name for path in (home / "conf").iterdir()) == ["near", "net.properties"]
+    assert mine.read_text() == "this machine's"
