@@ -274,7 +274,7 @@ SIGNS: dict[Reason, Sign] = {
     ),
     Reason.SETTINGS_NOT_APPLIED: Sign(
         "The settings in effect, read from the live indices and nodes, against those asked for.",
-        "index t: number_of_shards was to be 3, Elasticsearch has 1; …",
+        "index t: index.number_of_shards was to be 3, Elasticsearch has 1; …",
         RACE,
     ),
     Reason.CLUSTER_NOT_FRESH: Sign(

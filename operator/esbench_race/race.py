@@ -220,6 +220,8 @@ class Race:
                 raise FailedError(Reason.RACE_ABORTED, "the runner was told to stop before the race began")
         environment = replace(start.environment, load_generator=self.record.environment.load_generator)
         self.record = replace(self.record, environment=environment, fresh=start.fresh)
+        if self.spec.target and (objection := target.too_many_hosts(self.spec.hosts, len(environment.nodes))):
+            raise FailedError(Reason.INVALID_SPEC, objection)
         return start
 
     def _track(self, flavor: str) -> tuple[Path, Answer]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
@@ -224,6 +224,20 @@ def missing_secret(spec: RaceSpec) -> str:
         if path is not None and secret is not None and not path.is_file():
             return f"there is no Secret {secret} with the key {path.name} in the namespace {spec.namespace}"
     return ""
+
+
+def too_many_hosts(hosts: Sequence[str], nodes: int) -> str:
+    """Return in one sentence why Rally would wait in vain, or an empty text.
+
+    It begins only when the cluster has as many nodes as it is given addresses (`wait_for_rest_layer` in esrally's
+    client/factory.py), and gives up after twenty minutes.
+    """
+    if len(hosts) <= max(nodes, 1):
+        return ""
+    return (
+        f"target.hosts has {len(hosts)} addresses, but the cluster has {nodes} node(s), and Rally waits until there "
+        "are as many nodes as addresses: write one address for each node, or one that stands for all"
+    )
 
 
 @dataclass

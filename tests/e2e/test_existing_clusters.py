@@ -83,7 +83,7 @@ def indices(namespace: Namespace) -> set[str]:
 
 
 def test_a_race_over_tls_with_a_user_leaves_nothing_behind(shop: Namespace) -> None:
-    hosts = ["https://shop-es-http:9200", f"https://shop-es-http.{shop.name}.svc:9200"]
+    hosts = [f"https://shop-es-http.{shop.name}.svc:9200"]
     shop.apply(target("guest", hosts=hosts, index={"shards": 2, "replicas": 0}))
     status = shop.until_over("guest")
     assert status["phase"] == "Succeeded", json.dumps(status, indent=1)
@@ -108,6 +108,14 @@ def test_what_is_in_the_way_stays_as_it_is(shop: Namespace) -> None:
     assert '"theirs"' in curl(shop, "GET", "/access-logs/_doc/1")
     shop.kubectl("delete", "bm", "in-the-way", "--timeout=60s")
     curl(shop, "DELETE", "/access-logs")
+
+
+def test_more_addresses_than_nodes_are_refused_before_rally_waits_for_them(shop: Namespace) -> None:
+    shop.apply(target("twice", hosts=["https://shop-es-http:9200", f"https://shop-es-http.{shop.name}.svc:9200"]))
+    status = shop.until_over("twice", 120)
+    assert (status["phase"], status["reason"]) == ("Failed", "InvalidSpec")
+    assert "target.hosts has 2 addresses, but the cluster has 1 node(s)" in status["message"]
+    shop.kubectl("delete", "bm", "twice", "--timeout=60s")
 
 
 @pytest.mark.produces("SecretMissing")

@@ -85,6 +85,9 @@ class Elasticsearch:
             "xpack.security.enabled": True, "xpack.security.http.ssl.enabled": True,
             "xpack.security.http.ssl.key": "http.key", "xpack.security.http.ssl.certificate": "http.crt",
             "cluster.info.update.interval": "10s",
+            # Shares of the disk would make a machine whose disk is rather full another one.
+            **{f"cluster.routing.allocation.disk.watermark.{name}": f"{size}gb"
+               for name, size in (("low", 3), ("high", 2), ("flood_stage", 1))},
         }  # fmt: skip
         (config / "elasticsearch.yml").write_text("".join(f"{k}: {json.dumps(v)}\n" for k, v in settings.items()))
         (config / "jvm.options.d").mkdir(exist_ok=True)

@@ -182,3 +182,13 @@ def test_a_missing_secret_or_key_is_named(tmp_path: Path) -> None:
     assert "shop-user" in sentence
     assert "password" in sentence
     assert "shop-ca" in target.missing_secret(spec(ca_file=tmp_path / "ca.crt"))
+
+
+@pytest.mark.parametrize(
+    ("hosts", "nodes", "refused"), [(1, 1, False), (1, 3, False), (3, 3, False), (2, 1, True), (1, 0, False)]
+)
+def test_rally_would_wait_for_nodes_that_are_not_there(hosts: int, nodes: int, refused: bool) -> None:
+    found = target.too_many_hosts([f"es-{n}:9200" for n in range(hosts)], nodes)
+    assert bool(found) == refused
+    if refused:
+        assert "target.hosts has 2 addresses, but the cluster has 1 node(s)" in found
