@@ -49,7 +49,7 @@ test-race: venv venv-rally ## the race runner against a real Elasticsearch on lo
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest -n 2 --dist loadfile tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
-	$(BIN)/pytest -n 3 --dist loadgroup tests/e2e
+	$(BIN)/pytest -n 3 --dist loadfile tests/e2e
 generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models
 	$(BIN)/python -m esbench.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
 	cp crds/benchmarks.yaml charts/esbench/crds/benchmarks.yaml

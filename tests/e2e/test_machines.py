@@ -45,7 +45,7 @@ def table(namespace: Namespace, name: str) -> dict[str, Any]:
 
 def mostly_bulk(name: str, **elasticsearch: Any) -> dict[str, Any]:
     """A race whose bulk indexing takes long enough to be sampled several times, and little else."""
-    params = {"documents": 80000, "search_warmup_iterations": 1, "search_iterations": 5}
+    params = {"documents": 200000, "search_warmup_iterations": 1, "search_iterations": 5}
     # Little is reserved, so that it finds room beside whatever else is being tested.
     little = {"requests": {"cpu": "25m"}, "limits": {"memory": "1536Mi"}}
     race = {"params": params, "resources": {"requests": {"cpu": "25m"}, "limits": {"cpu": "2", "memory": "1Gi"}}}

@@ -47,7 +47,6 @@ def check_evidence(found: dict[str, Any]) -> None:
     assert "-Xmx512m" in found["jvmFlags"] and any("GC" in name or "G1" in name for name in found["gc"])
 
 
-@pytest.mark.xdist_group("whole")
 def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace) -> None:
     """8.11.0 on Java 21, two nodes with volumes, two shards, one replica, another codec, a smoke test, a race."""
     wanted = benchmark(
@@ -82,7 +81,6 @@ def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace)
     assert namespace.left_of("whole") == []
 
 
-@pytest.mark.xdist_group("whole")
 def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:
     """The races of the test before: race.json and Rally's log are where the status says."""
     record = namespace.get("configmap", namespace.status("whole")["races"][-1]["record"])
@@ -104,7 +102,6 @@ def test_printer_columns_read_like_a_sentence(namespace: Namespace) -> None:
     namespace.kubectl("delete", "bm", "columns", "--timeout=60s")
 
 
-@pytest.mark.xdist_group("whole")
 def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
     """The results and the log of the same Benchmark."""
     table = esbench(namespace, "results", "whole")
