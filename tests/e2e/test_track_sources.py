@@ -10,7 +10,7 @@ from esbench_race.reasons import Reason
 from kube import Json, Namespace, benchmark, condition
 
 # One worker for both: the second looks at what was begun before the first.
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("sources")]
+pytestmark = pytest.mark.e2e
 DOCUMENTS = "".join(json.dumps({"number": number, "text": f"text {number}"}) + "\n" for number in range(1000))
 TRACK = {
     "version": 2,
