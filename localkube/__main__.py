@@ -113,7 +113,8 @@ def image_values(paths: Paths) -> None:
     words = []
     for value, image in zip(("image", "raceImage", r"raceImages.2\.3"), images.own(paths).values(), strict=True):
         repository, _, tag = image.name.rpartition(":")
-        words += ["--set", f"{value}.repository={repository}", "--set", f"{value}.tag={tag}"]
+        # As text: a tag of digits alone would be a number to helm.
+        words += ["--set-string", f"{value}.repository={repository}", "--set-string", f"{value}.tag={tag}"]
     print(shlex.join(words))
 
 
