@@ -40,7 +40,7 @@ def test_a_kept_cluster_goes_in_its_time(stage: Stage, namespace: str, install: 
     stage.until(lambda: "finalizers" not in stage.benchmark(namespace, "bm")["metadata"], "no finalizer", 10)
     stage.until(lambda: not kept(stage, namespace), "the cluster is removed", 15)
     stage.is_clean(namespace)
-    stage.until(lambda: {"ClusterKept", "ClusterRemoved"} <= set(events(stage, namespace, "bm")), "both events", 10)
+    stage.until(lambda: {"ClusterKept", "ClusterRemoved"} <= set(events(stage, namespace, "bm")), "both events", 30)
     assert "port-forward" in events(stage, namespace, "bm")["ClusterKept"]
     assert stage.status(namespace, "bm") == before["status"], "a terminal record never changes"
 
