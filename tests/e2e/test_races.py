@@ -90,7 +90,6 @@ def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:
     assert "esrally" in log or "Racing" in log or "driver" in log
     everything = json.dumps(namespace.get("configmap", record["metadata"]["name"])) + log
     assert "basic_auth_password" not in everything or "*****" in everything
-    namespace.kubectl("delete", "bm", "whole", "--timeout=60s")
 
 
 def test_printer_columns_read_like_a_sentence(namespace: Namespace) -> None:
@@ -112,3 +111,4 @@ def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
     log = esbench(namespace, "logs", "whole", "--race", "1")
     assert log.returncode == 0 and "esrally" in log.stdout
     assert "esbench: whole has no step race-2" in esbench(namespace, "logs", "whole", "--race", "2").stderr
+    namespace.kubectl("delete", "bm", "whole", "--timeout=60s")
