@@ -263,9 +263,7 @@ def test_what_kubectl_get_shows(stage: Stage, namespace: str) -> None:
 
 def test_kubectl_explain_tells_what_a_field_is(plane: ControlPlane) -> None:
     done = plane.kubectl("explain", "benchmark.spec.keepCluster")
-    assert "Whether the last cluster stays for inspection." in " ".join(
-        done.stdout.split()
-    )
+    assert "Whether the last cluster stays for inspection." in " ".join(done.stdout.split())
 
 
 EXAMPLES = sorted(path for path in (ROOT / "examples").rglob("*.yaml"))
