@@ -179,7 +179,7 @@ def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> No
             "offline": False,
             "telemetry": [],
             "userTags": {},
-            "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}},
+            "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "2", "memory": "2Gi"}},
         },
         "repetitions": 1,
         "smokeTest": True,
