@@ -119,7 +119,6 @@ async def _patiently(work: Callable[[Json], Coroutine[Any, Any, None]], benchmar
     while True:
         try:
             await work(benchmark)
-            return
         except ApiError as error:
             if error.final:
                 log.warning("given up for %s: %s", benchmark["metadata"]["name"], error)
@@ -127,3 +126,8 @@ async def _patiently(work: Callable[[Json], Coroutine[Any, Any, None]], benchmar
             log.info("again in %.0f s: %s", seconds, error)
             await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - jitter, not a secret
             seconds = min(30.0, seconds * 2)
+        except Exception:  # else asyncio would tell of it only when the task is thrown away
+            log.exception("given up for %s", benchmark["metadata"]["name"])
+            return
+        else:
+            return

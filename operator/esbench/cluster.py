@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
@@ -15,7 +15,7 @@ from esbench_race.record import KEY_RECORD, Record
 from esbench_race.resources import KEY_RESOURCES, Resources
 
 from .api.base import Json
-from .api.names import API_VERSION, GROUP, KIND, PLURAL, UID_LABEL, VERSION
+from .api.names import API_VERSION, GROUP, KIND, PLURAL, STEP_LABEL, UID_LABEL, VERSION
 from .api.status import BenchmarkStatus
 from .plan.conditions import moment
 from .plan.logs import telling_lines
@@ -135,6 +135,15 @@ class Cluster:
                 return None
             raise
 
+    async def benchmark_uids(self, namespaces: Iterable[str]) -> set[str]:
+        """Return the uids of all Benchmarks in some namespaces; without any, in the whole cluster. Raises ApiError."""
+        accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+        uids: set[str] = set()
+        for namespace in tuple(namespaces) or ("",):
+            listed = json.loads(await self._text("GET", KIND, namespace, accept=accept))
+            uids |= {item["metadata"]["uid"] for item in listed["items"]}
+        return uids
+
     async def create_benchmark(self, manifest: Json) -> Json | None:
         """Create a Benchmark and return it; None when the name is taken. Raises ApiError."""
         try:
@@ -244,7 +253,7 @@ class Cluster:
         return await self._text("GET", "Pod", namespace, pod, "log", query=query)
 
     async def children(self, seen: Seen) -> Children:
-        """Return the current step's children with its cluster and Job as the API server has them now."""
+        """Return the current step's children with its cluster, Job and pods as the API server has them now."""
         step, subject = seen.status.step, seen.subject
         if step is None:
             return seen.children
@@ -258,7 +267,10 @@ class Cluster:
                 there = {"metadata": {}}
             mine = there["metadata"].get("labels", {}).get(UID_LABEL) == subject.uid
             found[kind] = child(plural, there) if mine else None
-        return replace(seen.children, elasticsearch=found["Elasticsearch"], job=found["Job"])
+        query = {"labelSelector": f"{UID_LABEL}={subject.uid},{STEP_LABEL}={step.name}"}
+        listed = json.loads(await self._text("GET", "Pod", subject.namespace, query=query))["items"]
+        pods = [child("pods", pod) for pod in listed]
+        return replace(seen.children, elasticsearch=found["Elasticsearch"], job=found["Job"], pods=pods)
 
     async def evictions(self, seen: Seen) -> dict[str, str]:
         """Return the words of Kubernetes' events about evicted Elasticsearch pods of the current step, by pod."""
@@ -301,6 +313,7 @@ class Cluster:
         *,
         body: Json | None = None,
         query: Mapping[str, str] | None = None,
+        accept: str = "application/json",
     ) -> str:
         if method != "GET" and kind != "Lease" and not self.may_write():
             raise ApiError(0, "not sent: another operator may have taken over")
@@ -308,9 +321,10 @@ class Cluster:
         scope = f"{prefix}/namespaces/{quote(namespace)}" if namespace else prefix
         path = "/".join(p for p in (scope, plural, quote(name), part) if p)
         content = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        headers = {"Accept": accept, "Content-Type": content}
         began = time.monotonic()
         try:
-            status, text = await self._send(method, path, content, body, query)
+            status, text = await self._send(method, path, headers, body, query)
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             REQUESTS.labels(method, plural, "none").inc()
             raise ApiError(0, f"no answer from the API server: {error!r}") from error
@@ -322,13 +336,13 @@ class Cluster:
         return text
 
     async def _send(
-        self, method: str, path: str, content: str, body: Json | None, query: Mapping[str, str] | None
+        self, method: str, path: str, headers: dict[str, str], body: Json | None, query: Mapping[str, str] | None
     ) -> tuple[int, str]:
         serialized = await self._api.param_serialize(
             method=method,
             resource_path=path,
             query_params=list((query or {}).items()),
-            header_params={"Accept": "application/json", "Content-Type": content},
+            header_params=headers,
             body=body,
             auth_settings=["BearerToken"],
         )

@@ -3,6 +3,10 @@
 For each active Benchmark one daemon looks, plans, says and does; it sleeps until one of the Benchmark's children
 changes, its own deadline comes, or five minutes are over. A status is written with the resourceVersion that the
 decision was made from, so a stale view is refused by the API server and the daemon looks again.
+
+The indexes alone are not believed for ever: what is deleted while kopf has lost its watch (410 Gone: it lists again)
+stays in them, since no event tells of it. A look that no event caused therefore asks the API server itself, and now
+and then the queue is cleared of Benchmarks that have vanished so.
 """
 
 import asyncio
@@ -48,7 +52,7 @@ CHILDREN: dict[str, tuple[str, ...]] = {
     "endpoint_slices": ("discovery.k8s.io", "v1", "endpointslices"),
 }
 OURS = {MANAGED_BY: MANAGER}
-RESYNC_SECONDS = 300.0
+LOG = logging.getLogger(__name__)
 FORBIDDEN_FAILURES = 6  # a permission that is missing for about a minute is believed to be
 
 PASSES = Counter("esbench_passes", "Looks at a Benchmark", ["result"])
@@ -67,8 +71,11 @@ class Operator:
     """uids whose admission is being written: the index does not show it yet"""
     holding: set[str] = field(default_factory=set)
     """uids that the last event showed with a place"""
+    vanished: set[str] = field(default_factory=set)
+    """uids that the index still shows, although there is no such Benchmark any more"""
     benchmarks: kopf.Index[str, slim.Summary] | None = None
     elasticsearches: kopf.Index[str, Json] | None = None
+    sweeper: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
         """Set the chores up: what is done beside races."""
@@ -92,8 +99,23 @@ class Operator:
 
     def phases(self) -> Iterator[str]:
         """Yield the phase of each known Benchmark."""
-        for summaries in (self.benchmarks or {}).values():
-            yield from (summary.phase for summary in summaries)
+        for uid, summaries in (self.benchmarks or {}).items():
+            if uid not in self.vanished:
+                yield from (summary.phase for summary in summaries)
+
+    async def look_for_vanished(self) -> None:
+        """Find again and again which of the known Benchmarks are gone, and let those behind them go on."""
+        while True:
+            await asyncio.sleep(self.settings.resync_seconds)
+            known = set(self.benchmarks or ())  # before it is asked who lives: a uid never comes back
+            try:
+                living = await self._connection().benchmark_uids(self.settings.namespaces)
+            except ApiError as error:
+                LOG.info("Benchmarks were not listed: %s", error)
+                continue
+            if known - living != self.vanished:
+                self.vanished = known - living
+                self.wake_everyone()
 
 
 def registry_for(operator: Operator) -> kopf.OperatorRegistry:
@@ -112,9 +134,12 @@ def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> 
         operator.cluster = operator.cluster or await Cluster.connect()
         if operator.settings.prometheus.url:
             operator.prometheus = Prometheus(operator.settings.prometheus)
+        operator.sweeper = asyncio.create_task(operator.look_for_vanished(), name="look for vanished Benchmarks")
 
     @kopf.on.cleanup(registry=registry)
     async def disconnect(**_: Any) -> None:
+        if operator.sweeper:
+            operator.sweeper.cancel()
         await operator.chores.stop()
 
     @kopf.on.login(registry=registry)
@@ -220,25 +245,26 @@ class Daemon:
     foreign: str = ""
     refusal: Refusal | None = None
     failures: int = 0
+    stale: int = 0
 
     async def run(self, stopped: kopf.DaemonStopped) -> None:
         """Look, say and do until kopf says stop."""
-        waker = self.operator.wakers[self.uid]
+        waker, woken = self.operator.wakers[self.uid], True
         while not stopped:
             waker.clear()  # before looking, so that no wake-up is lost
             try:
                 async with _counted():
-                    pause = await self._pass()
-                self.failures = 0
+                    pause = await self._pass(woken=woken)
+                self.failures = self.stale = 0
             except ApiError as error:
                 pause = self._back_off(error)
             if pause > 0:
-                await _sleep(waker, stopped, pause)
+                woken = await _sleep(waker, stopped, pause)
 
-    async def _pass(self) -> float:
+    async def _pass(self, *, woken: bool) -> float:
         benchmark = _newest(copy.deepcopy(dict(self.body)), self.written)
         if (benchmark.get("status") or {}).get("phase") in TERMINAL:
-            return RESYNC_SECONDS  # until kopf ends this daemon
+            return self._resync  # until kopf ends this daemon
         now = datetime.now(UTC)
         try:
             seen = seen_from(benchmark, self.indexes, self.operator.settings, now)
@@ -253,6 +279,8 @@ class Daemon:
         queue = turn(self.uid, self._queue(), self.operator.settings.max_active, hosts)
         children = replace(seen.children, foreign=self.foreign)
         seen = replace(seen, turn=queue, children=children, refusal=self.refusal)
+        if not woken and seen.status.step:
+            seen = await self._confirmed(seen)
         seen, todo = await self._decide(seen)
         if todo.status != seen.status:
             await self._say(benchmark, seen.status, todo.status)
@@ -277,13 +305,16 @@ class Daemon:
                     keys = await cluster.config_map_keys(subject.namespace, config_map.name if config_map else "")
                     seen = replace(seen, track_keys=keys)
                 elif what == "children":
-                    seen = replace(seen, confirmed=True, children=await cluster.children(seen))
+                    seen = await self._confirmed(seen)
                 elif what == "evictions":
                     seen = replace(seen, evictions=await cluster.evictions(seen))
                 else:
                     seen = await self._with_records(seen)
             todo = plan(seen)
         return seen, todo
+
+    async def _confirmed(self, seen: Seen) -> Seen:
+        return replace(seen, confirmed=True, children=await self._cluster.children(seen))
 
     async def _with_records(self, seen: Seen) -> Seen:
         cluster, subject, steps = self._cluster, seen.subject, slim.steps_so_far(seen.status)
@@ -336,24 +367,30 @@ class Daemon:
                 raise
             self.refusal = Refusal("request", error.message)
             self.logger.warning("refused: %s", error)
-            return 0 if seen.refusal != self.refusal else RESYNC_SECONDS
+            return 0 if seen.refusal != self.refusal else self._resync
         if self.foreign != seen.children.foreign:
             return 0
         if self.foreign:  # it is not ours, so no event will tell when it has gone: try again
             return 2.0
-        return min(todo.wake_in or RESYNC_SECONDS, RESYNC_SECONDS)
+        return min(todo.wake_in or self._resync, self._resync)
+
+    @property
+    def _resync(self) -> float:
+        return float(self.operator.settings.resync_seconds)
 
     def _queue(self) -> list[Waiting]:
-        reserved = self.operator.reserved
+        reserved, vanished = self.operator.reserved, self.operator.vanished
         return [
             summary.waiting(reserved=uid in reserved)
             for uid, summaries in self.benchmarks.items()
+            if uid not in vanished
             for summary in summaries
         ]
 
     def _back_off(self, error: ApiError) -> float:
         if error.status in (404, 409):  # gone or stale: look again when the watch has caught up
-            return random.uniform(0.05, 0.3)  # noqa: S311 - jitter, not a secret
+            self.stale += 1
+            return random.uniform(0.05, 0.3) * (1 if self.stale < 20 else 50)  # noqa: S311 - jitter, not a secret
         self.failures += 1
         seconds = min(30.0, 0.5 * 2.0 ** min(self.failures, 8))
         self.logger.warning("the API server did not carry out a request, again in %.0f s: %s", seconds, error)
@@ -390,10 +427,12 @@ async def _counted() -> AsyncIterator[None]:
         PASS_SECONDS.observe(time.monotonic() - began)
 
 
-async def _sleep(waker: asyncio.Event, stopped: kopf.DaemonStopped, seconds: float) -> None:
+async def _sleep(waker: asyncio.Event, stopped: kopf.DaemonStopped, seconds: float) -> bool:
+    """Wait that long or for an event; return whether there was one."""
     waits = [asyncio.ensure_future(waker.wait()), asyncio.ensure_future(stopped.wait())]
     try:
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for wait in waits:
             wait.cancel()
+    return waker.is_set()

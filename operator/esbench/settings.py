@@ -58,6 +58,8 @@ class Settings:
     lease_holder: str = ""
     """how this operator calls itself in the Lease"""
     lease_seconds: int = 15
+    resync_seconds: int = 300
+    """how long what events have told is believed without asking the API server again"""
     tracks_repository: str = TRACKS_REPOSITORY
     """Elastic's repository of tracks, or a mirror of it"""
     tracks_revision: str = TRACKS_REVISION
@@ -88,6 +90,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         lease=environ.get("ESBENCH_LEASE", ""),
         lease_holder=environ.get("ESBENCH_LEASE_HOLDER") or socket.gethostname(),
         lease_seconds=_positive(environ, "ESBENCH_LEASE_SECONDS", 15),
+        resync_seconds=_positive(environ, "ESBENCH_RESYNC_SECONDS", 300),
         prometheus=_prometheus(environ),
     )
 

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -131,6 +132,69 @@ def test_the_api_server_restarts(stage: Stage, plane: ControlPlane, namespace: s
     finally:
         # Not looked at: refusals. An API server that has just started does not know of any permission yet.
         operator.stop()
+
+
+HOLD = "tests.esbench.dev/hold"
+
+
+@pytest.fixture
+def deaf(plane: ControlPlane, namespace: str) -> Iterator[Operator]:
+    """An operator that a test may stop for a while; it looks around every 5 s even if nothing happens."""
+    operator = Operator(plane, namespace, leaseSeconds=120)
+    operator.environment["ESBENCH_RESYNC_SECONDS"] = "5"
+    operator.start()
+    operator.wait_ready()
+    yield operator
+    operator.stop()
+
+
+@contextmanager
+def lost_watch(operator: Operator, plane: ControlPlane) -> Iterator[None]:
+    """Let the operator sleep through what happens meanwhile, and etcd forget it: its watches get 410 Gone."""
+    os.kill(operator.pid, signal.SIGSTOP)
+    try:
+        plane.kill_apiserver()  # first: what it sends would wait in the operator's sockets
+        plane.start_apiserver()
+        yield
+        plane.kill_apiserver()
+        plane.compact()
+        plane.start_apiserver()
+    finally:
+        os.kill(operator.pid, signal.SIGCONT)
+
+
+def test_a_cluster_goes_while_nobody_watches(stage: Stage, plane: ControlPlane, namespace: str, deaf: Operator) -> None:
+    """No event ever tells that it is gone, yet the Benchmark ends, with its numbers."""
+    stage.apply(benchmark(namespace, smokeTest=False))
+    stage.until(lambda: stage.find("elasticsearches", namespace, "bm-race-1"), "the cluster")
+    stage.patch("elasticsearches", namespace, "bm-race-1", {"metadata": {"finalizers": [HOLD]}})
+
+    def cluster_meta() -> dict[str, object]:
+        return (stage.find("elasticsearches", namespace, "bm-race-1") or {}).get("metadata") or {}
+
+    stage.until(lambda: "deletionTimestamp" in cluster_meta(), "the cluster is being removed")
+    with lost_watch(deaf, plane):
+        stage.patch("elasticsearches", namespace, "bm-race-1", {"metadata": {"finalizers": None}})
+        stage.until(lambda: not cluster_meta(), "the cluster is gone")
+    all_end(stage, namespace, ["bm"], seconds=60)
+    stage.is_clean(namespace)
+
+
+def test_a_benchmark_goes_while_nobody_watches(
+    stage: Stage, plane: ControlPlane, namespace: str, deaf: Operator
+) -> None:
+    """The one behind it in the queue gets its place."""
+    stage.behave(namespace, "first", race="hangs")
+    stage.apply(benchmark(namespace, "first", smokeTest=False), benchmark(namespace, "second", smokeTest=False))
+    stage.reaches(namespace, "first", "Racing")
+    stage.reaches(namespace, "second", "Queued")
+    with lost_watch(deaf, plane):
+        stage.delete("benchmarks", namespace, "first")
+        # As somebody does who has no patience with finalizers.
+        stage.patch("benchmarks", namespace, "first", {"metadata": {"finalizers": None}})
+        stage.until(lambda: not stage.find("benchmarks", namespace, "first"), "the Benchmark is gone")
+    all_end(stage, namespace, ["second"], seconds=60)
+    stage.is_clean(namespace)
 
 
 def test_an_operator_that_cannot_read_a_specification_leaves_nothing_behind(

@@ -236,7 +236,7 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
             status = with_condition(status, "ClusterReady", "False", "CleaningUp", "the cluster is removed", seen.now)
         phase: Phase = "Pending" if is_preparation(step.name) else "CleaningUp"
         text = f"{title(spec, step.name)} · removing what it used"
-        return Plan(_update(status, phase=phase, progress=text), delete=delete, wake_in=30)  # type: ignore[arg-type]
+        return Plan(_update(status, phase=phase, progress=text), delete=delete, wake_in=10)  # type: ignore[arg-type]
     if not late and not seen.confirmed and not keep:
         return Plan(seen.status, look=("children",))
     status = seen.status

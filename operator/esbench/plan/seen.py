@@ -78,7 +78,8 @@ class Seen:
     """Kubernetes' words for each evicted Elasticsearch pod of the step, by name; None when not looked at yet"""
     refusal: Refusal | None = None
     confirmed: bool = False
-    """whether cluster and Job were read from the API server itself: an index may not know of one just created"""
+    """whether cluster, Job and pods were read from the API server itself: an index may not know of one just created,
+    and may still show one that was deleted while the watch was lost"""
 
 
 Create = Literal["elasticsearch", "record", "job", "access"]
