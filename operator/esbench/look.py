@@ -1,6 +1,6 @@
 """From a Benchmark and the indexes to what a decision may look at."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -19,6 +19,14 @@ from .slim import step_of
 
 class Index(Protocol):
     """A kopf index: for each owner's uid the slim objects that belong to it."""
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def items(self) -> Iterable[tuple[str, Iterable[Any]]]:
+        """Return all keys with their objects."""
+
+    def values(self) -> Iterable[Iterable[Any]]:
+        """Return the objects of each key."""
 
     def get(self, key: str, default: Any = ..., /) -> Any:
         """Return the objects under a key."""

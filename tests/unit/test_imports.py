@@ -27,9 +27,12 @@ ALLOWED = {
     "cli": {"api", "cli", "plan", "results"},
     "docs": {"api", "reason_signs"},
     "reason_signs": set(),
-    "driver": {"api", "chores", "plan", "slim", "look", "cluster", "machines", "perform", "prometheus", "settings"},
+    "vanished": {"cluster"},
+    "state": {"api", "chores", "cluster", "look", "prometheus", "settings", "vanished"},
+    "daemon": {"api", "cluster", "look", "machines", "perform", "plan", "slim", "state"},
+    "driver": {"api", "cluster", "daemon", "look", "prometheus", "slim", "state"},
     "lease": {"api", "cluster"},
-    "__main__": {"cluster", "driver", "lease", "server", "settings"},
+    "__main__": {"cluster", "driver", "lease", "server", "settings", "state"},
     "__init__": set(),
 }
 # What both sides of the race image share: contracts, and the one way of summing up samples.

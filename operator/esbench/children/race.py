@@ -9,7 +9,7 @@ from esbench_race.record import KEY_PROGRESS
 from ..api.base import Json
 from ..api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from ..api.quantity import parse_duration, parse_quantity
-from ..plan.index_settings import flat, index_of
+from ..plan.index_settings import flat
 from ..plan.seen import Subject
 from ..plan.steps import CHECK, PROBE, SMOKE, builds_cluster, is_preparation, object_name, race_id
 from ..settings import Settings
@@ -32,7 +32,7 @@ _JOB_GRACE_SECONDS = 300
 def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "") -> Json:
     """Return what the runner is told: everything but secrets. `commit`: of the track, once it was checked."""
     spec, name = subject.spec, object_name(subject.name, step)
-    race, index = spec.race, index_of(spec)
+    race, index = spec.race, spec.index
     told: Json = {
         "format": 1,
         "mode": step if step in (PROBE, CHECK, SMOKE) else "race",

@@ -105,7 +105,7 @@ def _track_checked(seen: Seen, record: Record) -> BenchmarkStatus:
         "challenge": track.challenge or status.challenge,
         "expected_documents": documents,
         "track_revision": track.revision or "",
-        "node_settings": index_settings.for_nodes(record, index_settings.index_of(seen.subject.spec))
+        "node_settings": index_settings.for_nodes(record, seen.subject.spec.index)
         if seen.subject.spec.elasticsearch
         else {},
     }

@@ -29,11 +29,6 @@ _BYTES = {"b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, 
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 
 
-def index_of(spec: BenchmarkSpec) -> IndexSettings | None:
-    """Return the index settings that the spec asks for."""
-    return spec.index
-
-
 def asked(index: IndexSettings | None) -> dict[str, Any]:
     """Return every setting that was asked for, by its full name."""
     if index is None:
@@ -72,7 +67,7 @@ def remarks(record: Record) -> Iterator[str]:
 
 def objections(spec: BenchmarkSpec) -> Iterator[str]:
     """Yield what is wrong with the index settings of a spec and CEL cannot see."""
-    index = index_of(spec)
+    index = spec.index
     for name, value in flat(index.settings if index else {}).items():
         if name.startswith("index."):
             yield f"index.settings has {name}: write it without the prefix, {name.removeprefix('index.')}"
@@ -97,7 +92,7 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
 
 def violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
     """Return the first setting that an index does not have as it was asked for."""
-    wanted = asked(index_of(spec))
+    wanted = asked(spec.index)
     if not wanted:
         return None
     if not record.indices:

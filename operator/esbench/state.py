@@ -1,0 +1,60 @@
+"""What the operator's parts share: the connection, who must be woken, and what the queue cannot see in an index."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .api.base import Json
+from .chores import Chores, Tell
+from .cluster import Cluster
+from .look import Index
+from .prometheus import Prometheus
+from .settings import Settings
+from .vanished import Vanished
+
+
+@dataclass
+class Operator:
+    """What the handlers share: the settings, the connection, and who must be woken."""
+
+    settings: Settings
+    tell: Tell
+    """how an event is sent"""
+    cluster: Cluster | None = None
+    prometheus: Prometheus | None = None
+    wakers: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    reserved: set[str] = field(default_factory=set)
+    """uids whose admission is being written: the index does not show it yet"""
+    holding: set[str] = field(default_factory=set)
+    """uids that the last event showed with a place"""
+    vanished: Vanished = field(default_factory=Vanished)
+    benchmarks: Index | None = None
+    elasticsearches: Index | None = None
+
+    def __post_init__(self) -> None:
+        """Set the chores up: what is done beside races."""
+        self.chores = Chores(self.tell, self.connection, self._clusters_of, self._names_in)
+
+    def connection(self) -> Cluster:
+        """Return the connection to the API server."""
+        assert self.cluster is not None  # noqa: S101 - kopf runs handlers after startup
+        return self.cluster
+
+    def _clusters_of(self, uid: str) -> list[Json]:
+        return list(self.elasticsearches.get(uid, ())) if self.elasticsearches is not None else []
+
+    def _names_in(self, namespace: str) -> set[str]:
+        names = (summary.name for summaries in (self.benchmarks or {}).values() for summary in summaries)
+        return {name.removeprefix(f"{namespace}/") for name in names if name.startswith(f"{namespace}/")}
+
+    def wake_everyone(self) -> None:
+        """Let every active Benchmark look again: a place in the queue may be free."""
+        for waker in self.wakers.values():
+            waker.set()
+
+    def phases(self) -> Iterator[str]:
+        """Yield the phase of each known Benchmark."""
+        for uid, summaries in (self.benchmarks or {}).items():
+            if uid not in self.vanished:
+                yield from (summary.phase for summary in summaries)
