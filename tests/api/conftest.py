@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from .controlplane import ControlPlane
-from .manifests import benchmark
 from .operator_process import Operator
 from .stage import Stage
 
-OVERDUE = "overdue"
 _numbers = itertools.count(1)
 
 
@@ -30,22 +28,6 @@ def stage(plane: ControlPlane) -> Iterator[Stage]:
     stage = Stage(plane)
     yield stage
     stage.close()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def overdue(request: pytest.FixtureRequest, stage: Stage, plane: ControlPlane) -> Iterator[Operator | None]:
-    """An operator with a race that never ends, begun before all else: its end comes two minutes after its timeout."""
-    tests = [item for item in request.session.items if isinstance(item, pytest.Function)]
-    if not any("never_ends" in test.name for test in tests):
-        yield None
-        return
-    stage.make_namespace(OVERDUE)
-    stage.behave(OVERDUE, race="hangs")
-    operator = Operator(plane, OVERDUE)
-    operator.start()
-    stage.apply(benchmark(OVERDUE, smokeTest=False, timeouts={"race": "2s"}))
-    yield operator
-    operator.stop()
 
 
 @pytest.fixture

@@ -136,14 +136,23 @@ def owned_by(owner: Json, kind: str, api: str) -> list[Json]:
 
 async def create_fresh(world: World, plural: str, body: Json) -> Json:
     """Create an object; one of that name that is just being removed is waited for."""
+    meta = body["metadata"]
     for _ in range(200):
         try:
-            return await world.rest.create(plural, body["metadata"]["namespace"], body)
+            return await world.rest.create(plural, meta["namespace"], body)
         except RestError as error:
             if error.code != 409 and not (error.code == 403 and "not found" in str(error)):
                 raise
+        there = await world.rest.get(plural, meta["namespace"], meta["name"])
+        living = there and not there["metadata"].get("deletionTimestamp")
+        if there and living and _owners(there) == _owners(body):  # created, but the answer was lost
+            return there
         await asyncio.sleep(0.1)
     raise RuntimeError(f"{plural} {body['metadata']['name']} of an earlier owner never went away")
+
+
+def _owners(thing: Json) -> list[str]:
+    return [owner["uid"] for owner in thing["metadata"].get("ownerReferences", ())]
 
 
 BOOTSTRAP = "bootstrap check failure [1] of [1]: max virtual memory areas vm.max_map_count [65530] is too low"

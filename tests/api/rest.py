@@ -34,11 +34,12 @@ GROUPS = {
 
 
 class RestError(Exception):
-    """The API server refused; `code` is the HTTP status."""
+    """The API server refused; `code` is the HTTP status, `passing` says that it is only starting or overloaded."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
+        self.passing = code == 429 or code >= 500 or (code == 403 and "not yet ready" in message)
 
 
 class Rest:
@@ -69,8 +70,13 @@ class Rest:
         A server that is away for a while is waited for, as every controller does.
         """
         for _ in range(150):
-            with contextlib.suppress(aiohttp.ClientConnectionError):
+            try:
                 return await self._call(method, url, body, kind, user)
+            except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
+                pass
+            except RestError as error:
+                if not error.passing:
+                    raise
             await asyncio.sleep(0.2)
         return await self._call(method, url, body, kind, user)
 
@@ -120,17 +126,25 @@ class Rest:
 
     async def watch(self, plural: str) -> AsyncIterator[tuple[str, Json]]:
         """Yield (ADDED, MODIFIED or DELETED, object) for ever, everywhere; a broken watch begins with a new list."""
+        known: dict[str, Json] = {}
         while True:
             try:
                 listed = await self.call("GET", self._url(plural))
-                for item in listed["items"]:
+                there = {item["metadata"]["uid"]: item for item in listed["items"]}
+                for uid in known.keys() - there.keys():
+                    yield "DELETED", known.pop(uid)
+                for item in there.values():
                     yield "ADDED", item
+                known = there
                 url = f"{self._url(plural)}?watch=true&resourceVersion={listed['metadata']['resourceVersion']}"
                 async with self._session.get(url, read_bufsize=2**24) as stream:
                     while line := await stream.content.readline():
                         event = json.loads(line)
                         if event["type"] == "ERROR":
                             break
+                        known[event["object"]["metadata"]["uid"]] = event["object"]
+                        if event["type"] == "DELETED":
+                            del known[event["object"]["metadata"]["uid"]]
                         yield event["type"], event["object"]
             except (aiohttp.ClientError, OSError, RestError):
                 await asyncio.sleep(0.2)

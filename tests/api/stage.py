@@ -131,8 +131,10 @@ class Stage:
 
         end = time.monotonic() + seconds
         while not there():
-            told = json.dumps({k: v for k, v in status.items() if k not in ("results", "environment", "races")})
-            assert time.monotonic() < end, f"{name} is not {'/'.join(phases)} after {seconds:.0f} s: {told}"
+            if time.monotonic() > end:
+                told = json.dumps({k: v for k, v in status.items() if k not in ("results", "environment", "races")})
+                things = f"there are {self.left_over(namespace)}; the fakes say {dict(self.world.violations)}"
+                raise AssertionError(f"{name} is not {'/'.join(phases)} after {seconds:.0f} s: {things}; {told}")
             time.sleep(0.05)
         return status
 

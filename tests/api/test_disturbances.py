@@ -176,7 +176,7 @@ def test_a_cluster_goes_while_nobody_watches(stage: Stage, plane: ControlPlane, 
     with lost_watch(deaf, plane):
         stage.patch("elasticsearches", namespace, "bm-race-1", {"metadata": {"finalizers": None}})
         stage.until(lambda: not cluster_meta(), "the cluster is gone")
-    all_end(stage, namespace, ["bm"], seconds=60)
+    all_end(stage, namespace, ["bm"], seconds=120)
     stage.is_clean(namespace)
 
 
@@ -193,7 +193,7 @@ def test_a_benchmark_goes_while_nobody_watches(
         # As somebody does who has no patience with finalizers.
         stage.patch("benchmarks", namespace, "first", {"metadata": {"finalizers": None}})
         stage.until(lambda: not stage.find("benchmarks", namespace, "first"), "the Benchmark is gone")
-    all_end(stage, namespace, ["second"], seconds=60)
+    all_end(stage, namespace, ["second"], seconds=120)
     stage.is_clean(namespace)
 
 
