@@ -47,7 +47,7 @@ test-rally: venv-rally ## the track checks against Rally's own loader
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
-	$(BIN)/pytest tests/api
+	$(BIN)/pytest -n 3 --dist loadfile tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 3 --dist loadfile tests/e2e
 generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models

@@ -13,19 +13,17 @@ from esbench.cli.benchmarks import Benchmark, ended, name, phase, progress_line,
 from esbench.cli.report import reading, remarks, table
 
 __all__ = [
-    *(
-        "ended",
-        "failure",
-        "has_numbers",
-        "name",
-        "next_commands",
-        "phase",
-        "progress_line",
-        "reading",
-        "remarks",
-        "status",
-        "table",
-    ),
+    "ended",
+    "failure",
+    "has_numbers",
+    "name",
+    "next_commands",
+    "phase",
+    "progress_line",
+    "reading",
+    "remarks",
+    "status",
+    "table",
     "without_percent",
 ]
 

@@ -22,9 +22,10 @@ from esbench_race.rally_line import rally_version
 from esbench_race.reasons import Reason
 from esbench_race.record import Outcome, Rally, Record, TargetReport, Track, timestamp
 from esbench_race.spec import RaceSpec
+from esbench_race.track_ask import request_of, track_of
 from esbench_race.track_finding import Finding
 from esbench_race.track_prepare import TrackError
-from esbench_race.track_ready import Ready, ready
+from esbench_race.track_ready import ready
 
 DIAGNOSIS_TIMEOUT_SECONDS = 600
 """A track's own parameter sources may generate data when they are loaded."""
@@ -44,8 +45,8 @@ def check(spec: RaceSpec, work: Path, tell: Tell = lambda *_: None, stop: thread
     try:
         found = ready(spec, work, corpora, tell, stop)
         track = replace(track, digest=found.digest, repository=found.repository, revision=found.revision)
-        answer, finding = _diagnose(_request(spec, found.path, work), work)
-        track = _track(answer, spec, found)
+        answer, finding = _diagnose(request_of(spec, found.path, work / ".rally" / "benchmarks" / "data"), work)
+        track = track_of(answer, found, spec)
         if spec.target is not None:
             planned = TargetReport(touches=answer.touches, unforeseen=answer.unforeseen)
         if finding is not None:
@@ -67,38 +68,6 @@ def check(spec: RaceSpec, work: Path, tell: Tell = lambda *_: None, stop: thread
         rally=Rally(version=rally_version()),
         track=track,
         target=planned,
-    )
-
-
-def _request(spec: RaceSpec, prepared: Path, work: Path) -> Request:
-    return Request(
-        track_path=str(prepared),
-        challenge=spec.challenge,
-        params=spec.params,
-        include_tasks=spec.include_tasks,
-        exclude_tasks=spec.exclude_tasks,
-        test_mode=spec.test_mode,
-        index=spec.index,
-        touches=spec.target is not None,
-        data_cache=str(work / ".rally" / "benchmarks" / "data"),
-        downloads=True,
-    )
-
-
-def _track(answer: Answer, spec: RaceSpec, found: Ready) -> Track:
-    return Track(
-        name=answer.name or found.path.name,
-        challenge=answer.challenge or spec.challenge,
-        challenges=answer.challenges,
-        digest=found.digest,
-        params=answer.params or dict(spec.params),
-        exposed_params=answer.exposed_params,
-        tasks=answer.tasks,
-        expected_documents=answer.expected_documents,
-        pipelines=answer.pipelines,
-        passed_as=answer.passed_as,
-        repository=found.repository,
-        revision=found.revision,
     )
 
 

@@ -36,14 +36,13 @@ from esbench_race.record import (
     Record,
     TargetReport,
     Touch,
-    Track,
     timestamp,
 )
 from esbench_race.resources import KEY_RESOURCES, Resources
 from esbench_race.sampler import MachineSampler, summed_up
 from esbench_race.spec import RaceSpec, SpecError
 from esbench_race.supervise import Ended, Supervisor
-from esbench_race.track_ask import ask_describe, read_json, read_text, request_of
+from esbench_race.track_ask import ask_describe, read_json, read_text, request_of, track_of
 from esbench_race.track_prepare import TrackError
 from esbench_race.track_ready import ready
 from esbench_race.watchdog import Watchdog
@@ -229,23 +228,10 @@ class Race:
         with self._told():
             found = ready(spec, self.files.work, self._corpora, self._preparing, self.stop)
             track = found.path
-            answer = ask_describe(request_of(spec, track, self.files, flavor), self.files, self.stop)
+            answer = ask_describe(request_of(spec, track, self.files.data_cache, flavor), self.files, self.stop)
         self.record = replace(
             self.record,
-            track=Track(
-                name=answer.name,
-                challenge=answer.challenge,
-                challenges=answer.challenges,
-                digest=found.digest,
-                params=answer.params,
-                exposed_params=answer.exposed_params,
-                tasks=answer.tasks,
-                expected_documents=answer.expected_documents,
-                pipelines=answer.pipelines,
-                passed_as=answer.passed_as,
-                repository=found.repository,
-                revision=found.revision,
-            ),
+            track=track_of(answer, found, spec),
         )
         if answer.error is not None:
             contradiction = answer.error_type == "Contradiction"

@@ -16,14 +16,19 @@ from esbench_race.codec import decode, encode
 from esbench_race.describe import Answer, Request
 from esbench_race.rally_config import Files, rally_env
 from esbench_race.reasons import Reason
+from esbench_race.record import Track
 from esbench_race.spec import RaceSpec
 from esbench_race.track_prepare import TrackError
+from esbench_race.track_ready import Ready
 
 DESCRIBE_PATIENCE = 300.0
 
 
-def request_of(spec: RaceSpec, track: Path, files: Files, flavor: str = "default") -> Request:
-    """Return what to ask `esbench_race.describe` about the track in the directory `track`."""
+def request_of(spec: RaceSpec, track: Path, data_cache: Path, flavor: str = "default") -> Request:
+    """Return what to ask about the track in the directory `track`: of `esbench_race.describe` or `track_review`.
+
+    `data_cache` is Rally's own directory for corpora, `flavor` the kind of build that Elasticsearch says it is.
+    """
     return Request(
         track_path=str(track),
         challenge=spec.challenge,
@@ -34,8 +39,26 @@ def request_of(spec: RaceSpec, track: Path, files: Files, flavor: str = "default
         index=spec.index,
         touches=spec.target is not None,
         build_flavor=flavor,
-        data_cache=str(files.data_cache),
+        data_cache=str(data_cache),
         downloads=True,
+    )
+
+
+def track_of(answer: Answer, found: Ready, spec: RaceSpec) -> Track:
+    """Return what the record says of a track that came from `found`; what the answer lacks is as the spec has it."""
+    return Track(
+        name=answer.name or found.path.name,
+        challenge=answer.challenge or spec.challenge,
+        challenges=answer.challenges,
+        digest=found.digest,
+        params=answer.params or dict(spec.params),
+        exposed_params=answer.exposed_params,
+        tasks=answer.tasks,
+        expected_documents=answer.expected_documents,
+        pipelines=answer.pipelines,
+        passed_as=answer.passed_as,
+        repository=found.repository,
+        revision=found.revision,
     )
 
 

@@ -1,6 +1,6 @@
-"""Makes the builders of plan/world.py importable for every unit test."""
+"""Makes the builders of statuses.py and plan/world.py importable for every unit test."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "plan"))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "plan")]

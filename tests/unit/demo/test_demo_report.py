@@ -3,74 +3,17 @@
 import io
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from statuses import benchmark, succeeded
 
-from esbench.api.status import (
-    BenchmarkStatus,
-    Environment,
-    Figure,
-    IndexEvidence,
-    PipelineResult,
-    RaceStatus,
-    Results,
-    TaskResult,
-)
+from esbench.api.status import BenchmarkStatus, RaceStatus
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "examples"))
 
 import demo  # noqa: E402
 import demo_report as report  # noqa: E402
-
-
-def fig(*values: float) -> Figure:
-    return Figure(median=sorted(values)[len(values) // 2], min=min(values), max=max(values), races=len(values))
-
-
-def succeeded(version: str = "9.0.0", *throughputs: float) -> BenchmarkStatus:
-    rates = throughputs or (12000.4, 13000.2, 14000.9)
-    return BenchmarkStatus(
-        phase="Succeeded",
-        progress="3/3 races valid",
-        races_done="3/3",
-        environment=Environment(
-            version=version,
-            build_hash="112859b85d50de2a7e63f73c8fc70b99eea24291",
-            java="21.0.8 (Eclipse Adoptium)",
-            heap_bytes=2**30,
-            nodes=1,
-            images=[f"docker.elastic.co/elasticsearch/elasticsearch:{version} x@sha256:{'ab12' * 16}"],
-            rally_version="2.13.0",
-            indices=[
-                IndexEvidence(name="access-logs", shards=2, replicas=0, codec="default", documents=100000),
-                IndexEvidence(name="other", shards=2, replicas=0, codec="default", documents=1),
-            ],
-        ),
-        results=Results(
-            tasks=[
-                TaskResult(
-                    task="bulk-index", type="bulk", unit="docs/s", samples=600, error_rate=0.0, throughput=fig(*rates),
-                    window_throughput=fig(*rates),
-                    service_time_millis={"p50": fig(80.04, 81, 82), "p99": fig(9, 10, 11)},
-                ),
-                TaskResult(task="search-request", type="search", samples=9, error_rate=0, throughput=fig(10, 20, 30)),
-            ],
-            ingest_pipelines=[
-                PipelineResult(name="access-logs", count=fig(100000), time_millis=fig(900, 1000, 1100), failed=0)
-            ],
-        ),
-        races=[
-            RaceStatus(name="smoke", id="s", valid=True, remarks=["of no interest"], record="es-smoke"),
-            RaceStatus(name="race-1", id="a", valid=True, remarks=["shared a machine"], record="es-race-1"),
-            RaceStatus(name="race-2", id="b", valid=True, remarks=["shared a machine"], record="es-race-2"),
-        ],
-    )  # fmt: skip
-
-
-def benchmark(name: str, status: BenchmarkStatus | None) -> dict[str, Any]:
-    return {"metadata": {"name": name}, "status": status.to_json()} if status else {"metadata": {"name": name}}
 
 
 def test_table_is_that_of_the_command_line() -> None:
