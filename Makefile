@@ -45,11 +45,11 @@ test: check test-rally test-race test-api test-e2e ## everything: about 45 minut
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
-	$(BIN)/pytest tests/race
+	$(BIN)/pytest -n 2 tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
-	$(BIN)/pytest -n 3 --dist loadfile tests/api
+	$(BIN)/pytest -n 4 --dist loadgroup tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
-	$(BIN)/pytest -n 3 --dist loadfile tests/e2e
+	$(BIN)/pytest -n 3 --dist loadgroup tests/e2e
 generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models
 	$(BIN)/python -m esbench.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
 	cp crds/benchmarks.yaml charts/esbench/crds/benchmarks.yaml

@@ -146,21 +146,24 @@ class Daemon:
         return replace(seen, records=records, resources=resources)
 
     async def _say(self, benchmark: Json, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
-        reserved = self.operator.reserved
         if after.admitted_time and not before.admitted_time:
-            reserved.add(self.uid)
+            self.operator.reserved.add(self.uid)
         try:
             self.written = await self._cluster.say(benchmark, after)
         except ApiError:
-            if not before.admitted_time and self.uid in reserved:
-                reserved.discard(self.uid)
-                self.operator.wake_everyone()  # who looked meanwhile saw the place taken
+            if not before.admitted_time:
+                self._give_up_place()
             raise
         if not after.admitted_time:
-            reserved.discard(self.uid)
+            self._give_up_place()
         if after.step != before.step:
             self.foreign, self.refusal = "", None
         self._tell(before, after)
+
+    def _give_up_place(self) -> None:
+        if self.uid in self.operator.reserved:
+            self.operator.reserved.discard(self.uid)
+            self.operator.wake_everyone()  # who looked meanwhile, be it on the event of this write, saw the place taken
 
     def _tell(self, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
         if after.failing and not before.failing:

@@ -40,8 +40,8 @@ class ControlPlane:
 
     def __init__(self) -> None:
         sweep()
-        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        (self.folder / "owner.pid").write_text(str(os.getpid()))
+        # The owner is in the name: several test runs that begin at once must not take each other for remains.
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         self.admin_token = secrets.token_hex(16)
         self._kcm_token = secrets.token_hex(16)
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -247,8 +247,7 @@ def die_with_parent() -> None:
 def sweep() -> None:
     """Remove what test runs that were killed left behind: their processes by id, then their folders."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        owner = folder / "owner.pid"
-        if owner.exists() and Path(f"/proc/{owner.read_text().strip() or 0}").exists():
+        if Path(f"/proc/{folder.name.removeprefix(PREFIX).partition('-')[0]}").exists():
             continue
         pids = folder / "pids"
         for pid in pids.read_text().split() if pids.exists() else ():

@@ -132,7 +132,8 @@ class Jobs:
         self._clusters_used.add(elasticsearch["metadata"]["uid"])
         for volume in pod["spec"]["volumes"]:
             secret = volume.get("secret", {}).get("secretName")
-            if secret and await world.rest.get("secrets", meta["namespace"], secret) is None:
+            missing = secret and await world.rest.get("secrets", meta["namespace"], secret) is None
+            if missing and await self._is_wanted(job):
                 world.blame(job, f"the pod mounts a secret that is not there: {secret}")
         return elasticsearch
 

@@ -23,7 +23,7 @@ TRACK: Json = {
 }
 
 
-pytestmark = pytest.mark.usefixtures("operator")
+pytestmark = [pytest.mark.usefixtures("operator"), pytest.mark.xdist_group("lifecycle")]
 
 
 def conditions(status: Json) -> dict[str, tuple[str, str]]:
@@ -230,7 +230,7 @@ def test_one_that_is_suspended_on_its_way_lets_the_next_begin(stage: Stage, name
     stage.apply(benchmark(namespace, "second", smokeTest=False))
     stage.reaches(namespace, "second", "Queued")
     stage.patch("benchmarks", namespace, "first", {"spec": {"suspend": True}})
-    assert stage.ends(namespace, "second", seconds=30)["phase"] == "Succeeded"
+    assert stage.ends(namespace, "second", seconds=60)["phase"] == "Succeeded"
     assert stage.status(namespace, "first")["progress"] == "suspended before race 2/2"
 
 
@@ -241,7 +241,7 @@ def test_a_deleted_one_lets_the_next_begin(stage: Stage, namespace: str) -> None
     stage.apply(benchmark(namespace, "second", smokeTest=False))
     stage.reaches(namespace, "second", "Queued")
     stage.delete("benchmarks", namespace, "first")
-    assert stage.ends(namespace, "second", seconds=30)["phase"] == "Succeeded"
+    assert stage.ends(namespace, "second", seconds=60)["phase"] == "Succeeded"
 
 
 @pytest.mark.produces(Reason.JOB_LOST)

@@ -1,0 +1,63 @@
+"""What a Benchmark's daemon tells the others, in the order in which an API server can answer."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from esbench.api.status import BenchmarkStatus
+from esbench.cluster import ApiError
+from esbench.daemon import Daemon
+from esbench.look import Indexes
+from esbench.settings import Settings
+from esbench.state import Operator
+
+ADMITTED = BenchmarkStatus(phase="Racing", admitted_time="2026-01-01T00:00:00Z")
+SUSPENDED = BenchmarkStatus(phase="Pending")
+
+
+class Cluster:
+    """Writes a status, or refuses it; the event of the write comes before the answer."""
+
+    def __init__(self, operator: Operator, error: ApiError | None = None) -> None:
+        self.operator, self.error = operator, error
+        self.seen_by_the_next: list[bool] = []
+
+    async def say(self, benchmark: dict[str, Any], _: BenchmarkStatus) -> dict[str, Any]:
+        self.operator.wake_everyone()
+        self.look()
+        if self.error:
+            raise self.error
+        return benchmark
+
+    def look(self) -> None:
+        """The next one looks at the queue if it was woken: is the place taken?"""
+        waker = self.operator.wakers["next"]
+        if waker.is_set():
+            waker.clear()
+            self.seen_by_the_next.append("first" in self.operator.reserved)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "error"),
+    [(ADMITTED, SUSPENDED, None), (SUSPENDED, ADMITTED, ApiError(409, "changed"))],
+    ids=["suspended", "not admitted after all"],
+)
+def test_who_waits_looks_again_when_a_place_is_really_free(
+    before: BenchmarkStatus, after: BenchmarkStatus, error: ApiError | None
+) -> None:
+    async def play() -> list[bool]:
+        operator = Operator(Settings(race_image="race"), lambda *_: None)
+        operator.wakers["next"].clear()
+        operator.reserved |= {"first"} if before.admitted_time else set()
+        operator.cluster = cluster = Cluster(operator, error)  # type: ignore[assignment]
+        daemon = Daemon(operator, {}, "first", Indexes(*[{}] * 5), {}, None)  # type: ignore[arg-type]
+        daemon._tell = lambda *_: None  # type: ignore[assignment, method-assign]
+        try:
+            await daemon._say({}, before, after)
+        except ApiError as raised:
+            assert raised is error
+        cluster.look()
+        return cluster.seen_by_the_next
+
+    assert asyncio.run(play()) == [True, False]
