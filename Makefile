@@ -39,17 +39,20 @@ lint: venv ## ruff and mypy
 	$(BIN)/ruff format --check operator localkube tests bench
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
 check: lint ## the gate before each commit: lint, types, pure tests
-	$(BIN)/pytest -q tests/unit
-.PHONY: test test-rally test-race test-api test-e2e
-test: check test-rally test-race test-api test-e2e ## everything: about 45 minutes with cold caches, 20 with warm ones
+	$(BIN)/pytest -n 2 -q tests/unit
+.PHONY: test test-rally test-race test-api test-e2e test-together
+test: check test-rally test-together test-e2e ## everything: about 45 minutes with cold caches, 20 with warm ones
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
+test-together: venv venv-rally
+	@$(PYTHON) -m localkube tool kube-apiserver >/dev/null  # built before, so that both have the processors
+	$(MAKE) --jobs=2 --output-sync=target test-race test-api
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest -n 2 tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
-	$(BIN)/pytest -n 4 --dist loadgroup tests/api
+	$(BIN)/pytest -n 3 --dist loadfile tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
-	$(BIN)/pytest -n 3 --dist loadgroup tests/e2e
+	$(BIN)/pytest -n 3 --dist loadfile tests/e2e
 generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models
 	$(BIN)/python -m esbench.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
 	cp crds/benchmarks.yaml charts/esbench/crds/benchmarks.yaml

@@ -18,7 +18,7 @@ from .controlplane import ControlPlane
 from .manifests import Json, benchmark
 from .stage import Stage
 
-pytestmark = [pytest.mark.usefixtures("operator"), pytest.mark.xdist_group("cli")]
+pytestmark = pytest.mark.usefixtures("operator")
 Call = Callable[..., subprocess.CompletedProcess[str]]
 
 

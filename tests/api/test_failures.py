@@ -21,7 +21,6 @@ from .operator_process import Operator
 from .stage import Stage
 
 Json = dict[str, Any]
-pytestmark = pytest.mark.xdist_group("failures")
 CHECK_ONLY = ("check",)
 
 

@@ -23,7 +23,7 @@ TRACK: Json = {
 }
 
 
-pytestmark = [pytest.mark.usefixtures("operator"), pytest.mark.xdist_group("lifecycle")]
+pytestmark = pytest.mark.usefixtures("operator")
 
 
 def conditions(status: Json) -> dict[str, tuple[str, str]]:

@@ -21,7 +21,6 @@ Json = dict[str, Any]
 SCHEDULER = "scheduling-tests"
 NAMESPACE = "scheduling"
 SMALL = {"limits": {"cpu": "100m", "memory": "64Mi"}}
-pytestmark = pytest.mark.xdist_group("scheduling")
 EXCLUSIVE = {"scheduling": {"exclusiveNodes": True}}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kube import Json, Namespace, benchmark, condition, until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("existing-clusters")]
+pytestmark = pytest.mark.e2e
 SHOP: Json = {
     "apiVersion": "elasticsearch.k8s.elastic.co/v1",
     "kind": "Elasticsearch",

@@ -12,7 +12,6 @@ from kube import ROOT, Namespace, benchmark, environment, tool, until
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.xdist_group("machines"),
     pytest.mark.skipif(os.environ.get("CLUSTER") == "current", reason="the storage classes are localkube's"),
 ]
 URL = "http://prometheus-operated.monitoring.svc:9090"

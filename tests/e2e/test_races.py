@@ -11,7 +11,7 @@ import pytest
 
 from kube import Namespace, benchmark, condition, run, until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("races")]
+pytestmark = pytest.mark.e2e
 
 
 def esbench(
