@@ -41,12 +41,12 @@ lint: venv ## ruff and mypy
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -n 2 -q tests/unit
 .PHONY: test test-rally test-race test-api test-e2e test-together
-test: check test-rally test-together test-e2e ## everything: about 45 minutes with cold caches, 20 with warm ones
+test: check test-together test-e2e ## everything: about 45 minutes with cold caches, 20 with warm ones
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
 test-together: venv venv-rally
-	@$(PYTHON) -m localkube tool kube-apiserver >/dev/null  # built before, so that both have the processors
-	$(MAKE) --jobs=2 --output-sync=target test-race test-api
+	@$(PYTHON) -m localkube tool kube-apiserver >/dev/null  # built before, so that all have the processors
+	$(MAKE) --jobs=3 --output-sync=target test-rally test-race test-api
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest -n 2 tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops

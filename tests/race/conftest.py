@@ -1,6 +1,11 @@
 """One Elasticsearch for the whole run, empty before each test, and a runner to race against it."""
 
+import ctypes
+import fcntl
+import os
 import shutil
+import socket
+import struct
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +13,25 @@ from pathlib import Path
 import pytest
 
 from .runner import PYTHON, Runner
-from .server import Elasticsearch, certificates
+from .server import Elasticsearch, certificates, downloaded
+
+CLONE_NEWNET, SIOCSIFFLAGS, IFF_UP = 0x40000000, 0x8914, 1  # of Linux' sched.h, sockios.h and if.h
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_loopback() -> None:
+    """Give a worker of several a network of its own: all Rally processes of a machine meet at one fixed port."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    downloaded()  # from here on nothing outside can be reached
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "no network of its own: run these tests as root, or without -n")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP))
 
 
 @pytest.fixture(scope="session")
-def folder() -> Iterator[Path]:
+def folder(own_loopback: None) -> Iterator[Path]:
     """A folder that Elasticsearch's user can reach."""
     folder = Path(tempfile.mkdtemp(prefix="esbench-race-"))
     folder.chmod(0o755)

@@ -26,14 +26,19 @@ START_SECONDS = 120.0
 Json = dict[str, Any]
 
 
-def obtained(folder: Path) -> tuple[Path, Path]:
-    """Unpack Elasticsearch into `folder` and return its home and its Java; both are downloaded once and cached."""
+def downloaded() -> tuple[Path, Path]:
+    """Return the archive of Elasticsearch and a Java to run it with; both are downloaded once and cached."""
     paths = paths_from()
     with lock(paths):
         archive = elasticsearch.maven(
             f"org.elasticsearch.distribution.integ-test-zip:elasticsearch:{VERSION}:zip", paths
         )
-        jdk = obtain(java.artifact(ELASTICSEARCH_JAVA[VERSION], paths), paths) / "jdk"
+        return archive, obtain(java.artifact(ELASTICSEARCH_JAVA[VERSION], paths), paths) / "jdk"
+
+
+def unpacked(folder: Path) -> tuple[Path, Path]:
+    """Unpack Elasticsearch into `folder` and return its home and its Java."""
+    archive, jdk = downloaded()
     with zipfile.ZipFile(archive) as zipped:
         for info in zipped.infolist():
             target = Path(zipped.extract(info, folder))
@@ -68,7 +73,7 @@ class Elasticsearch:
         self.password = secrets.token_hex(12)
         self.ca, self.password_file = folder / "tls/ca.crt", folder / "password"
         self._process: subprocess.Popen[bytes] | None = None
-        self._home, jdk = obtained(folder)
+        self._home, jdk = unpacked(folder)
         self._env = {"PATH": os.environ["PATH"], "ES_JAVA_HOME": str(jdk), "HOME": str(folder)}
         self._configure()
 
