@@ -41,7 +41,7 @@ lint: venv ## ruff and mypy
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -n 2 -q tests/unit
 .PHONY: test test-rally test-race test-api test-e2e test-together
-test: check test-together test-e2e ## everything: about 45 minutes with cold caches, 20 with warm ones
+test: check test-together test-e2e ## everything
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
 test-together: venv venv-rally
