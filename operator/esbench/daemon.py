@@ -29,9 +29,9 @@ from .perform import perform
 from .plan.benchmark import plan
 from .plan.conditions import condition
 from .plan.keep import KEPT
-from .plan.seen import LogOf, Plan, Refusal, Seen
+from .plan.seen import LogOf, Plan, Refusal, Seen, Subject
 from .plan.steps import is_preparation
-from .plan.turn import Waiting, addresses, turn
+from .plan.turn import Turn, addresses, turn
 from .state import Operator
 
 FORBIDDEN_FAILURES = 6  # a permission that is missing for about a minute is believed to be
@@ -93,14 +93,14 @@ class Daemon:
             status = BenchmarkStatus.model_validate(benchmark.get("status") or {})
             await self._say(benchmark, status, unreadable(status, str(error), now))
             return 0
-        target = seen.subject.spec.target
-        hosts = addresses(target.hosts, seen.subject.namespace) if target else frozenset[str]()
-        queue = turn(self.uid, self._queue(), self.operator.settings.max_active, hosts)
         children = replace(seen.children, foreign=self.foreign)
-        seen = replace(seen, turn=queue, children=children, refusal=self.refusal)
+        seen = replace(seen, turn=self._turn(seen.subject), children=children, refusal=self.refusal)
         if not woken and seen.status.step:
             seen = await self._confirmed(seen)
         seen, todo = await self._decide(seen)
+        admitted = todo.status.admitted_time and not seen.status.admitted_time
+        if admitted and not self._turn(seen.subject).mine:
+            return 0  # another one took the place while this one was reading what it decides by
         if todo.status != seen.status:
             await self._say(benchmark, seen.status, todo.status)
             return 0
@@ -200,14 +200,16 @@ class Daemon:
     def _resync(self) -> float:
         return float(self.operator.settings.resync_seconds)
 
-    def _queue(self) -> list[Waiting]:
-        reserved, vanished = self.operator.reserved, self.operator.vanished
-        return [
+    def _turn(self, subject: Subject) -> Turn:
+        reserved, vanished, target = self.operator.reserved, self.operator.vanished, subject.spec.target
+        waiting = [
             summary.waiting(reserved=uid in reserved)
             for uid, summaries in self.benchmarks.items()
             if uid not in vanished
             for summary in summaries
         ]
+        hosts = addresses(target.hosts, subject.namespace) if target else frozenset[str]()
+        return turn(self.uid, waiting, self.operator.settings.max_active, hosts)
 
     def _back_off(self, error: ApiError) -> float:
         if error.status in (404, 409):  # gone or stale: look again when the watch has caught up

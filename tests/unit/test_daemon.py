@@ -9,7 +9,9 @@ from esbench.api.status import BenchmarkStatus
 from esbench.cluster import ApiError
 from esbench.daemon import Daemon
 from esbench.look import Indexes
+from esbench.plan.seen import Plan, Seen
 from esbench.settings import Settings
+from esbench.slim import summary
 from esbench.state import Operator
 
 ADMITTED = BenchmarkStatus(phase="Racing", admitted_time="2026-01-01T00:00:00Z")
@@ -61,3 +63,37 @@ def test_who_waits_looks_again_when_a_place_is_really_free(
         return cluster.seen_by_the_next
 
     assert asyncio.run(play()) == [True, False]
+
+
+class Slow(Daemon):
+    """Reads for a while before it decides, as one does that must look at a record first."""
+
+    async def _decide(self, seen: Seen) -> tuple[Seen, Plan]:
+        await asyncio.sleep(0.01)
+        return seen, Plan(ADMITTED if seen.turn.mine else seen.status)
+
+
+def test_two_that_decide_at_once_do_not_both_get_the_only_place() -> None:
+    spec = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}}}
+
+    def body(uid: str) -> dict[str, Any]:
+        meta = {"name": uid, "namespace": "n", "uid": uid, "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
+        # In its track check it is not in the queue, so the two do not see each other there.
+        step = {"name": "check", "stage": "Running", "since": "2026-01-01T00:00:00Z"}
+        return {"metadata": meta, "spec": spec, "status": {"phase": "Pending", "step": step}}
+
+    async def play() -> list[str]:
+        operator = Operator(Settings(race_image="race"), lambda *_: None)
+        operator.cluster = Cluster(operator)  # type: ignore[assignment]
+        bodies = [body("first"), body("next")]
+        known = {each["metadata"]["uid"]: [summary(each)] for each in bodies}
+        for each in bodies:
+            uid = each["metadata"]["uid"]
+            daemon = Slow(operator, each, uid, Indexes(*[{}] * 5), known, None)  # type: ignore[arg-type]
+            daemon._tell = lambda *_: None  # type: ignore[assignment, method-assign]
+            passes.append(daemon._pass(woken=True))
+        await asyncio.gather(*passes)
+        return sorted(operator.reserved)
+
+    passes: list[Any] = []
+    assert len(asyncio.run(play())) == 1
