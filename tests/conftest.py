@@ -16,7 +16,6 @@ EACH_FOR_ITSELF = (
     "tests/api/test_operator.py",
     "tests/e2e/test_examples.py",
     "tests/e2e/test_failures.py",
-    "tests/e2e/test_track_sources.py",
 )
 """Files whose tests share nothing; in the others a test may go on with what one before it left."""
 
