@@ -9,7 +9,7 @@ import sys
 import kopf
 
 from .cluster import Cluster
-from .driver import post, registry_for
+from .driver import registry_for
 from .lease import Lease
 from .server import serve
 from .settings import Settings, settings_from
@@ -29,7 +29,7 @@ class _WithoutHandlerNoise(logging.Filter):
 
 async def run(settings: Settings) -> None:
     """Run until a signal ends it, or one of kopf's tasks fails."""
-    operator, ready, leads = Operator(settings, post), asyncio.Event(), asyncio.Event()
+    operator, ready, leads = Operator(settings), asyncio.Event(), asyncio.Event()
     # One that waits for its turn is healthy, too.
     server = await serve(settings.metrics_port, operator.phases, lambda: ready.is_set() or not leads.is_set())
     operator.cluster = cluster = await Cluster.connect()

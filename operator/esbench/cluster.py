@@ -135,6 +135,14 @@ class Cluster:
                 return None
             raise
 
+    async def create_event(self, event: Json) -> None:
+        """Create an event; one that is there was created by a request whose answer was lost. Raises ApiError."""
+        try:
+            await self._request("POST", "Event", event["metadata"]["namespace"], body=event)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+
     async def benchmark_uids(self, namespaces: Iterable[str]) -> set[str]:
         """Return the uids of all Benchmarks in some namespaces; without any, in the whole cluster. Raises ApiError."""
         accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"

@@ -4,7 +4,6 @@ For each active Benchmark one daemon looks, plans, says and does; it sleeps unti
 changes, its own deadline comes, or five minutes are over.
 """
 
-import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,6 +58,7 @@ def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> 
     async def disconnect(**_: Any) -> None:
         operator.vanished.stop()
         await operator.chores.stop()
+        await operator.events.flush(3.0)
 
     @kopf.on.login(registry=registry)
     def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
@@ -76,8 +76,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 360
     settings.watching.reconnect_backoff = 1.0
-    settings.posting.reporting_component = "esbench-operator"
-    settings.posting.level = logging.INFO
+    settings.posting.enabled = False  # kopf's own were lost now and then: events.py sends them
     settings.execution.default_backoff = 5
     settings.background.cancellation_polling = 5
     plurals = {child[-1] for child in CHILDREN.values()}
@@ -146,8 +145,3 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) ->
     async def drive(body: kopf.Body, uid: str, stopped: kopf.DaemonStopped, logger: kopf.Logger, **kwargs: Any) -> None:
         indexes = Indexes(*(kwargs[name] for name in CHILDREN))
         await Daemon(operator, body, uid, indexes, kwargs["benchmarks"], logger).run(stopped)
-
-
-def post(about: Any, kind: str, reason: str, message: str) -> None:
-    """Send an event about an object; `kind` is Normal or Warning."""
-    kopf.event(kopf.Body(about), type=kind, reason=reason, message=message[:1000])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from .api.base import Json
 from .chores import Chores, Tell
 from .cluster import Cluster
+from .events import Events
 from .look import Index
 from .prometheus import Prometheus
 from .settings import Settings
@@ -19,8 +20,6 @@ class Operator:
     """What the handlers share: the settings, the connection, and who must be woken."""
 
     settings: Settings
-    tell: Tell
-    """how an event is sent"""
     cluster: Cluster | None = None
     prometheus: Prometheus | None = None
     wakers: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
@@ -33,7 +32,9 @@ class Operator:
     elasticsearches: Index | None = None
 
     def __post_init__(self) -> None:
-        """Set the chores up: what is done beside races."""
+        """Set up what is done beside races."""
+        self.events = Events(self.connection)
+        self.tell: Tell = self.events.tell
         self.chores = Chores(self.tell, self.connection, self._clusters_of, self._names_in)
 
     def connection(self) -> Cluster:

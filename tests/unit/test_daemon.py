@@ -49,7 +49,7 @@ def test_who_waits_looks_again_when_a_place_is_really_free(
     before: BenchmarkStatus, after: BenchmarkStatus, error: ApiError | None
 ) -> None:
     async def play() -> list[bool]:
-        operator = Operator(Settings(race_image="race"), lambda *_: None)
+        operator = Operator(Settings(race_image="race"))
         operator.wakers["next"].clear()
         operator.reserved |= {"first"} if before.admitted_time else set()
         operator.cluster = cluster = Cluster(operator, error)  # type: ignore[assignment]
@@ -83,7 +83,7 @@ def test_two_that_decide_at_once_do_not_both_get_the_only_place() -> None:
         return {"metadata": meta, "spec": spec, "status": {"phase": "Pending", "step": step}}
 
     async def play() -> list[str]:
-        operator = Operator(Settings(race_image="race"), lambda *_: None)
+        operator = Operator(Settings(race_image="race"))
         operator.cluster = Cluster(operator)  # type: ignore[assignment]
         bodies = [body("first"), body("next")]
         known = {each["metadata"]["uid"]: [summary(each)] for each in bodies}
