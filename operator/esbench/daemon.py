@@ -167,17 +167,17 @@ class Daemon:
 
     def _tell(self, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
         if after.failing and not before.failing:
-            self.operator.tell(self.body, "Warning", after.reason, after.message[:1000])
+            self.operator.tell(self.body, "Warning", after.reason, after.message)
         checked = condition(after, "TargetChecked")
         if checked and checked != condition(before, "TargetChecked"):
-            self.operator.tell(self.body, "Normal", "TargetChecked", checked.message[:1000])
+            self.operator.tell(self.body, "Normal", "TargetChecked", checked.message)
         for kept in (
             c for c in after.conditions if c.type == KEPT and not any(b.type == KEPT for b in before.conditions)
         ):
-            self.operator.tell(self.body, "Normal", KEPT, kept.message[:1000])
+            self.operator.tell(self.body, "Normal", KEPT, kept.message)
         if after.phase != before.phase:
             bad = after.phase == "Failed"
-            text = f"{after.reason}: {after.message}"[:1000] if bad else after.progress
+            text = f"{after.reason}: {after.message}" if bad else after.progress
             self.operator.tell(self.body, "Warning" if bad else "Normal", str(after.phase), text)
             self.logger.info("%s -> %s: %s", before.phase, after.phase, text)
 

@@ -41,11 +41,11 @@ class Events:
                 await self._cluster().create_event(body)
                 return
             except ApiError as error:
+                last = error
                 if error.final:
-                    log.warning("event %s was refused: %s", body["reason"], error)
-                    return
+                    break
             await asyncio.sleep(pause)
-        log.warning("event %s was given up", body["reason"])
+        log.warning("event %s of %s was given up: %s", body["reason"], body["involvedObject"]["name"], last)
 
 
 def event(about: Mapping[str, Any], kind: str, reason: str, message: str) -> Json:
