@@ -46,13 +46,7 @@ def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> 
         operator.cluster = operator.cluster or await Cluster.connect()
         if operator.settings.prometheus.url:
             operator.prometheus = Prometheus(operator.settings.prometheus)
-        asked = operator.settings
-        operator.vanished.look_every(
-            asked.resync_seconds,
-            lambda: operator.benchmarks or (),
-            lambda: operator.connection().benchmark_uids(asked.namespaces),
-            operator.wake_everyone,
-        )
+        operator.vanished.look_every(operator.settings.resync_seconds)
 
     @kopf.on.cleanup(registry=registry)
     async def disconnect(**_: Any) -> None:
@@ -76,7 +70,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 360
     settings.watching.reconnect_backoff = 1.0
-    settings.posting.enabled = False  # kopf's own were lost now and then: events.py sends them
+    settings.posting.enabled = False  # they did not always arrive: events.py sends ours
     settings.execution.default_backoff = 5
     settings.background.cancellation_polling = 5
     plurals = {child[-1] for child in CHILDREN.values()}

@@ -27,7 +27,6 @@ class Operator:
     """uids whose admission is being written: the index does not show it yet"""
     holding: set[str] = field(default_factory=set)
     """uids that the last event showed with a place"""
-    vanished: Vanished = field(default_factory=Vanished)
     benchmarks: Index | None = None
     elasticsearches: Index | None = None
 
@@ -35,6 +34,11 @@ class Operator:
         """Set up what is done beside races."""
         self.events = Events(self.connection)
         self.tell: Tell = self.events.tell
+        self.vanished = Vanished(
+            lambda: self.benchmarks or (),
+            lambda: self.connection().benchmark_uids(self.settings.namespaces),
+            self.wake_everyone,
+        )
         self.chores = Chores(self.tell, self.connection, self._clusters_of, self._names_in)
 
     def connection(self) -> Cluster:

@@ -15,7 +15,11 @@ log = logging.getLogger(__name__)
 class Vanished:
     """The uids of such Benchmarks; `uid in vanished` asks for one."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, known: Callable[[], Iterable[str]], living: Callable[[], Awaitable[set[str]]], changed: Callable[[], None]
+    ) -> None:
+        """`known` gives the uids of the index, `living` the API server's; `changed` is called when some have gone."""
+        self._known, self._living, self._changed = known, living, changed
         self._uids: set[str] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -23,36 +27,26 @@ class Vanished:
         """Return whether a Benchmark is known to be gone."""
         return uid in self._uids
 
-    def look_every(
-        self,
-        seconds: float,
-        known: Callable[[], Iterable[str]],
-        living: Callable[[], Awaitable[set[str]]],
-        changed: Callable[[], None],
-    ) -> None:
-        """Compare the uids of the index with the API server's until `stop`, and call `changed` when some have gone."""
-        self._task = asyncio.create_task(self._look(seconds, known, living, changed), name="vanished Benchmarks")
+    def look_every(self, seconds: float) -> None:
+        """Look again and again until `stop`."""
+        self._task = asyncio.create_task(self._look(seconds), name="vanished Benchmarks")
 
     def stop(self) -> None:
         """End what `look_every` began."""
         if self._task:
             self._task.cancel()
 
-    async def _look(
-        self,
-        seconds: float,
-        known: Callable[[], Iterable[str]],
-        living: Callable[[], Awaitable[set[str]]],
-        changed: Callable[[], None],
-    ) -> None:
+    async def _look(self, seconds: float) -> None:
         while True:
             await asyncio.sleep(seconds)
-            before = set(known())  # first: one created between the two questions is not gone
+            before = set(self._known())  # first: one created between the two questions is not gone
             try:
-                gone = before - await living()
+                gone = before - await self._living()
             except ApiError as error:
                 log.info("Benchmarks were not listed: %s", error)
-                continue
-            if gone != self._uids:
-                self._uids = gone
-                changed()
+            except Exception:  # this task must go on, and nobody else would tell
+                log.exception("Benchmarks were not listed")
+            else:
+                if gone != self._uids:
+                    self._uids = gone
+                    self._changed()
