@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from .controlplane import ControlPlane, die_with_parent, free_port
-from .tools import ROOT, tool
+from .tools import PATIENCE, ROOT, tool
 
 Json = dict[str, Any]
 RELEASE = "esbench"
@@ -87,11 +87,11 @@ class Operator:
             return 0
         process.send_signal(how)
         try:
-            return process.wait(seconds)
+            return process.wait(seconds * PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            raise AssertionError(f"the operator did not end within {seconds} s of {how.name}") from None
+            raise AssertionError(f"the operator did not end within {seconds * PATIENCE} s of {how.name}") from None
 
     @property
     def pid(self) -> int:
@@ -116,7 +116,7 @@ class Operator:
 
     def wait_ready(self, seconds: float = 20.0) -> None:
         """Wait until its health endpoint says ok."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * PATIENCE
         while True:
             self.lives()
             try:
@@ -125,5 +125,5 @@ class Operator:
                         return
             except OSError:
                 pass
-            assert time.monotonic() < end, f"not ready within {seconds} s:\n{self.log.read_text()[-3000:]}"
+            assert time.monotonic() < end, f"not ready within {seconds * PATIENCE} s:\n{self.log.read_text()[-3000:]}"
             time.sleep(0.1)

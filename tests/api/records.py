@@ -159,10 +159,11 @@ def _nodes(elasticsearch: Mapping[str, Any]) -> tuple[Node, ...]:
     name, node_set = elasticsearch["metadata"]["name"], elasticsearch["spec"]["nodeSets"][0]
     containers = node_set["podTemplate"]["spec"]["containers"]
     env = {entry["name"]: entry.get("value") for container in containers for entry in container.get("env", ())}
+    options = tuple(str(env.get("ES_JAVA_OPTS", "")).split())
     java = "21.0.8" if "ES_JAVA_HOME" in env else "24.0.1"
     return tuple(
         Node(f"{name}-es-{node_set['name']}-{i}", f"eph{i}", elasticsearch["spec"]["version"], java, "Oracle",
-             "OpenJDK 64-Bit Server VM", ("G1",), 2**30, ("-Xms1g", "-Xmx1g"), 2, 2**31)
+             "OpenJDK 64-Bit Server VM", ("G1",), 2**30, options, 2, 2**31)
         for i in range(node_set["count"])
     )  # fmt: skip
 

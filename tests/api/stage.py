@@ -13,6 +13,7 @@ from .fake_eck import Eck
 from .fake_jobs import Jobs
 from .fakes import Knobs, Kubelet, World, follow
 from .rest import Json, Rest, RestError
+from .tools import PATIENCE
 
 T = TypeVar("T")
 
@@ -115,12 +116,12 @@ class Stage:
 
     def until(self, holds: Callable[[], object], what: str, seconds: float = 60.0) -> None:
         """Wait until something holds; raises AssertionError that says what did not."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * PATIENCE
         while not holds():
-            assert time.monotonic() < end, f"not within {seconds:.0f} s: {what}"
+            assert time.monotonic() < end, f"not within {seconds * PATIENCE:.0f} s: {what}"
             time.sleep(0.05)
 
-    def reaches(self, namespace: str, name: str, *phases: str, seconds: float = 60.0) -> Json:
+    def reaches(self, namespace: str, name: str, *phases: str, seconds: float = 60.0, poll: float = 0.05) -> Json:
         """Wait until a Benchmark is in one of the phases and return its status."""
         status: Json = {}
 
@@ -129,18 +130,18 @@ class Stage:
             status = self.status(namespace, name)
             return status.get("phase") in phases
 
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * PATIENCE
         while not there():
             if time.monotonic() > end:
                 told = json.dumps({k: v for k, v in status.items() if k not in ("results", "environment", "races")})
                 things = f"there are {self.left_over(namespace)}; the fakes say {dict(self.world.violations)}"
-                raise AssertionError(f"{name} is not {'/'.join(phases)} after {seconds:.0f} s: {things}; {told}")
-            time.sleep(0.05)
+                raise AssertionError(f"{name} is not {'/'.join(phases)} after {seconds * PATIENCE:.0f} s: {things}; {told}")
+            time.sleep(poll)
         return status
 
     def ends(self, namespace: str, name: str, seconds: float = 60.0) -> Json:
         """Wait until a Benchmark is over and return its status."""
-        return self.reaches(namespace, name, "Succeeded", "Failed", seconds=seconds)
+        return self.reaches(namespace, name, "Succeeded", "Failed", seconds=seconds, poll=0.2)
 
     def left_over(self, namespace: str) -> list[str]:
         """Return what is there beyond a fresh namespace and the records of Benchmarks that live."""
@@ -158,10 +159,10 @@ class Stage:
 
     def is_clean(self, namespace: str, seconds: float = 30.0) -> None:
         """Wait until nothing is left over; raises AssertionError that lists what is."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * PATIENCE
         while left := self.left_over(namespace):
-            assert time.monotonic() < end, f"left over after {seconds:.0f} s: {left}"
-            time.sleep(0.1)
+            assert time.monotonic() < end, f"left over after {seconds * PATIENCE:.0f} s: {left}"
+            time.sleep(0.2)
 
     def forget(self, namespace: str) -> None:
         """Remove a namespace's Benchmarks, even without an operator, so that no later operator works on them."""

@@ -32,6 +32,7 @@ CLASS_NAME = "elasticsearch.storage.className needs elasticsearch.storage.size b
 PLACE = "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster that "
 PLACE += "exists already)"
 HOSTS = "target.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path"
+HEAP_OPTION = "elasticsearch.jvmOptions sets the size of the heap: write it as elasticsearch.heap, for example heap: 1g"
 FILTERS = "race.includeTasks and race.excludeTasks exclude each other: write one of them"
 DURATION = "should match '^([0-9]+h)?([0-9]+m)?([0-9]+s)?$'"
 
@@ -95,6 +96,8 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "class without size": ({"elasticsearch__storage": {"className": "fast", "ephemeral": {}}}, CLASS_NAME),
     "both filters": ({"race__includeTasks": ["a"], "race__excludeTasks": ["b"]}, FILTERS),
     "heap 1gb": ({"elasticsearch__heap": "1gb"}, "spec.elasticsearch.heap in body should match '^[1-9][0-9]*[mg]$'"),
+    "heap as an option": ({"elasticsearch__jvmOptions": ["-XX:-UseG1GC", "-Xmx2g"]}, HEAP_OPTION),
+    "two options in one": ({"elasticsearch__jvmOptions": ["-Da=1 -Db=2"]}, "jvmOptions[0] in body should match"),
     "memory": ({"elasticsearch__resources": {"limits": {"memory": "2GB"}}}, "limits.memory in body should match"),
     "no node": ({"elasticsearch__nodes": 0}, "spec.elasticsearch.nodes in body should be greater than or equal to 1"),
     "too many nodes": ({"elasticsearch__nodes": 51}, "should be less than or equal to 50"),
@@ -129,6 +132,7 @@ ACCEPTED: dict[str, Json] = {
     "8 on Java 17": {"elasticsearch": {"version": "8.11.0", "java": 17}},
     "7 on Java 8": {"elasticsearch": {"version": "7.17.29", "java": 8}},
     "9 on Java 21": {"elasticsearch__java": 21},
+    "another collector": {"elasticsearch__jvmOptions": ["-XX:-UseG1GC", "-XX:+UseParallelGC"]},
     "replicas < nodes": {"elasticsearch__nodes": 3, "elasticsearch__index": {"replicas": 2, "shards": 4}},
     "whole cores": {"race__resources": {"limits": {"cpu": 2, "memory": "2Gi"}}},
     "volume": {"elasticsearch__storage": {"className": "fast", "size": "20Gi"}},

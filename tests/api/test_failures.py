@@ -42,7 +42,7 @@ class Case:
         return self.runs == CHECK_ONLY or (not self.runs and not self.knobs and self.words != "not on this cluster")
 
 
-IMPATIENT = {"timeouts": {"provisioning": "12s", "race": "1h"}}
+IMPATIENT = {"timeouts": {"provisioning": "60s", "race": "1h"}}
 ON_SMOKE = {"steps": ("smoke",)}
 WITH_PARAMS = {"race__params": {"bulk_size": 100}}
 # What a shared cluster's policy may do: refuse an object that the schema allows.
@@ -210,7 +210,7 @@ def _produced() -> list[Any]:
 @pytest.mark.parametrize("name", _produced())
 def test_fails_with_reason_and_words(stage: Stage, failing: str, name: str) -> None:
     case = CASES[name]
-    status = stage.ends(failing, name, seconds=90)
+    status = stage.ends(failing, name, seconds=200)
     told = {key: status.get(key) for key in ("phase", "reason", "message", "progress", "racesDone")}
     assert (status["phase"], status["reason"]) == ("Failed", case.reason), told
     assert case.words in status["message"], told
@@ -232,7 +232,7 @@ def test_fails_with_reason_and_words(stage: Stage, failing: str, name: str) -> N
 
 
 def test_kubectl_waits_for_a_failure(stage: Stage, failing: str) -> None:
-    done = stage.plane.kubectl("wait", "--for=condition=Failed", "bm/dies", f"--namespace={failing}", "--timeout=60s")
+    done = stage.plane.kubectl("wait", "--for=condition=Failed", "bm/dies", f"--namespace={failing}", "--timeout=200s")
     assert done.returncode == 0, done.stderr
 
 
@@ -248,7 +248,7 @@ def test_events_tell_the_reason(stage: Stage, failing: str) -> None:
 
 def test_nothing_but_records_is_left(stage: Stage, failing: str) -> None:
     for name in CASES:
-        stage.ends(failing, name, seconds=90)
+        stage.ends(failing, name, seconds=200)
     stage.is_clean(failing)
     records = {thing["metadata"]["name"] for thing in stage.all("configmaps", failing)}
     expected = set(itertools.chain.from_iterable(

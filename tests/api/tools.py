@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 4
+"""What every wait is multiplied with: machines are shared, and a wait that is too short tells nothing of the operator."""
 
 
 @functools.cache

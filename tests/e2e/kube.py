@@ -49,6 +49,8 @@ def run(*arguments: str, given: str | None = None, seconds: float = 120) -> subp
 WATERMARK = "cluster.routing.allocation.disk.watermark"
 # At 85 % of a disk no replica is placed any more, and how full a developer's disk is, is not what is tested.
 FULL_DISK = {f"{WATERMARK}.low": "3gb", f"{WATERMARK}.high": "2gb", f"{WATERMARK}.flood_stage": "1gb"}
+# No number is looked at for itself: the optimizing compiler would take half of the CPU time of a node's first minute.
+SMALL_JVM = ["-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1"]
 
 
 class Namespace:
@@ -116,7 +118,7 @@ def until(look: Callable[[], T | bool | None], seconds: float, otherwise: Callab
 def benchmark(name: str, *, elasticsearch: Json | None = None, race: Json | None = None, **spec: Any) -> Json:
     """A Benchmark small enough for two cores: 5,000 documents, one race, no smoke test."""
     small = {"requests": {"cpu": "100m"}, "limits": {"memory": "1536Mi"}}
-    wanted = {"version": "9.0.0", "heap": "512m", "resources": small, **(elasticsearch or {})}
+    wanted = {"version": "9.0.0", "heap": "512m", "jvmOptions": SMALL_JVM, "resources": small, **(elasticsearch or {})}
     wanted["config"] = {**FULL_DISK, **wanted.get("config", {})}
     load = {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
     does = {"track": {"builtin": "log_ingest"}, "params": {"documents": 5000}, "resources": load, **(race or {})}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kube import FULL_DISK, ROOT, Namespace
+from kube import FULL_DISK, ROOT, SMALL_JVM, Namespace
 
 pytestmark = pytest.mark.e2e
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir() and not path.name.startswith("_"))
@@ -36,6 +36,7 @@ def smaller(manifest: dict[str, Any], race_image: str) -> dict[str, Any]:
     manifest["spec"] |= {"repetitions": 1, "smokeTest": False}
     if built := manifest["spec"].get("elasticsearch"):
         built["config"] = {**FULL_DISK, **built.get("config", {})}
+        built["jvmOptions"] = SMALL_JVM
         # Several tests share two processors: what is reserved must fit beside the others.
         built.setdefault("resources", {}).setdefault("requests", {})["cpu"] = "100m"
     race = manifest["spec"]["race"]

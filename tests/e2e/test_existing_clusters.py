@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kube import Json, Namespace, benchmark, condition, until
+from kube import SMALL_JVM, Json, Namespace, benchmark, condition, until
 
 pytestmark = pytest.mark.e2e
 SHOP: Json = {
@@ -25,7 +25,7 @@ SHOP: Json = {
                         "containers": [
                             {
                                 "name": "elasticsearch",
-                                "env": [{"name": "ES_JAVA_OPTS", "value": "-Xms512m -Xmx512m"}],
+                                "env": [{"name": "ES_JAVA_OPTS", "value": " ".join(["-Xms512m -Xmx512m", *SMALL_JVM])}],
                                 "resources": {"requests": {"cpu": "200m"}, "limits": {"memory": "1536Mi"}},
                             }
                         ],

@@ -17,6 +17,8 @@ Quantity = Annotated[
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
 Duration = Annotated[str, Field(pattern=DURATION, min_length=2, max_length=20)]
 FreeForm = Annotated[dict[str, Any], Field(json_schema_extra=FREE_FORM)]
+# Kubernetes would replace $(NAME), and Elasticsearch splits at white space.
+JvmOption = Annotated[str, Field(pattern=r"^-[^\s$]+$", max_length=200)]
 TaskFilter = Annotated[str, Field(min_length=1, max_length=200)]
 Telemetry = Literal[
     "node-stats", "recovery-stats", "shard-stats", "segment-stats", "data-stream-stats", "disk-usage-stats"
@@ -57,6 +59,10 @@ VERSION_RULES: Json = rules(
         "'elasticsearch.index.replicas %d cannot be placed on %d node(s), for each copy needs a node of its own; "
         "write nodes: %d or fewer replicas'.format([self.index.replicas, self.nodes, self.index.replicas + 1])",
         computed=True,
+    ),
+    rule(
+        "!has(self.jvmOptions) || !self.jvmOptions.exists(o, o.startsWith('-Xm') || o.startsWith('-XX:MaxHeap'))",
+        "elasticsearch.jvmOptions sets the size of the heap: write it as elasticsearch.heap, for example heap: 1g",
     ),
 )
 
@@ -171,6 +177,9 @@ class Elasticsearch(Api):
     """Number of Elasticsearch nodes."""
     heap: Annotated[str | None, Field(pattern=HEAP, max_length=12)] = None
     """JVM heap (Xms = Xmx), for example 1g; absent means half of the memory limit, at most 31g."""
+    jvm_options: Annotated[list[JvmOption], Field(max_length=30)] = []
+    """More options of the JVM, behind Elasticsearch's own, for example [-XX:-UseG1GC, -XX:+UseParallelGC] for another
+    garbage collector. Every node must say that it runs with them."""
     resources: Resources = Resources(limits=ResourceList(cpu="1", memory="2Gi"))
     """CPU and memory of each node. Requests are the limits unless written otherwise, so that neighbours change nothing;
     without a CPU limit a node uses whatever is idle, and the numbers depend on what else runs there."""

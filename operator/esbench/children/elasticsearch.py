@@ -81,7 +81,7 @@ def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
     container: Json = {
         "name": "elasticsearch",
         "env": [
-            {"name": "ES_JAVA_OPTS", "value": f"-Xms{heap} -Xmx{heap}"},
+            {"name": "ES_JAVA_OPTS", "value": " ".join([f"-Xms{heap}", f"-Xmx{heap}", *wanted.jvm_options])},
             # The cluster is thrown away: nobody needs time to notice that it leaves.
             {"name": "PRE_STOP_ADDITIONAL_WAIT_SECONDS", "value": "0"},
         ],

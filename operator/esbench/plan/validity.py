@@ -97,6 +97,17 @@ def _java_is_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
     return None
 
 
+def _jvm_options_are_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    for option in spec.elasticsearch.jvm_options if spec.elasticsearch else ():
+        without = [node.name for node in record.environment.nodes if option not in node.jvm_arguments]
+        if without:
+            return Violation(
+                Reason.SETTINGS_NOT_APPLIED,
+                f"elasticsearch.jvmOptions has {option}, but these nodes run without it: {_list(without)}",
+            )
+    return None
+
+
 def _cluster_was_fresh(record: Record, spec: BenchmarkSpec) -> Violation | None:
     fresh = record.fresh
     if spec.target and spec.target.overwrite:
@@ -238,6 +249,7 @@ CHECKS: tuple[Check, ...] = (
     _elasticsearch_answered,
     _version_is_as_asked,
     _java_is_as_asked,
+    _jvm_options_are_as_asked,
     _cluster_was_fresh,
     _nothing_restarted,
     _something_ran,

@@ -44,6 +44,12 @@ def test_heap_is_half_of_memory_and_requests_are_limits() -> None:
     assert heap_mib(huge.spec.elasticsearch) == 31 * 1024
 
 
+def test_options_of_the_jvm_come_after_its_heap() -> None:
+    manifest = elasticsearch(subject(heap="1g", jvm_options=["-XX:-UseG1GC", "-XX:+UseParallelGC"]), "race-1", SETTINGS)
+    container = pod_of(manifest)["containers"][0]
+    assert container["env"][0]["value"] == "-Xms1g -Xmx1g -XX:-UseG1GC -XX:+UseParallelGC"
+
+
 def test_storage_is_a_claim_or_the_machine() -> None:
     claimed = elasticsearch(subject(storage={"className": "fast", "size": "20Gi"}), "race-1", SETTINGS)
     claim = claimed["spec"]["nodeSets"][0]["volumeClaimTemplates"][0]

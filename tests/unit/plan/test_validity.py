@@ -73,6 +73,18 @@ def test_settings_that_were_not_applied_are_named(asked: dict[str, object], word
     assert violation is not None and violation.reason == Reason.SETTINGS_NOT_APPLIED and words in violation.message
 
 
+def test_a_node_that_runs_without_an_option_is_named() -> None:
+    asked = {"version": "9.0.0", "nodes": 2, "jvmOptions": ["-XX:-UseG1GC"]}
+    nodes = tuple(
+        rec.Node(name, version="9.0.0", jvm_arguments=options)
+        for name, options in (("a", ("-XX:-UseG1GC",)), ("b", ()))
+    )
+    record = replace(GOOD, environment=replace(GOOD.environment, nodes=nodes))
+    violation = first_violation(record, spec(elasticsearch=asked))
+    assert violation is not None and violation.reason == Reason.SETTINGS_NOT_APPLIED
+    assert violation.message == "elasticsearch.jvmOptions has -XX:-UseG1GC, but these nodes run without it: b"
+
+
 def test_another_java_is_caught() -> None:
     violation = first_violation(GOOD, spec(elasticsearch={"version": "9.0.0", "java": 25}))
     assert violation is not None and violation.reason == Reason.JAVA_MISMATCH
