@@ -10,7 +10,7 @@ help: ## this list
 
 $(VENV)/.done: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
 	@touch $@
 
 .PHONY: venv
@@ -19,7 +19,7 @@ venv: $(VENV)/.done ## the Python environment for operator and tests
 RALLY := .venv-rally
 $(RALLY)/.done: pyproject.toml
 	$(PYTHON) -m venv $(RALLY)
-	$(RALLY)/bin/pip install --quiet --disable-pip-version-check esrally==2.13.0 pytest==9.2.0 pytest-timeout==2.4.0 hypothesis==6.170.15
+	$(RALLY)/bin/pip install --quiet --disable-pip-version-check --no-compile esrally==2.13.0 pytest==9.2.0 pytest-timeout==2.4.0 hypothesis==6.170.15
 	@touch $@
 
 .PHONY: venv-rally

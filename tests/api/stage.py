@@ -135,7 +135,8 @@ class Stage:
             if time.monotonic() > end:
                 told = json.dumps({k: v for k, v in status.items() if k not in ("results", "environment", "races")})
                 things = f"there are {self.left_over(namespace)}; the fakes say {dict(self.world.violations)}"
-                raise AssertionError(f"{name} is not {'/'.join(phases)} after {seconds * PATIENCE:.0f} s: {things}; {told}")
+                waited = f"{name} is not {'/'.join(phases)} after {seconds * PATIENCE:.0f} s"
+                raise AssertionError(f"{waited}: {things}; {told}")
             time.sleep(poll)
         return status
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 4
-"""What every wait is multiplied with: machines are shared, and a wait that is too short tells nothing of the operator."""
+"""What every wait is multiplied with: a wait that is too short for a busy machine tells nothing of the operator."""
 
 
 @functools.cache

@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import pytest
+from small_examples import race_image
 
 from esbench.reason_signs import SIGNS, looks_like
 from esbench_race.reasons import Reason
@@ -76,11 +77,6 @@ def server(image: str) -> list[Json]:
         {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "files"},
          "spec": {"selector": labels, "ports": [{"port": 8000}]}},
     ]  # fmt: skip
-
-
-def race_image(namespace: Namespace) -> str:
-    container = namespace.get("deployment", "esbench")["spec"]["template"]["spec"]["containers"][0]
-    return next(str(each["value"]) for each in container["env"] if each["name"] == "ESBENCH_RACE_IMAGE")
 
 
 # The checks run side by side; none of these needs much.

@@ -1,0 +1,48 @@
+"""The manifests of examples/, at a size that two cores race in a minute."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kube import FULL_DISK, ROOT, SMALL_JVM, Namespace
+
+FOLDER = ROOT / "examples"
+
+SHORT_STEPS = {"fetch_rates": [20], "search_rates": [10], "time_period": 3, "warmup_time_period": 1}
+SMALL = {
+    "log_ingest": {"documents": 2000},
+    "page_cache": {"data_size_mb": 4, "document_kb": 4, **SHORT_STEPS},
+    "percolator": {"queries": 1000, "search_iterations": 20, "search_warmup_iterations": 2},
+}
+
+
+def manifests(folder: Path) -> list[dict[str, Any]]:
+    return [doc for path in sorted(folder.glob("*.yaml")) for doc in yaml.safe_load_all(path.read_text()) if doc]
+
+
+def smaller(manifest: dict[str, Any], race_image: str) -> dict[str, Any]:
+    if manifest["kind"] == "Deployment":
+        for container in manifest["spec"]["template"]["spec"]["containers"]:
+            container["image"] = container["image"].replace("esbench/race:0.1.0", race_image)
+    if manifest["kind"] == "StatefulSet":
+        for container in manifest["spec"]["template"]["spec"]["containers"]:
+            container["resources"]["requests"]["cpu"] = "100m"
+    if manifest["kind"] != "Benchmark":
+        return manifest
+    manifest["spec"] |= {"repetitions": 1, "smokeTest": False}
+    if built := manifest["spec"].get("elasticsearch"):
+        built["config"] = {**FULL_DISK, **built.get("config", {})}
+        built["jvmOptions"] = SMALL_JVM
+        # Several tests share two processors: what is reserved must fit beside the others.
+        built.setdefault("resources", {}).setdefault("requests", {})["cpu"] = "100m"
+    race = manifest["spec"]["race"]
+    race["resources"] = {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
+    if less := SMALL.get(race["track"].get("builtin")):
+        race["params"] = {**race.get("params", {}), **less}
+    return manifest
+
+
+def race_image(namespace: Namespace) -> str:
+    container = namespace.get("deployment", "esbench")["spec"]["template"]["spec"]["containers"][0]
+    return next(str(each["value"]) for each in container["env"] if each["name"] == "ESBENCH_RACE_IMAGE")
