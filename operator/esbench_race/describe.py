@@ -23,6 +23,9 @@ from esbench_race.index_settings import INDEX_SETTINGS, NO_SETTINGS, Contradicti
 from esbench_race.record import Touch, TrackTask
 from esbench_race.spec import IndexSpec
 
+NO_PIPELINE = ("_none", "")
+"""What a bulk names as its pipeline to have none."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -67,6 +70,8 @@ class Answer:
     """tasks that only wait"""
     expected_documents: Mapping[str, int] | None = None
     pipelines: tuple[str, ...] = ()
+    pipeline_documents: Mapping[str, int] = field(default_factory=dict)
+    """documents that the bulk tasks send through each ingest pipeline, where the track determines it"""
     touches: tuple[Touch, ...] = ()
     """what the tasks create, write to and delete"""
     unforeseen: tuple[str, ...] = ()
@@ -135,9 +140,10 @@ def _load(request: Request, found: dict[str, Any]) -> None:
         for leaf in leaves
     )
     found["sleeps"] = tuple(leaf.name for leaf in leaves if leaf.operation.type == "sleep")
-    pipelines = {leaf.operation.params.get("pipeline") for leaf in leaves if leaf.operation.type == "bulk"}
-    found["pipelines"] = tuple(sorted(name for name in pipelines if isinstance(name, str) and name))
     found["expected_documents"] = _expected(track, leaves)
+    through = _through_pipelines(track, leaves)
+    found["pipelines"] = tuple(sorted(through))
+    found["pipeline_documents"] = {name: documents for name, documents in through.items() if documents is not None}
     if request.touches:
         found["touches"], found["unforeseen"] = touches.touches(_action(track, leaf) for leaf in leaves)
     found["own_code"] = bool(track.has_plugins)
@@ -245,6 +251,18 @@ def _expected(track: Any, leaves: list[Any]) -> dict[str, int] | None:
             continue
         elif kind not in _HARMLESS and counts:
             return None
+    return counts
+
+
+def _through_pipelines(track: Any, leaves: list[Any]) -> dict[str, int | None]:
+    """Return how many documents the bulks send through each pipeline; None when the track does not determine it."""
+    counts: dict[str, int | None] = {}
+    for leaf in leaves:
+        name = leaf.operation.params.get("pipeline")
+        if leaf.operation.type != "bulk" or not isinstance(name, str) or name in NO_PIPELINE:
+            continue
+        added, before = _bulk_documents(track, leaf), counts.get(name, 0)
+        counts[name] = None if added is None or before is None else before + sum(added.values())
     return counts
 
 

@@ -82,7 +82,7 @@ class Race:
         self._corpora = Corpora(self.spec.corpora, private, self.spec.offline, self.stop, self._preparing, owner)
 
     def run(self) -> Record:
-        """Run the race and return its record, whatever happened; only a bug in the runner raises."""
+        """Run the race and return its record, whatever happened: what was known before a bug is kept, too."""
         self.record = Record(mode=self.spec.mode, race_id=self.spec.race_id, started_at=timestamp(time.time()))
         self.tell(Progress(at=timestamp(time.time()), stage="preparing"))
         try:
@@ -91,9 +91,9 @@ class Race:
             self._fail(failure.outcome)
         except SpecError as error:
             self._fail(Outcome(Reason.INVALID_SPEC, str(error)))
-        except OSError as error:
+        except Exception as error:
             LOG.exception("the runner failed")
-            self._fail(Outcome(Reason.RALLY_FAILED, f"the runner failed: {error}"))
+            self._fail(Outcome(Reason.RALLY_FAILED, f"the runner failed: {type(error).__name__}: {error}"))
         finally:
             self._corpora.close()
         return bounds.bounded(replace(self.record, finished_at=timestamp(time.time())))
@@ -219,7 +219,11 @@ class Race:
                 raise FailedError(Reason.RACE_ABORTED, "the runner was told to stop before the race began")
         environment = replace(start.environment, load_generator=self.record.environment.load_generator)
         self.record = replace(self.record, environment=environment, fresh=start.fresh)
-        if self.spec.target and (objection := target.too_many_hosts(self.spec.hosts, len(environment.nodes))):
+        nodes = len(environment.nodes)
+        if self.spec.target and (
+            objection := target.too_many_hosts(self.spec.hosts, nodes)
+            or target.too_many_replicas(self.spec.index.replicas, nodes)
+        ):
             raise FailedError(Reason.INVALID_SPEC, objection)
         return start
 

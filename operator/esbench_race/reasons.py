@@ -276,8 +276,8 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Check the bulk's pipeline parameter and the pipeline's failures in the message.",
     ),
     Reason.SETTINGS_NOT_APPLIED: (
-        "An index does not have the shards, replicas or codec that were asked for.",
-        "Let the track take number_of_shards, number_of_replicas and codec as parameters, or ask for what it sets.",
+        "Elasticsearch ran with another index setting, number of nodes, heap or JVM option than was asked for.",
+        "The message names both; let the track take index settings as parameters, or ask for what it sets.",
     ),
     Reason.CLUSTER_NOT_FRESH: (
         "The cluster held user data or had indexed before the race, or what the track makes was there already.",

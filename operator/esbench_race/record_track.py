@@ -49,6 +49,8 @@ class Track:
     """documents that an index (or data stream) must hold in the end; None when the track does not determine it"""
     pipelines: tuple[str, ...] = ()
     """ingest pipelines that bulk tasks name"""
+    pipeline_documents: Mapping[str, int] = field(default_factory=dict)
+    """documents that the bulk tasks send through each of them; one whose number is not determined is absent"""
     passed_as: Mapping[str, str] = field(default_factory=dict)
     """for each index setting that was asked for the track parameter that carries it; "" when the track has none"""
     repository: str | None = None

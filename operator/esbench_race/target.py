@@ -240,6 +240,16 @@ def too_many_hosts(hosts: Sequence[str], nodes: int) -> str:
     )
 
 
+def too_many_replicas(replicas: int | None, nodes: int) -> str:
+    """Return in one sentence why the index can never be green, or an empty text: each copy needs a node of its own."""
+    if not replicas or replicas < max(nodes, 1):
+        return ""
+    return (
+        f"target.index.replicas {replicas} cannot be placed on {nodes} node(s), for each copy needs a node of its own: "
+        f"write {max(nodes, 1) - 1} or less"
+    )
+
+
 @dataclass
 class Site:
     """The cluster that a race is a guest on, from before the race to after it."""

@@ -56,6 +56,7 @@ def track_of(answer: Answer, found: Ready, spec: RaceSpec) -> Track:
         tasks=answer.tasks,
         expected_documents=answer.expected_documents,
         pipelines=answer.pipelines,
+        pipeline_documents=answer.pipeline_documents,
         passed_as=answer.passed_as,
         repository=found.repository,
         revision=found.revision,

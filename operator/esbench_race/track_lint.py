@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from esbench_race.describe import NO_PIPELINE
 from esbench_race.reasons import Reason
 
 SLOW_DOCUMENTS_PER_SECOND = 5000
@@ -19,7 +20,6 @@ SLOW_BYTES_PER_SECOND = 10_000_000
 """Rates that most clusters reach; a warm-up that outlasts the data at both of them is worth a word."""
 _REPEATED = {"search", "paginated-search", "scroll-search", "raw-request", "composite", "sql", "esql"}
 """Operations of Rally that have no end of their own (their parameter sources are infinite)."""
-_NO_PIPELINE = ("_none", "", None)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def pipeline_not_created(facts: TrackFacts) -> Iterator[Remark]:
         elif task.kind in ("raw-request", "composite"):
             created += _pipelines_in(task)
         pipeline = task.params.get("pipeline") if task.kind == "bulk" else None
-        if not isinstance(pipeline, str) or pipeline in _NO_PIPELINE or pipeline in created:
+        if not isinstance(pipeline, str) or pipeline in NO_PIPELINE or pipeline in created:
             continue
         if pipeline.startswith(".") or "@" in pipeline or pipeline in ("logs-default-pipeline",):
             continue  # Elasticsearch brings pipelines of such names along

@@ -150,6 +150,7 @@ def _track(spec: RaceSpec, digit: str) -> Track:
         tasks=tuple(TrackTask(name, name, kind, 4, reported=True) for name, kind, _ in TASKS),
         expected_documents={"access-logs": 1000 if spec.test_mode else DOCUMENTS},
         pipelines=("access-logs",),
+        pipeline_documents={"access-logs": 1000 if spec.test_mode else DOCUMENTS},
         # A track that takes everything but the codec.
         passed_as={name: "" if name == "index.codec" else name for name in asked(spec.index)},
     )

@@ -25,7 +25,7 @@ def namespace() -> Iterator[Namespace]:
     there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=120s", seconds=150)
     there.attempt("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true", seconds=180)
     there.kubectl("create", "namespace", NAMESPACE)
-    values = [] if os.environ.get("CLUSTER") == "current" else _images()
+    values = shlex.split(os.environ.get("HELM_ARGS", "")) if os.environ.get("CLUSTER") == "current" else _images()
     there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
     subprocess.run(
         [tool("helm"), "upgrade", "--install", "esbench", str(ROOT / "charts/esbench"), "-n", NAMESPACE,

@@ -44,6 +44,7 @@ def test_expected_documents(
 
     assert track.expected_documents == expected
     assert track.pipelines == ("access-logs",)
+    assert track.pipeline_documents == {"access-logs": sum(expected.values())}
     assert track.challenges == ("default", "high-concurrency", "ramp-up")
     assert track.challenge == (challenge or "default")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from esbench_race.reasons import Reason
-from esbench_race.record import Index, Record
+from esbench_race.record import Record
 
 from ..api.spec import BenchmarkSpec, IndexSettings
 from .violation import Violation
@@ -99,7 +99,11 @@ def violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
         return Violation(Reason.SETTINGS_NOT_APPLIED, "index settings were asked for, but there is no index")
     for index in record.indices:
         for name, value in wanted.items():
-            found = _found(index, name)
+            typed = {SHARDS: index.shards, REPLICAS: index.replicas, CODEC: index.codec}
+            if name not in index.settings and typed.get(name) is None:
+                unread = f"index {index.name}: Elasticsearch could not be asked for {name}: no evidence"
+                return Violation(Reason.CLUSTER_UNREACHABLE, unread)
+            found = index.settings.get(name, typed.get(name))
             if not same(value, found):
                 return Violation(
                     Reason.SETTINGS_NOT_APPLIED,
@@ -107,11 +111,6 @@ def violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
                     f"{'none' if found is None else _text(found)}; {_how(record, name, value)}",
                 )
     return None
-
-
-def _found(index: Index, name: str) -> Any:
-    typed = {SHARDS: index.shards, REPLICAS: index.replicas, CODEC: index.codec}
-    return index.settings.get(name, typed.get(name))
 
 
 def _how(record: Record, name: str, value: Any) -> str:

@@ -97,6 +97,18 @@ def _java_is_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
     return None
 
 
+def _heap_is_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    heap = spec.elasticsearch.heap if spec.elasticsearch else None
+    for node in record.environment.nodes if heap else ():
+        # The last one counts: Elasticsearch's own files come before what the operator gives it.
+        found = next((option for option in reversed(node.jvm_arguments) if option.startswith("-Xmx")), "no -Xmx")
+        if found != f"-Xmx{heap}":
+            return Violation(
+                Reason.SETTINGS_NOT_APPLIED, f"elasticsearch.heap is {heap}, but node {node.name} runs with {found}"
+            )
+    return None
+
+
 def _jvm_options_are_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
     for option in spec.elasticsearch.jvm_options if spec.elasticsearch else ():
         without = [node.name for node in record.environment.nodes if option not in node.jvm_arguments]
@@ -193,7 +205,6 @@ def _documents_are_all_there(record: Record, _: BenchmarkSpec) -> Violation | No
 
 def _pipelines_did_their_work(record: Record, _: BenchmarkSpec) -> Violation | None:
     ran = {pipeline.name: pipeline for pipeline in record.pipelines or ()}
-    expected = sum((record.track.expected_documents or {}).values())
     for name in record.track.pipelines:
         pipeline = ran.get(name)
         if pipeline is None or pipeline.count == 0:
@@ -202,7 +213,8 @@ def _pipelines_did_their_work(record: Record, _: BenchmarkSpec) -> Violation | N
             return Violation(
                 Reason.PIPELINE_NOT_APPLIED, f"ingest pipeline {name} failed for {pipeline.failed} documents"
             )
-        if len(record.track.pipelines) == 1 and expected and pipeline.count < expected:
+        expected = record.track.pipeline_documents.get(name, 0)
+        if pipeline.count < expected:
             return Violation(
                 Reason.PIPELINE_NOT_APPLIED,
                 f"ingest pipeline {name} processed {pipeline.count} of {expected} documents",
@@ -249,6 +261,7 @@ CHECKS: tuple[Check, ...] = (
     _elasticsearch_answered,
     _version_is_as_asked,
     _java_is_as_asked,
+    _heap_is_as_asked,
     _jvm_options_are_as_asked,
     _cluster_was_fresh,
     _nothing_restarted,

@@ -96,10 +96,16 @@ def test_everything_as_asked_is_no_violation() -> None:
 def test_what_is_not_as_asked_is_named_with_its_cure(
     wanted: dict[str, Any], passed_as: dict[str, str], words: tuple[str, ...]
 ) -> None:
-    found = violation(record(passed_as), wanting(**wanted))
+    unset = {"index.refresh_interval": None, "index.mapping.source.mode": None}
+    found = violation(record(passed_as, **unset), wanting(**wanted))
     assert found is not None and found.reason == Reason.SETTINGS_NOT_APPLIED
     for word in words:
         assert word in found.message
+
+
+def test_what_could_not_be_read_is_not_called_another_value() -> None:
+    found = violation(record(), wanting(settings={"refresh_interval": "30s"}))
+    assert found is not None and found.reason == Reason.CLUSTER_UNREACHABLE and "could not be asked" in found.message
 
 
 def test_no_index_is_a_violation() -> None:

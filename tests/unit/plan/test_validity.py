@@ -73,6 +73,29 @@ def test_settings_that_were_not_applied_are_named(asked: dict[str, object], word
     assert violation is not None and violation.reason == Reason.SETTINGS_NOT_APPLIED and words in violation.message
 
 
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [(("-Xmx4g", "-Xms1g", "-Xmx1g"), None), (("-Xmx1g", "-Xmx2g"), "-Xmx2g"), (("-Xms1g",), "no -Xmx")],
+)
+def test_a_node_with_another_heap_is_named(options: tuple[str, ...], found: str | None) -> None:
+    nodes = (rec.Node("a", version="9.0.0", jvm_arguments=options),)
+    record = replace(GOOD, environment=replace(GOOD.environment, nodes=nodes))
+    violation = first_violation(record, spec(elasticsearch={"version": "9.0.0", "heap": "1g"}))
+    assert (violation and violation.message) == (found and f"elasticsearch.heap is 1g, but node a runs with {found}")
+
+
+def test_every_pipeline_has_a_number_of_its_own() -> None:
+    track = replace(GOOD.track, pipelines=("logs", "users"), pipeline_documents={"logs": 1000, "users": 10})
+    ran = (rec.Pipeline("logs", 1000), rec.Pipeline("users", 10))
+    assert first_violation(replace(GOOD, track=track, pipelines=ran), spec()) is None
+    short = first_violation(replace(GOOD, track=track, pipelines=(ran[0], rec.Pipeline("users", 1))), spec())
+    assert short is not None and short.message == "ingest pipeline users processed 1 of 10 documents"
+    undetermined = replace(track, pipeline_documents={})
+    assert (
+        first_violation(replace(GOOD, track=undetermined, pipelines=(ran[0], rec.Pipeline("users", 1))), spec()) is None
+    )
+
+
 def test_a_node_that_runs_without_an_option_is_named() -> None:
     asked = {"version": "9.0.0", "nodes": 2, "jvmOptions": ["-XX:-UseG1GC"]}
     nodes = tuple(

@@ -75,6 +75,7 @@ def good_record(step: str = "race-1", documents: int = 1000, rate: float = 5000.
         rally=rec.Rally(version="2.13.0", exit_code=0),
         track=rec.Track(
             name="log_ingest", challenge="default", digest="sha256:1", pipelines=("logs",),
+            pipeline_documents={"logs": documents},
             tasks=(rec.TrackTask("create-index"), rec.TrackTask("bulk", reported=True)),
             expected_documents={"logs": documents},
         ),

@@ -192,3 +192,12 @@ def test_rally_would_wait_for_nodes_that_are_not_there(hosts: int, nodes: int, r
     assert bool(found) == refused
     if refused:
         assert "target.hosts has 2 addresses, but the cluster has 1 node(s)" in found
+
+
+@pytest.mark.parametrize(
+    ("replicas", "nodes", "most"), [(None, 1, ""), (0, 1, ""), (1, 2, ""), (1, 1, "0"), (3, 2, "1")]
+)
+def test_a_replica_without_a_node_of_its_own_is_refused(replicas: int | None, nodes: int, most: str) -> None:
+    found = target.too_many_replicas(replicas, nodes)
+    assert bool(found) == bool(most)
+    assert not most or found.endswith(f"write {most} or less")

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -60,6 +61,21 @@ def test_a_bug_has_a_record(monkeypatch, server):
     monkeypatch.setattr(Race, "run", lambda _: 1 / 0)
     code, record, _ = run(monkeypatch, server)
     assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and "division" in record.outcome.message
+
+
+def test_what_a_race_knew_before_a_bug_is_kept(monkeypatch, server):
+    def breaks(race):
+        race.secrets = ("word",)
+        race.record = replace(race.record, samples_dropped=True)
+        race.files.log.parent.mkdir(parents=True, exist_ok=True)
+        race.files.log.write_text("Rally said much")
+        raise KeyError("word")
+
+    monkeypatch.setattr(Race, "_run", breaks)
+    code, record, _ = run(monkeypatch, server)
+    assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and record.samples_dropped
+    assert "KeyError" in record.outcome.message and "word" not in record.outcome.message
+    assert server.binary["rally.log.gz"]
 
 
 def test_a_missing_config_map_is_an_exit_code(monkeypatch, server):
