@@ -40,7 +40,7 @@ lint: venv ## ruff and mypy
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -n 2 -q tests/unit
-.PHONY: test test-rally test-race test-api test-e2e test-together
+.PHONY: test test-full-size test-rally test-race test-api test-e2e test-together
 test: check test-together test-e2e ## everything
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
@@ -52,7 +52,9 @@ test-race: venv venv-rally ## the race runner against a real Elasticsearch on lo
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest -n 3 --dist loadfile tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
-	$(BIN)/pytest -n 3 --dist loadfile tests/e2e
+	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
+test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)
+	ESBENCH_FULL_SIZE=1 $(BIN)/pytest --timeout 7200 tests/e2e/test_examples.py -k 'codec or replicas'
 generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models
 	$(BIN)/python -m esbench.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
 	cp crds/benchmarks.yaml charts/esbench/crds/benchmarks.yaml

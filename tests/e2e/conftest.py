@@ -11,7 +11,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from kube import ROOT, Namespace, environment, localkube, run, tool
+from small_examples import FULL_SIZE
+
+from kube import PROMETHEUS, ROOT, Namespace, environment, localkube, run, tool
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 # Each worker has an operator and a queue of its own: most of a small race is waiting, so several share the machine.
@@ -25,7 +27,8 @@ def namespace() -> Iterator[Namespace]:
     there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=120s", seconds=150)
     there.attempt("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true", seconds=180)
     there.kubectl("create", "namespace", NAMESPACE)
-    values = shlex.split(os.environ.get("HELM_ARGS", "")) if os.environ.get("CLUSTER") == "current" else _images()
+    values = ["--set", f"prometheus.url={PROMETHEUS}"] if FULL_SIZE else []
+    values += shlex.split(os.environ.get("HELM_ARGS", "")) if os.environ.get("CLUSTER") == "current" else _images()
     there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
     subprocess.run(
         [tool("helm"), "upgrade", "--install", "esbench", str(ROOT / "charts/esbench"), "-n", NAMESPACE,

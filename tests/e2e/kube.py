@@ -46,6 +46,7 @@ def run(*arguments: str, given: str | None = None, seconds: float = 120) -> subp
     )
 
 
+PROMETHEUS = "http://prometheus-operated.monitoring.svc:9090"
 WATERMARK = "cluster.routing.allocation.disk.watermark"
 # At 85 % of a disk no replica is placed any more, and how full a developer's disk is, is not what is tested.
 FULL_DISK = {f"{WATERMARK}.low": "3gb", f"{WATERMARK}.high": "2gb", f"{WATERMARK}.flood_stage": "1gb"}
@@ -105,13 +106,15 @@ class Namespace:
         ]  # fmt: skip
 
 
-def until(look: Callable[[], T | bool | None], seconds: float, otherwise: Callable[[], str]) -> T:
+def until(
+    look: Callable[[], T | bool | None], seconds: float, otherwise: Callable[[], str], pause: float = POLL_SECONDS
+) -> T:
     """What `look` returns as soon as that is something; fails with `otherwise()` when the time is over."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if found := look():
             return found  # type: ignore[return-value]
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause)
     raise AssertionError(otherwise())
 
 

@@ -1,5 +1,6 @@
-"""The manifests of examples/, at a size that two cores race in a minute."""
+"""The manifests of examples/, at a size that two cores race in a minute; or as they are, with ESBENCH_FULL_SIZE=1."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import yaml
 from kube import FULL_DISK, ROOT, SMALL_JVM, Namespace
 
 FOLDER = ROOT / "examples"
+FULL_SIZE = os.environ.get("ESBENCH_FULL_SIZE") == "1"
 
 SHORT_STEPS = {"fetch_rates": [20], "search_rates": [10], "time_period": 3, "warmup_time_period": 1}
 SMALL = {
@@ -30,9 +32,12 @@ def smaller(manifest: dict[str, Any], race_image: str) -> dict[str, Any]:
             container["resources"]["requests"]["cpu"] = "100m"
     if manifest["kind"] != "Benchmark":
         return manifest
-    manifest["spec"] |= {"repetitions": 1, "smokeTest": False}
     if built := manifest["spec"].get("elasticsearch"):
         built["config"] = {**FULL_DISK, **built.get("config", {})}
+    if FULL_SIZE:
+        return manifest
+    manifest["spec"] |= {"repetitions": 1, "smokeTest": False}
+    if built:
         built["jvmOptions"] = SMALL_JVM
         # Several tests share two processors: what is reserved must fit beside the others.
         built.setdefault("resources", {}).setdefault("requests", {})["cpu"] = "100m"

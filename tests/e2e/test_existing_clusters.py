@@ -18,7 +18,7 @@ SHOP: Json = {
         "nodeSets": [
             {
                 "name": "default",
-                "count": 1,
+                "count": 2,
                 "podTemplate": {
                     "spec": {
                         "terminationGracePeriodSeconds": 10,
@@ -82,13 +82,13 @@ def indices(namespace: Namespace) -> set[str]:
     return {line["index"] for line in listed if not line["index"].startswith(".")}
 
 
-def test_a_race_over_tls_with_a_user_leaves_nothing_behind(shop: Namespace) -> None:
-    hosts = [f"https://shop-es-http.{shop.name}.svc:9200"]
+def test_a_race_over_tls_with_a_user_and_two_hosts_leaves_nothing_behind(shop: Namespace) -> None:
+    hosts = [f"https://shop-es-http.{shop.name}.svc:9200", "https://shop-es-http:9200"]
     shop.apply(target("guest", hosts=hosts, index={"shards": 2, "replicas": 0}))
     status = shop.until_over("guest")
     assert status["phase"] == "Succeeded", json.dumps(status, indent=1)
     assert status["target"]["rally"] == "2.13" and status["version"] == "8.11.0"
-    assert condition(status, "TargetChecked") == "True"
+    assert condition(status, "TargetChecked") == "True" and status["environment"]["nodes"] == 2
     (index,) = status["environment"]["indices"]
     assert (index["name"], index["shards"], index["documents"]) == ("access-logs", 2, 1000)
     record = json.loads(shop.get("configmap", "guest-race-1")["data"]["record.json"])
@@ -111,10 +111,11 @@ def test_what_is_in_the_way_stays_as_it_is(shop: Namespace) -> None:
 
 
 def test_more_addresses_than_nodes_are_refused_before_rally_waits_for_them(shop: Namespace) -> None:
-    shop.apply(target("twice", hosts=["https://shop-es-http:9200", f"https://shop-es-http.{shop.name}.svc:9200"]))
+    names = ("shop-es-http", f"shop-es-http.{shop.name}", f"shop-es-http.{shop.name}.svc")
+    shop.apply(target("twice", hosts=[f"https://{name}:9200" for name in names]))
     status = shop.until_over("twice", 120)
     assert (status["phase"], status["reason"]) == ("Failed", "InvalidSpec")
-    assert "target.hosts has 2 addresses, but the cluster has 1 node(s)" in status["message"]
+    assert "target.hosts has 3 addresses, but the cluster has 2 node(s)" in status["message"]
     shop.kubectl("delete", "bm", "twice", "--timeout=60s")
 
 

@@ -1,5 +1,7 @@
 """Bad input on a real cluster: what a user sees, and that nothing is left."""
 
+import json
+
 import pytest
 
 from esbench.reason_signs import SIGNS, looks_like
@@ -70,6 +72,51 @@ def test_a_setting_that_elasticsearch_refuses_is_explained_by_its_log(namespace:
     assert status["reason"] == "ElasticsearchBootstrap" and "no.such.setting" in status["message"]
     assert looks_like(SIGNS[Reason.ELASTICSEARCH_BOOTSTRAP].example, status["message"]), status["message"]
     assert namespace.left_of("badsetting") == []
+
+
+@pytest.mark.produces(Reason.PROVISIONING_TIMEOUT)
+def test_a_cluster_that_needs_longer_than_it_may(namespace: Namespace) -> None:
+    namespace.apply(benchmark("hasty", race={"params": {}}, timeouts={"provisioning": "5s"}))
+    status = namespace.until_over("hasty", 120)
+    assert status["reason"] == "ProvisioningTimeout" and "0/1 nodes ready" in status["message"], status
+    assert namespace.left_of("hasty") == []
+
+
+@pytest.mark.produces(Reason.OUT_OF_MEMORY)
+def test_a_memory_limit_that_is_no_more_than_the_heap(namespace: Namespace) -> None:
+    little = {"requests": {"cpu": "100m"}, "limits": {"memory": "570Mi"}}
+    namespace.apply(benchmark("cramped", elasticsearch={"resources": little}, race={"params": {}}))
+    status = namespace.until_over("cramped", 300)
+    assert status["reason"] == "OutOfMemory" and "OOMKilled" in status["message"], status
+    assert namespace.left_of("cramped") == []
+
+
+SLEEP = {"operation": {"operation-type": "sleep", "duration": 200}}
+WAITS = {"version": 2, "description": "a race that waits", "schedule": [SLEEP]}
+
+
+@pytest.mark.produces(Reason.EVICTED)
+def test_more_data_than_the_machine_lends_it(namespace: Namespace) -> None:
+    """The kubelet looks at the size of such volumes once a minute."""
+    namespace.apply(inline("waits", track_json=json.dumps(WAITS)))
+    storage = {"ephemeral": {"sizeLimit": "16Ki"}}
+    race = {"track": {"configMap": {"name": "waits"}}}
+    namespace.apply(benchmark("crowded", elasticsearch={"storage": storage}, race=race))
+    status = namespace.until_over("crowded", 400)
+    assert status["reason"] == "Evicted" and 'EmptyDir volume "elasticsearch-data" exceeds' in status["message"], status
+    assert namespace.left_of("crowded") == []
+
+
+@pytest.mark.parametrize("moment", ["claim", "pod"])
+def test_deleting_as_soon_as_there_is_a_volume_leaves_none(namespace: Namespace, moment: str) -> None:
+    """ECK makes itself the owner of a claim only some time after Kubernetes has made it."""
+    name, kinds = f"early-{moment}", {"claim": "pvc", "pod": "pods"}
+    for round_ in range(3):
+        wanted = benchmark(name, elasticsearch={"nodes": 2, "storage": {"size": "1Gi"}}, race={"params": {}})
+        namespace.apply(wanted)
+        until(lambda: name in namespace.kubectl("get", kinds[moment], "-o", "name"), 60, lambda: "nothing", pause=0.1)
+        namespace.kubectl("delete", "bm", name, "--timeout=60s")
+        until(lambda: not namespace.left_of(name), 120, lambda: f"round {round_}: {namespace.left_of(name)}")  # noqa: B023
 
 
 def test_deleting_while_it_races_removes_everything(namespace: Namespace) -> None:

@@ -36,7 +36,9 @@ def test_kept_reached_and_removed_and_run_again(namespace: Namespace) -> None:
     data = {"track.json": json.dumps(TRACK), "index.json": json.dumps(INDEX)}
     namespace.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "wrong-hits"}, "data": data})
     race = {"track": {"configMap": {"name": "wrong-hits"}}}
-    namespace.apply(benchmark("kept", race=race, keepCluster="OnFailure", keepClusterFor="40s"))
+    namespace.apply(
+        benchmark("kept", elasticsearch={"version": "8.6.1"}, race=race, keepCluster="OnFailure", keepClusterFor="40s")
+    )
     status = namespace.until_over("kept")
     ended = time.monotonic()
     assert (status["phase"], status["reason"]) == ("Failed", "AssertionFailed"), status

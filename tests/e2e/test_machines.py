@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from small_examples import FOLDER, manifests, race_image, smaller
 
-from kube import ROOT, Namespace, environment, tool, until
+from kube import PROMETHEUS, ROOT, Namespace, environment, tool, until
 
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(os.environ.get("CLUSTER") == "current", reason="the storage classes are localkube's"),
 ]
-URL = "http://prometheus-operated.monitoring.svc:9090"
 PROXY = "/api/v1/namespaces/monitoring/services/prometheus-operated:9090/proxy"
 
 
@@ -31,7 +30,7 @@ def watched(namespace: Namespace) -> Iterator[Namespace]:
         )  # fmt: skip
 
     upgrade(
-        "--set", f"prometheus.url={URL}", "--set", "metrics.serviceMonitor.enabled=true",
+        "--set", f"prometheus.url={PROMETHEUS}", "--set", "metrics.serviceMonitor.enabled=true",
         "--set", "metrics.podMonitor.enabled=true",
     )  # fmt: skip
     yield namespace
