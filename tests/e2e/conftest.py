@@ -24,21 +24,21 @@ NAMESPACE = f"esbench-e2e-{WORKER}" if WORKER else "esbench-e2e"
 def namespace() -> Iterator[Namespace]:
     """A clean namespace with the operator running in it."""
     there = Namespace(NAMESPACE)
-    there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=120s", seconds=150)
-    there.attempt("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true", seconds=180)
+    there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=400s", seconds=420)
+    there.attempt("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true", seconds=420)
     there.kubectl("create", "namespace", NAMESPACE)
     values = ["--set", f"prometheus.url={PROMETHEUS}"] if FULL_SIZE else []
     values += shlex.split(os.environ.get("HELM_ARGS", "")) if os.environ.get("CLUSTER") == "current" else _images()
     there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
     subprocess.run(
         [tool("helm"), "upgrade", "--install", "esbench", str(ROOT / "charts/esbench"), "-n", NAMESPACE,
-         "--wait", "--timeout", "120s", "--skip-crds",
+         "--wait", "--timeout", "400s", "--skip-crds",
          # The operator is killed without a farewell in these tests; the next one need not wait long for its lease.
          "--set", "leaseSeconds=4", *values],
-        env=environment(), check=True, cwd=ROOT, timeout=180,
+        env=environment(), check=True, cwd=ROOT, timeout=500,
     )  # fmt: skip
     yield there
-    there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=120s", seconds=150)
+    there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=400s", seconds=420)
     run(tool("helm"), "-n", NAMESPACE, "uninstall", "esbench")
     there.attempt("delete", "namespace", NAMESPACE, "--wait=false")
 

@@ -15,6 +15,8 @@ Json = dict[str, Any]
 T = TypeVar("T")
 # Each kubectl costs a quarter of a second of CPU, which the races of the other workers lack.
 POLL_SECONDS = 2.0
+PATIENCE = 3
+"""What every wait is multiplied with: the machine may be busy with something else, and that is no fault of ours."""
 
 
 @cache
@@ -40,7 +42,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "KUBECONFIG": line.removeprefix("export KUBECONFIG=").strip("'\"")}
 
 
-def run(*arguments: str, given: str | None = None, seconds: float = 120) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, given: str | None = None, seconds: float = 400) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*arguments], input=given, env=environment(), capture_output=True, text=True, timeout=seconds, check=False
     )
@@ -60,7 +62,7 @@ class Namespace:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def kubectl(self, *arguments: str, given: str | None = None, seconds: float = 120) -> str:
+    def kubectl(self, *arguments: str, given: str | None = None, seconds: float = 400) -> str:
         done = self.attempt(*arguments, given=given, seconds=seconds)
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
         return done.stdout
@@ -110,7 +112,7 @@ def until(
     look: Callable[[], T | bool | None], seconds: float, otherwise: Callable[[], str], pause: float = POLL_SECONDS
 ) -> T:
     """What `look` returns as soon as that is something; fails with `otherwise()` when the time is over."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds * PATIENCE
     while time.monotonic() < deadline:
         if found := look():
             return found  # type: ignore[return-value]

@@ -70,6 +70,6 @@ def test_example(namespace: Namespace, folder: Path) -> None:
             assert status["phase"] == "Succeeded", status
             races = manifest["spec"].get("repetitions", 1) if FULL_SIZE else 1
             assert status["results"]["tasks"] and status["racesDone"] == f"{races}/{races}"
-            namespace.kubectl("delete", "bm", name, "--timeout=60s")
+            namespace.kubectl("delete", "bm", name, "--timeout=200s")
     namespace.kubectl("delete", "-f", str(folder), "--ignore-not-found", "--wait=false")
     ANSWERS.get(folder.name, lambda _: None)(statuses)

@@ -96,7 +96,7 @@ def test_a_race_over_tls_with_a_user_and_two_hosts_leaves_nothing_behind(shop: N
     assert indices(shop) == {"orders"} and curl(shop, "GET", "/_ingest/pipeline/access-logs") == "{}"
     reasons = {e["reason"] for e in shop.items("events") if e["involvedObject"]["name"] == "guest"}
     assert "TargetChecked" in reasons
-    shop.kubectl("delete", "bm", "guest", "--timeout=60s")
+    shop.kubectl("delete", "bm", "guest", "--timeout=200s")
 
 
 def test_what_is_in_the_way_stays_as_it_is(shop: Namespace) -> None:
@@ -106,7 +106,7 @@ def test_what_is_in_the_way_stays_as_it_is(shop: Namespace) -> None:
     assert (status["phase"], status["reason"]) == ("Failed", "ClusterNotFresh")
     assert "index access-logs (1 documents)" in status["message"]
     assert '"theirs"' in curl(shop, "GET", "/access-logs/_doc/1")
-    shop.kubectl("delete", "bm", "in-the-way", "--timeout=60s")
+    shop.kubectl("delete", "bm", "in-the-way", "--timeout=200s")
     curl(shop, "DELETE", "/access-logs")
 
 
@@ -116,7 +116,7 @@ def test_more_addresses_than_nodes_are_refused_before_rally_waits_for_them(shop:
     status = shop.until_over("twice", 120)
     assert (status["phase"], status["reason"]) == ("Failed", "InvalidSpec")
     assert "target.hosts has 3 addresses, but the cluster has 2 node(s)" in status["message"]
-    shop.kubectl("delete", "bm", "twice", "--timeout=60s")
+    shop.kubectl("delete", "bm", "twice", "--timeout=200s")
 
 
 @pytest.mark.produces("SecretMissing")
@@ -126,7 +126,7 @@ def test_a_secret_or_a_key_that_is_missing_is_named(shop: Namespace) -> None:
     assert (status["phase"], status["reason"]) == ("Failed", "SecretMissing")
     assert "no Secret nobody with the key username" in status["message"]
     assert condition(status, "Accepted") == "False"
-    shop.kubectl("delete", "bm", "no-secret", "--timeout=60s")
+    shop.kubectl("delete", "bm", "no-secret", "--timeout=200s")
 
 
 def test_another_ca_is_not_trusted(shop: Namespace) -> None:
@@ -135,4 +135,4 @@ def test_another_ca_is_not_trusted(shop: Namespace) -> None:
     shop.apply(target_without_ca)
     status = shop.until_over("untrusted", 120)
     assert (status["phase"], status["reason"]) == ("Failed", "TLSUntrusted")
-    shop.kubectl("delete", "bm", "untrusted", "--timeout=60s")
+    shop.kubectl("delete", "bm", "untrusted", "--timeout=200s")

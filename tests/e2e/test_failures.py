@@ -21,7 +21,7 @@ def inline(name: str, **files: str) -> dict[str, object]:
 def test_a_broken_track_is_found_before_a_cluster_is_built(namespace: Namespace) -> None:
     namespace.apply(inline("broken", track_json=TRACK))
     namespace.apply(benchmark("broken", race={"track": {"configMap": {"name": "broken"}}}))
-    done = namespace.attempt("wait", "--for=condition=Failed", "bm/broken", "--timeout=120s", seconds=130)
+    done = namespace.attempt("wait", "--for=condition=Failed", "bm/broken", "--timeout=400s", seconds=420)
     status = namespace.status("broken")
     assert done.returncode == 0, status
     assert (status["reason"], condition(status, "Accepted")) == ("TrackInvalid", "False")
@@ -46,7 +46,7 @@ def test_an_unknown_parameter_is_found_before_a_cluster_is_built(namespace: Name
 @pytest.mark.produces(Reason.UNSCHEDULABLE)
 def test_a_cluster_that_no_node_can_hold(namespace: Namespace) -> None:
     huge = {"requests": {"cpu": "900"}, "limits": {"memory": "2Gi"}}
-    wanted = benchmark("huge", elasticsearch={"resources": huge}, race={"params": {}}, timeouts={"provisioning": "15s"})
+    wanted = benchmark("huge", elasticsearch={"resources": huge}, race={"params": {}}, timeouts={"provisioning": "60s"})
     namespace.apply(wanted)
     status = namespace.until_over("huge", 120)
     assert status["reason"] == "Unschedulable"
@@ -115,7 +115,7 @@ def test_deleting_as_soon_as_there_is_a_volume_leaves_none(namespace: Namespace,
         wanted = benchmark(name, elasticsearch={"nodes": 2, "storage": {"size": "1Gi"}}, race={"params": {}})
         namespace.apply(wanted)
         until(lambda: name in namespace.kubectl("get", kinds[moment], "-o", "name"), 60, lambda: "nothing", pause=0.1)
-        namespace.kubectl("delete", "bm", name, "--timeout=60s")
+        namespace.kubectl("delete", "bm", name, "--timeout=200s")
         until(lambda: not namespace.left_of(name), 120, lambda: f"round {round_}: {namespace.left_of(name)}")  # noqa: B023
 
 
@@ -123,7 +123,7 @@ def test_deleting_while_it_races_removes_everything(namespace: Namespace) -> Non
     wanted = benchmark("deleted", elasticsearch={"storage": {"size": "1Gi"}}, race={"params": {"documents": 100000}})
     namespace.apply(wanted)
     until(lambda: namespace.status("deleted").get("phase") == "Racing", 180, lambda: str(namespace.status("deleted")))
-    namespace.kubectl("delete", "bm", "deleted", "--timeout=60s")
+    namespace.kubectl("delete", "bm", "deleted", "--timeout=200s")
     until(lambda: not namespace.left_of("deleted"), 120, lambda: str(namespace.left_of("deleted")))
     until(lambda: "deleted-" not in volumes(namespace), 60, lambda: volumes(namespace))
 

@@ -28,7 +28,7 @@ TRACK = {
 def of_pods(namespace: Namespace, words: str) -> str:
     """What kubectl prints for a command in a condition's message."""
     argv = [tool("kubectl"), *shlex.split(words)[1:]]
-    return subprocess.run(argv, env=environment(), check=True, capture_output=True, text=True, timeout=30).stdout
+    return subprocess.run(argv, env=environment(), check=True, capture_output=True, text=True, timeout=120).stdout
 
 
 @pytest.mark.produces("AssertionFailed")
@@ -55,7 +55,7 @@ def test_kept_reached_and_removed_and_run_again(namespace: Namespace) -> None:
     assert "port-forward" in events
     namespace.kubectl("annotate", "bm/kept", "esbench.dev/rerun=again")
     until(lambda: namespace.attempt("get", "bm", "kept-2").returncode == 0, 20, lambda: "no kept-2")
-    namespace.kubectl("delete", "bm", "kept-2", "--timeout=60s")
+    namespace.kubectl("delete", "bm", "kept-2", "--timeout=200s")
     version = namespace.get("bm", "kept")["status"]
     until(lambda: not namespace.left_of("kept"), 90, lambda: str(namespace.left_of("kept")))
     assert time.monotonic() - ended > 20, "it stayed for a while"

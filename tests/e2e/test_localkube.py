@@ -25,7 +25,7 @@ def localkube(call: str) -> str:
     program = f"from localkube import node, settings; paths = settings.paths_from(); {call}"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, env={**os.environ, "ESBENCH_NODE": SLOT}, check=True,
-        capture_output=True, text=True, timeout=300,
+        capture_output=True, text=True, timeout=1200,
     )  # fmt: skip
     return done.stdout.strip()
 

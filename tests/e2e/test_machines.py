@@ -25,8 +25,8 @@ def watched(namespace: Namespace) -> Iterator[Namespace]:
     def upgrade(*values: str) -> None:
         subprocess.run(
             [tool("helm"), "upgrade", "esbench", str(ROOT / "charts/esbench"), "-n", namespace.name, "--wait",
-             "--timeout", "120s", "--skip-crds", "--reuse-values", *values],
-            env=environment(), check=True, cwd=ROOT, timeout=180,
+             "--timeout", "400s", "--skip-crds", "--reuse-values", *values],
+            env=environment(), check=True, cwd=ROOT, timeout=500,
         )  # fmt: skip
 
     upgrade(
@@ -57,7 +57,7 @@ def raced(watched: Namespace) -> Iterator[dict[str, dict[str, Any]]]:
     watched.apply(*found)
     names = [manifest["metadata"]["name"] for manifest in found]
     yield {name: watched.until_over(name) for name in names}
-    watched.kubectl("delete", "bm", *names, "--timeout=60s")
+    watched.kubectl("delete", "bm", *names, "--timeout=200s")
 
 
 @pytest.mark.parametrize(("name", "file_system"), [("storage-disk", ""), ("storage-tmpfs", "tmpfs")])

@@ -18,7 +18,7 @@ def esbench(
     namespace: Namespace, command: str, *words: str, given: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The command line as a user calls it."""
-    return run(sys.executable, "-m", "esbench.cli", command, *words, "-n", namespace.name, given=given, seconds=640)
+    return run(sys.executable, "-m", "esbench.cli", command, *words, "-n", namespace.name, given=given, seconds=1500)
 
 
 def check_numbers(status: dict[str, object], documents: int) -> None:
@@ -62,7 +62,7 @@ def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace)
         race={"userTags": {"team": "search"}, "telemetry": ["node-stats"]},
         smokeTest=True,
     )
-    done = esbench(namespace, "run", "-f", "-", "--wait", "--timeout", "10m", given=json.dumps(wanted))
+    done = esbench(namespace, "run", "-f", "-", "--wait", "--timeout", "20m", given=json.dumps(wanted))
     status = namespace.status("whole")
     assert done.returncode == 0, done.stdout + done.stderr + json.dumps(status, indent=1)
     for seen in ("benchmark/whole created", "Provisioning", "Racing", "Succeeded", "bulk-index: throughput, docs/s"):
@@ -99,7 +99,7 @@ def test_printer_columns_read_like_a_sentence(namespace: Namespace) -> None:
     head, line = namespace.kubectl("get", "bm", "columns", "-o", "wide").splitlines()
     assert head.split() == ["NAME", "PHASE", "PROGRESS", "VERSION", "RACES", "TRACK", "CHALLENGE", "REASON", "AGE"]
     assert "9.0.0" in line
-    namespace.kubectl("delete", "bm", "columns", "--timeout=60s")
+    namespace.kubectl("delete", "bm", "columns", "--timeout=200s")
 
 
 def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
@@ -112,4 +112,4 @@ def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
     log = esbench(namespace, "logs", "whole", "--race", "1")
     assert log.returncode == 0 and "esrally" in log.stdout
     assert "esbench: whole has no step race-2" in esbench(namespace, "logs", "whole", "--race", "2").stderr
-    namespace.kubectl("delete", "bm", "whole", "--timeout=60s")
+    namespace.kubectl("delete", "bm", "whole", "--timeout=200s")

@@ -60,16 +60,16 @@ def test_a_codec_that_the_track_cannot_take_comes_from_the_nodes_and_what_cannot
     # A default that is as asked is found among the defaults.
     assert found["settings"]["index.translog.durability"].lower() == "request"
     assert any("index.codec was set on the nodes" in text for text in status["races"][0]["remarks"])
-    namespace.kubectl("delete", "bm", "few", "--timeout=60s")
+    namespace.kubectl("delete", "bm", "few", "--timeout=200s")
 
 
 def test_exclusive_nodes_on_one_machine_are_said_to_be_impossible(namespace: Namespace) -> None:
     wanted = benchmark(
-        "alone", elasticsearch={"nodes": 2, "scheduling": {"exclusiveNodes": True}}, timeouts={"provisioning": "30s"}
+        "alone", elasticsearch={"nodes": 2, "scheduling": {"exclusiveNodes": True}}, timeouts={"provisioning": "60s"}
     )
     namespace.apply(wanted)
     status = namespace.until_over("alone", 180)
     assert status["reason"] == "Unschedulable", json.dumps(status, indent=1)
     assert "anti-affinity" in status["message"] and "exclusiveNodes asks for 2 machine(s)" in status["message"]
     assert namespace.left_of("alone") == []
-    namespace.kubectl("delete", "bm", "alone", "--timeout=60s")
+    namespace.kubectl("delete", "bm", "alone", "--timeout=200s")

@@ -95,7 +95,7 @@ NEVER = {
 
 def test_two_benchmarks_share_what_one_downloaded(namespace: Namespace) -> None:
     namespace.apply(claim("track"), claim("corpora"), *server(race_image(namespace)))
-    namespace.kubectl("wait", "--for=condition=Ready", "pod/files", "--timeout=120s", seconds=130)
+    namespace.kubectl("wait", "--for=condition=Ready", "pod/files", "--timeout=400s", seconds=420)
     shared = {"track": GOOD, "corpora": {"claimName": "corpora", "maxSize": "32Mi"}, "params": {}, "resources": SMALL}
     namespace.apply(
         benchmark("first", race=shared),
@@ -116,7 +116,7 @@ def test_two_benchmarks_share_what_one_downloaded(namespace: Namespace) -> None:
     assert first["environment"]["trackDigest"] == second["environment"]["trackDigest"]
     log = namespace.kubectl("logs", "pod/files")
     assert log.count('"GET /documents.json.bz2') == 1, log
-    namespace.kubectl("delete", "bm", "first", "second", "--timeout=60s")
+    namespace.kubectl("delete", "bm", "first", "second", "--timeout=200s")
 
 
 @pytest.mark.produces(Reason.TRACK_FETCH_FAILED, Reason.VOLUME_CLAIM_MISSING, Reason.CORPORA_CACHE)
@@ -130,5 +130,5 @@ def test_a_track_that_cannot_be_had_is_said_before_a_cluster_is_built(namespace:
             assert not __file__.endswith(sign.test) or looks_like(sign.example, status["message"]), status["message"]
     assert "none.invalid" in namespace.status("nomirror")["message"]
     assert "no/such/path" in namespace.status("nopath")["message"]
-    namespace.kubectl("delete", "bm", *NEVER, "--timeout=60s")
+    namespace.kubectl("delete", "bm", *NEVER, "--timeout=200s")
     namespace.kubectl("delete", "pod/files", "--wait=false")
