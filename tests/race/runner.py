@@ -130,9 +130,25 @@ class Race:
     def await_racing(self, seconds: float = 60, task: str = "search") -> None:
         """Wait until a task has begun."""
         end = time.monotonic() + seconds
-        while (json.loads(self.api.data.get("progress", "{}")).get("task") or "") != task:
+        while (self.progress().get("task") or "") != task:
             assert self.process.poll() is None and time.monotonic() < end, self._told()
             time.sleep(0.1)
+
+    def progress(self) -> Json:
+        """Return what the runner said last."""
+        found: Json = json.loads(self.api.data.get("progress", "{}"))
+        return found
+
+    def processes(self) -> list[int]:
+        """Return every process that the runner, or one of its children, started and that is still there."""
+        mark, found = f"ESBENCH_RACE_WORK={self.work}".encode(), []
+        for process in Path("/proc").iterdir():
+            try:
+                if process.name.isdigit() and mark in (process / "environ").read_bytes().split(b"\0"):
+                    found.append(int(process.name))
+            except OSError:  # it ended meanwhile
+                continue
+        return found
 
     def result(self, seconds: float) -> Ran:
         """Wait for the end and return the record."""
@@ -142,6 +158,7 @@ class Race:
             raise AssertionError(f"the race is not over after {seconds} s: {self._told()}") from None
         record = Record.from_json(self.api.data.get("record.json"))
         assert code == 0 and record is not None, self._told()
+        assert not (left := self.processes()), f"processes {left} go on: {self._told()}"
         assert json.loads(self.api.data["progress"])["stage"] == "done"
         return Ran(record, self.api.binary, self.output.read_text())
 

@@ -241,6 +241,22 @@ def test_standing_still(runner: Runner, tmp_path: Path) -> None:
     produced(Reason.RACE_STALLED, runner.run(track, stallSeconds=15).violation())
 
 
+def terminate(race: Race) -> None:
+    """End a race politely once its progress was seen to be true."""
+    begun, share = time.monotonic(), 100 / LONG["time-period"]
+    while True:
+        time.sleep(0.5)
+        gone = time.monotonic() - begun
+        percent = race.progress()["percent"] or 0
+        # It began before it was seen, at most the ten seconds earlier that progress may be late.
+        assert percent <= (gone + 10) * share + 1, (percent, gone)
+        if gone > 12 and percent >= (gone - 10) * share:
+            break
+        assert gone < 120, f"after {gone:.0f} s of {LONG['time-period']} s it says {percent} %"
+    assert len(race.processes()) > 3
+    race.process.send_signal(signal.SIGTERM)
+
+
 def kill_driver(race: Race) -> None:
     os.kill(actor_pids(race.work / "live")["driver"], signal.SIGKILL)
 
@@ -250,7 +266,7 @@ def kill_driver(race: Race) -> None:
     [
         pytest.param(reason, harm, marks=pytest.mark.produces(reason), id=reason)
         for reason, harm in (
-            (Reason.RACE_ABORTED, lambda race: race.process.send_signal(signal.SIGTERM)),
+            (Reason.RACE_ABORTED, terminate),
             (Reason.LOAD_GENERATOR_DIED, kill_driver),
         )
     ],
