@@ -205,7 +205,6 @@ class ControlPlane:
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
-                env={**os.environ, "GOGC": "400"},  # a quarter of their time would go into collecting garbage
                 start_new_session=True,
                 preexec_fn=die_with_parent,  # noqa: PLW1509  # no threads have been started here yet
             )
