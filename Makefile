@@ -41,16 +41,15 @@ lint: venv ## ruff and mypy
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -n 2 -q tests/unit
 .PHONY: test test-full-size test-rally test-race test-api test-e2e test-together
-test: check test-together test-e2e ## everything
+test: check test-together ## everything
+test-together: venv venv-rally cluster  # what is built, is built before: then all of them share the processors
+	$(MAKE) --jobs=4 --output-sync=target test-rally test-race test-api test-e2e
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
-test-together: venv venv-rally
-	@$(PYTHON) -m localkube tool kube-apiserver >/dev/null  # built before, so that all have the processors
-	$(MAKE) --jobs=3 --output-sync=target test-rally test-race test-api
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest -n 2 tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
-	$(BIN)/pytest -n 3 --dist loadfile tests/api
+	$(BIN)/pytest -n 2 --dist loadfile tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
 test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 ROOT = Path(__file__).parents[2]
 Json = dict[str, Any]
 T = TypeVar("T")
-# Each kubectl costs a quarter of a second of CPU, which the races of the other workers lack.
 POLL_SECONDS = 2.0
 PATIENCE = 3
 """What every wait is multiplied with: the machine may be busy with something else, and that is no fault of ours."""
@@ -53,7 +52,7 @@ WATERMARK = "cluster.routing.allocation.disk.watermark"
 # At 85 % of a disk no replica is placed any more, and how full a developer's disk is, is not what is tested.
 FULL_DISK = {f"{WATERMARK}.low": "3gb", f"{WATERMARK}.high": "2gb", f"{WATERMARK}.flood_stage": "1gb"}
 # No number is looked at for itself: the optimizing compiler would take half of the CPU time of a node's first minute.
-SMALL_JVM = ["-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1"]
+SMALL_JVM = ["-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1", "-XX:-AlwaysPreTouch"]
 
 
 class Namespace:
@@ -89,11 +88,20 @@ class Namespace:
 
     def until_over(self, name: str, seconds: float = 420) -> Json:
         """The terminal status of a Benchmark; what it last said when the time is over."""
-        return until(
-            lambda: (s := self.status(name)) and s.get("phase") in ("Succeeded", "Failed") and s,
-            seconds,
-            lambda: f"{name} is not over: {json.dumps(self.status(name), indent=1)[:3000]}",
-        )
+        self.wait(name, "{.status.completionTime}", seconds)
+        return self.status(name)
+
+    def reach(self, name: str, phase: str, seconds: float = 420) -> None:
+        """Wait until a Benchmark is in a phase."""
+        self.wait(name, f"{{.status.phase}}={phase}", seconds)
+
+    def wait(self, name: str, for_what: str, seconds: float) -> None:
+        """One kubectl that watches: each that asks costs a quarter of a second of CPU, which the races lack."""
+        timeout = int(seconds * PATIENCE)
+        argv = ["wait", f"--for=jsonpath={for_what}", f"bm/{name}", f"--timeout={timeout}s"]
+        done = self.attempt(*argv, seconds=timeout + 60)
+        told = json.dumps(self.status(name), indent=1)[:3000] if done.returncode else ""
+        assert done.returncode == 0, f"{name}: {done.stderr} {told}"
 
     def left_of(self, benchmark: str) -> list[str]:
         """Everything that a Benchmark made and that is still there, but for its records."""

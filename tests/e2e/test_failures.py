@@ -122,7 +122,7 @@ def test_deleting_as_soon_as_there_is_a_volume_leaves_none(namespace: Namespace,
 def test_deleting_while_it_races_removes_everything(namespace: Namespace) -> None:
     wanted = benchmark("deleted", elasticsearch={"storage": {"size": "1Gi"}}, race={"params": {"documents": 100000}})
     namespace.apply(wanted)
-    until(lambda: namespace.status("deleted").get("phase") == "Racing", 180, lambda: str(namespace.status("deleted")))
+    namespace.reach("deleted", "Racing")
     namespace.kubectl("delete", "bm", "deleted", "--timeout=200s")
     until(lambda: not namespace.left_of("deleted"), 120, lambda: str(namespace.left_of("deleted")))
     until(lambda: "deleted-" not in volumes(namespace), 60, lambda: volumes(namespace))

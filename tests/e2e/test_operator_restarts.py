@@ -58,10 +58,6 @@ def processes_of(pod_uid: str) -> list[int]:
     return found
 
 
-def reach(namespace: Namespace, name: str, phase: str) -> None:
-    until(lambda: namespace.status(name).get("phase") == phase, 240, lambda: str(namespace.status(name)))
-
-
 def wait_for_the_moment(namespace: Namespace, name: str, phase: str) -> None:
     """Return as soon as a Benchmark is in a phase that lasts for no more than a moment."""
     columns = "jsonpath={.status.phase}{'\\n'}"
@@ -81,10 +77,10 @@ def wait_for_the_moment(namespace: Namespace, name: str, phase: str) -> None:
 
 def test_three_kills_one_set_of_numbers(namespace: Namespace) -> None:
     namespace.apply(benchmark("killed", race={"params": {"documents": 60000}}, repetitions=1))
-    reach(namespace, "killed", "Provisioning")
+    namespace.reach("killed", "Provisioning")
     time.sleep(3)
     kill_operator(namespace)
-    reach(namespace, "killed", "Racing")
+    namespace.reach("killed", "Racing")
     kill_operator(namespace)
     wait_for_the_moment(namespace, "killed", "Collecting")
     kill_operator(namespace)
