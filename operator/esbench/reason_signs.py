@@ -171,7 +171,8 @@ SIGNS: dict[Reason, Sign] = {
         "tests/api/test_lifecycle.py",
     ),
     Reason.RECORD_MISSING: Sign(
-        "The Job has ended and 15 seconds later there is no record that can be read.",
+        "The Job has ended and 15 seconds later there is no record that can be read; or the record says that it would "
+        "have been too large.",
         "pod dies-race-1-… ended with exit code 1; its log ends with: INFO the runner began",
         API,
     ),

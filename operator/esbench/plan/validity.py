@@ -238,6 +238,8 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     found.extend(index_settings.remarks(record))
     found.extend(placement.remarks(record))
     found.extend(target.remarks(record))
+    if record.left_out:
+        found.append(f"left out of the record, which would have been too large: {_list(record.left_out)}")
     found.extend(f"Rally: {warning}" for warning in record.rally.warnings[:5])
     return found
 
