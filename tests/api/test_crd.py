@@ -105,7 +105,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
     "keepCluster": ({"keepCluster": "Sometimes"}, 'supported values: "Never", "OnFailure", "Always"'),
     "codec": ({"elasticsearch__index": {"codec": "lz4"}}, 'supported values: "default", "best_compression"'),
-    "telemetry": ({"race__telemetry": ["jfr"]}, 'spec.race.telemetry[0]: Unsupported value: "jfr"'),
+    "telemetry": ({"race__telemetry": ["node-stats"]}, 'race.telemetry[0]: Unsupported value: "node-stats"'),
     "not a number": ({"repetitions": "three"}, "must be of type integer"),
 }
 
