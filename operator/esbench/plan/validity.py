@@ -235,6 +235,8 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     found.extend(_behind(task) for task in record.tasks if not schedule_kept(task))
     if load_generator_on and load_generator_on in elasticsearch_on:
         found.append(f"Elasticsearch and the load generator shared the machine {load_generator_on}")
+    if record.outcome.reason is None and record.track.tasks and record.track.expected_documents is None:
+        found.append("the documents were not counted against the track: it does not determine how many there will be")
     found.extend(index_settings.remarks(record))
     found.extend(placement.remarks(record))
     found.extend(target.remarks(record))
