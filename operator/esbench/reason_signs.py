@@ -59,7 +59,8 @@ SIGNS: dict[Reason, Sign] = {
         TRACKS,
     ),
     Reason.TRACK_NOT_FOUND: Sign(
-        "The ConfigMap, or the key track.json in it, is not there 20 seconds after the Benchmark was created.",
+        "The ConfigMap, or the key track.json in it, is not there 20 seconds after the Benchmark was created; or the "
+        "path in the repository (at that revision) or in the volume has no track.json.",
         "race.track.configMap none does not exist: create it in namespace … with the key track.json and the files "
         "that it uses",
         API,
@@ -111,7 +112,7 @@ SIGNS: dict[Reason, Sign] = {
     ),
     Reason.SECRET_MISSING: Sign(
         "The files of a mounted Secret that the pod was to find are not there.",
-        "…no Secret nobody with the key username…",
+        "there is no Secret nobody with the key username in the namespace …",
         "tests/e2e/test_existing_clusters.py",
     ),
     Reason.UNSCHEDULABLE: Sign(
