@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 22
 
 $(VENV)/.done: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +44,11 @@ check: lint ## the gate before each commit: lint, types, pure tests
 test: check test-together test-e2e ## everything
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
+.PHONY: test-elastic-tracks
+test-elastic-tracks: ## TRACKS=DIR: `track check` has no error for any track in a checkout of Elastic's repository
+	@test -n "$(TRACKS)" || { echo "Say where the checkout is: TRACKS=DIR make test-elastic-tracks" >&2; exit 1; }
+	@$(MAKE) --no-print-directory venv-rally
+	ESBENCH_RALLY_TRACKS="$(abspath $(TRACKS))" PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally/test_elastic_tracks.py
 test-together: venv venv-rally
 	@$(PYTHON) -m localkube tool kube-apiserver >/dev/null  # built before, so that all have the processors
 	$(MAKE) --jobs=3 --output-sync=target test-rally test-race test-api
