@@ -35,8 +35,8 @@ kubeconfig: ## the line that lets your own kubectl talk to it
 
 .PHONY: lint generate check
 lint: venv ## ruff and mypy
-	$(BIN)/ruff check operator localkube tests bench
-	$(BIN)/ruff format --check operator localkube tests bench
+	$(BIN)/ruff check operator localkube tests bench examples tracks
+	$(BIN)/ruff format --check operator localkube tests bench examples tracks
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -n 2 -q tests/unit
