@@ -37,7 +37,8 @@ VERSION_RULES: Json = rules(
     rule(
         f"{_MAJOR} in [8, 9] || ({_MAJOR} == 7 && {_MINOR} >= 17)",
         "'elasticsearch.version %s cannot be built: ECK runs 7.17, 8.x and 9.x; "
-        "write one of these, for example 8.11.0'.format([self.version])",
+        "write one of these, for example 8.11.0; for a cluster that exists already write target: instead of "
+        "elasticsearch:'.format([self.version])",
         computed=True,
     ),
     rule(
