@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 22
 
 $(VENV)/.done: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,8 +35,8 @@ kubeconfig: ## the line that lets your own kubectl talk to it
 
 .PHONY: lint generate check
 lint: venv ## ruff and mypy
-	$(BIN)/ruff check operator localkube tests bench
-	$(BIN)/ruff format --check operator localkube tests bench
+	$(BIN)/ruff check operator localkube tests bench examples tracks
+	$(BIN)/ruff format --check operator localkube tests bench examples tracks
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -n 2 -q tests/unit
@@ -46,6 +46,11 @@ test-together: venv venv-rally cluster  # what is built, is built before: then a
 	$(MAKE) --jobs=4 --output-sync=target test-rally test-race test-api test-e2e
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
+.PHONY: test-elastic-tracks
+test-elastic-tracks: ## TRACKS=DIR: `track check` has no error for any track in a checkout of Elastic's repository
+	@test -n "$(TRACKS)" || { echo "Say where the checkout is: TRACKS=DIR make test-elastic-tracks" >&2; exit 1; }
+	@$(MAKE) --no-print-directory venv-rally
+	ESBENCH_RALLY_TRACKS="$(abspath $(TRACKS))" PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally/test_elastic_tracks.py
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest -n 2 tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops

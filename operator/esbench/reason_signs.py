@@ -59,7 +59,8 @@ SIGNS: dict[Reason, Sign] = {
         TRACKS,
     ),
     Reason.TRACK_NOT_FOUND: Sign(
-        "The ConfigMap, or the key track.json in it, is not there 20 seconds after the Benchmark was created.",
+        "The ConfigMap, or the key track.json in it, is not there 20 seconds after the Benchmark was created; or the "
+        "path in the repository (at that revision) or in the volume has no track.json.",
         "race.track.configMap none does not exist: create it in namespace … with the key track.json and the files "
         "that it uses",
         API,
@@ -111,7 +112,7 @@ SIGNS: dict[Reason, Sign] = {
     ),
     Reason.SECRET_MISSING: Sign(
         "The files of a mounted Secret that the pod was to find are not there.",
-        "…no Secret nobody with the key username…",
+        "there is no Secret nobody with the key username in the namespace …",
         "tests/e2e/test_existing_clusters.py",
     ),
     Reason.UNSCHEDULABLE: Sign(
@@ -171,7 +172,8 @@ SIGNS: dict[Reason, Sign] = {
         "tests/api/test_lifecycle.py",
     ),
     Reason.RECORD_MISSING: Sign(
-        "The Job has ended and 15 seconds later there is no record that can be read.",
+        "The Job has ended and 15 seconds later there is no record that can be read; or the record says that it would "
+        "have been too large.",
         "pod dies-race-1-… ended with exit code 1; its log ends with: INFO the runner began",
         API,
     ),

@@ -200,8 +200,9 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Look for an eviction, a node that went away, or somebody who deleted it, and run the Benchmark again.",
     ),
     Reason.RECORD_MISSING: (
-        "The race's pod ended without writing a record.",
-        "Read the pod's log; the runner's permission to patch its ConfigMap is the first thing to check.",
+        "The race's pod ended without writing a record, or what a race is judged by did not fit into one.",
+        "Read the pod's log: the runner's permission to patch its ConfigMap is the first thing to check; where the "
+        "message says that the record is too large, use fewer nodes, indices or tasks.",
     ),
     Reason.LOAD_GENERATOR_DIED: (
         "A process of the load generator ended unexpectedly.",

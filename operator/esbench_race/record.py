@@ -344,7 +344,7 @@ class Record:
     indices: tuple[Index, ...] | None = None
     """user indices after the race; None when Elasticsearch could not be asked"""
     shards: tuple[Shard, ...] | None = None
-    """copies of the user indices' shards after the race; None when Elasticsearch could not be asked"""
+    """copies of the user indices' shards after the race; None when not known, or left out of the record"""
     pipelines: tuple[Pipeline, ...] | None = None
     """None when Elasticsearch could not be asked"""
     nodes_restarted: tuple[str, ...] | None = None
@@ -356,6 +356,8 @@ class Record:
     totals: Totals = Totals()
     target: TargetReport | None = None
     """only for a cluster that exists already"""
+    left_out: tuple[str, ...] = ()
+    """parts that are missing here because the record would have been too large"""
 
     def to_json(self) -> str:
         """Return the JSON text for `data["record.json"]`."""

@@ -21,7 +21,7 @@ JAVA += "or leave java out for the JDK of the image"
 JAVA_7 = "elasticsearch.version 7.17.29 does not run on elasticsearch.java {}: 7.17 runs on Java 8 to 21; "
 JAVA_7 += "write one of these, or leave java out for the JDK of the image"
 VERSION = "elasticsearch.version {} cannot be built: ECK runs 7.17, 8.x and 9.x; write one of these, "
-VERSION += "for example 8.11.0"
+VERSION += "for example 8.11.0; for a cluster that exists already write target: instead of elasticsearch:"
 REPLICAS = "elasticsearch.index.replicas {} cannot be placed on {} node(s), for each copy needs a node of its own; "
 REPLICAS += "write nodes: {} or fewer replicas"
 TRACK = "race.track takes exactly one source: builtin, configMap, name, git or volume"
@@ -105,7 +105,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
     "keepCluster": ({"keepCluster": "Sometimes"}, 'supported values: "Never", "OnFailure", "Always"'),
     "codec": ({"elasticsearch__index": {"codec": "lz4"}}, 'supported values: "default", "best_compression"'),
-    "telemetry": ({"race__telemetry": ["jfr"]}, 'spec.race.telemetry[0]: Unsupported value: "jfr"'),
+    "telemetry": ({"race__telemetry": ["node-stats"]}, 'race.telemetry[0]: Unsupported value: "node-stats"'),
     "not a number": ({"repetitions": "three"}, "must be of type integer"),
 }
 

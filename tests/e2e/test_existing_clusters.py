@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from esbench.reason_signs import SIGNS, looks_like
+from esbench_race.reasons import Reason
 from kube import SMALL_JVM, Json, Namespace, benchmark, condition, until
 
 pytestmark = pytest.mark.e2e
@@ -119,12 +121,12 @@ def test_more_addresses_than_nodes_are_refused_before_rally_waits_for_them(shop:
     shop.kubectl("delete", "bm", "twice", "--timeout=200s")
 
 
-@pytest.mark.produces("SecretMissing")
+@pytest.mark.produces(Reason.SECRET_MISSING)
 def test_a_secret_or_a_key_that_is_missing_is_named(shop: Namespace) -> None:
     shop.apply(target("no-secret", credentialsSecret={"name": "nobody"}))
     status = shop.until_over("no-secret", 120)
     assert (status["phase"], status["reason"]) == ("Failed", "SecretMissing")
-    assert "no Secret nobody with the key username" in status["message"]
+    assert looks_like(SIGNS[Reason.SECRET_MISSING].example, status["message"]), status["message"]
     assert condition(status, "Accepted") == "False"
     shop.kubectl("delete", "bm", "no-secret", "--timeout=200s")
 

@@ -59,7 +59,7 @@ def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace)
             "storage": {"size": "1Gi"},
             "index": {"shards": 2, "replicas": 1, "codec": "best_compression"},
         },
-        race={"userTags": {"team": "search"}, "telemetry": ["node-stats"]},
+        race={"userTags": {"team": "search"}, "telemetry": ["disk-usage-stats"]},
         smokeTest=True,
     )
     done = esbench(namespace, "run", "-f", "-", "--wait", "--timeout", "20m", given=json.dumps(wanted))
@@ -87,6 +87,8 @@ def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:
     record = namespace.get("configmap", namespace.status("whole")["races"][-1]["record"])
     race = json.loads(gzip.decompress(base64.b64decode(record["binaryData"]["race.json.gz"])))
     assert race["results"]["op_metrics"] and race["user-tags"]["team"] == "search"
+    fields = {it["field"]: it["value"] for it in race["results"]["disk_usage_total"] if it["index"] == "access-logs"}
+    assert fields["_source"] > 0 and fields["@timestamp"] > 0, "what the telemetry collected"
     log = gzip.decompress(base64.b64decode(record["binaryData"]["rally.log.gz"])).decode()
     assert "esrally" in log or "Racing" in log or "driver" in log
     everything = json.dumps(namespace.get("configmap", record["metadata"]["name"])) + log

@@ -1,6 +1,6 @@
 """No track of Elastic's own repository has an error for us. They are not part of this project:
 
-ESBENCH_RALLY_TRACKS names a checkout of them (their master branch), else nothing is tested here.
+ESBENCH_RALLY_TRACKS names a checkout of them, of any commit and with its large files; else nothing is tested here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from esbench.cli.track_check import check_track
 HOME = os.environ.get("ESBENCH_RALLY_TRACKS", "")
 TRACKS = sorted(path.parent for path in Path(HOME).rglob("track.json")) if HOME else []
 BUGS = {"duplicate-key", "variable-without-value", "dependencies"}
-"""Warnings that some of them deserve; a copy without its large files has missing ones besides."""
+"""Warnings that some of them deserve."""
 
 
 @pytest.mark.skipif(not HOME, reason="ESBENCH_RALLY_TRACKS names no checkout")

@@ -20,9 +20,7 @@ FreeForm = Annotated[dict[str, Any], Field(json_schema_extra=FREE_FORM)]
 # Kubernetes would replace $(NAME), and Elasticsearch splits at white space.
 JvmOption = Annotated[str, Field(pattern=r"^-[^\s$]+$", max_length=200)]
 TaskFilter = Annotated[str, Field(min_length=1, max_length=200)]
-Telemetry = Literal[
-    "node-stats", "recovery-stats", "shard-stats", "segment-stats", "data-stream-stats", "disk-usage-stats"
-]
+Telemetry = Literal["disk-usage-stats"]  # docs/decisions/telemetry.md
 Codec = Literal["default", "best_compression"]
 SourceMode = Literal["stored", "synthetic", "disabled"]
 
@@ -39,7 +37,8 @@ VERSION_RULES: Json = rules(
     rule(
         f"{_MAJOR} in [8, 9] || ({_MAJOR} == 7 && {_MINOR} >= 17)",
         "'elasticsearch.version %s cannot be built: ECK runs 7.17, 8.x and 9.x; "
-        "write one of these, for example 8.11.0'.format([self.version])",
+        "write one of these, for example 8.11.0; for a cluster that exists already write target: instead of "
+        "elasticsearch:'.format([self.version])",
         computed=True,
     ),
     rule(
@@ -346,8 +345,9 @@ class Race(Api):
     """Leave these tasks out: names, type:TYPE or tag:TAG."""
     client_options: FreeForm = {}
     """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
-    telemetry: Annotated[list[Telemetry], Field(max_length=10)] = []
-    """Rally telemetry devices to switch on."""
+    telemetry: Annotated[list[Telemetry], Field(max_length=1)] = []
+    """Rally telemetry devices to switch on. disk-usage-stats asks once, after the last task, for the bytes of each
+    field of the track's indices: results.disk_usage_total and its parts in the record's race.json.gz. Since 7.15."""
     user_tags: Annotated[dict[str, Annotated[str, Field(max_length=500)]], Field(max_length=50)] = {}
     """Tags that Rally keeps in race.json."""
     resources: Resources = Resources(requests=ResourceList(cpu="500m"), limits=ResourceList(cpu="2", memory="2Gi"))

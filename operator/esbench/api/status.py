@@ -208,10 +208,10 @@ class NodeData(Answer):
     """Memory limit of its container, or the machine's memory where there is no limit."""
     heap_bytes: int | None = None
     """JVM heap."""
-    primaries: int = 0
-    """Primary shards of the track on it."""
-    replicas: int = 0
-    """Replicas of the track on it."""
+    primaries: int | None = None
+    """Primary shards of the track on it; absent when not known."""
+    replicas: int | None = None
+    """Replicas of the track on it; absent when not known."""
     data_bytes: int | None = None
     """Bytes of the track's shards on it, primaries and replicas."""
     memory_to_data: float | None = None

@@ -171,7 +171,7 @@ def _flat(benchmark: Benchmark) -> Iterator[tuple[str, Any]]:
         elif key not in _NOT_EVIDENCE:
             yield from _leaves(f"ran: {key}", value)
     for index in environment.get("indices") or ():
-        for key in ("shards", "replicas", "codec", "documents"):
+        for key in ("shards", "replicas", "codec", "algorithm", "documents"):
             if key in index:
                 yield f"ran: index {index.get('name')}: {key}", index[key]
     for number, volume in enumerate(environment.get("storage") or ()):

@@ -179,8 +179,14 @@ def _machine_row(machine: str, key: str, cells: list[Any]) -> list[Row]:
 
 
 def _indices(found: Sequence[Mapping[str, Any]]) -> str:
-    shapes = (f"{i.get('shards')} shards, {i.get('replicas')} replicas, codec {i.get('codec') or '?'}" for i in found)
+    shapes = (f"{i.get('shards')} shards, {i.get('replicas')} replicas, codec {_codec(i)}" for i in found)
     return "; ".join(dict.fromkeys(shapes))
+
+
+def _codec(index: Mapping[str, Any]) -> str:
+    # The same name is another algorithm in another version.
+    algorithm = index.get("algorithm")
+    return f"{index.get('codec') or '?'}{f' ({algorithm})' if algorithm else ''}"
 
 
 _EVIDENCE: tuple[tuple[str, str, Callable[[Any], str]], ...] = (

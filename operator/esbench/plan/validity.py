@@ -235,9 +235,13 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     found.extend(_behind(task) for task in record.tasks if not schedule_kept(task))
     if load_generator_on and load_generator_on in elasticsearch_on:
         found.append(f"Elasticsearch and the load generator shared the machine {load_generator_on}")
+    if record.outcome.reason is None and record.track.tasks and record.track.expected_documents is None:
+        found.append("the documents were not counted against the track: it does not determine how many there will be")
     found.extend(index_settings.remarks(record))
     found.extend(placement.remarks(record))
     found.extend(target.remarks(record))
+    if record.left_out:
+        found.append(f"left out of the record, which would have been too large: {_list(record.left_out)}")
     found.extend(f"Rally: {warning}" for warning in record.rally.warnings[:5])
     return found
 

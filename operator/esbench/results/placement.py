@@ -59,8 +59,8 @@ def node_data(record: Record) -> list[NodeData]:
                 node=node.name,
                 memory_bytes=memory,
                 heap_bytes=node.heap_bytes,
-                primaries=sum(it.primary for it in here),
-                replicas=sum(not it.primary for it in here),
+                primaries=None if record.shards is None else sum(it.primary for it in here),
+                replicas=None if record.shards is None else sum(not it.primary for it in here),
                 data_bytes=data,
                 memory_to_data=round(beyond / data, 4) if beyond is not None and data else None,
             )

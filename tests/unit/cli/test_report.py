@@ -57,6 +57,16 @@ def test_table_has_a_row_for_each_quantity(label: str, texts: list[str]) -> None
     assert cells(text, label) == texts
 
 
+def test_the_same_codec_with_another_algorithm_is_a_difference() -> None:
+    two = [benchmark("es-8", succeeded("8.11.0")), benchmark("es-9", succeeded("9.0.0"))]
+    for each, algorithm in zip(two, ("DEFLATE", "ZSTD"), strict=True):
+        index = {"name": "logs", "shards": 1, "replicas": 0, "codec": "best_compression", "algorithm": algorithm}
+        each["status"]["environment"]["indices"] = [index]
+    shown = [f"1 shards, 0 replicas, codec best_compression ({algorithm})" for algorithm in ("DEFLATE", "ZSTD")]
+    assert cells(report.table(two), "ran: indices") == shown
+    assert "not the same: ran: index logs: algorithm: es-8 DEFLATE, es-9 ZSTD" in report.sentences(two)
+
+
 def test_machines_are_shown_where_they_are_known() -> None:
     one = benchmark("a", succeeded())
     one["status"]["resources"] = MACHINES

@@ -118,6 +118,15 @@ def test_java_major(text: str | None, major: int | None) -> None:
     assert java_major(text) == major
 
 
+def test_documents_that_nobody_counted_are_said() -> None:
+    unknown = replace(GOOD, track=replace(GOOD.track, expected_documents=None), indices=())
+    assert first_violation(unknown, spec()) is None
+    said = ["the documents were not counted against the track: it does not determine how many there will be"]
+    assert remarks(unknown, [], "") == said
+    assert remarks(replace(unknown, track=replace(unknown.track, expected_documents={})), [], "") == []
+    assert remarks(replace(unknown, outcome=rec.Outcome(Reason.RACE_STALLED, "stood")), [], "") == []
+
+
 def test_a_shared_machine_is_said() -> None:
     assert any("shared the machine n1" in text for text in remarks(GOOD, ["n1", "n2"], "n1"))
     assert not remarks(GOOD, ["n1", "n2"], "n3")

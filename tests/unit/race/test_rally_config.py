@@ -21,7 +21,7 @@ SPEC = RaceSpec(
     challenge="default",
     include_tasks=("bulk", "type:search"),
     user_tags={"round": 1, "date": "2026-01-01T00:00:00Z"},
-    telemetry=("node-stats",),
+    telemetry=("disk-usage-stats",),
     hosts=("es-http.ns.svc:9200",),
     ca_file=Path("/ca/ca.crt"),
 )

@@ -4,23 +4,32 @@ import base64
 import gzip
 import json
 import random
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from esbench.api.spec import BenchmarkSpec
+from esbench.plan.validity import first_violation, remarks
 from esbench_race.bounds import bounded, packed_tail, scrub, shorten
 from esbench_race.reasons import Reason
 from esbench_race.record import (
     MAX_ARTIFACT_BYTES,
     MAX_RECORD_BYTES,
     Counts,
+    Environment,
     Fresh,
     Index,
+    Node,
     Outcome,
+    Pipeline,
     Progress,
+    Rally,
     RallyNumbers,
     Record,
+    Shard,
+    TargetReport,
     Task,
     Throughput,
     Track,
@@ -161,6 +170,105 @@ def test_a_record_is_kept_within_its_bound():
     assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
     assert small.outcome.reason is Reason.RALLY_FAILED and len(small.outcome.message) <= 2000
     assert bounded(FULL) == FULL
+
+
+def large(nodes=1, shards=1, indices=1, tasks=1, arguments=70):
+    """A race that counts, on `nodes` nodes, with two copies of each shard."""
+    options = ("-Xms8g", *(f"-Des.some.longer.option.{n}=its-value-is-long-too" for n in range(arguments)))
+    return Record(
+        mode="race",
+        rally=Rally(exit_code=0),
+        environment=Environment(
+            version="9.0.0",
+            nodes=tuple(
+                Node(f"bm-race-1-es-default-{n}", version="9.0.0", jvm_arguments=(*options, "-XX:+UseZGC", "-Xmx8g"))
+                for n in range(nodes)
+            ),
+        ),
+        fresh=Fresh(),
+        indices=tuple(Index(f"logs-{n}", shards=shards, replicas=1, documents=1000) for n in range(indices)),
+        shards=tuple(
+            Shard(f"logs-{index}", number, primary, "STARTED", f"bm-race-1-es-default-{number % nodes}", 1, 250_000)
+            for index in range(indices)
+            for number in range(shards)
+            for primary in (True, False)
+        ),
+        pipelines=(Pipeline("logs", 1000 * indices),),
+        nodes_restarted=(),
+        track=Track(
+            tasks=tuple(TrackTask(f"t{n}", reported=True) for n in range(tasks)),
+            expected_documents={f"logs-{n}": 1000 for n in range(indices)},
+            pipelines=("logs",),
+        ),
+        tasks=tuple(
+            Task(f"t{n}", samples=Counts(0, 9), rally=RallyNumbers(Throughput(1.0, 1.0, 1.0, 1.0)))
+            for n in range(tasks)
+        ),
+    )
+
+
+def asked(nodes, shards):
+    return BenchmarkSpec.model_validate(
+        {
+            "elasticsearch": {
+                "version": "9.0.0", "nodes": nodes, "heap": "8g", "jvmOptions": ["-XX:+UseZGC"],
+                "index": {"shards": shards, "replicas": 1},
+            },
+            "race": {"track": {"builtin": "log_ingest"}},
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sizes", "left_out"),
+    [
+        ({"nodes": 30, "shards": 10}, False),
+        ({"nodes": 30, "shards": 1024}, True),
+        ({"nodes": 50, "shards": 1024}, True),
+        ({"shards": 2, "indices": 300}, False),
+        ({"shards": 5, "indices": 600}, True),
+        ({"tasks": 300}, False),
+    ],
+)
+def test_a_large_race_that_counts_still_counts_from_its_record(sizes, left_out):
+    big, spec = large(**sizes), asked(sizes.get("nodes", 1), sizes.get("shards", 1))
+    assert first_violation(big, spec) is None
+    small = Record.from_json(bounded(big).to_json())
+    assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
+    assert first_violation(small, spec) is None
+    assert len(small.environment.nodes) == len(big.environment.nodes)
+    said = [remark for remark in remarks(small, [], "") if remark.startswith("left out of the record")]
+    assert bool(said) == bool(small.left_out) == left_out == (small.shards is None)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    nodes=st.integers(1, 50), shards=st.integers(1, 1024), indices=st.integers(1, 4), tasks=st.integers(1, 400),
+    arguments=st.integers(0, 200), lost=st.booleans(),
+)  # fmt: skip
+def test_no_bound_gives_a_false_verdict(nodes, shards, indices, tasks, arguments, lost):
+    big = large(nodes, min(shards, 1024 // indices), indices, tasks, arguments)
+    if lost:  # what is wrong is at the end of a list
+        big = replace(big, indices=(*big.indices[:-1], replace(big.indices[-1], documents=999)))
+    small, spec = bounded(big), asked(nodes, min(shards, 1024 // indices))
+    assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
+    if small.outcome.reason is None:
+        assert first_violation(small, spec) == first_violation(big, spec)
+    else:
+        assert small.outcome.reason is Reason.RECORD_MISSING and f"{nodes} nodes" in small.outcome.message
+
+
+def test_a_record_that_cannot_be_judged_says_so():
+    small = bounded(large(indices=2000))
+    violation = first_violation(small, asked(1, 1))
+    assert violation.reason is Reason.RECORD_MISSING
+    assert "2000 indices" in violation.message and f"{MAX_RECORD_BYTES} fit" in violation.message
+
+
+def test_a_targets_many_nodes_are_all_kept():
+    small = bounded(replace(large(nodes=300), target=TargetReport(cluster_name="c")))
+    assert small.outcome.reason is None and len(small.environment.nodes) == 300
+    assert small.environment.nodes[0].jvm_arguments and "JVM arguments" in small.left_out[-1]
 
 
 def test_shorten_keeps_both_ends():
