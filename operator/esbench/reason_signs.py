@@ -146,7 +146,8 @@ SIGNS: dict[Reason, Sign] = {
         API,
     ),
     Reason.PROVISIONING_TIMEOUT: Sign(
-        "The deadline timeouts.provisioning passed; the message says what was missing.",
+        "The deadline timeouts.provisioning passed; the message says what was missing, with the newest warning of "
+        "Kubernetes about it and the end of the log of a pod that runs but is not ready.",
         "the cluster was not ready in time: 0/1 http endpoints ready",
         API,
     ),

@@ -12,6 +12,7 @@ from datetime import timedelta
 from esbench_race.reasons import Reason
 from esbench_race.record import Progress
 
+from ..api.base import Json
 from ..api.quantity import parse_duration
 from ..api.status import TERMINAL, BenchmarkStatus, Phase, Stage, Step
 from . import collect
@@ -26,12 +27,15 @@ from .trouble import (
     elasticsearch_pods,
     ending,
     explained,
+    is_ready,
     is_running,
     load_generators,
     mishaps,
     replaced,
+    running_log,
     troubles,
 )
+from .warned import why_not_ready
 
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
 # only room for a pod may still come later, when something else ends or a machine is added.
@@ -148,7 +152,9 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
         return _fail_with_log(seen, hindrance)
     if left <= timedelta(0):
         reason, message = overdue(children, wanted.nodes)
-        return _fail(seen, reason, children.foreign or message)
+        late = Trouble(reason, children.foreign or message, final=True)
+        pods = elasticsearch_pods(children.pods)
+        return _fail_unready(seen, late, pods, wanted.nodes, "Elasticsearch", "StatefulSet")
     words = f"{title(spec, step.name)} · cluster: {lacking}{f' ({hindrance.message})' if hindrance else ''}"
     status = with_condition(seen.status, "ClusterReady", "False", "Provisioning", lacking, seen.now)
     create = ("elasticsearch",) if children.elasticsearch is None else ()
@@ -206,7 +212,8 @@ def _not_starting(seen: Seen, step: Step) -> Plan | None:
     if hindrance and _gives_up(hindrance, seen, step, left):
         return _fail_with_log(seen, hindrance)
     if left <= timedelta(0):
-        return _fail(seen, Reason.PROVISIONING_TIMEOUT, "the load generator's pod did not start in time")
+        late = Trouble(Reason.PROVISIONING_TIMEOUT, "the load generator's pod did not start in time", final=True)
+        return _fail_unready(seen, late, load_generators(seen.children.pods), 1, "Job")
     return None
 
 
@@ -316,6 +323,22 @@ def _fail_with_log(seen: Seen, trouble: Trouble) -> Plan:
         return Plan(seen.status, look=(trouble.log,))
     words = seen.logs[trouble.log].strip()
     return _fail(seen, trouble.reason, f"{trouble.message}; its log ends with: {words}" if words else trouble.message)
+
+
+def _fail_unready(seen: Seen, trouble: Trouble, pods: list[Json], wanted: int, *owners: str) -> Plan:
+    """Fail for pods that are missing or not ready at their deadline, with what Kubernetes and their log say of it."""
+    unready = [pod for pod in pods if not is_ready(pod)]
+    if seen.children.foreign or len(pods) - len(unready) >= wanted:
+        return _fail(seen, trouble.reason, trouble.message)
+    if seen.warnings is None:
+        return Plan(seen.status, look=("warnings",))
+    log = running_log(unready)
+    told = (
+        trouble.message,
+        why_not_ready(seen.warnings, pods, wanted, owners),
+        f"pod {log.pod} runs but is not ready" if log else "",
+    )
+    return _fail_with_log(seen, trouble._replace(message="; ".join(filter(None, told)), log=log))
 
 
 def _refused(seen: Seen, step: Step) -> Plan | None:

@@ -10,7 +10,7 @@ from esbench.api.status import BenchmarkStatus, Step
 from esbench.plan.benchmark import plan
 from esbench.plan.conditions import condition, is_true, stamp
 from esbench.plan.keep import kept_until
-from esbench.plan.seen import Children, LogOf, Plan, Refusal, Seen
+from esbench.plan.seen import Children, LogOf, Plan, Refusal, Seen, Warned
 from esbench.plan.turn import Turn
 from esbench_race.reasons import Reason
 from esbench_race.record import Outcome
@@ -119,7 +119,7 @@ def waiting(reason: str, **more: Any) -> Json:
         ([UNSCHEDULABLE], 901, "Unschedulable", "0/1 nodes: cpu"),
         ([waiting("ImagePullBackOff", message="Back-off")], 121, "ImagePull", "no:such"),
         ([waiting("InvalidImageName")], 1, "ImagePull", "no:such"),
-        ([pod("es-0", ready=False)], 901, "ProvisioningTimeout", "0/1 nodes ready"),
+        ([waiting("ContainerCreating")], 901, "ProvisioningTimeout", "0/1 nodes ready"),
         ([], 901, "ProvisioningTimeout", "0/1 nodes ready"),
     ],
 )
@@ -127,9 +127,52 @@ def test_provisioning_fails_with_a_named_cause(pods: list[Json], seconds: int, r
     children = Children(elasticsearch=cluster(phase="ApplyingChanges"), pods=pods)
     status = at("race-1", "Provisioning")
     assert stage(plan(seen(status, children=children))) in ("Provisioning", "Cleaning")
-    todo = plan(seen(status, children=children, now=later(seconds=seconds)))
+    todo = plan(seen(status, children=children, now=later(seconds=seconds), warnings=()))
     assert (stage(todo), todo.status.reason, todo.status.failing) == ("Cleaning", reason, True)
     assert words in todo.status.message
+
+
+def test_a_pod_that_was_never_made_is_explained_by_the_event() -> None:
+    quota = 'create Pod es-0 failed error: pods "es-0" is forbidden: exceeded quota: full'
+    children = Children(elasticsearch=cluster(phase="ApplyingChanges"))
+    early = seen(at("race-1", "Provisioning"), children=children, now=later(seconds=899))
+    assert plan(early).look == (), "no request in a good run"
+    late = replace(early, now=later(seconds=901))
+    assert plan(late).look == ("warnings",)
+    todo = plan(replace(late, warnings=(Warned("StatefulSet", "bm-race-1-es-default", "s", "FailedCreate", quota),)))
+    assert todo.status.reason == "ProvisioningTimeout"
+    assert todo.status.message == (
+        f"the cluster was not ready in time: 0/1 nodes ready; StatefulSet bm-race-1-es-default: FailedCreate: {quota}"
+    )
+
+
+def test_a_pod_that_runs_but_is_not_ready_is_explained_by_probe_and_log() -> None:
+    children = Children(elasticsearch=cluster(phase="ApplyingChanges"), pods=[pod("es-0", ready=False)])
+    probe = Warned("Pod", "es-0", "es-0", "Unhealthy", "Readiness probe failed: 503")
+    late = seen(at("race-1", "Provisioning"), children=children, now=later(seconds=901), warnings=(probe,))
+    log = LogOf("es-0", "elasticsearch", previous=False)
+    assert plan(late).look == (log,)
+    todo = plan(replace(late, logs={log: "master not discovered yet"}))
+    assert todo.status.reason == "ProvisioningTimeout"
+    assert todo.status.message.endswith(
+        "0/1 nodes ready; Pod es-0: Unhealthy: Readiness probe failed: 503; "
+        "pod es-0 runs but is not ready; its log ends with: master not discovered yet"
+    )
+
+
+def test_a_load_generator_that_was_never_made_is_explained_by_the_event() -> None:
+    late = replace(running(), now=later(seconds=901))
+    assert plan(late).look == ("warnings",)
+    of_cluster = Warned("Pod", "es-0", "es-0", "Unhealthy", "Readiness probe failed")
+    refused = Warned("Job", "bm-race-1", "job-1", "FailedCreate", "Error creating: pods is forbidden: exceeded quota")
+    todo = plan(replace(late, warnings=(of_cluster, refused)))
+    assert todo.status.reason == "ProvisioningTimeout"
+    assert todo.status.message == (
+        "the load generator's pod did not start in time; "
+        "Job bm-race-1: FailedCreate: Error creating: pods is forbidden: exceeded quota"
+    )
+    todo = plan(replace(late, warnings=()))
+    assert todo.status.message == "the load generator's pod did not start in time"
 
 
 def test_patience_with_what_may_pass() -> None:
