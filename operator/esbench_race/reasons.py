@@ -179,7 +179,8 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Use fewer replicas than there are data nodes, and check disk space and allocation settings.",
     ),
     Reason.PROVISIONING_TIMEOUT: (
-        "The cluster was not ready before the deadline timeouts.provisioning.",
+        "The cluster, the load generator's pod or the track check was not ready before the deadline "
+        "timeouts.provisioning.",
         "Look at what the message says was missing, or raise the deadline.",
     ),
     Reason.RACE_TIMEOUT: (

@@ -19,7 +19,7 @@ from . import collect
 from .accept import objections
 from .conditions import moment, stamp, with_condition
 from .keep import KEPT
-from .readiness import missing, overdue
+from .readiness import missing, overdue, overdue_run
 from .seen import Plan, Seen
 from .steps import CHECK, SMOKE, builds_cluster, is_preparation, needs_check, step_after, steps, title, track_words
 from .trouble import (
@@ -42,7 +42,8 @@ from .warned import why_not_ready
 PULL_PATIENCE = timedelta(seconds=120)
 # The record's event and the Job's come over different watches: the record may be seen a little later.
 RECORD_PATIENCE = timedelta(seconds=15)
-# The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job.
+# The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job. A track
+# check is ended by the operator alone.
 RUNNER_GRACE = timedelta(seconds=120)
 # Tools apply a folder in some order: the track's ConfigMap may come a little after the Benchmark.
 TRACK_PATIENCE = timedelta(seconds=20)
@@ -187,9 +188,10 @@ def _running(seen: Seen, step: Step) -> Plan:
             return Plan(seen.status, wake_in=1)
         reason, message, log = ending(children.pods)
         return _fail_with_log(seen, Trouble(reason, message, final=True, log=log))
-    left = _left(seen, step, parse_duration(spec.timeouts.race) + RUNNER_GRACE)
+    allowed = spec.timeouts.provisioning if is_preparation(step.name) else spec.timeouts.race
+    left = _left(seen, step, parse_duration(allowed) + RUNNER_GRACE)
     if left <= timedelta(0):
-        return _fail(seen, Reason.RACE_TIMEOUT, f"the race was not over after {spec.timeouts.race}")
+        return _fail_with_log(seen, overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
     suspended = bool(children.job["spec"].get("suspend"))
     started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
     if not started and not suspended and (stuck := _not_starting(seen, step)):

@@ -303,8 +303,27 @@ def test_the_record_may_come_a_little_after_the_job_ended() -> None:
 
 
 def test_a_race_that_never_ends_is_ended() -> None:
-    todo = plan(replace(running(pods=[pod("r", "load-generator")]), now=later(hours=7)))
+    late = replace(running(pods=[pod("r", "load-generator")]), now=later(hours=7))
+    log = LogOf("r", "load-generator", previous=False)
+    assert plan(late).look == (log,)
+    todo = plan(replace(late, logs={log: "ERROR stuck"}))
     assert todo.status.reason == "RaceTimeout"
+    assert todo.status.message == "the race was not over after 6h; its log ends with: ERROR stuck"
+
+
+@pytest.mark.parametrize(
+    ("step", "what"), [("check", "the track check"), ("probe", "the look at the target")], ids=["check", "probe"]
+)
+def test_a_preparation_has_the_time_of_provisioning(step: str, what: str) -> None:
+    looked = replace(running(step, elasticsearch=None, pods=[pod("r", "load-generator")]), now=later(minutes=16))
+    log = LogOf("r", "load-generator", previous=False)
+    todo = plan(looked)
+    assert stage(todo) == "Running" and todo.wake_in == 60.0, "its record may come two minutes later"
+    todo = plan(replace(looked, now=later(minutes=17), logs={log: ""}))
+    assert (stage(todo), todo.status.reason) == ("Cleaning", "ProvisioningTimeout")
+    assert todo.status.message == f"{what} was not over after 15m (timeouts.provisioning)"
+    failed = condition(todo.status, "Accepted")
+    assert failed and (failed.status, failed.reason) == ("False", "ProvisioningTimeout")
 
 
 def test_cleaning_waits_until_everything_is_gone() -> None:
