@@ -238,6 +238,12 @@ SIGNS: dict[Reason, Sign] = {
         "…Data too large…",
         RACE,
     ),
+    Reason.CLEANUP_TIMEOUT: Sign(
+        "The objects of a step were deleted, and the API server still has some of them; the message names their "
+        "finalizers.",
+        "still there 600 s after the end of race-1: Elasticsearch held-race-1 (finalizers: …)…",
+        API,
+    ),
     Reason.NO_TASKS: Sign(
         "The task filter leaves nothing of the challenge that Rally loaded.",
         "includeTasks (no-such-task) leave no task of the challenge index-and-search.",

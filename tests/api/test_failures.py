@@ -43,6 +43,7 @@ class Case:
 
 
 IMPATIENT = {"timeouts": {"provisioning": "60s", "race": "1h"}}
+HOLD = "tests.esbench.dev/hold"
 ON_SMOKE = {"steps": ("smoke",)}
 WITH_PARAMS = {"race__params": {"bulk_size": 100}}
 # What a shared cluster's policy may do: refuse an object that the schema allows.
@@ -174,22 +175,27 @@ DOCUMENTED = (
 def overdue(stage: Stage, plane: ControlPlane) -> Iterator[Operator]:
     """An operator with what takes minutes to fail, begun before all else.
 
-    A race that never ends is ended two minutes after its timeout; pods that a quota forbids are waited for.
+    A race that never ends is ended two minutes after its timeout; pods that a quota forbids are waited for, and so is
+    a cluster that somebody else's finalizer holds.
     """
-    stage.make_namespace("overdue")
-    stage.make_namespace("crowded")
+    namespaces = [stage.make_namespace(name) for name in ("overdue", "crowded", "holding")]
     stage.behave("overdue", race="hangs")
+    stage.behave("holding", run=(5.0, 5.0))
     forbid_pods(stage, "crowded")
-    operator = Operator(plane, "overdue", scope__namespaces=["overdue", "crowded"], maxActive=3)
+    operator = Operator(plane, "overdue", scope__namespaces=namespaces, maxActive=4)
+    operator.environment["ESBENCH_CLEANUP_SECONDS"] = "30"
     operator.start()
     stage.apply(
         benchmark("overdue", smokeTest=False, timeouts={"race": "2s"}),
         benchmark("crowded", "no-node", smokeTest=False, **IMPATIENT),
         benchmark("crowded", "no-check", smokeTest=False, **IMPATIENT, **WITH_PARAMS),
+        benchmark("holding", "held", smokeTest=False),
     )
+    stage.until(lambda: stage.find("elasticsearches", "holding", "held-race-1"), "the cluster")
+    stage.patch("elasticsearches", "holding", "held-race-1", {"metadata": {"finalizers": [HOLD]}})
     yield operator
     operator.stop()
-    for namespace in ("overdue", "crowded"):
+    for namespace in namespaces:
         stage.forget(namespace)
 
 
@@ -305,6 +311,19 @@ def test_a_pod_that_a_quota_forbids_is_explained(stage: Stage, overdue: Operator
     stage.is_clean("crowded")
     stage.promises_kept("crowded")
     assert not overdue.refused(), overdue.refused()[:3]
+
+
+@pytest.mark.produces(Reason.CLEANUP_TIMEOUT)
+def test_a_cluster_that_somebody_holds_is_told(stage: Stage, overdue: Operator) -> None:
+    status = stage.ends("holding", "held", seconds=120)
+    overdue.lives()
+    assert (status["phase"], status["reason"]) == ("Failed", "CleanupTimeout"), status.get("message")
+    assert f"Elasticsearch held-race-1 (finalizers: {HOLD})" in status["message"]
+    assert looks_like(SIGNS[Reason.CLEANUP_TIMEOUT].example, status["message"]), status["message"]
+    assert status["racesDone"] == "1/1", "the numbers of the race count all the same"
+    stage.patch("elasticsearches", "holding", "held-race-1", {"metadata": {"finalizers": None}})
+    stage.is_clean("holding")
+    stage.promises_kept("holding")
 
 
 def test_a_race_that_never_ends_is_ended(stage: Stage, overdue: Operator) -> None:

@@ -19,6 +19,7 @@ from . import collect
 from .accept import objections
 from .conditions import moment, stamp, with_condition
 from .keep import KEPT
+from .leftover import left_over, told
 from .readiness import missing, overdue, overdue_run
 from .seen import Plan, Seen
 from .steps import CHECK, SMOKE, builds_cluster, is_preparation, needs_check, step_after, steps, title, track_words
@@ -47,7 +48,6 @@ RECORD_PATIENCE = timedelta(seconds=15)
 RUNNER_GRACE = timedelta(seconds=120)
 # Tools apply a folder in some order: the track's ConfigMap may come a little after the Benchmark.
 TRACK_PATIENCE = timedelta(seconds=20)
-CLEANING_PATIENCE = timedelta(minutes=10)
 
 
 def plan(seen: Seen) -> Plan:
@@ -237,7 +237,7 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
         for what, thing in (("elasticsearch", None if keep else children.elasticsearch), ("job", children.job))
         if thing is not None
     ]
-    late = _left(seen, step, CLEANING_PATIENCE) <= timedelta(0)
+    late = _left(seen, step, timedelta(seconds=seen.settings.cleanup_seconds)) <= timedelta(0)
     if (doomed or pods) and not late:
         delete = tuple(what for what, thing in doomed if not thing["metadata"].get("deletionTimestamp"))
         status = seen.status
@@ -246,15 +246,15 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
         phase: Phase = "Pending" if is_preparation(step.name) else "CleaningUp"
         text = f"{title(spec, step.name)} · removing what it used"
         return Plan(_update(status, phase=phase, progress=text), delete=delete, wake_in=10)  # type: ignore[arg-type]
-    if not late and not seen.confirmed and not keep:
+    if not seen.confirmed and not keep:
         return Plan(seen.status, look=("children",))
-    status = seen.status
-    if late and not status.failing:
-        left_over = ", ".join([*(what for what, _ in doomed), *(p["metadata"]["name"] for p in pods)])
-        status = _failing(status, Reason.PROVISIONING_TIMEOUT, f"still there after {CLEANING_PATIENCE}: {left_over}")
+    kinds = {"elasticsearch": "Elasticsearch", "job": "Job"}
+    left = left_over(seen, step.name, [*((kinds[what], thing) for what, thing in doomed), *(("pod", p) for p in pods)])
+    status = told(seen.status, left) if left else seen.status
     if builds_cluster(spec, step.name):
         truth, word, text = ("True", "ClusterKept", collect.how_to_reach(seen, step)) if keep else (
-            "False", "ClusterRemoved", "the cluster of the last race is removed")  # fmt: skip
+            "False", Reason.CLEANUP_TIMEOUT if left else "ClusterRemoved",
+            left or "the cluster of the last race is removed")  # fmt: skip
         status = with_condition(status, "ClusterReady", truth, word, text, seen.now)  # type: ignore[arg-type]
         if keep:
             status = with_condition(status, KEPT, "True", KEPT, text, seen.now)

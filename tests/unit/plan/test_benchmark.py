@@ -341,6 +341,49 @@ def test_cleaning_waits_until_everything_is_gone() -> None:
     assert not is_true(todo.status, "Failed")
 
 
+def held() -> Children:
+    elasticsearch, stuck = cluster(), pod("es-0")
+    elasticsearch["metadata"] |= {"deletionTimestamp": stamp(START), "finalizers": ["example.com/hold"]}
+    return Children(elasticsearch=elasticsearch, pods=[stuck])
+
+
+HELD = "still there 600 s after the end of race-1: Elasticsearch bm-race-1 (finalizers: example.com/hold), pod es-0"
+
+
+@pytest.mark.parametrize(
+    ("failing", "refusal", "reason", "message"),
+    [
+        (False, None, "CleanupTimeout", HELD),
+        (False, Refusal("request", "denied"), "CleanupTimeout", f"{HELD}; the API server said: denied"),
+        (True, None, "ErrorRate", f"7 of 9 failed; {HELD}"),
+    ],
+)
+def test_what_does_not_go_away_is_told(failing: bool, refusal: Refusal | None, reason: str, message: str) -> None:
+    said = {"failing": True, "reason": "ErrorRate", "message": "7 of 9 failed."} if failing else {}
+    status = at("race-1", "Cleaning", finished_step="smoke", **said)
+    early = seen(status, children=held(), refusal=refusal, now=later(seconds=599))
+    assert stage(plan(early)) == "Cleaning" and plan(early).look == ()
+    late = replace(early, now=later(seconds=600))
+    assert plan(late).look == ("children",), "an index may still show what is gone"
+    todo = plan(replace(late, confirmed=True))
+    assert (todo.status.phase, todo.status.reason, todo.status.message) == ("Failed", reason, message)
+    ready = condition(todo.status, "ClusterReady")
+    assert ready and (ready.status, ready.reason) == ("False", "CleanupTimeout")
+
+
+def test_a_long_message_has_room_for_what_is_left_over() -> None:
+    failing = at("race-1", "Cleaning", failing=True, reason="ErrorRate", message="x" * 4096, finished_step=None)
+    todo = plan(seen(failing, children=held(), confirmed=True, now=later(minutes=11)))
+    failed = condition(todo.status, "Failed")
+    assert todo.status.message.endswith(HELD) and failed and HELD in failed.message
+
+
+def test_what_went_away_while_no_operator_looked_is_no_failure() -> None:
+    status = at("race-1", "Cleaning", finished_step="smoke", races_done="1/1")
+    todo = plan(seen(status, confirmed=True, now=later(hours=1)))
+    assert todo.status.phase == "Succeeded"
+
+
 def test_a_failed_step_is_the_last_one() -> None:
     failed = at("smoke", "Cleaning", failing=True, reason="ErrorRate", message="m", finished_step=None)
     todo = plan(seen(failed, confirmed=True))
