@@ -19,8 +19,9 @@ from .api.names import API_VERSION, GROUP, KIND, PLURAL, STEP_LABEL, UID_LABEL, 
 from .api.status import BenchmarkStatus
 from .plan.conditions import moment
 from .plan.logs import telling_lines
-from .plan.seen import Children, LogOf, Seen, Subject
+from .plan.seen import Children, LogOf, Seen, Subject, Warned
 from .plan.steps import object_name
+from .plan.warned import of_step, when
 from .slim import child
 
 _TIMEOUT_SECONDS: Final = 30.0
@@ -293,8 +294,19 @@ class Cluster:
         return {
             event["involvedObject"]["name"]: str(event.get("message") or "")
             for event in json.loads(text)["items"]
-            if event["involvedObject"]["name"].startswith(prefix) and moment(_when(event)) >= since
+            if event["involvedObject"]["name"].startswith(prefix) and moment(when(event)) >= since
         }
+
+    async def warnings(self, seen: Seen) -> tuple[Warned, ...]:
+        """Return Kubernetes' warnings about the current step's objects, the newest first; none if they cannot be had.
+
+        They only explain: a deadline that passed must not wait for them.
+        """
+        try:
+            text = await self._text("GET", "Event", seen.subject.namespace, query={"fieldSelector": "type=Warning"})
+        except ApiError:
+            return ()
+        return of_step(seen, json.loads(text)["items"])
 
     async def log_tail(self, namespace: str, of: LogOf) -> str:
         """Return the telling lines at the end of a container's log, or why they cannot be had."""
@@ -357,10 +369,6 @@ class Cluster:
         response = await self._api.call_api(*serialized, _request_timeout=_TIMEOUT_SECONDS)
         data: bytes = await response.read()
         return int(response.status), data.decode(errors="replace")
-
-
-def _when(event: Json) -> str:
-    return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"])
 
 
 def _message(text: str) -> str:

@@ -127,6 +127,8 @@ class Daemon:
                     seen = await self._confirmed(seen)
                 elif what == "evictions":
                     seen = replace(seen, evictions=await cluster.evictions(seen))
+                elif what == "warnings":
+                    seen = replace(seen, warnings=await cluster.warnings(seen))
                 else:
                     seen = await self._with_records(seen)
             todo = plan(seen)

@@ -147,7 +147,8 @@ SIGNS: dict[Reason, Sign] = {
         API,
     ),
     Reason.PROVISIONING_TIMEOUT: Sign(
-        "The deadline timeouts.provisioning passed; the message says what was missing.",
+        "The deadline timeouts.provisioning passed; the message says what was missing, with the newest warning of "
+        "Kubernetes about it and the end of the log of a pod that runs but is not ready.",
         "the cluster was not ready in time: 0/1 http endpoints ready",
         API,
     ),
@@ -238,6 +239,12 @@ SIGNS: dict[Reason, Sign] = {
         "Elasticsearch's words: circuit_breaking_exception, Data too large.",
         "…Data too large…",
         RACE,
+    ),
+    Reason.CLEANUP_TIMEOUT: Sign(
+        "The objects of a step were deleted, and the API server still has some of them; the message names their "
+        "finalizers.",
+        "still there 600 s after the end of race-1: Elasticsearch held-race-1 (finalizers: …)…",
+        API,
     ),
     Reason.NO_TASKS: Sign(
         "The task filter leaves nothing of the challenge that Rally loaded.",

@@ -60,6 +60,8 @@ class Settings:
     lease_seconds: int = 15
     resync_seconds: int = 300
     """how long what events have told is believed without asking the API server again"""
+    cleanup_seconds: int = 600
+    """how long the objects of a step may take to go away"""
     tracks_repository: str = TRACKS_REPOSITORY
     """Elastic's repository of tracks, or a mirror of it"""
     tracks_revision: str = TRACKS_REVISION
@@ -91,6 +93,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         lease_holder=environ.get("ESBENCH_LEASE_HOLDER") or socket.gethostname(),
         lease_seconds=_positive(environ, "ESBENCH_LEASE_SECONDS", 15),
         resync_seconds=_positive(environ, "ESBENCH_RESYNC_SECONDS", 300),
+        cleanup_seconds=_positive(environ, "ESBENCH_CLEANUP_SECONDS", 600),
         prometheus=_prometheus(environ),
     )
 

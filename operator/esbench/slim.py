@@ -13,6 +13,9 @@ from .plan.steps import CHECK
 from .plan.turn import Waiting, addresses
 
 Body = Mapping[str, Any]
+_META = (
+    "name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "labels", "finalizers",
+)  # fmt: skip
 
 
 def owner_uid(body: Body) -> str | None:
@@ -24,13 +27,7 @@ def owner_uid(body: Body) -> str | None:
 def child(plural: str, body: Body) -> Json:
     """Return the parts of a child that decisions look at."""
     meta = body["metadata"]
-    kept: Json = {
-        "metadata": {
-            key: meta[key]
-            for key in ("name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "labels")
-            if key in meta
-        }
-    }
+    kept: Json = {"metadata": {key: meta[key] for key in _META if key in meta}}
     if plural == "configmaps":
         kept["progress"] = (body.get("data") or {}).get(KEY_PROGRESS)
     elif plural == "endpointslices":

@@ -52,6 +52,9 @@ class Reason(StrEnum):
     DISK_WATERMARK = "DiskWatermark"
     CIRCUIT_BREAKER = "CircuitBreaker"
 
+    # What was built for it did not go away.
+    CLEANUP_TIMEOUT = "CleanupTimeout"
+
     # The race ran to its end, but its numbers mean nothing.
     NO_TASKS = "NoTasks"
     TASK_MISSING = "TaskMissing"
@@ -179,7 +182,8 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Use fewer replicas than there are data nodes, and check disk space and allocation settings.",
     ),
     Reason.PROVISIONING_TIMEOUT: (
-        "The cluster was not ready before the deadline timeouts.provisioning.",
+        "The cluster, the load generator's pod or the track check was not ready before the deadline "
+        "timeouts.provisioning.",
         "Look at what the message says was missing, or raise the deadline.",
     ),
     Reason.RACE_TIMEOUT: (
@@ -247,6 +251,11 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     Reason.CIRCUIT_BREAKER: (
         "Elasticsearch refused a request because its heap would not have sufficed.",
         "Raise the heap, or lower bulk size or the number of clients.",
+    ),
+    Reason.CLEANUP_TIMEOUT: (
+        "What was built for a race was still there ten minutes after its end.",
+        "Look at what holds the objects that the message names (a finalizer, a volume that is not let go, a node that "
+        "is not ready), and delete what is left before you run the Benchmark again.",
     ),
     Reason.NO_TASKS: (
         "The race had no task to run.",

@@ -2,10 +2,9 @@
 
 import asyncio
 import base64
-import time
 from collections.abc import Callable
 
-from .fakes import STEP, Knobs, World, create_fresh, owned_by
+from .fakes import STEP, Knobs, World, create_fresh, create_pod, owned_by, warn
 from .rest import Json
 
 API = "elasticsearch.k8s.elastic.co/v1"
@@ -40,10 +39,13 @@ class Eck:
         stateful_set = await create_fresh(world, "statefulsets", _stateful_set(elasticsearch))
         for claim in _claims(elasticsearch):
             await create_fresh(world, "persistentvolumeclaims", claim)
-        pods = [
-            await create_fresh(world, "pods", _pod(elasticsearch, stateful_set, number, world.node(knobs), fault))
-            for number in range(_node_set(elasticsearch)["count"])
-        ]
+        pods = []
+        for number in range(_node_set(elasticsearch)["count"]):
+            wanted = _pod(elasticsearch, stateful_set, number, world.node(knobs), fault)
+            pod = await create_pod(world, stateful_set, "StatefulSet", wanted)
+            if pod is None:
+                return
+            pods.append(pod)
         await world.pause(knobs.eck)
         if fault in _STUCK:
             for pod in pods:
@@ -103,14 +105,8 @@ class Eck:
             return
         message = 'Usage of EmptyDir volume "elasticsearch-data" exceeds the limit "1Mi". '
         await self._pod_status(pod, {"phase": "Failed", "reason": "Evicted", "message": message})
-        meta, now = pod["metadata"], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        about = {"kind": "Pod", "name": meta["name"], "namespace": namespace, "uid": meta["uid"], "apiVersion": "v1"}
-        event = {
-            "metadata": {"name": f"{meta['name']}.{meta['uid'][:8]}", "namespace": namespace},
-            "involvedObject": about, "reason": "Evicted", "message": message, "type": "Warning",
-            "firstTimestamp": now, "lastTimestamp": now, "count": 1, "source": {"component": "kubelet"},
-        }  # fmt: skip
-        await self.world.rest.create("events", namespace, event)
+        meta = pod["metadata"]
+        await warn(self.world, pod, "Pod", "Evicted", message)
         # A replacement that is seconds younger than its cluster tells that there was an earlier pod.
         await asyncio.sleep(6)
         await self.world.rest.delete("pods", namespace, meta["name"], {"gracePeriodSeconds": 0})

@@ -12,7 +12,7 @@ from esbench_race.record import LoadGeneratorHost, Progress, timestamp
 from esbench_race.spec import Mode, RaceSpec, SpecError, parse_spec
 
 from .fake_eck import ENDINGS, Eck, running, waiting
-from .fakes import BENCHMARK, STEP, UID, Run, World, create_fresh, owned_by
+from .fakes import BENCHMARK, STEP, UID, Run, World, create_pod, owned_by
 from .records import record, resources
 from .rest import Json, RestError
 
@@ -43,7 +43,9 @@ class Jobs:
             world.blame(job, f"step {run.step} runs a second time")
         world.runs.append(run)
         await self._set(job, {"active": 1, "startTime": _now(), "conditions": []})
-        pod = await create_fresh(world, "pods", _pod(job, world.node(world.of(job))))
+        pod = await create_pod(world, job, "Job", _pod(job, world.node(world.of(job))))
+        if pod is None:
+            return
         fault = world.of(job).race_fault(run.step)
         if fault == "image-pull":
             await self._pod(pod, waiting(pod, "ImagePullBackOff", "Back-off pulling image: not found"))

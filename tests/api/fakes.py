@@ -9,6 +9,7 @@ import asyncio
 import logging
 import random
 import ssl
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -149,6 +150,34 @@ async def create_fresh(world: World, plural: str, body: Json) -> Json:
             return there
         await asyncio.sleep(0.1)
     raise RuntimeError(f"{plural} {body['metadata']['name']} of an earlier owner never went away")
+
+
+async def create_pod(world: World, owner: Json, kind: str, body: Json) -> Json | None:
+    """Create a pod for its owner; when the API server refuses it, an event tells as the real controllers do, and None.
+
+    The real ones try again for ever; here nothing that refuses pods ever changes its mind.
+    """
+    try:
+        return await create_fresh(world, "pods", body)
+    except RestError as error:
+        if error.code != 403:
+            raise
+        words, name = str(error).removeprefix("403: "), owner["metadata"]["name"]
+    of_set = f"create Pod {body['metadata']['name']} in StatefulSet {name} failed error: {words}"
+    await warn(world, owner, kind, "FailedCreate", of_set if kind == "StatefulSet" else f"Error creating: {words}")
+    return None
+
+
+async def warn(world: World, about: Json, kind: str, reason: str, message: str) -> None:
+    """Write a Warning event about an object, as a controller or the kubelet does."""
+    meta, now = about["metadata"], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    event = {
+        "metadata": {"name": f"{meta['name']}.{meta['uid'][:8]}", "namespace": meta["namespace"]},
+        "involvedObject": {"kind": kind, **{key: meta[key] for key in ("name", "namespace", "uid")}},
+        "reason": reason, "message": message, "type": "Warning", "firstTimestamp": now, "lastTimestamp": now,
+        "count": 1, "source": {"component": "fakes"},
+    }  # fmt: skip
+    await world.rest.create("events", meta["namespace"], event)
 
 
 def _owners(thing: Json) -> list[str]:

@@ -29,6 +29,7 @@ GROUPS = {
     "pods": "api/v1",
     "persistentvolumeclaims": "api/v1",
     "nodes": "api/v1",
+    "resourcequotas": "api/v1",
     "leases": "apis/coordination.k8s.io/v1",
 }
 

@@ -43,6 +43,7 @@ class Case:
 
 
 IMPATIENT = {"timeouts": {"provisioning": "60s", "race": "1h"}}
+HOLD = "tests.esbench.dev/hold"
 ON_SMOKE = {"steps": ("smoke",)}
 WITH_PARAMS = {"race__params": {"bulk_size": 100}}
 # What a shared cluster's policy may do: refuse an object that the schema allows.
@@ -172,15 +173,42 @@ DOCUMENTED = (
 
 @pytest.fixture(scope="module")
 def overdue(stage: Stage, plane: ControlPlane) -> Iterator[Operator]:
-    """An operator with a race that never ends, begun before all else: its end comes two minutes after its timeout."""
-    stage.make_namespace("overdue")
+    """An operator with what takes minutes to fail, begun before all else.
+
+    A race that never ends is ended two minutes after its timeout; pods that a quota forbids are waited for, and so is
+    a cluster that somebody else's finalizer holds.
+    """
+    namespaces = [stage.make_namespace(name) for name in ("overdue", "crowded", "holding")]
     stage.behave("overdue", race="hangs")
-    operator = Operator(plane, "overdue")
+    stage.behave("holding", run=(5.0, 5.0))
+    forbid_pods(stage, "crowded")
+    operator = Operator(plane, "overdue", scope__namespaces=namespaces, maxActive=4)
+    operator.environment["ESBENCH_CLEANUP_SECONDS"] = "30"
     operator.start()
-    stage.apply(benchmark("overdue", smokeTest=False, timeouts={"race": "2s"}))
+    stage.apply(
+        benchmark("overdue", smokeTest=False, timeouts={"race": "2s"}),
+        benchmark("crowded", "no-node", smokeTest=False, **IMPATIENT),
+        benchmark("crowded", "no-check", smokeTest=False, **IMPATIENT, **WITH_PARAMS),
+        benchmark("holding", "held", smokeTest=False),
+    )
+    stage.until(lambda: stage.find("elasticsearches", "holding", "held-race-1"), "the cluster")
+    stage.patch("elasticsearches", "holding", "held-race-1", {"metadata": {"finalizers": [HOLD]}})
     yield operator
     operator.stop()
-    stage.forget("overdue")
+    for namespace in namespaces:
+        stage.forget(namespace)
+
+
+def forbid_pods(stage: Stage, namespace: str) -> None:
+    """Give a namespace a quota that has room for no pod at all, and wait until the API server goes by it."""
+    meta = {"name": "full", "namespace": namespace}
+    stage.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": {"pods": "0"}}})
+    # The quota controller, which does not run here, would write what is used.
+    status = {"status": {"hard": {"pods": "0"}, "used": {"pods": "0"}}}
+    stage.patch("resourcequotas", namespace, "full", status, "status")
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {**meta, "name": "any"}, "spec": spec}
+    stage.until(lambda: stage.would_refuse(pod), "the quota is in force", 30)
 
 
 @pytest.fixture(scope="module")
@@ -265,6 +293,37 @@ def test_a_failed_race_keeps_its_log_and_numbers_but_they_do_not_count(stage: St
     assert record is not None and set(record["binaryData"]) == {"race.json.gz", "rally.log.gz"}
     assert Record.from_json(record["data"]["record.json"]).tasks, "its numbers are in the record"  # type: ignore[union-attr]
     assert {task["throughput"]["races"] for task in status["results"]["tasks"]} == {1}, "and in no result"
+
+
+@pytest.mark.produces(Reason.PROVISIONING_TIMEOUT)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no-node", "0/1 nodes ready; StatefulSet no-node-race-1-es-default: FailedCreate: create Pod "),
+        ("no-check", "pod did not start in time; Job no-check-check: FailedCreate: Error creating: pods "),
+    ],
+)
+def test_a_pod_that_a_quota_forbids_is_explained(stage: Stage, overdue: Operator, name: str, words: str) -> None:
+    status = stage.ends("crowded", name, seconds=120)
+    overdue.lives()
+    assert (status["phase"], status["reason"]) == ("Failed", "ProvisioningTimeout")
+    assert words in status["message"] and "exceeded quota: full" in status["message"], status["message"]
+    stage.is_clean("crowded")
+    stage.promises_kept("crowded")
+    assert not overdue.refused(), overdue.refused()[:3]
+
+
+@pytest.mark.produces(Reason.CLEANUP_TIMEOUT)
+def test_a_cluster_that_somebody_holds_is_told(stage: Stage, overdue: Operator) -> None:
+    status = stage.ends("holding", "held", seconds=120)
+    overdue.lives()
+    assert (status["phase"], status["reason"]) == ("Failed", "CleanupTimeout"), status.get("message")
+    assert f"Elasticsearch held-race-1 (finalizers: {HOLD})" in status["message"]
+    assert looks_like(SIGNS[Reason.CLEANUP_TIMEOUT].example, status["message"]), status["message"]
+    assert status["racesDone"] == "1/1", "the numbers of the race count all the same"
+    stage.patch("elasticsearches", "holding", "held-race-1", {"metadata": {"finalizers": None}})
+    stage.is_clean("holding")
+    stage.promises_kept("holding")
 
 
 def test_a_race_that_never_ends_is_ended(stage: Stage, overdue: Operator) -> None:

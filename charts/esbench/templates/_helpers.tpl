@@ -96,7 +96,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   verbs: [create]
-# What happens to a Benchmark, for kubectl describe; and why a pod was evicted, which only an event tells in the end.
+# What happens to a Benchmark, for kubectl describe; and why a pod was evicted or never made: only events tell it.
 - apiGroups: [""]
   resources: [events]
   verbs: [create, list]

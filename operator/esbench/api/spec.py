@@ -360,7 +360,8 @@ class Timeouts(Api):
     """How long each part may take before it fails with a reason."""
 
     provisioning: Duration = "15m"
-    """From the request for a cluster until it is green and reachable."""
+    """From the request for a cluster until it is green and reachable; from the creation of a Job until its pod runs;
+    the track check, and the look at a target, must be done in this time and two minutes."""
     race: Duration = "6h"
     """From the start of one race until its record is there."""
 

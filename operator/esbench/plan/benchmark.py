@@ -12,13 +12,15 @@ from datetime import timedelta
 from esbench_race.reasons import Reason
 from esbench_race.record import Progress
 
+from ..api.base import Json
 from ..api.quantity import parse_duration
 from ..api.status import TERMINAL, BenchmarkStatus, Phase, Stage, Step
 from . import collect
 from .accept import objections
 from .conditions import moment, stamp, with_condition
 from .keep import KEPT
-from .readiness import missing, overdue
+from .leftover import left_over, told
+from .readiness import missing, overdue, overdue_run
 from .seen import Plan, Seen
 from .steps import CHECK, SMOKE, builds_cluster, is_preparation, needs_check, step_after, steps, title, track_words
 from .trouble import (
@@ -26,23 +28,26 @@ from .trouble import (
     elasticsearch_pods,
     ending,
     explained,
+    is_ready,
     is_running,
     load_generators,
     mishaps,
     replaced,
+    running_log,
     troubles,
 )
+from .warned import why_not_ready
 
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
 # only room for a pod may still come later, when something else ends or a machine is added.
 PULL_PATIENCE = timedelta(seconds=120)
 # The record's event and the Job's come over different watches: the record may be seen a little later.
 RECORD_PATIENCE = timedelta(seconds=15)
-# The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job.
+# The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job. A track
+# check is ended by the operator alone.
 RUNNER_GRACE = timedelta(seconds=120)
 # Tools apply a folder in some order: the track's ConfigMap may come a little after the Benchmark.
 TRACK_PATIENCE = timedelta(seconds=20)
-CLEANING_PATIENCE = timedelta(minutes=10)
 
 
 def plan(seen: Seen) -> Plan:
@@ -148,7 +153,9 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
         return _fail_with_log(seen, hindrance)
     if left <= timedelta(0):
         reason, message = overdue(children, wanted.nodes)
-        return _fail(seen, reason, children.foreign or message)
+        late = Trouble(reason, children.foreign or message, final=True)
+        pods = elasticsearch_pods(children.pods)
+        return _fail_unready(seen, late, pods, wanted.nodes, "Elasticsearch", "StatefulSet")
     words = f"{title(spec, step.name)} · cluster: {lacking}{f' ({hindrance.message})' if hindrance else ''}"
     status = with_condition(seen.status, "ClusterReady", "False", "Provisioning", lacking, seen.now)
     create = ("elasticsearch",) if children.elasticsearch is None else ()
@@ -181,9 +188,10 @@ def _running(seen: Seen, step: Step) -> Plan:
             return Plan(seen.status, wake_in=1)
         reason, message, log = ending(children.pods)
         return _fail_with_log(seen, Trouble(reason, message, final=True, log=log))
-    left = _left(seen, step, parse_duration(spec.timeouts.race) + RUNNER_GRACE)
+    allowed = spec.timeouts.provisioning if is_preparation(step.name) else spec.timeouts.race
+    left = _left(seen, step, parse_duration(allowed) + RUNNER_GRACE)
     if left <= timedelta(0):
-        return _fail(seen, Reason.RACE_TIMEOUT, f"the race was not over after {spec.timeouts.race}")
+        return _fail_with_log(seen, overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
     suspended = bool(children.job["spec"].get("suspend"))
     started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
     if not started and not suspended and (stuck := _not_starting(seen, step)):
@@ -206,7 +214,8 @@ def _not_starting(seen: Seen, step: Step) -> Plan | None:
     if hindrance and _gives_up(hindrance, seen, step, left):
         return _fail_with_log(seen, hindrance)
     if left <= timedelta(0):
-        return _fail(seen, Reason.PROVISIONING_TIMEOUT, "the load generator's pod did not start in time")
+        late = Trouble(Reason.PROVISIONING_TIMEOUT, "the load generator's pod did not start in time", final=True)
+        return _fail_unready(seen, late, load_generators(seen.children.pods), 1, "Job")
     return None
 
 
@@ -228,7 +237,7 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
         for what, thing in (("elasticsearch", None if keep else children.elasticsearch), ("job", children.job))
         if thing is not None
     ]
-    late = _left(seen, step, CLEANING_PATIENCE) <= timedelta(0)
+    late = _left(seen, step, timedelta(seconds=seen.settings.cleanup_seconds)) <= timedelta(0)
     if (doomed or pods) and not late:
         delete = tuple(what for what, thing in doomed if not thing["metadata"].get("deletionTimestamp"))
         status = seen.status
@@ -237,15 +246,15 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
         phase: Phase = "Pending" if is_preparation(step.name) else "CleaningUp"
         text = f"{title(spec, step.name)} · removing what it used"
         return Plan(_update(status, phase=phase, progress=text), delete=delete, wake_in=10)  # type: ignore[arg-type]
-    if not late and not seen.confirmed and not keep:
+    if not seen.confirmed and not keep:
         return Plan(seen.status, look=("children",))
-    status = seen.status
-    if late and not status.failing:
-        left_over = ", ".join([*(what for what, _ in doomed), *(p["metadata"]["name"] for p in pods)])
-        status = _failing(status, Reason.PROVISIONING_TIMEOUT, f"still there after {CLEANING_PATIENCE}: {left_over}")
+    kinds = {"elasticsearch": "Elasticsearch", "job": "Job"}
+    left = left_over(seen, step.name, [*((kinds[what], thing) for what, thing in doomed), *(("pod", p) for p in pods)])
+    status = told(seen.status, left) if left else seen.status
     if builds_cluster(spec, step.name):
         truth, word, text = ("True", "ClusterKept", collect.how_to_reach(seen, step)) if keep else (
-            "False", "ClusterRemoved", "the cluster of the last race is removed")  # fmt: skip
+            "False", Reason.CLEANUP_TIMEOUT if left else "ClusterRemoved",
+            left or "the cluster of the last race is removed")  # fmt: skip
         status = with_condition(status, "ClusterReady", truth, word, text, seen.now)  # type: ignore[arg-type]
         if keep:
             status = with_condition(status, KEPT, "True", KEPT, text, seen.now)
@@ -316,6 +325,22 @@ def _fail_with_log(seen: Seen, trouble: Trouble) -> Plan:
         return Plan(seen.status, look=(trouble.log,))
     words = seen.logs[trouble.log].strip()
     return _fail(seen, trouble.reason, f"{trouble.message}; its log ends with: {words}" if words else trouble.message)
+
+
+def _fail_unready(seen: Seen, trouble: Trouble, pods: list[Json], wanted: int, *owners: str) -> Plan:
+    """Fail for pods that are missing or not ready at their deadline, with what Kubernetes and their log say of it."""
+    unready = [pod for pod in pods if not is_ready(pod)]
+    if seen.children.foreign or len(pods) - len(unready) >= wanted:
+        return _fail(seen, trouble.reason, trouble.message)
+    if seen.warnings is None:
+        return Plan(seen.status, look=("warnings",))
+    log = running_log(unready)
+    told = (
+        trouble.message,
+        why_not_ready(seen.warnings, pods, wanted, owners),
+        f"pod {log.pod} runs but is not ready" if log else "",
+    )
+    return _fail_with_log(seen, trouble._replace(message="; ".join(filter(None, told)), log=log))
 
 
 def _refused(seen: Seen, step: Step) -> Plan | None:

@@ -3,8 +3,9 @@
 from esbench_race.reasons import Reason
 
 from ..api.base import Json
-from .seen import Children
-from .trouble import elasticsearch_pods, is_ready
+from .seen import Children, LogOf
+from .steps import CHECK, is_preparation
+from .trouble import Trouble, elasticsearch_pods, is_ready
 
 
 def missing(children: Children, nodes: int) -> str:
@@ -39,6 +40,15 @@ def overdue(children: Children, nodes: int) -> tuple[Reason, str]:
     everyone_runs = sum(is_ready(pod) for pod in elasticsearch_pods(children.pods)) >= nodes
     reason = Reason.CLUSTER_NOT_GREEN if everyone_runs and "health" in lacking else Reason.PROVISIONING_TIMEOUT
     return reason, f"the cluster was not ready in time: {lacking}{_eck_words(children.elasticsearch)}"
+
+
+def overdue_run(step: str, allowed: str, log: LogOf | None) -> Trouble:
+    """Return what to say of a Job that was not over at its deadline, with the log that tells more."""
+    if not is_preparation(step):
+        return Trouble(Reason.RACE_TIMEOUT, f"the race was not over after {allowed}", final=True, log=log)
+    what = "the track check" if step == CHECK else "the look at the target"
+    message = f"{what} was not over after {allowed} (timeouts.provisioning)"
+    return Trouble(Reason.PROVISIONING_TIMEOUT, message, final=True, log=log)
 
 
 def _eck_words(elasticsearch: Json | None) -> str:

@@ -23,6 +23,16 @@ class LogOf(NamedTuple):
     previous: bool
 
 
+class Warned(NamedTuple):
+    """A Warning event of Kubernetes: the object that it is about, and its words."""
+
+    kind: str
+    name: str
+    uid: str
+    reason: str
+    message: str
+
+
 class Refusal(NamedTuple):
     """An object that the API server would not take, and its words."""
 
@@ -76,6 +86,8 @@ class Seen:
     logs: Mapping[LogOf, str] = field(default_factory=dict)
     evictions: Mapping[str, str] | None = None
     """Kubernetes' words for each evicted Elasticsearch pod of the step, by name; None when not looked at yet"""
+    warnings: Sequence[Warned] | None = None
+    """Kubernetes' Warning events about the step's objects, the newest first; None when not looked at yet"""
     refusal: Refusal | None = None
     confirmed: bool = False
     """whether cluster, Job and pods were read from the API server itself: an index may not know of one just created,
@@ -97,5 +109,5 @@ class Plan:
     """give the Job its permissions and let it run"""
     wake_in: float | None = None
     """seconds until the next look even if nothing happens"""
-    look: tuple[Literal["track", "records", "evictions", "children"] | LogOf, ...] = ()
+    look: tuple[Literal["track", "records", "evictions", "warnings", "children"] | LogOf, ...] = ()
     """what must be read before anything can be decided"""

@@ -56,6 +56,18 @@ def is_running(pod: Json) -> bool:
     )
 
 
+def running_log(pods: Iterable[Json]) -> LogOf | None:
+    """Return the log of a container that runs in one of these pods, of one that is not ready if there is any."""
+    found = [
+        (bool(container.get("ready")), LogOf(pod["metadata"]["name"], container["name"], previous=False))
+        for pod in pods
+        for key in ("containerStatuses", "initContainerStatuses")
+        for container in pod.get("status", {}).get(key, ())
+        if "running" in container.get("state", {})
+    ]
+    return min(found, key=lambda entry: entry[0])[1] if found else None
+
+
 def troubles(pods: Iterable[Json]) -> list[Trouble]:
     """Return what keeps these pods from running, the clearest first."""
     found = [trouble for pod in pods for trouble in _of_pod(pod)]

@@ -10,7 +10,7 @@ from esbench.api.status import BenchmarkStatus, Step
 from esbench.plan.benchmark import plan
 from esbench.plan.conditions import condition, is_true, stamp
 from esbench.plan.keep import kept_until
-from esbench.plan.seen import Children, LogOf, Plan, Refusal, Seen
+from esbench.plan.seen import Children, LogOf, Plan, Refusal, Seen, Warned
 from esbench.plan.turn import Turn
 from esbench_race.reasons import Reason
 from esbench_race.record import Outcome
@@ -119,7 +119,7 @@ def waiting(reason: str, **more: Any) -> Json:
         ([UNSCHEDULABLE], 901, "Unschedulable", "0/1 nodes: cpu"),
         ([waiting("ImagePullBackOff", message="Back-off")], 121, "ImagePull", "no:such"),
         ([waiting("InvalidImageName")], 1, "ImagePull", "no:such"),
-        ([pod("es-0", ready=False)], 901, "ProvisioningTimeout", "0/1 nodes ready"),
+        ([waiting("ContainerCreating")], 901, "ProvisioningTimeout", "0/1 nodes ready"),
         ([], 901, "ProvisioningTimeout", "0/1 nodes ready"),
     ],
 )
@@ -127,9 +127,52 @@ def test_provisioning_fails_with_a_named_cause(pods: list[Json], seconds: int, r
     children = Children(elasticsearch=cluster(phase="ApplyingChanges"), pods=pods)
     status = at("race-1", "Provisioning")
     assert stage(plan(seen(status, children=children))) in ("Provisioning", "Cleaning")
-    todo = plan(seen(status, children=children, now=later(seconds=seconds)))
+    todo = plan(seen(status, children=children, now=later(seconds=seconds), warnings=()))
     assert (stage(todo), todo.status.reason, todo.status.failing) == ("Cleaning", reason, True)
     assert words in todo.status.message
+
+
+def test_a_pod_that_was_never_made_is_explained_by_the_event() -> None:
+    quota = 'create Pod es-0 failed error: pods "es-0" is forbidden: exceeded quota: full'
+    children = Children(elasticsearch=cluster(phase="ApplyingChanges"))
+    early = seen(at("race-1", "Provisioning"), children=children, now=later(seconds=899))
+    assert plan(early).look == (), "no request in a good run"
+    late = replace(early, now=later(seconds=901))
+    assert plan(late).look == ("warnings",)
+    todo = plan(replace(late, warnings=(Warned("StatefulSet", "bm-race-1-es-default", "s", "FailedCreate", quota),)))
+    assert todo.status.reason == "ProvisioningTimeout"
+    assert todo.status.message == (
+        f"the cluster was not ready in time: 0/1 nodes ready; StatefulSet bm-race-1-es-default: FailedCreate: {quota}"
+    )
+
+
+def test_a_pod_that_runs_but_is_not_ready_is_explained_by_probe_and_log() -> None:
+    children = Children(elasticsearch=cluster(phase="ApplyingChanges"), pods=[pod("es-0", ready=False)])
+    probe = Warned("Pod", "es-0", "es-0", "Unhealthy", "Readiness probe failed: 503")
+    late = seen(at("race-1", "Provisioning"), children=children, now=later(seconds=901), warnings=(probe,))
+    log = LogOf("es-0", "elasticsearch", previous=False)
+    assert plan(late).look == (log,)
+    todo = plan(replace(late, logs={log: "master not discovered yet"}))
+    assert todo.status.reason == "ProvisioningTimeout"
+    assert todo.status.message.endswith(
+        "0/1 nodes ready; Pod es-0: Unhealthy: Readiness probe failed: 503; "
+        "pod es-0 runs but is not ready; its log ends with: master not discovered yet"
+    )
+
+
+def test_a_load_generator_that_was_never_made_is_explained_by_the_event() -> None:
+    late = replace(running(), now=later(seconds=901))
+    assert plan(late).look == ("warnings",)
+    of_cluster = Warned("Pod", "es-0", "es-0", "Unhealthy", "Readiness probe failed")
+    refused = Warned("Job", "bm-race-1", "job-1", "FailedCreate", "Error creating: pods is forbidden: exceeded quota")
+    todo = plan(replace(late, warnings=(of_cluster, refused)))
+    assert todo.status.reason == "ProvisioningTimeout"
+    assert todo.status.message == (
+        "the load generator's pod did not start in time; "
+        "Job bm-race-1: FailedCreate: Error creating: pods is forbidden: exceeded quota"
+    )
+    todo = plan(replace(late, warnings=()))
+    assert todo.status.message == "the load generator's pod did not start in time"
 
 
 def test_patience_with_what_may_pass() -> None:
@@ -260,8 +303,27 @@ def test_the_record_may_come_a_little_after_the_job_ended() -> None:
 
 
 def test_a_race_that_never_ends_is_ended() -> None:
-    todo = plan(replace(running(pods=[pod("r", "load-generator")]), now=later(hours=7)))
+    late = replace(running(pods=[pod("r", "load-generator")]), now=later(hours=7))
+    log = LogOf("r", "load-generator", previous=False)
+    assert plan(late).look == (log,)
+    todo = plan(replace(late, logs={log: "ERROR stuck"}))
     assert todo.status.reason == "RaceTimeout"
+    assert todo.status.message == "the race was not over after 6h; its log ends with: ERROR stuck"
+
+
+@pytest.mark.parametrize(
+    ("step", "what"), [("check", "the track check"), ("probe", "the look at the target")], ids=["check", "probe"]
+)
+def test_a_preparation_has_the_time_of_provisioning(step: str, what: str) -> None:
+    looked = replace(running(step, elasticsearch=None, pods=[pod("r", "load-generator")]), now=later(minutes=16))
+    log = LogOf("r", "load-generator", previous=False)
+    todo = plan(looked)
+    assert stage(todo) == "Running" and todo.wake_in == 60.0, "its record may come two minutes later"
+    todo = plan(replace(looked, now=later(minutes=17), logs={log: ""}))
+    assert (stage(todo), todo.status.reason) == ("Cleaning", "ProvisioningTimeout")
+    assert todo.status.message == f"{what} was not over after 15m (timeouts.provisioning)"
+    failed = condition(todo.status, "Accepted")
+    assert failed and (failed.status, failed.reason) == ("False", "ProvisioningTimeout")
 
 
 def test_cleaning_waits_until_everything_is_gone() -> None:
@@ -277,6 +339,49 @@ def test_cleaning_waits_until_everything_is_gone() -> None:
     todo = plan(replace(unseen, confirmed=True))
     assert todo.status.phase == "Succeeded" and is_true(todo.status, "Complete")
     assert not is_true(todo.status, "Failed")
+
+
+def held() -> Children:
+    elasticsearch, stuck = cluster(), pod("es-0")
+    elasticsearch["metadata"] |= {"deletionTimestamp": stamp(START), "finalizers": ["example.com/hold"]}
+    return Children(elasticsearch=elasticsearch, pods=[stuck])
+
+
+HELD = "still there 600 s after the end of race-1: Elasticsearch bm-race-1 (finalizers: example.com/hold), pod es-0"
+
+
+@pytest.mark.parametrize(
+    ("failing", "refusal", "reason", "message"),
+    [
+        (False, None, "CleanupTimeout", HELD),
+        (False, Refusal("request", "denied"), "CleanupTimeout", f"{HELD}; the API server said: denied"),
+        (True, None, "ErrorRate", f"7 of 9 failed; {HELD}"),
+    ],
+)
+def test_what_does_not_go_away_is_told(failing: bool, refusal: Refusal | None, reason: str, message: str) -> None:
+    said = {"failing": True, "reason": "ErrorRate", "message": "7 of 9 failed."} if failing else {}
+    status = at("race-1", "Cleaning", finished_step="smoke", **said)
+    early = seen(status, children=held(), refusal=refusal, now=later(seconds=599))
+    assert stage(plan(early)) == "Cleaning" and plan(early).look == ()
+    late = replace(early, now=later(seconds=600))
+    assert plan(late).look == ("children",), "an index may still show what is gone"
+    todo = plan(replace(late, confirmed=True))
+    assert (todo.status.phase, todo.status.reason, todo.status.message) == ("Failed", reason, message)
+    ready = condition(todo.status, "ClusterReady")
+    assert ready and (ready.status, ready.reason) == ("False", "CleanupTimeout")
+
+
+def test_a_long_message_has_room_for_what_is_left_over() -> None:
+    failing = at("race-1", "Cleaning", failing=True, reason="ErrorRate", message="x" * 4096, finished_step=None)
+    todo = plan(seen(failing, children=held(), confirmed=True, now=later(minutes=11)))
+    failed = condition(todo.status, "Failed")
+    assert todo.status.message.endswith(HELD) and failed and HELD in failed.message
+
+
+def test_what_went_away_while_no_operator_looked_is_no_failure() -> None:
+    status = at("race-1", "Cleaning", finished_step="smoke", races_done="1/1")
+    todo = plan(seen(status, confirmed=True, now=later(hours=1)))
+    assert todo.status.phase == "Succeeded"
 
 
 def test_a_failed_step_is_the_last_one() -> None:
