@@ -324,7 +324,7 @@ SIGNS: dict[Reason, Sign] = {
     Reason.LOAD_GENERATOR_SATURATED: Sign(
         "The load generator used more than 80 % of its CPU, one of its processes more than 90 % of a core, it was "
         "throttled, or it sent requests late although its clients were free.",
-        "the load generator was saturated: …sent requests late although its clients were free: hungry (10% busy)…",
+        "the load generator was saturated: …sent requests late although its clients were free: …hungry (10% busy)…",
         RACE,
     ),
     Reason.SCHEDULE_NOT_KEPT: Sign(

@@ -141,10 +141,11 @@ class Race:
 
     def processes(self) -> list[int]:
         """Return every process that the runner, or one of its children, started and that is still there."""
-        mark, found = f"ESBENCH_RACE_WORK={self.work}".encode(), []
+        mark, found = str(self.work).encode(), []
         for process in Path("/proc").iterdir():
             try:
-                if process.name.isdigit() and mark in (process / "environ").read_bytes().split(b"\0"):
+                words = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+                if process.name.isdigit() and mark in words:
                     found.append(int(process.name))
             except OSError:  # it ended meanwhile
                 continue
