@@ -196,6 +196,8 @@ def followers(layout: Layout) -> list[Component]:
         f"{kubernetes}/kube-scheduler",
         f"--kubeconfig={pki}/scheduler.kubeconfig",
         "--leader-elect=false",
+        # A pod kept away by another's anti-affinity is not looked at again when that one goes, but after this time.
+        "--pod-max-in-unschedulable-pods-duration=10s",
     )
     kubelet = (
         f"{kubernetes}/kubelet",

@@ -148,6 +148,11 @@ def test_other_objects_go_along(esbench: Call, stage: Stage, namespace: str, tmp
     stage.delete("benchmarks", namespace, "bm")
 
 
+def hear_ctrl_c() -> None:
+    """What a shell starts in the background ignores it, and so would whatever that starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_waiting_ends_with_124_and_with_ctrl_c_and_the_benchmark_goes_on(
     esbench: Call, environment: dict[str, str], stage: Stage, namespace: str, tmp_path: Path
 ) -> None:
@@ -159,7 +164,13 @@ def test_waiting_ends_with_124_and_with_ctrl_c_and_the_benchmark_goes_on(
     assert f"kubectl get benchmarks -n {namespace} --watch" in ran.stderr
 
     argv = [sys.executable, "-m", "esbench.cli", "run", "-f", file, "--wait"]
-    with subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        argv,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_ctrl_c,  # noqa: PLW1509
+    ) as process:
         assert process.stdout is not None
         while not process.stdout.readline().startswith("["):
             assert process.poll() is None
