@@ -150,8 +150,17 @@ class Cluster:
         uids: set[str] = set()
         for namespace in tuple(namespaces) or ("",):
             listed = json.loads(await self._text("GET", KIND, namespace, accept=accept))
-            uids |= {item["metadata"]["uid"] for item in listed["items"]}
+            uids |= {item["metadata"]["uid"] for item in listed["items"] or ()}  # null when there is none
         return uids
+
+    async def ours(self, kind: str, namespaces: Iterable[str]) -> list[Json]:
+        """Return all objects of a kind that belong to any Benchmark, with their metadata alone. Raises ApiError."""
+        accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+        found: list[Json] = []
+        for namespace in tuple(namespaces) or ("",):
+            text = await self._text("GET", kind, namespace, query={"labelSelector": UID_LABEL}, accept=accept)
+            found += json.loads(text)["items"] or ()  # null when there is none
+        return found
 
     async def create_benchmark(self, manifest: Json) -> Json | None:
         """Create a Benchmark and return it; None when the name is taken. Raises ApiError."""

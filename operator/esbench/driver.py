@@ -10,12 +10,14 @@ from typing import Any
 import kopf
 
 from . import slim
+from .again import again
 from .api.base import Json
 from .api.names import GROUP, MANAGED_BY, MANAGER, PLURAL, VERSION
 from .api.status import TERMINAL
 from .cluster import Cluster
 from .daemon import Daemon
 from .look import Indexes
+from .ownerless import remove_ownerless
 from .prometheus import Prometheus
 from .state import Operator
 
@@ -40,6 +42,9 @@ def registry_for(operator: Operator) -> kopf.OperatorRegistry:
 
 
 def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> None:
+    async def sweep() -> None:
+        await remove_ownerless(operator.connection(), operator.settings.namespaces)
+
     @kopf.on.startup(registry=registry)
     async def connect(settings: kopf.OperatorSettings, **_: Any) -> None:
         configure(settings)
@@ -47,10 +52,13 @@ def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> 
         if operator.settings.prometheus.url:
             operator.prometheus = Prometheus(operator.settings.prometheus)
         operator.vanished.look_every(operator.settings.resync_seconds)
+        operator.sweep = again(operator.settings.sweep_seconds, sweep, "claims without a cluster were not looked for")
 
     @kopf.on.cleanup(registry=registry)
     async def disconnect(**_: Any) -> None:
         operator.vanished.stop()
+        if operator.sweep:
+            operator.sweep.cancel()
         await operator.chores.stop()
         await operator.events.flush(3.0)
 

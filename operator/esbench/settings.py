@@ -59,6 +59,8 @@ class Settings:
     """how this operator calls itself in the Lease"""
     lease_seconds: int = 15
     resync_seconds: int = 300
+    sweep_seconds: int = 30
+    """how often claims that a removed cluster left behind are looked for"""
     """how long what events have told is believed without asking the API server again"""
     cleanup_seconds: int = 600
     """how long the objects of a step may take to go away"""
@@ -93,6 +95,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         lease_holder=environ.get("ESBENCH_LEASE_HOLDER") or socket.gethostname(),
         lease_seconds=_positive(environ, "ESBENCH_LEASE_SECONDS", 15),
         resync_seconds=_positive(environ, "ESBENCH_RESYNC_SECONDS", 300),
+        sweep_seconds=_positive(environ, "ESBENCH_SWEEP_SECONDS", 30),
         cleanup_seconds=_positive(environ, "ESBENCH_CLEANUP_SECONDS", 600),
         prometheus=_prometheus(environ),
     )

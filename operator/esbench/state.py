@@ -29,6 +29,8 @@ class Operator:
     """uids that the last event showed with a place"""
     benchmarks: Index | None = None
     elasticsearches: Index | None = None
+    sweep: asyncio.Task[None] | None = None
+    """removes what clusters leave behind"""
 
     def __post_init__(self) -> None:
         """Set up what is done beside races."""

@@ -4,12 +4,9 @@ kopf lists again when it has lost its watch (410 Gone) and tells of what is ther
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable
 
-from .cluster import ApiError
-
-log = logging.getLogger(__name__)
+from .again import again
 
 
 class Vanished:
@@ -29,24 +26,16 @@ class Vanished:
 
     def look_every(self, seconds: float) -> None:
         """Look again and again until `stop`."""
-        self._task = asyncio.create_task(self._look(seconds), name="vanished Benchmarks")
+        self._task = again(seconds, self._look, "vanished Benchmarks were not looked for")
 
     def stop(self) -> None:
         """End what `look_every` began."""
         if self._task:
             self._task.cancel()
 
-    async def _look(self, seconds: float) -> None:
-        while True:
-            await asyncio.sleep(seconds)
-            before = set(self._known())  # first: one created between the two questions is not gone
-            try:
-                gone = before - await self._living()
-            except ApiError as error:
-                log.info("Benchmarks were not listed: %s", error)
-            except Exception:  # this task must go on, and nobody else would tell
-                log.exception("Benchmarks were not listed")
-            else:
-                if gone != self._uids:
-                    self._uids = gone
-                    self._changed()
+    async def _look(self) -> None:
+        before = set(self._known())  # first: one created between the two questions is not gone
+        gone = before - await self._living()
+        if gone != self._uids:
+            self._uids = gone
+            self._changed()

@@ -37,7 +37,7 @@ class Eck:
         for plural, body in _surroundings(elasticsearch):
             await create_fresh(world, plural, body)
         stateful_set = await create_fresh(world, "statefulsets", _stateful_set(elasticsearch))
-        for claim in _claims(elasticsearch):
+        for claim in _claims(elasticsearch, owned=knobs.cluster != "claims-without-owner"):
             await create_fresh(world, "persistentvolumeclaims", claim)
         pods = []
         for number in range(_node_set(elasticsearch)["count"]):
@@ -174,16 +174,16 @@ def _stateful_set(elasticsearch: Json) -> Json:
     }
 
 
-def _claims(elasticsearch: Json) -> list[Json]:
-    node_set = _node_set(elasticsearch)
-    return [
-        {
-            "metadata": _meta(elasticsearch, f"-{claim['metadata']['name']}-{number}"),
-            "spec": claim["spec"],
-        }
-        for claim in node_set.get("volumeClaimTemplates", ())
-        for number in range(node_set["count"])
-    ]
+def _claims(elasticsearch: Json, *, owned: bool) -> list[Json]:
+    node_set, found = _node_set(elasticsearch), []
+    for claim in node_set.get("volumeClaimTemplates", ()):
+        for number in range(node_set["count"]):
+            meta = _meta(elasticsearch, f"-{claim['metadata']['name']}-{number}")
+            meta["labels"] |= claim["metadata"].get("labels", {})
+            if not owned:
+                del meta["ownerReferences"]
+            found.append({"metadata": meta, "spec": claim["spec"]})
+    return found
 
 
 def _pod(elasticsearch: Json, stateful_set: Json, number: int, node: str, fault: str) -> Json:

@@ -5,6 +5,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 
+from .controlplane import ControlPlane
 from .manifests import benchmark
 from .operator_process import Operator
 from .stage import Stage
@@ -77,6 +78,27 @@ def test_two_namespaces_and_no_others(stage: Stage, namespace: str, install: Ins
         assert stage.ends(place, "bm")["phase"] == "Succeeded"
         stage.promises_kept(place)
     assert "status" not in stage.benchmark(other, "bm")
+
+
+def test_claims_that_eck_never_owned_go_with_their_cluster(stage: Stage, namespace: str, plane: ControlPlane) -> None:
+    """ECK owns a claim only some time after Kubernetes has made it; a claim of somebody else stays."""
+    operator = Operator(plane, namespace)
+    operator.environment["ESBENCH_SWEEP_SECONDS"] = "2"
+    operator.start()
+    theirs = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    kept = {"name": "theirs", "namespace": namespace, "labels": {"tests": "keep"}}
+    stage.apply({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": kept, "spec": theirs})
+    stage.behave(namespace, cluster="claims-without-owner", race="hangs")
+    stage.apply(benchmark(namespace, smokeTest=False, elasticsearch__nodes=2, elasticsearch__storage={"size": "1Gi"}))
+    stage.reaches(namespace, "bm", "Racing")
+    operator.lives()
+    assert len(stage.all("persistentvolumeclaims", namespace)) == 3, "a claim whose cluster lives stays"
+    stage.delete("benchmarks", namespace, "bm")
+    stage.is_clean(namespace)
+    assert [claim["metadata"]["name"] for claim in stage.all("persistentvolumeclaims", namespace)] == ["theirs"]
+    operator.stop()
+    assert not operator.refused(), operator.refused()[:3]
+    assert "Traceback" not in operator.log.read_text()
 
 
 def test_metrics_health_and_a_clean_end(stage: Stage, namespace: str, install: Install) -> None:

@@ -81,10 +81,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [""]
   resources: [pods/log]
   verbs: [get]
-# Which volume a node of Elasticsearch really got.
+# Which volume a node of Elasticsearch really got; and to remove a claim whose cluster went before ECK owned it.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
-  verbs: [get]
+  verbs: [get, list, delete]
 # Whether the cluster's http service has ready addresses: ECK's phase Ready does not wait for them.
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]

@@ -177,8 +177,7 @@ class Elasticsearch(Api):
     heap: Annotated[str | None, Field(pattern=HEAP, max_length=12)] = None
     """JVM heap (Xms = Xmx), for example 1g; absent means half of the memory limit, at most 31g."""
     jvm_options: Annotated[list[JvmOption], Field(max_length=30)] = []
-    """More options of the JVM, behind Elasticsearch's own, for example [-XX:-UseG1GC, -XX:+UseParallelGC] for another
-    garbage collector. Every node must say that it runs with them."""
+    """More options of the JVM, for example [-XX:-UseG1GC, -XX:+UseParallelGC] for another garbage collector."""
     resources: Resources = Resources(limits=ResourceList(cpu="1", memory="2Gi"))
     """CPU and memory of each node. Requests are the limits unless written otherwise, so that neighbours change nothing;
     without a CPU limit a node uses whatever is idle, and the numbers depend on what else runs there."""

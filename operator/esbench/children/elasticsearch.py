@@ -29,7 +29,7 @@ def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings
     `node_settings` are index settings for elasticsearch.yml, because the track offers no way to set them.
     """
     wanted = _wanted(subject)
-    claims = _volume_claims(wanted.storage)
+    claims = _volume_claims(wanted.storage, labels(subject, step))
     manifest: Json = {
         "apiVersion": f"{API[0]}/{API[1]}",
         "kind": "Elasticsearch",
@@ -143,10 +143,11 @@ def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None
     container["env"].append({"name": "ES_JAVA_HOME", "value": JDK_FOLDER})
 
 
-def _volume_claims(storage: Storage) -> list[Json]:
+def _volume_claims(storage: Storage, ours: Mapping[str, str]) -> list[Json]:
     if storage.size is None:
         return []
     spec: Json = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage.size}}}
     if storage.class_name:
         spec["storageClassName"] = storage.class_name
-    return [{"metadata": {"name": DATA_VOLUME}, "spec": spec}]
+    # By its labels the operator finds a claim that its cluster has left behind (ownerless.py).
+    return [{"metadata": {"name": DATA_VOLUME, "labels": dict(ours)}, "spec": spec}]

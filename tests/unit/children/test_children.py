@@ -53,6 +53,7 @@ def test_options_of_the_jvm_come_after_its_heap() -> None:
 def test_storage_is_a_claim_or_the_machine() -> None:
     claimed = elasticsearch(subject(storage={"className": "fast", "size": "20Gi"}), "race-1", SETTINGS)
     claim = claimed["spec"]["nodeSets"][0]["volumeClaimTemplates"][0]
+    assert claim["metadata"]["labels"]["esbench.dev/uid"] == "0123456789abcdef", "ownerless.py finds it by that"
     assert claim["metadata"]["name"] == "elasticsearch-data" and claim["spec"]["storageClassName"] == "fast"
     assert claimed["spec"]["volumeClaimDeletePolicy"] == "DeleteOnScaledownAndClusterDeletion"
     local = elasticsearch(subject(), "race-1", SETTINGS)
