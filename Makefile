@@ -40,8 +40,10 @@ lint: venv ## ruff and mypy
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -n 2 -q tests/unit
-.PHONY: test test-full-size test-rally test-race test-api test-e2e test-together
-test: check test-together ## everything
+.PHONY: test prepare test-full-size test-rally test-race test-api test-e2e test-together
+test: prepare check test-together ## everything
+prepare:
+	@$(MAKE) --no-print-directory --jobs=3 venv venv-rally cluster
 test-together: venv venv-rally cluster  # what is built, is built before: then all of them share the processors
 	$(MAKE) --jobs=4 --output-sync=target test-rally test-race test-api test-e2e
 test-rally: venv-rally ## the track checks against Rally's own loader
