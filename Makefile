@@ -41,11 +41,11 @@ lint: venv ## ruff and mypy
 check: lint ## the gate before each commit: lint, types, pure tests
 	$(BIN)/pytest -n 2 -q tests/unit
 .PHONY: test prepare test-full-size test-rally test-race test-api test-e2e test-together
-test: prepare check test-together ## everything
+test: prepare check test-together test-e2e ## everything
 prepare:
 	@$(MAKE) --no-print-directory --jobs=3 venv venv-rally cluster
 test-together: venv venv-rally cluster  # what is built, is built before: then all of them share the processors
-	$(MAKE) --jobs=4 --output-sync=target test-rally test-race test-api test-e2e
+	$(MAKE) --jobs=3 --output-sync=target test-rally test-race test-api
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
 .PHONY: test-elastic-tracks
@@ -56,7 +56,7 @@ test-elastic-tracks: ## TRACKS=DIR: `track check` has no error for any track in 
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest -n 2 tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
-	$(BIN)/pytest -n 2 --dist loadfile tests/api
+	$(BIN)/pytest -n 3 --dist loadfile tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
 test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)

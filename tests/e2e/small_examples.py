@@ -11,7 +11,7 @@ from kube import FULL_DISK, ROOT, SMALL_JVM, Namespace
 FOLDER = ROOT / "examples"
 FULL_SIZE = os.environ.get("ESBENCH_FULL_SIZE") == "1"
 
-SHORT_STEPS = {"fetch_rates": [20], "search_rates": [10], "time_period": 3, "warmup_time_period": 1}
+SHORT_STEPS = {"fetch_rates": [20], "search_rates": [10], "time_period": 10, "warmup_time_period": 1}
 SMALL = {
     "log_ingest": {"documents": 2000},
     "page_cache": {"data_size_mb": 4, "document_kb": 4, **SHORT_STEPS},
