@@ -1,6 +1,7 @@
 """The operator's hands: every request it sends to the API server. The only file that imports the Kubernetes client."""
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -24,6 +25,7 @@ from .plan.steps import object_name
 from .plan.warned import of_step, when
 from .slim import child
 
+log = logging.getLogger(__name__)
 _TIMEOUT_SECONDS: Final = 30.0
 _LOG_LINES: Final = 200
 _LOG_BYTES: Final = 2500
@@ -146,19 +148,19 @@ class Cluster:
 
     async def benchmark_uids(self, namespaces: Iterable[str]) -> set[str]:
         """Return the uids of all Benchmarks in some namespaces; without any, in the whole cluster. Raises ApiError."""
-        accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-        uids: set[str] = set()
-        for namespace in tuple(namespaces) or ("",):
-            listed = json.loads(await self._text("GET", KIND, namespace, accept=accept))
-            uids |= {item["metadata"]["uid"] for item in listed["items"] or ()}  # null when there is none
-        return uids
+        return {item["metadata"]["uid"] for item in await self._metadata(KIND, namespaces)}
 
     async def ours(self, kind: str, namespaces: Iterable[str]) -> list[Json]:
         """Return all objects of a kind that belong to any Benchmark, with their metadata alone. Raises ApiError."""
+        return await self._metadata(kind, namespaces, {"labelSelector": UID_LABEL})
+
+    async def _metadata(
+        self, kind: str, namespaces: Iterable[str], query: Mapping[str, str] | None = None
+    ) -> list[Json]:
         accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
         found: list[Json] = []
         for namespace in tuple(namespaces) or ("",):
-            text = await self._text("GET", kind, namespace, query={"labelSelector": UID_LABEL}, accept=accept)
+            text = await self._text("GET", kind, namespace, query=query, accept=accept)
             found += json.loads(text)["items"] or ()  # null when there is none
         return found
 
@@ -313,7 +315,8 @@ class Cluster:
         """
         try:
             text = await self._text("GET", "Event", seen.subject.namespace, query={"fieldSelector": "type=Warning"})
-        except ApiError:
+        except ApiError as error:
+            log.warning("Kubernetes' warnings were not listed: %s", error)
             return ()
         return of_step(seen, json.loads(text)["items"])
 
