@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,16 +104,26 @@ class Namespace:
         assert done.returncode == 0, f"{name}: {done.stderr} {told}"
 
     def left_of(self, benchmark: str) -> list[str]:
-        """Everything that a Benchmark made and that is still there, but for its records."""
-        selector = f"esbench.dev/benchmark={benchmark}"
+        """What the operator answers for, but for the records: nothing once a Benchmark is over."""
         kinds = "elasticsearch,job,pod,serviceaccount,role,rolebinding"
-        found = [f"{item['kind']}/{item['metadata']['name']}" for item in self.items(kinds, selector)]
-        claims = self.items("pvc") + self.items("secret") + self.items("statefulset") + self.items("service")
-        mine = f"{benchmark}-"
-        return found + [
-            f"{c['kind']}/{c['metadata']['name']}" for c in claims
-            if c["metadata"]["name"].startswith((mine, f"elasticsearch-data-{mine}"))
-        ]  # fmt: skip
+        labelled = self.items(kinds, f"esbench.dev/benchmark={benchmark}")
+        return _names(labelled) + self._named("pvc", f"{benchmark}-", f"elasticsearch-data-{benchmark}-")
+
+    def nothing_left_of(self, benchmark: str, seconds: float = 0) -> None:
+        """Nothing of the operator's is there within seconds; ECK's and Kubernetes' own passes come a little later."""
+        until(lambda: not self.left_of(benchmark), seconds, lambda: f"{benchmark}: {self.left_of(benchmark)}")
+        until(lambda: not self._passed_on(benchmark), 30, lambda: f"{benchmark}: {self._passed_on(benchmark)}")
+
+    def _passed_on(self, benchmark: str) -> list[str]:
+        """What ECK made for the cluster of a Benchmark: it collects its secrets, and Kubernetes what has an owner."""
+        return self._named("secret,statefulset,service", f"{benchmark}-")
+
+    def _named(self, kinds: str, *prefixes: str) -> list[str]:
+        return _names(item for item in self.items(kinds) if item["metadata"]["name"].startswith(prefixes))
+
+
+def _names(items: Iterable[Json]) -> list[str]:
+    return [f"{item['kind']}/{item['metadata']['name']}" for item in items]
 
 
 def until(
@@ -121,11 +131,10 @@ def until(
 ) -> T:
     """What `look` returns as soon as that is something; fails with `otherwise()` when the time is over."""
     deadline = time.monotonic() + seconds * PATIENCE
-    while time.monotonic() < deadline:
-        if found := look():
-            return found  # type: ignore[return-value]
+    while not (found := look()):
+        assert time.monotonic() < deadline, otherwise()
         time.sleep(pause)
-    raise AssertionError(otherwise())
+    return found  # type: ignore[return-value]
 
 
 def benchmark(name: str, *, elasticsearch: Json | None = None, race: Json | None = None, **spec: Any) -> Json:

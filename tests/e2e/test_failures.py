@@ -26,7 +26,8 @@ def test_a_broken_track_is_found_before_a_cluster_is_built(namespace: Namespace)
     assert done.returncode == 0, status
     assert (status["reason"], condition(status, "Accepted")) == ("TrackInvalid", "False")
     assert "track.json" in status["message"] and "3" in status["message"] and "nonsense" in status["message"]
-    assert not status.get("races") and namespace.left_of("broken") == []
+    assert not status.get("races")
+    namespace.nothing_left_of("broken")
 
 
 def test_a_missing_track_and_an_unknown_challenge_are_said(namespace: Namespace) -> None:
@@ -51,7 +52,7 @@ def test_a_cluster_that_no_node_can_hold(namespace: Namespace) -> None:
     status = namespace.until_over("huge", 120)
     assert status["reason"] == "Unschedulable"
     assert looks_like(SIGNS[Reason.UNSCHEDULABLE].example, status["message"]), status["message"]
-    assert namespace.left_of("huge") == []
+    namespace.nothing_left_of("huge")
 
 
 @pytest.mark.produces(Reason.IMAGE_PULL)
@@ -61,7 +62,7 @@ def test_a_wrong_image_fails_by_name_and_the_cluster_is_removed(namespace: Names
     status = namespace.until_over("noimage", 300)
     assert status["reason"] == "ImagePull" and image in status["message"]
     assert looks_like(SIGNS[Reason.IMAGE_PULL].example, status["message"]), status["message"]
-    assert namespace.left_of("noimage") == []
+    namespace.nothing_left_of("noimage")
 
 
 @pytest.mark.produces(Reason.ELASTICSEARCH_BOOTSTRAP)
@@ -71,7 +72,7 @@ def test_a_setting_that_elasticsearch_refuses_is_explained_by_its_log(namespace:
     status = namespace.until_over("badsetting", 420)
     assert status["reason"] == "ElasticsearchBootstrap" and "no.such.setting" in status["message"]
     assert looks_like(SIGNS[Reason.ELASTICSEARCH_BOOTSTRAP].example, status["message"]), status["message"]
-    assert namespace.left_of("badsetting") == []
+    namespace.nothing_left_of("badsetting")
 
 
 @pytest.mark.produces(Reason.PROVISIONING_TIMEOUT)
@@ -79,7 +80,7 @@ def test_a_cluster_that_needs_longer_than_it_may(namespace: Namespace) -> None:
     namespace.apply(benchmark("hasty", race={"params": {}}, timeouts={"provisioning": "5s"}))
     status = namespace.until_over("hasty", 120)
     assert status["reason"] == "ProvisioningTimeout" and "0/1 nodes ready" in status["message"], status
-    assert namespace.left_of("hasty") == []
+    namespace.nothing_left_of("hasty")
 
 
 @pytest.mark.produces(Reason.OUT_OF_MEMORY)
@@ -88,7 +89,7 @@ def test_a_memory_limit_that_is_no_more_than_the_heap(namespace: Namespace) -> N
     namespace.apply(benchmark("cramped", elasticsearch={"resources": little}, race={"params": {}}))
     status = namespace.until_over("cramped", 300)
     assert status["reason"] == "OutOfMemory" and "OOMKilled" in status["message"], status
-    assert namespace.left_of("cramped") == []
+    namespace.nothing_left_of("cramped")
 
 
 SLEEP = {"operation": {"operation-type": "sleep", "duration": 200}}
@@ -104,17 +105,17 @@ def test_more_data_than_the_machine_lends_it(namespace: Namespace) -> None:
     namespace.apply(benchmark("crowded", elasticsearch={"storage": storage}, race=race))
     status = namespace.until_over("crowded", 400)
     assert status["reason"] == "Evicted" and 'EmptyDir volume "elasticsearch-data" exceeds' in status["message"], status
-    assert namespace.left_of("crowded") == []
+    namespace.nothing_left_of("crowded")
 
 
 def test_deleting_as_soon_as_there_is_a_claim_leaves_none(namespace: Namespace) -> None:
     """ECK makes itself the owner of a claim only some time after Kubernetes has made it: in every second try or so."""
-    for round_ in range(3):
+    for _ in range(3):
         wanted = benchmark("early", elasticsearch={"storage": {"size": "1Gi"}}, race={"params": {}})
         namespace.apply(wanted)
         until(lambda: "early" in namespace.kubectl("get", "pvc", "-o", "name"), 60, lambda: "no claim", pause=0.1)
         namespace.kubectl("delete", "bm", "early", "--timeout=200s")
-        until(lambda: not namespace.left_of("early"), 120, lambda: f"round {round_}: {namespace.left_of('early')}")  # noqa: B023
+        namespace.nothing_left_of("early", 120)
     until(lambda: "early-" not in volumes(namespace), 60, lambda: volumes(namespace))
 
 
@@ -123,7 +124,7 @@ def test_deleting_while_it_races_removes_everything(namespace: Namespace) -> Non
     namespace.apply(wanted)
     namespace.reach("deleted", "Racing")
     namespace.kubectl("delete", "bm", "deleted", "--timeout=200s")
-    until(lambda: not namespace.left_of("deleted"), 120, lambda: str(namespace.left_of("deleted")))
+    namespace.nothing_left_of("deleted", 120)
     until(lambda: "deleted-" not in volumes(namespace), 60, lambda: volumes(namespace))
 
 

@@ -90,7 +90,7 @@ def test_three_kills_one_set_of_numbers(namespace: Namespace) -> None:
     assert [race["name"] for race in status["races"]] == ["race-1"]
     bulk = next(task for task in status["results"]["tasks"] if task["type"] == "bulk")
     assert bulk["throughput"]["races"] == 1
-    assert namespace.left_of("killed") == []
+    namespace.nothing_left_of("killed")
     version = namespace.get("bm", "killed")["metadata"]["resourceVersion"]
     kill_operator(namespace)
     assert namespace.get("bm", "killed")["metadata"]["resourceVersion"] == version  # a terminal record never changes

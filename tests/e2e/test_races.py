@@ -79,7 +79,7 @@ def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace)
     assert index["documents"] == 5000 and len(found["buildHash"]) == 40
     check_evidence(found)
     assert condition(status, "LoadGeneratorShared") == "True"  # one machine cannot avoid it, but it is said
-    assert namespace.left_of("whole") == []
+    namespace.nothing_left_of("whole")
 
 
 def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:

@@ -71,5 +71,5 @@ def test_exclusive_nodes_on_one_machine_are_said_to_be_impossible(namespace: Nam
     status = namespace.until_over("alone", 180)
     assert status["reason"] == "Unschedulable", json.dumps(status, indent=1)
     assert "anti-affinity" in status["message"] and "exclusiveNodes asks for 2 machine(s)" in status["message"]
-    assert namespace.left_of("alone") == []
+    namespace.nothing_left_of("alone")
     namespace.kubectl("delete", "bm", "alone", "--timeout=200s")

@@ -124,7 +124,8 @@ def test_a_track_that_cannot_be_had_is_said_before_a_cluster_is_built(namespace:
     for name, (_, reason) in NEVER.items():
         status = namespace.until_over(name, 240)
         assert (status["reason"], condition(status, "Accepted")) == (reason, "False"), status
-        assert not status.get("races") and namespace.left_of(name) == []
+        assert not status.get("races")
+        namespace.nothing_left_of(name)
         if name != "nomirror":
             sign = SIGNS[Reason(reason)]
             assert not __file__.endswith(sign.test) or looks_like(sign.example, status["message"]), status["message"]
