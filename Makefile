@@ -3,6 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Else every process of the tests compiles all that it imports: half of the start of an operator.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## this list
