@@ -63,6 +63,7 @@ class Daemon:
     """our own last write, which may not have come back over the watch yet"""
     foreign: str = ""
     refusal: Refusal | None = None
+    taken_up: datetime = field(default_factory=lambda: datetime.now(UTC))
     failures: int = 0
     stale: int = 0
 
@@ -94,7 +95,8 @@ class Daemon:
             await self._say(benchmark, status, unreadable(status, str(error), now))
             return 0
         children = replace(seen.children, foreign=self.foreign)
-        seen = replace(seen, turn=self._turn(seen.subject), children=children, refusal=self.refusal)
+        seen = replace(seen, children=children, refusal=self.refusal, taken_up=self.taken_up)
+        seen = replace(seen, turn=self._turn(seen.subject))
         if not woken and seen.status.step:
             seen = await self._confirmed(seen)
         seen, todo = await self._decide(seen)

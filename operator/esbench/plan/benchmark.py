@@ -237,7 +237,8 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
         for what, thing in (("elasticsearch", None if keep else children.elasticsearch), ("job", children.job))
         if thing is not None
     ]
-    late = _left(seen, step, timedelta(seconds=seen.settings.cleanup_seconds)) <= timedelta(0)
+    began = max(moment(step.since), seen.taken_up or moment(step.since))
+    late = seen.now >= began + timedelta(seconds=seen.settings.cleanup_seconds)
     if (doomed or pods) and not late:
         delete = tuple(what for what, thing in doomed if not thing["metadata"].get("deletionTimestamp"))
         status = seen.status

@@ -371,6 +371,15 @@ def test_what_does_not_go_away_is_told(failing: bool, refusal: Refusal | None, r
     assert ready and (ready.status, ready.reason) == ("False", "CleanupTimeout")
 
 
+def test_an_operator_that_was_away_has_all_its_time_to_remove() -> None:
+    status = at("race-1", "Cleaning", finished_step="smoke")
+    back = seen(status, children=Children(elasticsearch=cluster()), now=later(seconds=4000))
+    back = replace(back, confirmed=True, taken_up=later(seconds=3990))
+    assert plan(back).delete == ("elasticsearch",)
+    late = plan(replace(back, now=later(seconds=4590)))
+    assert (late.status.phase, late.status.reason) == ("Failed", "CleanupTimeout")
+
+
 def test_a_long_message_has_room_for_what_is_left_over() -> None:
     failing = at("race-1", "Cleaning", failing=True, reason="ErrorRate", message="x" * 4096, finished_step=None)
     todo = plan(seen(failing, children=held(), confirmed=True, now=later(minutes=11)))
