@@ -108,11 +108,12 @@ ECK = Program(
     f"ECK {ECK_VERSION}: compiling the operator",
     150,
 )
-HELM = Program("helm", "helm", "helm.sh/helm/v3/cmd/helm", "", "helm: compiling", 75)
-COREDNS = Program("coredns", "coredns", ".", "", "CoreDNS: compiling", 55)
+# One module for four: with the same libraries of Kubernetes, each after the first compiles little but its own.
+HELM = Program("helm", "clients", "helm.sh/helm/v3/cmd/helm", "", "helm: compiling", 25)
+COREDNS = Program("coredns", "clients", "./coredns", "", "CoreDNS: compiling", 10)
 PROVISIONER = Program(
     "local-path-provisioner",
-    "provisioner",
+    "clients",
     "github.com/rancher/local-path-provisioner",
     "",
     "local-path-provisioner: compiling",
@@ -126,7 +127,7 @@ PROMETHEUS_OPERATOR = Program(
     f"{OPERATOR_MODULE}/cmd/operator",
     f"-X {ABOUT_PROMETHEUS}.Version={PROMETHEUS_OPERATOR_VERSION}",
     f"prometheus-operator {PROMETHEUS_OPERATOR_VERSION}: compiling",
-    60,
+    100,
 )
 CONFIG_RELOADER = Program(
     "prometheus-config-reloader",
@@ -138,17 +139,17 @@ CONFIG_RELOADER = Program(
 )
 PROMETHEUS = Program(
     "prometheus",
-    "prometheus",
+    "clients",
     "github.com/prometheus/prometheus/cmd/prometheus",
     f"-X {ABOUT_PROMETHEUS}.Version={PROMETHEUS_VERSION}",
     f"Prometheus {PROMETHEUS_VERSION}: compiling the server with Kubernetes discovery",
-    100,
+    155,
     tags="remove_all_sd,enable_kubernetes_sd",
 )
 PAUSE = Program("pause", "pause", ".", "", "pause: compiling the process that holds a pod together", 5)
 PROGRAMS = (
-    *(KUBERNETES, ECK, COREDNS, PROVISIONER, PAUSE, HELM),
-    *(PROMETHEUS_OPERATOR, CONFIG_RELOADER, PROMETHEUS),
+    *(KUBERNETES, ECK, PROMETHEUS, HELM, COREDNS, PROVISIONER, PAUSE),
+    *(PROMETHEUS_OPERATOR, CONFIG_RELOADER),
 )
 
 

@@ -1,6 +1,0 @@
-//go:build tools
-
-// Package tools names what is built here, so that go.mod and go.sum pin it and all that it needs.
-package tools
-
-import _ "helm.sh/helm/v3/cmd/helm"
