@@ -116,10 +116,11 @@ class Stage:
 
     def until(self, holds: Callable[[], object], what: str, seconds: float = 60.0) -> None:
         """Wait until something holds; raises AssertionError that says what did not."""
-        end = time.monotonic() + seconds * PATIENCE
+        end, pause = time.monotonic() + seconds * PATIENCE, 0.05
         while not holds():
             assert time.monotonic() < end, f"not within {seconds * PATIENCE:.0f} s: {what}"
-            time.sleep(0.05)
+            time.sleep(pause)
+            pause = min(pause * 1.2, 0.25)
 
     def reaches(self, namespace: str, name: str, *phases: str, seconds: float = 60.0, poll: float = 0.05) -> Json:
         """Wait until a Benchmark is in one of the phases and return its status."""
