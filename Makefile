@@ -60,7 +60,7 @@ test-race: venv venv-rally ## the race runner against a real Elasticsearch on lo
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest -n 4 --dist loadfile tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
-	$(BIN)/pytest -n 5 --dist loadfile tests/e2e
+	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
 test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)
 	ESBENCH_FULL_SIZE=1 $(BIN)/pytest --timeout 7200 tests/e2e/test_examples.py -k 'codec or replicas'
 generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models

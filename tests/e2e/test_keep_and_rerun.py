@@ -51,8 +51,8 @@ def test_kept_reached_and_removed_and_run_again(namespace: Namespace) -> None:
     password = of_pods(namespace, secret[1])
     curl = ["exec", "kept-race-1-es-default-0", "-c", "elasticsearch", "--", "curl", "-sk", "-u", f"elastic:{password}"]
     assert json.loads(namespace.kubectl(*curl, "https://localhost:9200/t/_count"))["count"] == 0
-    events = namespace.kubectl("get", "events", "--field-selector=involvedObject.name=kept,reason=ClusterKept")
-    assert "port-forward" in events
+    events = ["get", "events", "--field-selector=involvedObject.name=kept,reason=ClusterKept"]
+    until(lambda: "port-forward" in namespace.kubectl(*events), 20, lambda: "no event says how to reach it")
     namespace.kubectl("annotate", "bm/kept", "esbench.dev/rerun=again")
     until(lambda: namespace.attempt("get", "bm", "kept-2").returncode == 0, 20, lambda: "no kept-2")
     namespace.kubectl("delete", "bm", "kept-2", "--timeout=200s")
