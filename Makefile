@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Else every process of the tests compiles all that it imports: half of the start of an operator.
+# Else every process of the tests compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help

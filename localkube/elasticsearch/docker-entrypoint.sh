@@ -11,6 +11,9 @@ fi
 # In a container the control group is the root of what is mounted, whatever /proc/self/cgroup calls it.
 export ES_JAVA_OPTS="-Des.cgroups.hierarchy.override=/ ${ES_JAVA_OPTS:-}"
 
+# For the process that only starts the server and waits for it; the server's own flags stay as they are.
+export CLI_JAVA_OPTS="-XX:TieredStopAtLevel=1 ${CLI_JAVA_OPTS:-}"
+
 if [[ "${1:-eswrapper}" == eswrapper ]]; then
   exec /usr/share/elasticsearch/bin/elasticsearch "${@:2}"
 fi
