@@ -13,6 +13,7 @@ from .controlplane import ControlPlane
 from .manifests import benchmark
 from .operator_process import Operator
 from .stage import Stage
+from .tools import PATIENCE
 
 AFTER_AN_OUTAGE = 120.0
 """seconds until the garbage collector surely works again: it waits longer after each failure to list"""
@@ -36,7 +37,8 @@ def all_end(stage: Stage, namespace: str, names: list[str], seconds: float = 90)
 @pytest.fixture
 def pair(plane: ControlPlane, namespace: str) -> Iterator[list[Operator]]:
     """Two operators of the same installation that call themselves by different names; not started yet."""
-    operators = [Operator(plane, namespace, leaseSeconds=3) for _ in range(2)]
+    # An operator that a busy machine keeps from renewing it in time ends, and nobody here starts it again.
+    operators = [Operator(plane, namespace, leaseSeconds=3 * PATIENCE) for _ in range(2)]
     for number, operator in enumerate(operators):
         operator.environment["ESBENCH_LEASE_HOLDER"] = f"operator-{number}"
         operator.environment["ESBENCH_METRICS_PORT"] = str(operator.port)
