@@ -23,14 +23,9 @@ LONGEST = (
     "tests/api/test_failures.py",
     "tests/api/test_chaos.py",
     "tests/api/test_disturbances.py",
-    "tests/e2e/test_operator_restarts.py",
     "tests/e2e/test_machines.py",
     "tests/e2e/test_races.py",
     "tests/e2e/test_track_sources.py",
-    "tests/e2e/test_existing_clusters.py",
-    "tests/e2e/test_keep_and_rerun.py",
-    "tests/e2e/test_settings.py",
-    "tests/e2e/test_localkube.py",
     "tests/e2e/test_examples.py",
 )
 """Files that are begun first, so that no worker is left alone with one of them in the end."""
