@@ -47,6 +47,7 @@ def pair(plane: ControlPlane, namespace: str) -> Iterator[list[Operator]]:
     for operator in operators:
         if operator.process is not None:
             operator.process.send_signal(signal.SIGCONT)
+        operator.lives()
         operator.stop()
         assert not operator.refused(), operator.refused()[:3]
 
