@@ -78,9 +78,11 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 360
     settings.watching.reconnect_backoff = 1.0
-    settings.posting.enabled = False  # they did not always arrive: events.py sends ours
+    settings.posting.enabled = False  # events.py sends ours, and says so when one was not taken
     settings.execution.default_backoff = 5
     settings.background.cancellation_polling = 5
+    # Else a daemon whose last write comes back as an event before the answer is cancelled, and tells nobody of the end.
+    settings.background.instant_exit_timeout = 10
     plurals = {child[-1] for child in CHILDREN.values()}
     settings.watching.label_selectors[lambda resource: resource.plural in plurals] = f"{MANAGED_BY}={MANAGER}"
 

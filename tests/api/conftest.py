@@ -2,7 +2,7 @@
 
 import itertools
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import pytest
 
@@ -11,6 +11,19 @@ from .operator_process import Operator
 from .stage import Stage
 
 _numbers = itertools.count(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the end of the operators' logs with a failed test: they are gone when somebody reads of it."""
+    report = yield
+    plane, namespace = (getattr(item, "funcargs", {}).get(name) for name in ("plane", "namespace"))
+    if report.failed and plane is not None and namespace is not None:
+        for log in sorted(plane.folder.glob("operator-*.log")):
+            if namespace in log.name or "-system-" in log.name:
+                lines = log.read_text(errors="replace").splitlines()
+                report.sections.append((log.name, "\n".join(line[:400] for line in lines[-60:])))
+    return report
 
 
 @pytest.fixture(scope="session")

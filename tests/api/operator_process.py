@@ -57,6 +57,7 @@ class Operator:
             "KUBECONFIG": str(config),
             **given,
         }
+        self.command = [sys.executable, "-m", "esbench"]
         self.log = plane.folder / f"operator-{namespace}.log"
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -64,7 +65,7 @@ class Operator:
         """Start the process; does not wait."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "esbench"],
+                self.command,
                 env=self.environment,
                 cwd=self.plane.folder,
                 stdin=subprocess.DEVNULL,

@@ -141,6 +141,37 @@ def test_the_api_server_restarts(stage: Stage, plane: ControlPlane, namespace: s
         operator.stop()
 
 
+LATE_ANSWERS = """
+import asyncio, runpy
+from esbench.cluster import Cluster
+
+say = Cluster.say
+
+async def late(*arguments):
+    answer = await say(*arguments)
+    await asyncio.sleep(1)
+    return answer
+
+Cluster.say = late
+runpy.run_module("esbench", run_name="__main__")
+"""
+
+
+def test_a_write_is_seen_before_its_answer_comes(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    """The end is told nevertheless: kopf ends a daemon as soon as it sees that its Benchmark is over."""
+    operator = Operator(plane, namespace)
+    operator.command[1:] = ["-c", LATE_ANSWERS]
+    operator.start()
+    stage.apply(benchmark(namespace, smokeTest=False))
+    all_end(stage, namespace, ["bm"])
+
+    def told() -> list[str]:
+        return [event["reason"] for event in stage.all("events", namespace)]
+
+    stage.until(lambda: "Succeeded" in told(), "the event of its end", 20)
+    assert operator.stop() == 0
+
+
 @pytest.fixture
 def deaf(plane: ControlPlane, namespace: str) -> Iterator[Operator]:
     """An operator that a test may stop for a while; it looks around every 5 s even if nothing happens."""
