@@ -38,7 +38,6 @@ async def run(settings: Settings) -> None:
         if lease and not await _acquired(lease):
             return
         leads.set()
-        stop = asyncio.Event()
         working = asyncio.create_task(
             kopf.operator(
                 registry=registry_for(operator),
@@ -46,10 +45,10 @@ async def run(settings: Settings) -> None:
                 clusterwide=not settings.namespaces,
                 namespaces=settings.namespaces,
                 ready_flag=ready,
-                stop_flag=stop,
+                stop_flag=operator.stop,
             )
         )
-        await _while_leading(working, lease, cluster, stop)
+        await _while_leading(working, lease, cluster, operator.stop)
     finally:
         if lease:
             await lease.release()

@@ -61,6 +61,7 @@ def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> 
             operator.sweep.cancel()
         await operator.chores.stop()
         await operator.events.flush(3.0)
+        operator.stop.set()  # else kopf waits 5 s for its own task that waits for this
 
     @kopf.on.login(registry=registry)
     def login(**kwargs: Any) -> kopf.ConnectionInfo | None:

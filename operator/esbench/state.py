@@ -31,6 +31,8 @@ class Operator:
     elasticsearches: Index | None = None
     sweep: asyncio.Task[None] | None = None
     """removes what clusters leave behind"""
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    """ends kopf; set by the lease's loss and, since kopf waits for those who wait for it, at every end"""
 
     def __post_init__(self) -> None:
         """Set up what is done beside races."""
