@@ -58,7 +58,7 @@ test-elastic-tracks: ## TRACKS=DIR: `track check` has no error for any track in 
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest -n 2 tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
-	$(BIN)/pytest -n 3 --dist loadfile tests/api
+	$(BIN)/pytest -n 4 --dist loadfile tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
 test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)
