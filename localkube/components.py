@@ -123,6 +123,7 @@ def kubelet_config(layout: Layout) -> str:
         "maxPods": 200,
         "serializeImagePulls": False,
         "syncFrequency": "20s",
+        "volumeStatsAggPeriod": "15s",  # a volume that is fuller than it may be is seen as late as that
         "registryPullQPS": 0,
         "kubeAPIQPS": 100,
         "kubeAPIBurst": 200,

@@ -26,6 +26,8 @@ LONGEST = (
     "tests/e2e/test_machines.py",
     "tests/e2e/test_races.py",
     "tests/e2e/test_track_sources.py",
+    "tests/e2e/test_overdue.py",
+    "tests/e2e/test_operator_restarts.py",
     "tests/e2e/test_examples.py",
 )
 """Files that are begun first, so that no worker is left alone with one of them in the end."""

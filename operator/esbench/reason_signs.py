@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from esbench_race.reasons import Reason
 
+OVERDUE = "tests/e2e/test_overdue.py"
 API, E2E, RACE = "tests/api/test_failures.py", "tests/e2e/test_failures.py", "tests/race/test_reasons.py"
 SOURCES = "tests/e2e/test_track_sources.py"
 TRACKS = "tests/rally/test_broken_tracks.py"
@@ -118,12 +119,12 @@ SIGNS: dict[Reason, Sign] = {
     Reason.UNSCHEDULABLE: Sign(
         "The pod's condition PodScheduled is False until the deadline timeouts.provisioning.",
         "pod …-race-1-es-default-0: 0/1 nodes are available: …",
-        E2E,
+        OVERDUE,
     ),
     Reason.IMAGE_PULL: Sign(
         "A container waits with ErrImagePull, ImagePullBackOff or the like for two minutes.",
         "pod noimage-race-1-es-default-0, container …: image localhost/no/such-image:1: …",
-        E2E,
+        OVERDUE,
     ),
     Reason.ELASTICSEARCH_BOOTSTRAP: Sign(
         "The Elasticsearch container has ended twice; the message quotes the lines of its log that name the cause.",
@@ -134,7 +135,7 @@ SIGNS: dict[Reason, Sign] = {
     Reason.EVICTED: Sign(
         "The pod's status says Evicted, or a Kubernetes event does for an Elasticsearch pod that was replaced.",
         "pod …-race-1-es-default-0 was evicted: …",
-        API,
+        OVERDUE,
     ),
     Reason.OUT_OF_MEMORY: Sign(
         "An Elasticsearch container ended with OOMKilled (its memory limit) or exit code 3 (Java's heap).",

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,24 +24,38 @@ NAMESPACE = f"esbench-e2e-{WORKER}" if WORKER else "esbench-e2e"
 @pytest.fixture(scope="session")
 def namespace() -> Iterator[Namespace]:
     """A clean namespace with the operator running in it."""
-    there = Namespace(NAMESPACE)
-    there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=400s", seconds=420)
-    there.attempt("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true", seconds=420)
-    there.kubectl("create", "namespace", NAMESPACE)
     values = ["--set", f"prometheus.url={PROMETHEUS}"] if FULL_SIZE else []
-    values += shlex.split(os.environ.get("HELM_ARGS", "")) if os.environ.get("CLUSTER") == "current" else _images()
+    with installed(NAMESPACE, *values) as there:
+        yield there
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Iterator[Namespace]:
+    """The same, for Benchmarks that may run side by side since each of them does little but wait."""
+    with installed(f"{NAMESPACE}-crowd", "--set", "maxActive=5") as there:
+        yield there
+
+
+@contextmanager
+def installed(name: str, *values: str) -> Iterator[Namespace]:
+    """A namespace that begins and ends without anything, with an operator of its own."""
+    there = Namespace(name)
+    there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=400s", seconds=420)
+    there.attempt("delete", "namespace", name, "--ignore-not-found", "--wait=true", seconds=420)
+    there.kubectl("create", "namespace", name)
+    own = shlex.split(os.environ.get("HELM_ARGS", "")) if os.environ.get("CLUSTER") == "current" else _images()
     there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
     subprocess.run(
-        [tool("helm"), "upgrade", "--install", "esbench", str(ROOT / "charts/esbench"), "-n", NAMESPACE,
+        [tool("helm"), "upgrade", "--install", "esbench", str(ROOT / "charts/esbench"), "-n", name,
          "--wait", "--timeout", "400s", "--skip-crds",
          # The operator is killed without a farewell in these tests; the next one need not wait long for its lease.
-         "--set", "leaseSeconds=4", *values],
+         "--set", "leaseSeconds=4", *values, *own],
         env=environment(), check=True, cwd=ROOT, timeout=500,
     )  # fmt: skip
     yield there
     there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=400s", seconds=420)
-    run(tool("helm"), "-n", NAMESPACE, "uninstall", "esbench")
-    there.attempt("delete", "namespace", NAMESPACE, "--wait=false")
+    run(tool("helm"), "-n", name, "uninstall", "esbench")
+    there.attempt("delete", "namespace", name, "--wait=false")
 
 
 def _images() -> list[str]:
@@ -53,8 +68,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """On a failure, show what the operator said: the cluster may be gone when somebody looks."""
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
-    if report.failed and "namespace" in getattr(item, "fixturenames", ()):
-        there = Namespace(NAMESPACE)
+    there = next((it for it in getattr(item, "funcargs", {}).values() if isinstance(it, Namespace)), None)
+    if report.failed and there is not None:
         log = there.attempt("logs", "deployment/esbench", "--tail=40").stdout
         events = there.attempt("get", "events", "--sort-by=.lastTimestamp").stdout
         report.sections.append(("operator log", log))

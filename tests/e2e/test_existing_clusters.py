@@ -138,3 +138,15 @@ def test_another_ca_is_not_trusted(shop: Namespace) -> None:
     status = shop.until_over("untrusted", 120)
     assert (status["phase"], status["reason"]) == ("Failed", "TLSUntrusted")
     shop.kubectl("delete", "bm", "untrusted", "--timeout=200s")
+
+
+@pytest.mark.produces(Reason.LOAD_GENERATOR_OUT_OF_MEMORY)
+def test_a_load_generator_with_less_memory_than_rally_needs(shop: Namespace) -> None:
+    starved = target("starved")
+    starved["spec"]["race"]["resources"]["limits"]["memory"] = "128Mi"
+    starved["spec"]["race"]["resources"]["requests"]["memory"] = "64Mi"
+    shop.apply(starved)
+    status = shop.until_over("starved", 180)
+    assert (status["phase"], status["reason"]) == ("Failed", "LoadGeneratorOutOfMemory"), status
+    assert indices(shop) == {"orders"}
+    shop.kubectl("delete", "bm", "starved", "--timeout=200s")

@@ -1,7 +1,5 @@
 """Bad input on a real cluster: what a user sees, and that nothing is left."""
 
-import json
-
 import pytest
 
 from esbench.reason_signs import SIGNS, looks_like
@@ -44,27 +42,6 @@ def test_an_unknown_parameter_is_found_before_a_cluster_is_built(namespace: Name
     assert status["reason"] == "UnknownParameter" and "bulk_sizes" in status["message"]
 
 
-@pytest.mark.produces(Reason.UNSCHEDULABLE)
-def test_a_cluster_that_no_node_can_hold(namespace: Namespace) -> None:
-    huge = {"requests": {"cpu": "900"}, "limits": {"memory": "2Gi"}}
-    wanted = benchmark("huge", elasticsearch={"resources": huge}, race={"params": {}}, timeouts={"provisioning": "60s"})
-    namespace.apply(wanted)
-    status = namespace.until_over("huge", 120)
-    assert status["reason"] == "Unschedulable"
-    assert looks_like(SIGNS[Reason.UNSCHEDULABLE].example, status["message"]), status["message"]
-    namespace.nothing_left_of("huge")
-
-
-@pytest.mark.produces(Reason.IMAGE_PULL)
-def test_a_wrong_image_fails_by_name_and_the_cluster_is_removed(namespace: Namespace) -> None:
-    image = "localhost/no/such-image:1"
-    namespace.apply(benchmark("noimage", elasticsearch={"image": image}, race={"params": {}}))
-    status = namespace.until_over("noimage", 300)
-    assert status["reason"] == "ImagePull" and image in status["message"]
-    assert looks_like(SIGNS[Reason.IMAGE_PULL].example, status["message"]), status["message"]
-    namespace.nothing_left_of("noimage")
-
-
 @pytest.mark.produces(Reason.ELASTICSEARCH_BOOTSTRAP)
 def test_a_setting_that_elasticsearch_refuses_is_explained_by_its_log(namespace: Namespace) -> None:
     config = {"no.such.setting": True}
@@ -90,22 +67,6 @@ def test_a_memory_limit_that_is_no_more_than_the_heap(namespace: Namespace) -> N
     status = namespace.until_over("cramped", 300)
     assert status["reason"] == "OutOfMemory" and "OOMKilled" in status["message"], status
     namespace.nothing_left_of("cramped")
-
-
-SLEEP = {"operation": {"operation-type": "sleep", "duration": 200}}
-WAITS = {"version": 2, "description": "a race that waits", "schedule": [SLEEP]}
-
-
-@pytest.mark.produces(Reason.EVICTED)
-def test_more_data_than_the_machine_lends_it(namespace: Namespace) -> None:
-    """The kubelet looks at the size of such volumes once a minute."""
-    namespace.apply(inline("waits", track_json=json.dumps(WAITS)))
-    storage = {"ephemeral": {"sizeLimit": "16Ki"}}
-    race = {"track": {"configMap": {"name": "waits"}}}
-    namespace.apply(benchmark("crowded", elasticsearch={"storage": storage}, race=race))
-    status = namespace.until_over("crowded", 400)
-    assert status["reason"] == "Evicted" and 'EmptyDir volume "elasticsearch-data" exceeds' in status["message"], status
-    namespace.nothing_left_of("crowded")
 
 
 def test_deleting_as_soon_as_there_is_a_claim_leaves_none(namespace: Namespace) -> None:

@@ -65,7 +65,7 @@ def test_a_codec_that_the_track_cannot_take_comes_from_the_nodes_and_what_cannot
 
 def test_exclusive_nodes_on_one_machine_are_said_to_be_impossible(namespace: Namespace) -> None:
     wanted = benchmark(
-        "alone", elasticsearch={"nodes": 2, "scheduling": {"exclusiveNodes": True}}, timeouts={"provisioning": "60s"}
+        "alone", elasticsearch={"nodes": 2, "scheduling": {"exclusiveNodes": True}}, timeouts={"provisioning": "40s"}
     )
     namespace.apply(wanted)
     status = namespace.until_over("alone", 180)

@@ -1,0 +1,59 @@
+"""What is only known to fail after minutes of waiting, side by side under an operator of its own."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from esbench.reason_signs import SIGNS, looks_like
+from esbench_race.reasons import Reason
+from kube import Json, Namespace, benchmark
+
+pytestmark = pytest.mark.e2e
+
+IMAGE = "localhost/no/such-image:1"
+# Longer than Kubernetes needs to see how large a volume is: once a minute, every 15 s on localkube.
+SLEEP = {"operation": {"operation-type": "sleep", "duration": 110}}
+WAITS = {"version": 2, "description": "a race that waits", "schedule": [SLEEP]}
+
+
+def crowded() -> Iterator[Json]:
+    data = {"track.json": json.dumps(WAITS)}
+    yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "waits"}, "data": data}
+    storage = {"ephemeral": {"sizeLimit": "16Ki"}}
+    yield benchmark("crowded", elasticsearch={"storage": storage}, race={"track": {"configMap": {"name": "waits"}}})
+
+
+@pytest.fixture(scope="module")
+def failing(crowd: Namespace) -> Namespace:
+    """The namespace in which all of them have begun."""
+    huge = {"requests": {"cpu": "900"}, "limits": {"memory": "2Gi"}}
+    crowd.apply(
+        *crowded(),
+        benchmark("huge", elasticsearch={"resources": huge}, race={"params": {}}, timeouts={"provisioning": "60s"}),
+        benchmark("noimage", elasticsearch={"image": IMAGE}, race={"params": {}}),
+    )
+    return crowd
+
+
+@pytest.mark.produces(Reason.UNSCHEDULABLE)
+def test_a_cluster_that_no_node_can_hold(failing: Namespace) -> None:
+    status = failing.until_over("huge", 120)
+    assert status["reason"] == "Unschedulable"
+    assert looks_like(SIGNS[Reason.UNSCHEDULABLE].example, status["message"]), status["message"]
+    failing.nothing_left_of("huge")
+
+
+@pytest.mark.produces(Reason.IMAGE_PULL)
+def test_a_wrong_image_fails_by_name_and_the_cluster_is_removed(failing: Namespace) -> None:
+    status = failing.until_over("noimage", 300)
+    assert status["reason"] == "ImagePull" and IMAGE in status["message"]
+    assert looks_like(SIGNS[Reason.IMAGE_PULL].example, status["message"]), status["message"]
+    failing.nothing_left_of("noimage")
+
+
+@pytest.mark.produces(Reason.EVICTED)
+def test_more_data_than_the_machine_lends_it(failing: Namespace) -> None:
+    status = failing.until_over("crowded", 400)
+    assert status["reason"] == "Evicted" and 'EmptyDir volume "elasticsearch-data" exceeds' in status["message"], status
+    failing.nothing_left_of("crowded")
