@@ -40,12 +40,13 @@ lint: venv ## ruff and mypy
 	$(BIN)/ruff check operator localkube tests bench examples tracks
 	$(BIN)/ruff format --check operator localkube tests bench examples tracks
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
-check: lint ## the gate before each commit: lint, types, pure tests
+check: lint test-unit ## the gate before each commit: lint, types, pure tests
+test-unit: venv
 	$(BIN)/pytest -n 2 -q tests/unit
-.PHONY: test prepare test-full-size test-rally test-race test-api test-e2e test-together
-test: prepare check test-together test-e2e ## everything
+.PHONY: test prepare test-unit test-full-size test-rally test-race test-api test-e2e test-together
+test: prepare test-unit test-together test-e2e ## everything
 prepare:
-	@$(MAKE) --no-print-directory --jobs=3 venv venv-rally cluster
+	@$(MAKE) --no-print-directory --jobs=3 venv-rally cluster lint
 test-together: venv venv-rally cluster  # what is built, is built before: then all of them share the processors
 	$(MAKE) --jobs=3 --output-sync=target test-rally test-race test-api
 test-rally: venv-rally ## the track checks against Rally's own loader
