@@ -74,3 +74,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         events = there.attempt("get", "events", "--sort-by=.lastTimestamp").stdout
         report.sections.append(("operator log", log))
         report.sections.append(("events", "\n".join(events.splitlines()[-40:])))
+        report.sections += _logs_of_invalid_races(there)
+
+
+def _logs_of_invalid_races(there: Namespace) -> Iterator[tuple[str, str]]:
+    for found in there.items("bm"):
+        for race in found.get("status", {}).get("races", ()):
+            if not race.get("valid"):
+                yield f"Rally's log of {race['record']}", there.rally_log(race["record"])[-8000:]

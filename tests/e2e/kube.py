@@ -1,5 +1,7 @@
 """A user's view of the cluster: kubectl by argv, and waiting with a deadline."""
 
+import base64
+import gzip
 import json
 import os
 import subprocess
@@ -85,6 +87,11 @@ class Namespace:
     def status(self, name: str) -> Json:
         found: Json = self.get("bm", name).get("status", {})
         return found
+
+    def rally_log(self, record: str) -> str:
+        """Rally's log as a race's record keeps it."""
+        packed = self.get("configmap", record).get("binaryData", {}).get("rally.log.gz", "")
+        return gzip.decompress(base64.b64decode(packed)).decode(errors="replace") if packed else "no log is kept"
 
     def until_over(self, name: str, seconds: float = 420) -> Json:
         """The terminal status of a Benchmark; what it last said when the time is over."""
