@@ -111,6 +111,11 @@ class Operator:
         if self.process is not None and self.process.poll() is not None:
             raise AssertionError(f"the operator ended with {self.process.returncode}:\n{self.log.read_text()[-3000:]}")
 
+    def revive(self) -> None:
+        """Start it again, as Kubernetes does, if it has ended because it could not renew its lease (exit code 1)."""
+        if self.process is not None and self.process.poll() == 1:
+            self.start()
+
     def refused(self) -> list[str]:
         """Return the log's lines about requests that its Role does not allow: there must be none."""
         return [line for line in self.log.read_text().splitlines() if RBAC.search(line)]

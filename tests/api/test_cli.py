@@ -176,7 +176,7 @@ def test_waiting_ends_with_124_and_with_ctrl_c_and_the_benchmark_goes_on(
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
-        assert process.wait(20) == 130
+        assert process.wait(60) == 130
     assert "bm goes on in the cluster" in rest
     assert stage.find("benchmarks", namespace, "bm") is not None
     stage.delete("benchmarks", namespace, "bm")
@@ -198,7 +198,7 @@ def test_unknown_names_and_a_deleted_benchmark(
         there = esbench("logs", "nosuch")
         assert "there are bm" in there.stderr
         stage.delete("benchmarks", namespace, "bm")
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
         assert process.returncode == 1
     assert "the Benchmark bm was deleted" in said
     names = esbench("__complete", "results", "")

@@ -47,9 +47,9 @@ def test_a_kept_cluster_goes_in_its_time(stage: Stage, namespace: str, install: 
 
 def test_a_kept_cluster_goes_although_the_operator_was_away(stage: Stage, namespace: str, install: Install) -> None:
     operator = install(namespace)
-    failed_with_cluster(stage, namespace, "4s")
+    failed_with_cluster(stage, namespace, "8s")
     operator.kill()
-    time.sleep(5)
+    time.sleep(9)
     assert kept(stage, namespace) == ["bm-race-1"]
     operator.start()
     stage.until(lambda: not kept(stage, namespace), "the next operator removes it", 15)
