@@ -17,12 +17,14 @@ _numbers = itertools.count(1)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the end of the operators' logs with a failed test: they are gone when somebody reads of it."""
     report = yield
-    plane, namespace = (getattr(item, "funcargs", {}).get(name) for name in ("plane", "namespace"))
-    if report.failed and plane is not None and namespace is not None:
-        for log in sorted(plane.folder.glob("operator-*.log")):
-            if namespace in log.name or "-system-" in log.name:
-                lines = log.read_text(errors="replace").splitlines()
-                report.sections.append((log.name, "\n".join(line[:400] for line in lines[-60:])))
+    given: dict[str, object] = getattr(item, "funcargs", {})
+    if report.failed and isinstance(plane := given.get("plane"), ControlPlane):
+        logs = {value.log for value in given.values() if isinstance(value, Operator)}
+        namespaces = [value for value in given.values() if isinstance(value, str)]
+        logs |= {log for name in namespaces for log in plane.folder.glob(f"operator-{name}.*log")}
+        for log in sorted(logs):
+            lines = log.read_text(errors="replace").splitlines()
+            report.sections.append((log.name, "\n".join(line[:400] for line in lines[-60:])))
     return report
 
 

@@ -78,7 +78,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 def _logs_of_invalid_races(there: Namespace) -> Iterator[tuple[str, str]]:
-    for found in there.items("bm"):
-        for race in found.get("status", {}).get("races", ()):
-            if not race.get("valid"):
-                yield f"Rally's log of {race['record']}", there.rally_log(race["record"])[-8000:]
+    invalid = "{range .items[*].status.races[?(@.reason)]}{.record} {end}"
+    for record in there.attempt("get", "bm", "-o", f"jsonpath={invalid}").stdout.split():
+        yield f"Rally's log of {record}", there.rally_log(record)[-8000:]

@@ -89,9 +89,9 @@ class Namespace:
         return found
 
     def rally_log(self, record: str) -> str:
-        """Rally's log as a race's record keeps it."""
-        packed = self.get("configmap", record).get("binaryData", {}).get("rally.log.gz", "")
-        return gzip.decompress(base64.b64decode(packed)).decode(errors="replace") if packed else "no log is kept"
+        """Rally's log as a race's record keeps it; nothing when there is none."""
+        found = self.attempt("get", "configmap", record, "-o", "jsonpath={.binaryData.rally\\.log\\.gz}").stdout
+        return gzip.decompress(base64.b64decode(found)).decode(errors="replace") if found else ""
 
     def until_over(self, name: str, seconds: float = 420) -> Json:
         """The terminal status of a Benchmark; what it last said when the time is over."""
