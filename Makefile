@@ -41,7 +41,7 @@ lint: venv ## ruff and mypy
 	$(BIN)/ruff format --check operator localkube tests bench examples tracks
 	$(BIN)/mypy operator/esbench operator/esbench_race localkube
 check: lint test-unit ## the gate before each commit: lint, types, pure tests
-test-unit: venv
+test-unit: venv ## the pure parts alone
 	$(BIN)/pytest -n 2 -q tests/unit
 .PHONY: test prepare test-unit test-full-size test-rally test-race test-api test-e2e test-together
 test: prepare test-unit test-together test-e2e ## everything

@@ -166,14 +166,16 @@ def test_a_write_is_seen_before_its_answer_comes(stage: Stage, plane: ControlPla
     operator = Operator(plane, namespace)
     operator.command[1:] = ["-c", LATE_ANSWERS]
     operator.start()
-    stage.apply(benchmark(namespace, smokeTest=False))
-    all_end(stage, namespace, ["bm"])
 
     def told() -> list[str]:
         return [event["reason"] for event in stage.all("events", namespace)]
 
-    stage.until(lambda: "Succeeded" in told(), "the event of its end", 20)
-    assert operator.stop() == 0
+    try:
+        stage.apply(benchmark(namespace, smokeTest=False))
+        all_end(stage, namespace, ["bm"])
+        stage.until(lambda: "Succeeded" in told(), "the event of its end", 20)
+    finally:
+        assert operator.stop() == 0
 
 
 @pytest.fixture

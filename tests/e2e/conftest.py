@@ -32,7 +32,7 @@ def namespace() -> Iterator[Namespace]:
 @pytest.fixture(scope="module")
 def crowd() -> Iterator[Namespace]:
     """The same, for Benchmarks that may run side by side since each of them does little but wait."""
-    with installed(f"{NAMESPACE}-crowd", "--set", "maxActive=5") as there:
+    with installed(f"{NAMESPACE}-crowd", "--set", "maxActive=3") as there:
         yield there
 
 

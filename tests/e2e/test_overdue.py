@@ -1,13 +1,12 @@
 """What is only known to fail after minutes of waiting, side by side under an operator of its own."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from esbench.reason_signs import SIGNS, looks_like
 from esbench_race.reasons import Reason
-from kube import Json, Namespace, benchmark
+from kube import Namespace, benchmark
 
 pytestmark = pytest.mark.e2e
 
@@ -17,19 +16,16 @@ SLEEP = {"operation": {"operation-type": "sleep", "duration": 110}}
 WAITS = {"version": 2, "description": "a race that waits", "schedule": [SLEEP]}
 
 
-def crowded() -> Iterator[Json]:
-    data = {"track.json": json.dumps(WAITS)}
-    yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "waits"}, "data": data}
-    storage = {"ephemeral": {"sizeLimit": "16Ki"}}
-    yield benchmark("crowded", elasticsearch={"storage": storage}, race={"track": {"configMap": {"name": "waits"}}})
-
-
 @pytest.fixture(scope="module")
 def failing(crowd: Namespace) -> Namespace:
     """The namespace in which all of them have begun."""
+    data = {"track.json": json.dumps(WAITS)}
+    waits = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "waits"}, "data": data}
+    storage = {"ephemeral": {"sizeLimit": "16Ki"}}
     huge = {"requests": {"cpu": "900"}, "limits": {"memory": "2Gi"}}
     crowd.apply(
-        *crowded(),
+        waits,
+        benchmark("crowded", elasticsearch={"storage": storage}, race={"track": {"configMap": {"name": "waits"}}}),
         benchmark("huge", elasticsearch={"resources": huge}, race={"params": {}}, timeouts={"provisioning": "60s"}),
         benchmark("noimage", elasticsearch={"image": IMAGE}, race={"params": {}}),
     )
@@ -56,4 +52,6 @@ def test_a_wrong_image_fails_by_name_and_the_cluster_is_removed(failing: Namespa
 def test_more_data_than_the_machine_lends_it(failing: Namespace) -> None:
     status = failing.until_over("crowded", 400)
     assert status["reason"] == "Evicted" and 'EmptyDir volume "elasticsearch-data" exceeds' in status["message"], status
+    said = status["message"].removeprefix("race-1: ")
+    assert looks_like(SIGNS[Reason.EVICTED].example, said), said
     failing.nothing_left_of("crowded")
