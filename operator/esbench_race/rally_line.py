@@ -6,6 +6,7 @@ import importlib.metadata
 import inspect
 import ssl
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def repeats(source: Any) -> bool:
 
 
 def adapt(version: str) -> None:
-    """Change what an older Rally needs changed to run here; call before its `main`.
+    """Change what the installed Rally needs changed to run here; call before its `main`.
 
     Raises RuntimeError for a version that no race image should have.
     """
@@ -74,6 +75,9 @@ def adapt(version: str) -> None:
     if version not in known:
         raise RuntimeError(f"Rally {version} is installed, but one of {', '.join(sorted(known))} is needed")
     if is_main(version):
+        from esrally.client.synchronous import RallySyncElasticsearch  # noqa: PLC0415
+
+        give_timeout_to_first_request(RallySyncElasticsearch)
         return
     original = ssl.create_default_context
 
@@ -82,3 +86,21 @@ def adapt(version: str) -> None:
         return original(ssl.Purpose.SERVER_AUTH, **options)
 
     ssl.create_default_context = for_a_client
+
+
+def give_timeout_to_first_request(client: Any) -> None:
+    """Make that class of Elasticsearch clients wait as long for the answer to its first request as for any other.
+
+    Rally asks there what it talks to and gives no timeout, so that the transport's own 10 s hold, whatever the client
+    options say: an Elasticsearch that is slow to answer once would end the race before it began.
+    """
+    original = client.__init__
+
+    def made(self: Any, *args: Any, **options: Any) -> None:
+        original(self, *args, **options)
+        transport, seconds = self.transport, options.get("request_timeout")
+        if seconds is not None:
+            # What a request itself says comes later and wins.
+            transport.perform_request = partial(transport.perform_request, request_timeout=seconds)
+
+    client.__init__ = made
