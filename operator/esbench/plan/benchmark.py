@@ -46,6 +46,8 @@ RECORD_PATIENCE = timedelta(seconds=15)
 # The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job. A track
 # check is ended by the operator alone.
 RUNNER_GRACE = timedelta(seconds=120)
+# What fits a line of kubectl's table beside the other columns; conditions have the whole sentence.
+PROGRESS_LENGTH = 120
 # Tools apply a folder in some order: the track's ConfigMap may come a little after the Benchmark.
 TRACK_PATIENCE = timedelta(seconds=20)
 
@@ -156,10 +158,11 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
         late = Trouble(reason, children.foreign or message, final=True)
         pods = elasticsearch_pods(children.pods)
         return _fail_unready(seen, late, pods, wanted.nodes, "Elasticsearch", "StatefulSet")
-    words = f"{title(spec, step.name)} · cluster: {lacking}{f' ({hindrance.message})' if hindrance else ''}"
-    status = with_condition(seen.status, "ClusterReady", "False", "Provisioning", lacking, seen.now)
+    why, words = (hindrance.reason, f"{lacking} ({hindrance.message})") if hindrance else ("Provisioning", lacking)
+    status = with_condition(seen.status, "ClusterReady", "False", why, words, seen.now)
+    progress = _one_line(f"{title(spec, step.name)} · cluster: {lacking}", hindrance)
     create = ("elasticsearch",) if children.elasticsearch is None else ()
-    return Plan(_update(status, progress=words), create=create, wake_in=_patience(seen, step, left))  # type: ignore[arg-type]
+    return Plan(_update(status, progress=progress), create=create, wake_in=_patience(seen, step, left))  # type: ignore[arg-type]
 
 
 def _starting(seen: Seen, step: Step) -> Plan:
@@ -194,12 +197,15 @@ def _running(seen: Seen, step: Step) -> Plan:
         return _fail_with_log(seen, overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
     suspended = bool(children.job["spec"].get("suspend"))
     started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
-    if not started and not suspended and (stuck := _not_starting(seen, step)):
-        return stuck
+    hindrance = None
+    if not started and not suspended:
+        hindrance = explained(next(iter(troubles(load_generators(children.pods))), None), spec)
+        if stuck := _not_starting(seen, step, hindrance):
+            return stuck
     status = _update(
         seen.status,
         phase=_racing_phase(step.name, progress),
-        progress=f"{title(spec, step.name)} · {_doing(progress, started)}",
+        progress=_one_line(f"{title(spec, step.name)} · {_doing(progress, started)}", hindrance),
         step=step.model_copy(update={"job_started": started}),
     )
     wake_in = left if started else min(left, PULL_PATIENCE)
@@ -208,9 +214,8 @@ def _running(seen: Seen, step: Step) -> Plan:
     )
 
 
-def _not_starting(seen: Seen, step: Step) -> Plan | None:
+def _not_starting(seen: Seen, step: Step, hindrance: Trouble | None) -> Plan | None:
     left = _left(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning))
-    hindrance = explained(next(iter(troubles(load_generators(seen.children.pods))), None), seen.subject.spec)
     if hindrance and _gives_up(hindrance, seen, step, left):
         return _fail_with_log(seen, hindrance)
     if left <= timedelta(0):
@@ -266,6 +271,11 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
 # --- small parts -----------------------------------------------------------------------------------------------
 
 
+def _one_line(progress: str, hindrance: Trouble | None = None) -> str:
+    told = f"{progress} ({hindrance.reason}: {hindrance.message})" if hindrance else progress
+    return told if len(told) <= PROGRESS_LENGTH else f"{told[: PROGRESS_LENGTH - 1].rstrip()}…"
+
+
 def _update(status: BenchmarkStatus, **changes: object) -> BenchmarkStatus:
     return status.model_copy(update=changes)
 
@@ -298,7 +308,7 @@ def _end(seen: Seen, phase: Phase, reason: str, message: str) -> Plan:
         _update(
             status,
             phase=phase,
-            progress=f"{status.races_done} races valid" if good else message.split(". ", maxsplit=1)[0][:120],
+            progress=_one_line(f"{status.races_done} races valid" if good else message.split(". ", maxsplit=1)[0]),
             reason="" if good else reason,
             message="" if good else message[:4096],
             completion_time=stamp(seen.now),

@@ -1,5 +1,6 @@
 """The decision as a table: what is seen, and what follows."""
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from world import READY, START, cluster, good_record, job, later, pod, progress, seen, spec
 
 from esbench.api.status import BenchmarkStatus, Step
-from esbench.plan.benchmark import plan
+from esbench.plan.benchmark import PROGRESS_LENGTH, plan
 from esbench.plan.conditions import condition, is_true, stamp
 from esbench.plan.keep import kept_until
 from esbench.plan.seen import Children, LogOf, Plan, Refusal, Seen, Warned
@@ -111,6 +112,18 @@ UNSCHEDULABLE = pod("es-0", ready=False, containerStatuses=[], conditions=[
 def waiting(reason: str, **more: Any) -> Json:
     container = {"name": "elasticsearch", "image": "no:such", "state": {"waiting": {"reason": reason, **more}}}
     return pod("es-0", ready=False, containerStatuses=[{**container, "restartCount": 0}])
+
+
+def test_what_keeps_a_cluster_from_being_ready_is_told_at_once() -> None:
+    full = f"0/1 nodes: {'cpu, ' * 50}"
+    stuck = deepcopy(UNSCHEDULABLE)
+    stuck["status"]["conditions"][0]["message"] = full
+    children = Children(elasticsearch=cluster(phase="ApplyingChanges"), pods=[stuck])
+    todo = plan(seen(at("race-1", "Provisioning"), children=children))
+    ready = condition(todo.status, "ClusterReady")
+    assert ready and ready.reason == "Unschedulable" and full.strip() in ready.message
+    assert "nodes ready (Unschedulable: pod es-0: 0/1 nodes: cpu" in todo.status.progress
+    assert len(todo.status.progress) == PROGRESS_LENGTH and todo.status.progress.endswith("…")
 
 
 @pytest.mark.parametrize(
@@ -476,7 +489,8 @@ def test_a_missing_volume_claim_is_not_waited_for_long() -> None:
     stuck = pod("bm-check-x", "load-generator", ready=False, containerStatuses=[], conditions=[
         {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}])  # fmt: skip
     looked = running(pods=[stuck])
-    assert stage(plan(looked)) == "Running"
+    early = plan(looked)
+    assert stage(early) == "Running" and "(VolumeClaimMissing: pod bm-check-x: 0/1 nodes" in early.status.progress
     todo = plan(replace(looked, now=later(seconds=121)))
     assert todo.status.reason == "VolumeClaimMissing" and "tracks" in todo.status.message
 
