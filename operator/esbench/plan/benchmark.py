@@ -139,7 +139,7 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
     spec, children = seen.subject.spec, seen.children
     wanted = spec.elasticsearch
     assert wanted is not None  # noqa: S101 - nothing is provisioned for a target
-    left = _left(seen, step, parse_duration(spec.timeouts.provisioning))
+    left = _left(seen, step, parse_duration(spec.timeouts.provisioning), begun=children.elasticsearch is not None)
     if refused := _refused(seen, step):
         return refused
     lacking = children.foreign or missing(children, wanted.nodes)
@@ -166,7 +166,7 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
 
 
 def _starting(seen: Seen, step: Step) -> Plan:
-    left = _left(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning))
+    left = _left(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning), begun=False)
     if refused := _refused(seen, step):
         return refused
     if left <= timedelta(0):
@@ -192,10 +192,10 @@ def _running(seen: Seen, step: Step) -> Plan:
         reason, message, log = ending(children.pods)
         return _fail_with_log(seen, Trouble(reason, message, final=True, log=log))
     allowed = spec.timeouts.provisioning if is_preparation(step.name) else spec.timeouts.race
-    left = _left(seen, step, parse_duration(allowed) + RUNNER_GRACE)
+    suspended = bool(children.job["spec"].get("suspend"))
+    left = _left(seen, step, parse_duration(allowed) + RUNNER_GRACE, begun=not suspended)
     if left <= timedelta(0):
         return _fail_with_log(seen, overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
-    suspended = bool(children.job["spec"].get("suspend"))
     started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
     hindrance = None
     if not started and not suspended:
@@ -360,8 +360,12 @@ def _refused(seen: Seen, step: Step) -> Plan | None:
     return _fail(seen, Reason.INVALID_SPEC, f"the {seen.refusal.what} was refused: {seen.refusal.message}")
 
 
-def _left(seen: Seen, step: Step, allowed: timedelta) -> timedelta:
-    return moment(step.since) + allowed - seen.now
+def _left(seen: Seen, step: Step, allowed: timedelta, *, begun: bool = True) -> timedelta:
+    since = moment(step.since)
+    if not begun and seen.taken_up:
+        # While the operator was away, nothing could happen that only it begins.
+        since = max(since, seen.taken_up)
+    return since + allowed - seen.now
 
 
 def _gives_up(trouble: Trouble, seen: Seen, step: Step, left: timedelta) -> bool:

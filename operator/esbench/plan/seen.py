@@ -90,7 +90,7 @@ class Seen:
     """Kubernetes' Warning events about the step's objects, the newest first; None when not looked at yet"""
     refusal: Refusal | None = None
     taken_up: datetime | None = None
-    """when this process began to look after the Benchmark: before that, nobody may have removed anything"""
+    """when this process began to look after the Benchmark: before that, nobody may have begun or removed anything"""
     confirmed: bool = False
     """whether cluster, Job and pods were read from the API server itself: an index may not know of one just created,
     and may still show one that was deleted while the watch was lost"""

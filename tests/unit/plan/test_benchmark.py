@@ -496,6 +496,24 @@ def test_a_missing_volume_claim_is_not_waited_for_long() -> None:
 
 
 @pytest.mark.parametrize(
+    ("at_stage", "children", "goes_on"),
+    [
+        ("Provisioning", Children(), True),
+        ("Provisioning", Children(elasticsearch=cluster(phase="ApplyingChanges")), False),
+        ("Starting", Children(elasticsearch=cluster()), True),
+        ("Running", Children(elasticsearch=cluster(), job=job(suspend=True)), True),
+        ("Running", Children(elasticsearch=cluster(), job=job()), False),
+    ],
+)
+def test_an_outage_of_the_operator_counts_only_for_what_went_on_without_it(
+    at_stage: str, children: Children, goes_on: bool
+) -> None:
+    status = at("race-1", at_stage, "job-1")
+    todo = plan(seen(status, children=children, now=later(hours=9), taken_up=later(hours=9), warnings=(), logs={}))
+    assert (stage(todo) == at_stage and todo.status.reason == "" and todo.look == ()) is goes_on
+
+
+@pytest.mark.parametrize(
     ("track", "words"),
     [
         ({"name": "elastic/logs"}, "elastic/logs"),
