@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ POLL_INTERVALS: dict[str, float] = {
     "shutdownPoll": 0.25,
 }
 """Seconds; Rally's own are 5, 5, 3 and 1."""
+ACTORS_PATIENCE = timedelta(seconds=60)
+"""How long Rally's actor system may take to start; with its own 5 s a machine that stalls ends the race."""
 
 
 class SampleFile:
@@ -153,8 +156,12 @@ def install(directory: Path) -> None:
     installed Rally is not a version this module knows."""
     from esrally import actor, metrics, racecontrol, rally, version  # noqa: PLC0415
     from esrally.driver import driver  # noqa: PLC0415
+    from thespian.system import multiprocCommon  # noqa: PLC0415
 
     rally_line.adapt(version.version().split(" ")[0])
+    if not hasattr(multiprocCommon, "MAX_ADMIN_STARTUP_DELAY"):
+        raise RuntimeError("Rally's actors have their patience elsewhere than expected")
+    multiprocCommon.MAX_ADMIN_STARTUP_DELAY = ACTORS_PATIENCE
     driver.Worker.WAKEUP_INTERVAL_SECONDS = POLL_INTERVALS["workerWakeup"]
     rally.time = _ShorterSleep(directory / SHUTDOWN, actor.actor_system_already_running)
     _after(driver.TaskExecutionActor, "__init__", _poll_preparation)
