@@ -232,7 +232,8 @@ SIGNS: dict[Reason, Sign] = {
         RACE,
     ),
     Reason.DISK_WATERMARK: Sign(
-        "Elasticsearch's words: flood-stage watermark; or a race that stands still for a disk watermark.",
+        "Elasticsearch's words: flood-stage watermark; or a race stands still for a minute, and full disks alone "
+        "keep a shard from every node.",
         "…disk usage exceeded flood-stage watermark, index has read-only-allow-delete block…",
         RACE,
     ),

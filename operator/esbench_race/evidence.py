@@ -20,6 +20,7 @@ from esbench_race.record import Environment, Fresh, Index, Node, Pipeline, Shard
 _BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 _SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
 _STATS = "/_stats/docs,store,segments,merge,refresh,flush,indexing"
+_HEALTH = "/_cluster/health?level=indices&expand_wildcards=all"
 
 
 def is_user_index(name: str) -> bool:
@@ -91,12 +92,13 @@ def after(
     """
     settings = _get(client, "/_all/_settings?flat_settings=true&expand_wildcards=all")
     user = sorted(name for name in settings if mine(name))
-    # Documents count only once they are searchable; nothing is measured any more.
-    for name in user:
+    red = _red(client)
+    # Documents count only once they are searchable. Nothing is measured any more. A red index takes a minute to refuse.
+    for name in (it for it in user if it not in red):
         client.post(f"/{quote(name, safe='')}/_refresh", timeout=300)
     members = client.get("/_cluster/state/nodes")
     node_settings = client.get("/_nodes/settings?flat_settings=true")
-    health = _get(client, "/_cluster/health?level=indices&expand_wildcards=all")
+    health = _get(client, _HEALTH)
     stats = _get(client, f"{_STATS}?expand_wildcards=all")
     node_stats = client.get("/_nodes/stats/ingest,jvm")
     version, names = start.environment.version, {*asked_for, CODEC}
@@ -114,6 +116,12 @@ def after(
         nodes_restarted=restarted(start.ephemeral_ids, ephemeral_ids(members)),
         totals=read_totals(user, stats, start.node_stats, node_stats),
     )
+
+
+def _red(client: Elasticsearch) -> set[str]:
+    """Return the indices that have a primary without a place."""
+    health = _get(client, _HEALTH)
+    return {name for name, it in (dig(health, "indices") or {}).items() if dig(it, "status") == "red"}
 
 
 def _get(client: Elasticsearch, path: str) -> Any:
@@ -342,15 +350,35 @@ def standstill(client: Elasticsearch) -> str:
     text = f"cluster health is {dig(health, 'status')}, {dig(health, 'unassigned_shards')} shards unassigned"
     if not dig(health, "unassigned_shards"):
         return text
-    try:
-        why = client.get("/_cluster/allocation/explain", timeout=5)
-    except ElasticsearchError:
-        return text
-    deciders = [
-        str(decider.get("explanation"))
-        for node in (dig(why, "node_allocation_decisions") or ())
-        for decider in (dig(node, "deciders") or ())
-        if decider.get("decision") == "NO"
-    ]
+    why = _unassigned(client)
     index = f" (index {dig(why, 'index')})" if dig(why, "index") else ""
-    return f"{text}{index}: {'; '.join(dict.fromkeys(deciders))}"[:1500]
+    told = [str(decider.get("explanation")) for node in _refusals(why) for decider in node]
+    return f"{text}{index}: {'; '.join(dict.fromkeys(told))}"[:1500] if told else text
+
+
+def full_disks(client: Elasticsearch) -> str:
+    """Return Elasticsearch's words when full disks, and nothing else, keep a primary shard from every node; else ""."""
+    return read_full_disks(_unassigned(client))
+
+
+def read_full_disks(why: Any) -> str:
+    """Return `full_disks` from the answer of the allocation explain API."""
+    nodes = _refusals(why)
+    disks_alone = all({decider.get("decider") for decider in node} == {"disk_threshold"} for node in nodes)
+    if not (nodes and disks_alone and dig(why, "primary") and dig(why, "can_allocate") == "no"):
+        return ""
+    told = dict.fromkeys(str(decider.get("explanation")) for node in nodes for decider in node)
+    return f"index {dig(why, 'index')}: {'; '.join(told)}"[:1500]
+
+
+def _unassigned(client: Elasticsearch) -> Any:
+    try:
+        return client.get("/_cluster/allocation/explain", timeout=5)
+    except ElasticsearchError:  # which is also the answer when every shard has its place
+        return None
+
+
+def _refusals(why: Any) -> list[list[Any]]:
+    """Return for each node those of its deciders that said no."""
+    nodes = dig(why, "node_allocation_decisions") or ()
+    return [[it for it in (dig(node, "deciders") or ()) if it.get("decision") == "NO"] for node in nodes]

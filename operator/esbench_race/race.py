@@ -275,9 +275,8 @@ class Race:
         now = time.monotonic()
         watchdog = Watchdog(now, self.spec.stall_seconds, max(1.0, self._limit - now))
         running = process.start(argv, env, self.files.work, self.files.output)
-        supervisor = Supervisor(
-            running, self.files.live, client, watchdog, self.tell, self.stop, frozenset(answer.sleeps)
-        )
+        sleeps, guest = frozenset(answer.sleeps), self.spec.target is not None
+        supervisor = Supervisor(running, self.files.live, client, watchdog, self.tell, self.stop, sleeps, guest)
         ended = supervisor.watch(min(may_use, os.cpu_count() or 1))
         LOG.info("Rally ended: exit code %s", ended.exit_code)
         self.record = replace(

@@ -246,7 +246,8 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     ),
     Reason.DISK_WATERMARK: (
         "The disk of Elasticsearch is too full for it to accept or allocate data.",
-        "Make the volume larger than three times the corpus, or make the corpus smaller.",
+        "Make the volume larger than three times the corpus, or the corpus smaller, or, where volumes share a "
+        "machine's disk, free space on it: Elasticsearch places no shard on a disk that is 90 % full.",
     ),
     Reason.CIRCUIT_BREAKER: (
         "Elasticsearch refused a request because its heap would not have sufficed.",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from esbench_race import cgroup, process
 from esbench_race.elasticsearch import Elasticsearch, ElasticsearchError
-from esbench_race.evidence import standstill, work_counters
+from esbench_race.evidence import full_disks, standstill, work_counters
 from esbench_race.livefiles import SHUTDOWN, State, actor_pids, read_state
 from esbench_race.reasons import Reason
 from esbench_race.record import LoadGenerator, Outcome, Progress, timestamp
@@ -81,6 +81,7 @@ class Supervisor:
         tell: Callable[[Progress], None],
         stop: threading.Event,
         sleeps: frozenset[str],
+        guest: bool = False,
     ) -> None:
         self._running = running
         self._live = live
@@ -89,6 +90,7 @@ class Supervisor:
         self._tell = tell
         self._stop = stop
         self._sleeps = sleeps
+        self._guest = guest
         self._cost = _Cost()
         self._cpu: tuple[float, dict[int, float]] = (time.monotonic(), {})
         self._cpu_share = 0.0
@@ -174,6 +176,9 @@ class Supervisor:
             why = standstill(self._client)
             reason = Reason.DISK_WATERMARK if "watermark" in why else Reason.RACE_STALLED
             return Outcome(reason, f"nothing moved for {idle:.0f} s {self._where()}; {why}")
+        # On a cluster of its own nobody else makes room; on another's, the shard may be somebody else's.
+        if not self._guest and self._watchdog.may_lack_room(now) and (why := full_disks(self._client)):
+            return Outcome(Reason.DISK_WATERMARK, f"no node takes a shard {self._where()}; {why}")
         return Outcome()
 
     def _where(self) -> str:

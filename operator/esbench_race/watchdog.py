@@ -46,6 +46,8 @@ class Watchdog:
     """Elasticsearch is asked only when Rally has not moved for this long, so a race is not disturbed for nothing."""
     BUSY_CPU = 0.2
     """Cores. Rally's polling while it waits uses a few hundredths of a core."""
+    ROOM_AFTER = 60.0
+    """A node looks at its disk every 30 s: what it refuses for two looks, it refuses for good."""
     MISSING_GRACE = 10.0
     """A process may be gone for a moment at the regular end."""
 
@@ -61,6 +63,10 @@ class Watchdog:
     def wants_work(self, now: float) -> bool:
         """Tell whether the next look should ask Elasticsearch for its work counters."""
         return now - self._rally_moved >= min(self.ASK_AFTER, self._stall / 3)
+
+    def may_lack_room(self, now: float) -> bool:
+        """Tell whether a race stands still for so long that full disks would be the cause."""
+        return self.idle_seconds(now) >= min(self.ROOM_AFTER, self._stall / 3)
 
     def idle_seconds(self, now: float) -> float:
         """Return for how long nothing has moved."""

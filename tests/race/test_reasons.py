@@ -176,6 +176,19 @@ def test_disk_watermark(runner: Runner, tmp_path: Path) -> None:
     produced(Reason.DISK_WATERMARK, runner.run(track).violation())
 
 
+def test_disks_that_are_too_full_for_any_shard(runner: Runner, tmp_path: Path) -> None:
+    fills = {"low": "1%", "high": "1%", "flood_stage": "99%"}
+    limits = {f"cluster.routing.allocation.disk.watermark.{name}": percent for name, percent in fills.items()}
+    full = {"operation-type": "put-settings", "name": "full", "body": {"persistent": limits}}
+    health = {"operation-type": "cluster-health", "request-params": {"wait_for_status": "green"},
+              "retry-until-success": True}  # fmt: skip
+    track = write(tmp_path / "t", {"operation": full}, CREATE, {"name": "health", "operation": health}, BULK)
+    violation = runner.run(track, stallSeconds=24).violation()
+    assert violation.reason == Reason.DISK_WATERMARK, violation.message
+    assert "no node takes a shard in step" in violation.message
+    assert "[cluster.routing.allocation.disk.watermark.high=1%]" in violation.message
+
+
 @pytest.mark.produces(Reason.DOCUMENT_COUNT_MISMATCH)
 def test_somebody_else_writes(runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     track = write(tmp_path / "t", CREATE, BULK, search())

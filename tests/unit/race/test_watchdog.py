@@ -96,3 +96,11 @@ def test_never_stalled_sooner_than_agreed(steps):
 @pytest.mark.parametrize("stall", [3.0, 600.0])
 def test_it_asks_before_it_would_stall(stall):
     assert Watchdog(0.0, stall, 1e6).wants_work(stall / 2)
+
+
+@pytest.mark.parametrize(("stall", "soonest"), [(24.0, 8.0), (600.0, 60.0)])
+def test_a_disk_can_be_the_cause_only_of_what_stands_still_for_some_time(stall, soonest):
+    dog = Watchdog(0.0, stall, 1e6)
+    dog.look(5.0, Seen(position=(1, 0, 0)))
+    assert not dog.may_lack_room(5.0 + soonest - 0.1)
+    assert dog.may_lack_room(5.0 + soonest)
