@@ -15,6 +15,8 @@ from localkube.settings import HOST_LINK, Paths, paths_from
 from localkube.steps import StepFailedError, duration, explain, say, step
 
 KUBERNETES_PROGRAMS = golang.KUBERNETES.links
+LOW_WATERMARK_PERCENT = 85
+"""Elasticsearch's default of cluster.routing.allocation.disk.watermark.low."""
 
 
 def up(paths: Paths) -> None:
@@ -45,6 +47,20 @@ def up(paths: Paths) -> None:
             addons.wait(paths)
     say(f"The cluster is ready ({duration(time.monotonic() - began)}). To talk to it:")
     say(f"  {_export(paths)}")
+    if warning := full_disk(os.statvfs(paths.cache), paths):
+        say(warning)
+
+
+def full_disk(disk: os.statvfs_result, paths: Paths) -> str:
+    """Return a warning when Elasticsearch's volumes, on the cache's disk, would be above its default watermarks."""
+    used = 100 - 100 * disk.f_bavail / disk.f_blocks
+    if used < LOW_WATERMARK_PERCENT:
+        return ""
+    return (
+        f"The disk of {paths.cache} is {used:.0f} % full. Elasticsearch puts no replica on a disk that is "
+        f"{LOW_WATERMARK_PERCENT} % full, and from 90 % on no shard at all: free space, or move the cache to another "
+        "disk with ESBENCH_CACHE."
+    )
 
 
 def down(paths: Paths) -> None:

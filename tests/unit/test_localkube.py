@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from localkube import buildah, cache, cgroups, components, current, golang, images, java, packages, processes, steps
+from localkube.__main__ import full_disk
 from localkube.settings import CHECKOUT, Paths, paths_from
 
 from esbench_race.lines import LINES
@@ -239,3 +240,10 @@ def test_a_runtime_has_no_link_to_a_file_of_this_machine(tmp_path: Path) -> None
     assert not (home / "conf/net.properties").is_symlink() and (home / "conf/near").is_symlink()
     assert sorted(path.name for path in (home / "conf").iterdir()) == ["near", "net.properties"]
     assert mine.read_text() == "this machine's"
+
+
+@pytest.mark.parametrize(("free", "warned"), [(16, False), (15, True), (0, True)])
+def test_a_disk_above_the_watermarks_is_told(free: int, warned: bool) -> None:
+    disk = os.statvfs_result((4096, 4096, 100, free + 5, free, 1, 1, 1, 0, 255))
+    told = full_disk(disk, Paths(Path("/c")))
+    assert (f"/c is {100 - free} % full" in told) if warned else told == ""
