@@ -47,7 +47,7 @@ class Watchdog:
     BUSY_CPU = 0.2
     """Cores. Rally's polling while it waits uses a few hundredths of a core."""
     ROOM_AFTER = 60.0
-    """A node looks at its disk every 30 s: what it refuses for two looks, it refuses for good."""
+    """Elasticsearch looks at its disks every 30 s: after two looks, nothing that the race does changes its answer."""
     MISSING_GRACE = 10.0
     """A process may be gone for a moment at the regular end."""
 
