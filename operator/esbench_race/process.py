@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
+KILLED_PATIENCE = 60.0
+"""Seconds for the kernel to end a process that was killed: a stalled machine takes its time."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -108,7 +110,7 @@ def end(
     code = process.poll()
     kill_all(process.pid, sleep)
     if code is None:
-        process.wait(10)
+        process.wait(KILLED_PATIENCE)
     return code
 
 

@@ -50,8 +50,8 @@ from esbench_race.watchdog import Watchdog
 LOG = logging.getLogger(__name__)
 CONNECT_PATIENCE = 60.0
 """Seconds: Elasticsearch's service can answer a little later than ECK says that it is ready."""
-EVIDENCE_PATIENCE = 30.0
-"""Seconds: a node that was killed is back in about this time, and then its restart can be told."""
+EVIDENCE_PATIENCE = 180.0
+"""Seconds: a node that was killed is back by then on a busy machine, too, and only then can its restart be told."""
 
 
 class FailedError(Exception):

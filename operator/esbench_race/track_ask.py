@@ -81,7 +81,7 @@ def ask_describe(request: Request, files: Files, stop: threading.Event) -> Answe
     while running.poll() is None:
         if stop.wait(0.02) or time.monotonic() > limit:
             process.kill_all(running.pid)
-            running.wait(10)
+            running.wait(process.KILLED_PATIENCE)
             if stop.is_set():
                 raise StoppedError
             raise TrackError(Reason.TRACK_INVALID, f"loading the track took longer than {DESCRIBE_PATIENCE:.0f} s")

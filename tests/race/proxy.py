@@ -31,7 +31,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _pass(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         upstream = http.client.HTTPSConnection(
-            "localhost", self.server.elasticsearch.port, timeout=30, context=self.server.tls
+            "localhost", self.server.elasticsearch.port, timeout=120, context=self.server.tls
         )
         kept = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "accept-encoding", "connection")}
         upstream.request(self.command, self.path, body=body, headers=kept)

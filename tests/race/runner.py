@@ -88,7 +88,7 @@ class Runner:
     defaults: Json = field(default_factory=dict)
 
     def run(
-        self, track: Path, meanwhile: Callable[["Race"], None] | None = None, seconds: float = 120, **spec: Any
+        self, track: Path, meanwhile: Callable[["Race"], None] | None = None, seconds: float = 600, **spec: Any
     ) -> Ran:
         """Run one race to its record; `meanwhile` is called once it is racing. Fails when there is no record."""
         race = Race(self.folder, {**self.defaults, "track": {"path": str(track)}, **spec})
@@ -127,7 +127,7 @@ class Race:
                 stderr=out, start_new_session=True,
             )  # fmt: skip
 
-    def await_racing(self, seconds: float = 60, task: str = "search") -> None:
+    def await_racing(self, seconds: float = 300, task: str = "search") -> None:
         """Wait until a task has begun."""
         end = time.monotonic() + seconds
         while (self.progress().get("task") or "") != task:

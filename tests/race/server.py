@@ -22,7 +22,7 @@ from tests.api.controlplane import die_with_parent, free_port
 
 VERSION = "8.6.1"
 NOBODY = 65534
-START_SECONDS = 120.0
+START_SECONDS = 600.0
 Json = dict[str, Any]
 
 
@@ -141,7 +141,7 @@ class Elasticsearch:
     def ask(self, method: str, path: str, body: Json | None = None) -> Any:
         """Return the JSON answer to a request; raises AssertionError when it is not a success."""
         context = ssl.create_default_context(cafile=str(self.ca))
-        connection = http.client.HTTPSConnection("localhost", self.port, timeout=30, context=context)
+        connection = http.client.HTTPSConnection("localhost", self.port, timeout=120, context=context)
         basic = base64.b64encode(f"elastic:{self.password}".encode()).decode()
         headers = {"Authorization": f"Basic {basic}", "Content-Type": "application/json"}
         try:

@@ -8,6 +8,7 @@ import gzip
 import os
 import signal
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_a_race_that_counts_and_what_it_would_not_be(runner: Runner, tmp_path: P
     kept, behind = tasks["search"].schedule_share, tasks["hungry"].schedule_share
     # The other one is close to 1, but on a machine that does something else, too, it may be late.
     assert kept is not None and behind is not None
-    assert 0.1 < behind < 0.5 < kept
+    assert 0 < behind < 0.5 and behind < kept
     # It is said, and does not void the race.
     told = {Reason.SCHEDULE_NOT_KEPT: "target throughput", Reason.LOAD_GENERATOR_SATURATED: "saturated"}
     for reason, words in told.items():
@@ -115,6 +116,16 @@ async def broken(es, params):
 
 def register(registry):
     registry.register_runner("broken", broken, async_runner=True)
+"""
+UNTIL_BLOCKED = """
+import asyncio
+
+async def blocked(es, params):
+    while "read_only_allow_delete" not in str(await es.indices.get_settings(index="t")):
+        await asyncio.sleep(0.5)
+
+def register(registry):
+    registry.register_runner("blocked", blocked, async_runner=True)
 """
 SMALL_QUEUE = """
 from esrally.driver import driver
@@ -171,8 +182,8 @@ def test_circuit_breaker(runner: Runner, elasticsearch: Elasticsearch, tmp_path:
 def test_disk_watermark(runner: Runner, tmp_path: Path) -> None:
     limits = {f"cluster.routing.allocation.disk.watermark.{name}": "1%" for name in ("low", "high", "flood_stage")}
     operation = {"operation-type": "put-settings", "name": "full", "body": {"persistent": limits}}
-    wait = {"name": "wait", "operation": {"operation-type": "sleep", "name": "w", "duration": 15}}
-    track = write(tmp_path / "t", CREATE, {"operation": operation}, wait, BULK)
+    wait = {"name": "wait", "operation": {"operation-type": "blocked", "name": "w"}}
+    track = write(tmp_path / "t", CREATE, {"operation": operation}, wait, BULK, plugin=UNTIL_BLOCKED)
     produced(Reason.DISK_WATERMARK, runner.run(track).violation())
 
 
@@ -191,7 +202,7 @@ def test_disks_that_are_too_full_for_any_shard(runner: Runner, tmp_path: Path) -
 
 @pytest.mark.produces(Reason.DOCUMENT_COUNT_MISMATCH)
 def test_somebody_else_writes(runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
-    track = write(tmp_path / "t", CREATE, BULK, search())
+    track = write(tmp_path / "t", CREATE, BULK, search(seconds=20))
     ran = runner.run(track, meanwhile=lambda _: elasticsearch.ask("POST", "/t/_doc", {"n": 1}))
     produced(Reason.DOCUMENT_COUNT_MISMATCH, ran.violation())
 
@@ -240,7 +251,7 @@ LONG = search(seconds=300)
 
 @pytest.mark.produces(Reason.RACE_TIMEOUT)
 def test_too_long(runner: Runner, tmp_path: Path) -> None:
-    ran = runner.run(write(tmp_path / "t", CREATE, LONG), timeoutSeconds=12)
+    ran = runner.run(write(tmp_path / "t", CREATE, LONG), timeoutSeconds=45)
     produced(Reason.RACE_TIMEOUT, ran.violation())
     (task,) = (task for task in ran.record.tasks if task.task == "search")
     assert task.samples.normal > 0, "the numbers that there were are kept"
@@ -251,18 +262,17 @@ def test_standing_still(runner: Runner, tmp_path: Path) -> None:
     health = {"operation-type": "cluster-health", "name": "h", "index": "t", "retry-until-success": True}
     health["request-params"] = {"wait_for_status": "green"}
     track = write(tmp_path / "t", CREATE, {"name": "health", "operation": health}, settings={"number_of_replicas": 1})
-    produced(Reason.RACE_STALLED, runner.run(track, stallSeconds=15).violation())
+    produced(Reason.RACE_STALLED, runner.run(track, stallSeconds=30).violation())
 
 
 def terminate(race: Race) -> None:
     """End a race politely once its progress was seen to be true."""
-    begun, share = time.monotonic(), 100 / LONG["time-period"]
+    began, share = datetime.fromisoformat(race.progress()["firstRequestAt"]), 100 / LONG["time-period"]
     while True:
         time.sleep(0.5)
-        gone = time.monotonic() - begun
         percent = race.progress()["percent"] or 0
-        # It began before it was seen, at most the ten seconds earlier that progress may be late.
-        assert percent <= (gone + 10) * share + 1, (percent, gone)
+        gone = (datetime.now(UTC) - began).total_seconds()
+        assert percent <= gone * share + 1, (percent, gone)
         if gone > 12 and percent >= (gone - 10) * share:
             break
         assert gone < 120, f"after {gone:.0f} s of {LONG['time-period']} s it says {percent} %"
@@ -297,6 +307,7 @@ def test_elasticsearch_restarts(runner: Runner, elasticsearch: Elasticsearch, tm
     def restart(_: Race) -> None:
         time.sleep(2)
         elasticsearch.kill()
+        time.sleep(35)  # as long as a kubelet waits for a container that ends often, and a JVM starts on a busy machine
         elasticsearch.start()
 
     ran = runner.run(write(tmp_path / "t", CREATE, BULK, LONG), meanwhile=restart)

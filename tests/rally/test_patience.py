@@ -72,5 +72,5 @@ def test_an_actor_system_that_starts_slowly_is_waited_for(tmp_path: Path) -> Non
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     argv = [sys.executable, "-c", SLOW_START, str(tmp_path), str(port)]
-    done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
