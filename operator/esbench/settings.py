@@ -57,7 +57,7 @@ class Settings:
     """NAMESPACE/NAME of the Lease that the working operator holds; empty: none, for a single operator under a hand"""
     lease_holder: str = ""
     """how this operator calls itself in the Lease"""
-    lease_seconds: int = 15
+    lease_seconds: int = 60
     resync_seconds: int = 300
     sweep_seconds: int = 30
     """how often claims that a removed cluster left behind are looked for"""
@@ -93,7 +93,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         metrics_port=_positive(environ, "ESBENCH_METRICS_PORT", 8080),
         lease=environ.get("ESBENCH_LEASE", ""),
         lease_holder=environ.get("ESBENCH_LEASE_HOLDER") or socket.gethostname(),
-        lease_seconds=_positive(environ, "ESBENCH_LEASE_SECONDS", 15),
+        lease_seconds=_positive(environ, "ESBENCH_LEASE_SECONDS", 60),
         resync_seconds=_positive(environ, "ESBENCH_RESYNC_SECONDS", 300),
         sweep_seconds=_positive(environ, "ESBENCH_SWEEP_SECONDS", 30),
         cleanup_seconds=_positive(environ, "ESBENCH_CLEANUP_SECONDS", 600),

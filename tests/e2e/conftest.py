@@ -47,9 +47,7 @@ def installed(name: str, *values: str) -> Iterator[Namespace]:
     there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
     subprocess.run(
         [tool("helm"), "upgrade", "--install", "esbench", str(ROOT / "charts/esbench"), "-n", name,
-         "--wait", "--timeout", "400s", "--skip-crds",
-         # The operator is killed without a farewell in these tests; the next one need not wait long for its lease.
-         "--set", "leaseSeconds=4", *values, *own],
+         "--wait", "--timeout", "400s", "--skip-crds", *values, *own],
         env=environment(), check=True, cwd=ROOT, timeout=500,
     )  # fmt: skip
     yield there
