@@ -37,7 +37,7 @@ def test_kept_reached_and_removed_and_run_again(namespace: Namespace) -> None:
     namespace.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "wrong-hits"}, "data": data})
     race = {"track": {"configMap": {"name": "wrong-hits"}}}
     namespace.apply(
-        benchmark("kept", elasticsearch={"version": "8.6.1"}, race=race, keepCluster="OnFailure", keepClusterFor="40s")
+        benchmark("kept", elasticsearch={"version": "8.6.1"}, race=race, keepCluster="OnFailure", keepClusterFor="80s")
     )
     status = namespace.until_over("kept")
     ended = time.monotonic()

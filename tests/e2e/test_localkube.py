@@ -61,14 +61,14 @@ def test_a_crash_is_no_hindrance_and_nothing_stays() -> None:
         for process in processes.members(inside):
             with contextlib.suppress(ProcessLookupError):  # the end of the first one is the end of all
                 os.kill(process, signal.SIGKILL)
-        assert processes.wait_until(lambda: not lost & namespaces(), 30)
+        assert processes.wait_until(lambda: not lost & namespaces(), 120)
         second = start()
         assert second != first
         lost = {str(Path(f"/proc/{second}/ns/{kind}").readlink()) for kind in ("mnt", "net", "pid")}
     finally:
         localkube("node.stop(paths)")
     assert not lost & namespaces()
-    assert processes.wait_until(lambda: traces(node) == [], 10), traces(node)
+    assert processes.wait_until(lambda: traces(node) == [], 60), traces(node)
 
 
 def start() -> int:
