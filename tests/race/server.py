@@ -75,6 +75,8 @@ class Elasticsearch:
         self._process: subprocess.Popen[bytes] | None = None
         self._home, jdk = unpacked(folder)
         self._env = {"PATH": os.environ["PATH"], "ES_JAVA_HOME": str(jdk), "HOME": str(folder)}
+        # Its own choice under /tmp would stay for ever when it is killed.
+        self._env["ES_TMPDIR"] = str(folder / "tmp")
         self._configure()
 
     def _configure(self) -> None:
@@ -96,6 +98,7 @@ class Elasticsearch:
         }  # fmt: skip
         (config / "elasticsearch.yml").write_text("".join(f"{k}: {json.dumps(v)}\n" for k, v in settings.items()))
         (config / "jvm.options.d").mkdir(exist_ok=True)
+        (self.folder / "tmp").mkdir()
         (config / "jvm.options.d/heap.options").write_text("-Xms400m\n-Xmx400m\n-XX:TieredStopAtLevel=1\n")
         if os.getuid() == 0:
             self.folder.chmod(0o755)
