@@ -52,6 +52,8 @@ CONNECT_PATIENCE = 60.0
 """Seconds: Elasticsearch's service can answer a little later than ECK says that it is ready."""
 EVIDENCE_PATIENCE = 180.0
 """Seconds: a node that was killed is back by then on a busy machine, too, and only then can its restart be told."""
+LATE_EVIDENCE = 60.0
+"""Seconds after the race's own deadline: the operator expects the record two minutes after it."""
 
 
 class FailedError(Exception):
@@ -332,7 +334,7 @@ class Race:
         self, client: Elasticsearch, start: evidence.Before, mine: Callable[[str], bool]
     ) -> evidence.After | None:
         """Return the evidence, or None when Elasticsearch does not answer even after the time a restart takes."""
-        limit = time.monotonic() + EVIDENCE_PATIENCE
+        limit = evidence_limit(time.monotonic(), self._limit)
         while True:
             try:
                 return evidence.after(client, start, tuple(index_settings.asked(self.spec.index)), mine)
@@ -365,6 +367,11 @@ class Race:
                 Reason.CLIENT_TOO_NEW, f"Elasticsearch {version} is too old for Rally {rally}; Rally said: {words}"
             )
         return Outcome(reason, words)
+
+
+def evidence_limit(now: float, deadline: float) -> float:
+    """Return until when Elasticsearch is asked after a race that ended `now` (seconds, both of one clock)."""
+    return min(now + EVIDENCE_PATIENCE, deadline + LATE_EVIDENCE)
 
 
 def connection_reason(error: ElasticsearchError) -> Reason:

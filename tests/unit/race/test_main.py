@@ -8,9 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from esbench.plan.benchmark import RUNNER_GRACE
 from esbench_race import __main__ as program
+from esbench_race.elasticsearch import TIMEOUT_SECONDS
 from esbench_race.kube import ConfigMap, PatchError
-from esbench_race.race import Race
+from esbench_race.race import Race, evidence_limit
 from esbench_race.reasons import Reason
 from esbench_race.record import Record
 
@@ -50,6 +52,13 @@ def test_a_failed_race_has_a_record(monkeypatch, server):
     assert record.outcome.reason is Reason.AUTHENTICATION_FAILED
     assert record.race_id == "ns.bm.1.race-1" and record.started_at and record.finished_at
     assert record.rally.poll_intervals["workerWakeup"] == 1.0
+
+
+def test_evidence_is_waited_for_but_not_past_what_the_operator_waits_for_the_record():
+    assert evidence_limit(1000, 9999) == 1180, "a node that restarts is back by then"
+    assert evidence_limit(1000, 1010) == 1070
+    last_request, others = TIMEOUT_SECONDS, 20
+    assert evidence_limit(1000, 1000) + last_request + others < 1000 + RUNNER_GRACE.total_seconds()
 
 
 def test_a_wrong_specification_has_a_record(monkeypatch, server):
