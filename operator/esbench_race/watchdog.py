@@ -50,6 +50,8 @@ class Watchdog:
     """Elasticsearch looks at its disks every 30 s: after two looks, nothing that the race does changes its answer."""
     MISSING_GRACE = 10.0
     """A process may be gone for a moment at the regular end."""
+    MISSING_LOOKS = 3
+    """A machine that stood still lets that moment look long: only looks tell that the others went on meanwhile."""
 
     def __init__(self, now: float, stall_seconds: float, timeout_seconds: float) -> None:
         self._stall = stall_seconds
@@ -59,6 +61,7 @@ class Watchdog:
         self._rally_moved = now
         self._moved = now
         self._missing_since: float | None = None
+        self._missing_looks = 0
 
     def wants_work(self, now: float) -> bool:
         """Tell whether the next look should ask Elasticsearch for its work counters."""
@@ -78,10 +81,12 @@ class Watchdog:
             return Verdict.TIMEOUT
         if seen.missing_actors:
             self._missing_since = now if self._missing_since is None else self._missing_since
-            if now - self._missing_since >= self.MISSING_GRACE:
+            self._missing_looks += 1
+            if now - self._missing_since >= self.MISSING_GRACE and self._missing_looks >= self.MISSING_LOOKS:
                 return Verdict.DIED
         else:
             self._missing_since = None
+            self._missing_looks = 0
         if seen.position != self._position:
             self._position = seen.position
             self._rally_moved = self._moved = now

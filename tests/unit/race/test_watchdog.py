@@ -71,6 +71,12 @@ def test_a_process_that_is_gone_for_a_moment_is_forgiven():
     assert watch(*looks)[0] is Verdict.GO_ON
 
 
+def test_a_machine_that_stood_still_does_not_lengthen_that_moment():
+    gone, ending = Seen(missing_actors=("driver",)), Seen()
+    assert watch((0.0, Seen()), (1.0, gone), (31.0, gone), (32.0, ending))[0] is Verdict.GO_ON
+    assert watch((0.0, Seen()), (1.0, gone), (31.0, gone), (32.0, gone)) == (Verdict.DIED, 32.0)
+
+
 def test_elasticsearch_is_asked_only_when_rally_stands():
     dog = Watchdog(0.0, STALL, DEADLINE)
     dog.look(0.0, Seen(position=(1, 1, 1)))
