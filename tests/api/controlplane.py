@@ -22,7 +22,7 @@ from pathlib import Path
 
 import yaml
 
-from .tools import ROOT, debian, tool
+from .tools import ROOT, tool
 
 PREFIX = "esbench-api-"
 START_SECONDS = 90.0
@@ -109,7 +109,7 @@ class ControlPlane:
     def _start_etcd(self) -> None:
         self._etcd_port, peer = free_port(), free_port()
         client, peers = f"http://127.0.0.1:{self._etcd_port}", f"http://127.0.0.1:{peer}"
-        command = [debian("etcd", "etcd-server"), f"--data-dir={self.folder}/etcd", "--unsafe-no-fsync=true"]
+        command = [tool("etcd"), f"--data-dir={self.folder}/etcd", "--unsafe-no-fsync=true"]
         command += [f"--listen-client-urls={client}", f"--advertise-client-urls={client}"]
         command += [f"--listen-peer-urls={peers}", f"--initial-advertise-peer-urls={peers}"]
         command += [f"--initial-cluster=default={peers}", "--log-level=warn"]
@@ -119,8 +119,7 @@ class ControlPlane:
     def _start_apiserver(self) -> None:
         self.ca.parent.mkdir()
         key, tokens = self.folder / "pki" / "sa.key", self.folder / "tokens.csv"
-        openssl = [debian("openssl", "openssl"), "genrsa", "-out", str(key), "2048"]
-        subprocess.run(openssl, check=True, capture_output=True)
+        subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
         # The garbage collector may delete every kind; in a real cluster it has a role of its own for that.
         users = ((self.admin_token, "admin"), (self._kcm_token, "system:kube-controller-manager"))
         tokens.write_text("".join(f'{token},{user},{user},"system:masters"\n' for token, user in users))

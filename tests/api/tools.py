@@ -1,7 +1,6 @@
-"""The programs the tests run: the ones that localkube builds and caches, and Debian's etcd and openssl."""
+"""The programs that the tests run: those that localkube builds and caches."""
 
 import functools
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,11 +23,3 @@ def tool(name: str) -> str:
     if done.returncode or not Path(path).exists():
         raise RuntimeError(f"`python3 -m localkube tool {name}` gave no file: {(done.stderr or done.stdout)[-2000:]}")
     return path
-
-
-def debian(name: str, package: str) -> str:
-    """Return the path of a program from a Debian package; raises RuntimeError that names the package."""
-    found = shutil.which(name)
-    if not found:
-        raise RuntimeError(f"{name} is not installed: apt-get install {package}")
-    return found
