@@ -18,22 +18,22 @@ RUN python3 -m venv /build/venv && /build/venv/bin/pip install --no-cache-dir -r
 FROM pip AS operator-build
 ARG PIP_CONFIG_FILE
 COPY requirements/operator.txt /build/
-RUN python3 -m venv --without-pip /opt/esbench \
- && pip --python /opt/esbench/bin/python install --no-cache-dir --no-compile --no-deps -r /build/operator.txt \
- && find /opt/esbench -name tests -type d -prune -exec rm -rf {} +
+RUN python3 -m venv --without-pip /opt/fairlap \
+ && pip --python /opt/fairlap/bin/python install --no-cache-dir --no-compile --no-deps -r /build/operator.txt \
+ && find /opt/fairlap -name tests -type d -prune -exec rm -rf {} +
 WORKDIR /build/source
 COPY pyproject.toml README.md ./
-COPY operator/esbench operator/esbench
-COPY operator/esbench_race operator/esbench_race
+COPY operator/fairlap operator/fairlap
+COPY operator/fairlap_race operator/fairlap_race
 RUN /build/venv/bin/pip wheel --no-deps --no-build-isolation -w /build/wheels . \
- && pip --python /opt/esbench/bin/python install --no-cache-dir --no-compile --no-deps --no-index /build/wheels/*.whl \
- && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/esbench
+ && pip --python /opt/fairlap/bin/python install --no-cache-dir --no-compile --no-deps --no-index /build/wheels/*.whl \
+ && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/fairlap
 
 FROM python AS operator
-COPY --from=operator-build /opt/esbench /opt/esbench
-ENV PATH=/opt/esbench/bin:/usr/local/bin:/usr/bin:/bin PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+COPY --from=operator-build /opt/fairlap /opt/fairlap
+ENV PATH=/opt/fairlap/bin:/usr/local/bin:/usr/bin:/bin PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 1000:1000
-ENTRYPOINT ["python", "-m", "esbench"]
+ENTRYPOINT ["python", "-m", "fairlap"]
 
 # The race image and its twin with an older Rally, for clusters that the newer one does not speak to.
 FROM python AS race-base
@@ -43,9 +43,9 @@ RUN apt-get update \
  && apt-get install -y --no-install-recommends git openssh-client pbzip2 zstd \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/* \
  && useradd --uid 1000 --user-group --home-dir /work --no-create-home rally
-ENV PATH=/opt/rally/bin:/usr/local/bin:/usr/bin:/bin PYTHONPATH=/opt/esbench \
+ENV PATH=/opt/rally/bin:/usr/local/bin:/usr/bin:/bin PYTHONPATH=/opt/fairlap \
     PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-ENTRYPOINT ["python", "-m", "esbench_race"]
+ENTRYPOINT ["python", "-m", "fairlap_race"]
 
 FROM pip AS race-build
 ARG PIP_CONFIG_FILE
@@ -57,9 +57,9 @@ RUN python3 -m venv --without-pip /opt/rally \
 
 FROM race-base AS race
 COPY --from=race-build /opt/rally /opt/rally
-COPY operator/esbench_race /opt/esbench/esbench_race
-COPY tracks /opt/esbench/tracks
-RUN /opt/rally/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/esbench
+COPY operator/fairlap_race /opt/fairlap/fairlap_race
+COPY tracks /opt/fairlap/tracks
+RUN /opt/rally/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/fairlap
 USER 1000:1000
 
 FROM pip AS race6-build
@@ -72,7 +72,7 @@ RUN python3 -m venv --without-pip /opt/rally \
 
 FROM race-base AS race6
 COPY --from=race6-build /opt/rally /opt/rally
-COPY operator/esbench_race /opt/esbench/esbench_race
-COPY tracks /opt/esbench/tracks
-RUN /opt/rally/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/esbench
+COPY operator/fairlap_race /opt/fairlap/fairlap_race
+COPY tracks /opt/fairlap/tracks
+RUN /opt/rally/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/fairlap
 USER 1000:1000

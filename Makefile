@@ -39,7 +39,7 @@ kubeconfig: ## the line that lets your own kubectl talk to it
 lint: venv ## ruff and mypy
 	$(BIN)/ruff check operator localkube tests bench examples tracks
 	$(BIN)/ruff format --check operator localkube tests bench examples tracks
-	$(BIN)/mypy operator/esbench operator/esbench_race localkube
+	$(BIN)/mypy operator/fairlap operator/fairlap_race localkube
 check: lint test-unit ## the gate before each commit: lint, types, pure tests
 test-unit: venv ## the pure parts alone
 	$(BIN)/pytest -n 2 -q tests/unit
@@ -55,7 +55,7 @@ test-rally: venv-rally ## the track checks against Rally's own loader
 test-elastic-tracks: ## TRACKS=DIR: `track check` has no error for any track in a checkout of Elastic's repository
 	@test -n "$(TRACKS)" || { echo "Say where the checkout is: TRACKS=DIR make test-elastic-tracks" >&2; exit 1; }
 	@$(MAKE) --no-print-directory venv-rally
-	ESBENCH_RALLY_TRACKS="$(abspath $(TRACKS))" PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally/test_elastic_tracks.py
+	FAIRLAP_RALLY_TRACKS="$(abspath $(TRACKS))" PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally/test_elastic_tracks.py
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest -n 2 tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
@@ -63,11 +63,11 @@ test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
 test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)
-	ESBENCH_FULL_SIZE=1 $(BIN)/pytest --timeout 7200 tests/e2e/test_examples.py -k 'codec or replicas'
+	FAIRLAP_FULL_SIZE=1 $(BIN)/pytest --timeout 7200 tests/e2e/test_examples.py -k 'codec or replicas'
 generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models
-	$(BIN)/python -m esbench.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
-	cp crds/benchmarks.yaml charts/esbench/crds/benchmarks.yaml
-	$(BIN)/python -m esbench.docs docs
+	$(BIN)/python -m fairlap.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
+	cp crds/benchmarks.yaml charts/fairlap/crds/benchmarks.yaml
+	$(BIN)/python -m fairlap.docs docs
 
 .PHONY: demo
 demo: cluster ## cluster, operator, two Benchmarks, and their results side by side; CLUSTER=current as above

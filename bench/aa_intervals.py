@@ -1,6 +1,6 @@
 """Does cutting Rally's waits change what Rally measures? The same races with stock and with reduced intervals.
 
-Runs pairs of races, one as Rally is and one as `esbench_race.launch` starts it, in alternating order, against one
+Runs pairs of races, one as Rally is and one as `fairlap_race.launch` starts it, in alternating order, against one
 Elasticsearch, and prints for each task and number the ratio reduced/stock: its geometric mean over the pairs and the
 95 % interval of that mean. A ratio of 1 inside the interval means that no difference was seen.
 
@@ -28,11 +28,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import esbench_race
-from esbench_race import process
-from esbench_race.launch import POLL_INTERVALS
-from esbench_race.rally_config import Files, rally_argv, rally_env, write_files
-from esbench_race.spec import Mode, RaceSpec
+import fairlap_race
+from fairlap_race import process
+from fairlap_race.launch import POLL_INTERVALS
+from fairlap_race.rally_config import Files, rally_argv, rally_env, write_files
+from fairlap_race.spec import Mode, RaceSpec
 
 DOCUMENTS = 100_000
 CPUS = os.cpu_count() or 1
@@ -138,7 +138,7 @@ def race(
     files = Files(work)
     write_files(spec, files, {}, password, spec.cores or 1)
     argv = argv_of(rally_argv(spec, files, track))
-    env = rally_env(files, os.environ) | {"PYTHONPATH": str(Path(esbench_race.__file__).parents[1])}
+    env = rally_env(files, os.environ) | {"PYTHONPATH": str(Path(fairlap_race.__file__).parents[1])}
     load = Load(server)
     load.wait_for_quiet()
     started = time.monotonic()

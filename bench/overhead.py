@@ -18,12 +18,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from esbench.api.spec import BenchmarkSpec
-from esbench.children.elasticsearch import elasticsearch
-from esbench.children.race import access, job, record
-from esbench.plan.seen import Subject
-from esbench.settings import Settings
-from esbench_race.record import Record
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.children.elasticsearch import elasticsearch
+from fairlap.children.race import access, job, record
+from fairlap.plan.seen import Subject
+from fairlap.settings import Settings
+from fairlap_race.record import Record
 
 Json = dict[str, Any]
 SPEC: Json = {
@@ -93,7 +93,7 @@ def until(look: Callable[[], Any], pause: float = 0.25) -> Any:
 def through_operator(kubectl: Kubectl, number: int) -> Timing:
     """Run it as a Benchmark."""
     name = f"overhead-op-{number}"
-    manifest = {"apiVersion": "esbench.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": name}, "spec": SPEC}
+    manifest = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": name}, "spec": SPEC}
     began = time.time()
     kubectl.apply(manifest)
 
@@ -125,7 +125,7 @@ def by_hand(kubectl: Kubectl, number: int, settings: Settings) -> Timing:
     if told.outcome.reason:
         raise SystemExit(f"by hand: {told.outcome.reason}: {told.outcome.message}")
     kubectl("delete", "elasticsearch,job,configmap,serviceaccount,role,rolebinding", name, "--wait=false")
-    selector = f"esbench.dev/benchmark={subject.name}"
+    selector = f"fairlap.dev/benchmark={subject.name}"
     until(lambda: not kubectl.get("elasticsearch,job,pod", "-l", selector).get("items"))
     return Timing(moment(told.first_request_at or "") - began, time.time() - moment(told.rally_exited_at or ""))
 
@@ -149,7 +149,7 @@ def _plain(manifest: Json) -> Json:
 def main() -> int:
     """Print a table; the exit code says only whether all runs succeeded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--namespace", default="esbench")
+    parser.add_argument("--namespace", default="fairlap")
     parser.add_argument("--race-image", required=True)
     parser.add_argument("--pairs", type=int, default=3)
     options = parser.parse_args()

@@ -28,7 +28,7 @@ from typing import Any, NoReturn, TextIO
 import demo_report as report
 
 ROOT = Path(__file__).resolve().parent.parent
-CHART = ROOT / "charts" / "esbench"
+CHART = ROOT / "charts" / "fairlap"
 STAND_IN = (
     "These ran on localkube's stand-in images: the real Elasticsearch server, but with ingest processors of ours and "
     "another JDK build (localkube/README.md). Numbers of Elastic's images come from CLUSTER=current."
@@ -131,7 +131,7 @@ def install(tools: Tools, namespace: str, release: str) -> None:
         *(tools.helm, "upgrade", "--install", release, str(CHART)),
         *("--namespace", namespace, "--create-namespace", "--skip-crds", "--wait", "--timeout", "3m"),
         *image_values(),
-        cure=f"see why its pod does not start: kubectl -n {namespace} describe pod -l app.kubernetes.io/name=esbench\n"
+        cure=f"see why its pod does not start: kubectl -n {namespace} describe pod -l app.kubernetes.io/name=fairlap\n"
         f"and what it says: kubectl -n {namespace} logs deployment/{release}",
     )
 
@@ -172,7 +172,7 @@ def changes(tools: Tools, namespace: str, deadline: float) -> Iterator[dict[str,
 
     One `kubectl get --watch`: asking again and again would take CPU from the race.
     """
-    watch = (tools.kubectl, "-n", namespace, "get", "benchmarks.esbench.dev", "--watch", "-o", "json")
+    watch = (tools.kubectl, "-n", namespace, "get", "benchmarks.fairlap.dev", "--watch", "-o", "json")
     while time.monotonic() < deadline:
         with subprocess.Popen(watch, env=tools.environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             try:
@@ -239,8 +239,8 @@ class Screen:
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the parsed command line."""
     parser = argparse.ArgumentParser(description="Install the operator, run two Benchmarks, compare their results.")
-    parser.add_argument("--namespace", default="esbench", help="of the operator and the Benchmarks (default: esbench)")
-    parser.add_argument("--release", default="esbench", help="name of the helm release (default: esbench)")
+    parser.add_argument("--namespace", default="fairlap", help="of the operator and the Benchmarks (default: fairlap)")
+    parser.add_argument("--release", default="fairlap", help="name of the helm release (default: fairlap)")
     parser.add_argument(
         "--manifests", type=Path, default=ROOT / "examples" / "version-8-vs-9", help="Benchmarks to run"
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 # The command line's tables need nothing but the standard library, so the demo runs with any Python.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "operator"))
 
-from esbench.cli.benchmarks import Benchmark, ended, name, phase, progress_line, status, tasks, without_percent
-from esbench.cli.report import reading, remarks, table
+from fairlap.cli.benchmarks import Benchmark, ended, name, phase, progress_line, status, tasks, without_percent
+from fairlap.cli.report import reading, remarks, table
 
 __all__ = [
     "ended",

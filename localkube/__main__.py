@@ -59,7 +59,7 @@ def full_disk(disk: os.statvfs_result, paths: Paths) -> str:
     return (
         f"The disk of {paths.cache} is {used:.0f} % full. Elasticsearch puts no replica on a disk that is "
         f"{LOW_WATERMARK_PERCENT} % full, and from 90 % on no shard at all: free space, or move the cache to another "
-        "disk with ESBENCH_CACHE."
+        "disk with FAIRLAP_CACHE."
     )
 
 

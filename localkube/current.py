@@ -18,7 +18,7 @@ FOR_TESTS = frozenset(
 )
 NOT_FOR_TESTS = frozenset(["prod", "production", "prd", "live"])
 ECK_CRD = "elasticsearches.elasticsearch.k8s.elastic.co"
-OVERRIDE = "ESBENCH_CONTEXT_OK"
+OVERRIDE = "FAIRLAP_CONTEXT_OK"
 
 
 def chosen() -> bool:

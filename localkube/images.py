@@ -20,15 +20,15 @@ from localkube.settings import (
 OWN_SOURCES = {
     "operator": (
         *("Dockerfile", ".dockerignore", "pyproject.toml", "README.md"),
-        *("requirements/build.txt", "requirements/operator.txt", "operator/esbench", "operator/esbench_race"),
+        *("requirements/build.txt", "requirements/operator.txt", "operator/fairlap", "operator/fairlap_race"),
     ),
     "race": (
         *("Dockerfile", ".dockerignore", "requirements/build.txt", "requirements/race.txt"),
-        *("operator/esbench_race", "tracks"),
+        *("operator/fairlap_race", "tracks"),
     ),
     "race6": (
         *("Dockerfile", ".dockerignore", "requirements/build.txt", "requirements/race6.txt"),
-        *("operator/esbench_race", "tracks"),
+        *("operator/fairlap_race", "tracks"),
     ),
 }
 
@@ -82,7 +82,7 @@ def base(paths: Paths) -> Image:
         _debootstrap(folder, log, paths, name)
 
     artifact = Artifact("base", inputs, "Debian base image (debootstrap)", build, 40)
-    name = f"localhost/esbench/base:{artifact.key}"
+    name = f"localhost/fairlap/base:{artifact.key}"
     return Image(name, artifact)
 
 
@@ -165,7 +165,7 @@ def _own(target: str, estimate: float, paths: Paths) -> Image:
         buildah.export(paths, name, folder / "image.tar", log)
 
     artifact = Artifact(f"image-{target}", inputs, f"Image of our own: {target}", build, estimate)
-    name = f"localhost/esbench/{target}:{artifact.key}"
+    name = f"localhost/fairlap/{target}:{artifact.key}"
     return Image(name, artifact)
 
 
@@ -227,5 +227,5 @@ def superseded(paths: Paths, keep: int = 5) -> list[tuple[str, Path]]:
     old = []
     for target in OWN_SOURCES:
         folders = sorted(paths.built.glob(f"image-{target}-*"), key=lambda folder: -folder.stat().st_mtime)
-        old += [(f"localhost/esbench/{target}:{folder.name.rpartition('-')[2]}", folder) for folder in folders[keep:]]
+        old += [(f"localhost/fairlap/{target}:{folder.name.rpartition('-')[2]}", folder) for folder in folders[keep:]]
     return old

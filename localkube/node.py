@@ -52,7 +52,7 @@ def stop(paths: Paths) -> None:
     if not cgroups.remove():
         raise StepFailedError(
             f"there are processes in the cgroup {components.CGROUP} that are not of the node in {paths.node}",
-            hint="another localkube runs: ESBENCH_CACHE=<its folder> python3 -m localkube down; "
+            hint="another localkube runs: FAIRLAP_CACHE=<its folder> python3 -m localkube down; "
             "if that folder is gone, end the process that `pgrep -af localkube.inside` shows",
         )
     if succeeds(["ip", "link", "show", HOST_LINK]):

@@ -14,7 +14,7 @@ PROMETHEUS_VERSION = "3.15.0"  # as a Go module: v0.315.0
 ELASTICSEARCH_JAVA = {"7.17.29": "17", "8.6.1": "17", "8.11.0": "21", "9.0.0": "21"}  # version -> Java bundled with it
 COMPLETE_JAVA = {"6.0.0": "11"}  # versions that Maven Central has whole, as the image elasticsearch-oss has them
 
-SLOT = int(os.environ.get("ESBENCH_NODE") or "0")  # 0 to 9: nodes with different numbers can run side by side
+SLOT = int(os.environ.get("FAIRLAP_NODE") or "0")  # 0 to 9: nodes with different numbers can run side by side
 HOST_LINK = f"localkube{SLOT}"
 # 198.18.0.0/15 is reserved for benchmarking (RFC 2544), so no real network uses it.
 HOST_ADDRESS = f"198.18.77.{4 * SLOT + 1}"
@@ -64,7 +64,7 @@ class Paths:
 
 
 def paths_from(environment: dict[str, str] | None = None) -> Paths:
-    """The paths for this environment: ESBENCH_CACHE, or ~/.cache/esbench."""
+    """The paths for this environment: FAIRLAP_CACHE, or ~/.cache/fairlap."""
     env = dict(os.environ) if environment is None else environment
-    chosen = env.get("ESBENCH_CACHE") or "~/.cache/esbench"
+    chosen = env.get("FAIRLAP_CACHE") or "~/.cache/fairlap"
     return Paths(Path(chosen).expanduser().absolute())

@@ -1,4 +1,4 @@
-module esbench.dev/localkube/clients
+module fairlap.dev/localkube/clients
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module esbench.dev/localkube/eck
+module fairlap.dev/localkube/eck
 
 go 1.26.0
 

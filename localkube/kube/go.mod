@@ -1,6 +1,6 @@
 // Kubernetes takes its own libraries from folders beside it; a module that requires it has to say which released
 // versions those are.
-module esbench.dev/localkube/kube
+module fairlap.dev/localkube/kube
 
 go 1.24.0
 

@@ -1,3 +1,3 @@
-module esbench.dev/localkube/pause
+module fairlap.dev/localkube/pause
 
 go 1.24.0

@@ -1,4 +1,4 @@
-module esbench.dev/localkube/prometheus-operator
+module fairlap.dev/localkube/prometheus-operator
 
 go 1.26.0
 

@@ -24,7 +24,7 @@ import yaml
 
 from .tools import ROOT, tool
 
-PREFIX = "esbench-api-"
+PREFIX = "fairlap-api-"
 START_SECONDS = 90.0
 ELASTICSEARCHES = "elasticsearches.elasticsearch.k8s.elastic.co"
 # The Job controller is left out on purpose: the tests bring one that can misbehave.
@@ -82,13 +82,13 @@ class ControlPlane:
         config = {
             "apiVersion": "v1",
             "kind": "Config",
-            "current-context": "esbench-api-tests",
+            "current-context": "fairlap-api-tests",
             "clusters": [
                 {"name": "c", "cluster": {"server": self.server, "certificate-authority": str(self.ca)}},
             ],
             "users": [{"name": "u", "user": {"token": token}}],
             "contexts": [
-                {"name": "esbench-api-tests", "context": {"cluster": "c", "user": "u", "namespace": namespace}},
+                {"name": "fairlap-api-tests", "context": {"cluster": "c", "user": "u", "namespace": namespace}},
             ],
         }
         path.touch(mode=0o600)

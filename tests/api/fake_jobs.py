@@ -8,8 +8,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from esbench_race.record import LoadGeneratorHost, Progress, timestamp
-from esbench_race.spec import Mode, RaceSpec, SpecError, parse_spec
+from fairlap_race.record import LoadGeneratorHost, Progress, timestamp
+from fairlap_race.spec import Mode, RaceSpec, SpecError, parse_spec
 
 from .fake_eck import ENDINGS, Eck, running, waiting
 from .fakes import BENCHMARK, STEP, UID, Run, World, create_pod, owned_by
@@ -109,7 +109,7 @@ class Jobs:
         if "secret-password" in json.dumps(job):
             self.world.blame(job, "the password is in the Job's specification")
         try:
-            return parse_spec(env["ESBENCH_RACE_SPEC"])
+            return parse_spec(env["FAIRLAP_RACE_SPEC"])
         except (KeyError, SpecError) as error:
             self.world.blame(job, f"the runner cannot read its specification: {error}")
             return None

@@ -24,7 +24,7 @@ from .rest import Json, Rest, RestError
 log = logging.getLogger("fakes")
 
 NODES = ("node-a", "node-b")
-UID, STEP, BENCHMARK = "esbench.dev/uid", "esbench.dev/step", "esbench.dev/benchmark"
+UID, STEP, BENCHMARK = "fairlap.dev/uid", "fairlap.dev/step", "fairlap.dev/benchmark"
 
 
 @dataclass

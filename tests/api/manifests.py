@@ -9,7 +9,7 @@ Json = dict[str, Any]
 def benchmark(namespace: str, name: str = "bm", **spec: Any) -> Json:
     """Return a small valid Benchmark; keyword arguments replace fields of its spec, dotted by `__`."""
     manifest: Json = {
-        "apiVersion": "esbench.dev/v1alpha1",
+        "apiVersion": "fairlap.dev/v1alpha1",
         "kind": "Benchmark",
         "metadata": {"name": name, "namespace": namespace},
         "spec": {

@@ -17,14 +17,14 @@ from .controlplane import ControlPlane, die_with_parent, free_port
 from .tools import PATIENCE, ROOT, tool
 
 Json = dict[str, Any]
-RELEASE = "esbench"
+RELEASE = "fairlap"
 # How the API server words a refusal by RBAC, and the short form of a client that drops the words.
 RBAC = re.compile(r"cannot \w+ resource|\b403\b|APIForbiddenError")
 
 
 def render(namespace: str, **values: object) -> list[Json]:
     """Return the chart's manifests for a release in `namespace`; values are given as helm's --set-json takes them."""
-    command = [tool("helm"), "template", RELEASE, str(ROOT / "charts" / "esbench"), "--namespace", namespace]
+    command = [tool("helm"), "template", RELEASE, str(ROOT / "charts" / "fairlap"), "--namespace", namespace]
     command += ["--kube-version=1.34"]  # without a cluster to ask, helm believes in the one it was built for
     for key, value in values.items():
         command += ["--set-json", f"{key.replace('__', '.')}={json.dumps(value)}"]
@@ -35,7 +35,7 @@ def render(namespace: str, **values: object) -> list[Json]:
 
 
 class Operator:
-    """`python -m esbench` outside a pod; its kubeconfig holds a token of the chart's ServiceAccount."""
+    """`python -m fairlap` outside a pod; its kubeconfig holds a token of the chart's ServiceAccount."""
 
     def __init__(self, plane: ControlPlane, namespace: str, **values: object) -> None:
         self.port = free_port()
@@ -57,7 +57,7 @@ class Operator:
             "KUBECONFIG": str(config),
             **given,
         }
-        self.command = [sys.executable, "-m", "esbench"]
+        self.command = [sys.executable, "-m", "fairlap"]
         self.log = plane.folder / f"operator-{namespace}.log"
         self.process: subprocess.Popen[bytes] | None = None
 

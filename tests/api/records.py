@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from esbench_race.index_settings import asked
-from esbench_race.reasons import Reason
-from esbench_race.record import (
+from fairlap_race.index_settings import asked
+from fairlap_race.reasons import Reason
+from fairlap_race.record import (
     Counts,
     Environment,
     Fresh,
@@ -31,7 +31,7 @@ from esbench_race.record import (
     Windows,
     timestamp,
 )
-from esbench_race.resources import (
+from fairlap_race.resources import (
     ELASTICSEARCH,
     LOAD_GENERATOR,
     Machine,
@@ -42,7 +42,7 @@ from esbench_race.resources import (
     Volume,
     missing,
 )
-from esbench_race.spec import Mode, RaceSpec
+from fairlap_race.spec import Mode, RaceSpec
 
 DOCUMENTS = 100_000
 TARGET: Mapping[str, Any] = {

@@ -152,7 +152,7 @@ class Stage:
         for plural in NAMESPACED:
             for thing in self.all(plural, namespace):
                 meta = thing["metadata"]
-                is_record = plural == "configmaps" and meta.get("labels", {}).get("esbench.dev/uid") in living
+                is_record = plural == "configmaps" and meta.get("labels", {}).get("fairlap.dev/uid") in living
                 labels = meta.get("labels", {})
                 kept = meta["name"] in STANDARD or "helm.sh/chart" in labels or labels.get("tests") == "keep"
                 if not is_record and not kept:

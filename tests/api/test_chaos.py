@@ -1,6 +1,6 @@
 """The operator is killed at random moments, again and again, while users delete things: nothing may go wrong.
 
-`ESBENCH_CHAOS_SEED=N` repeats a run's choices (not its timing); `ESBENCH_CHAOS_KILLS=N` makes it longer.
+`FAIRLAP_CHAOS_SEED=N` repeats a run's choices (not its timing); `FAIRLAP_CHAOS_KILLS=N` makes it longer.
 """
 
 import os
@@ -12,7 +12,7 @@ from .manifests import benchmark
 from .operator_process import Operator
 from .stage import Stage
 
-KILLS = int(os.environ.get("ESBENCH_CHAOS_KILLS", "50"))
+KILLS = int(os.environ.get("FAIRLAP_CHAOS_KILLS", "50"))
 IN_FLIGHT = 20
 OVER = ("Succeeded", "Failed")
 # The operator needs about a second from its start to its first decision.
@@ -112,8 +112,8 @@ class Chaos:
 
 
 def test_killed_at_random_moments(stage: Stage, plane: ControlPlane) -> None:
-    seed = int(os.environ.get("ESBENCH_CHAOS_SEED", "0")) or random.SystemRandom().randrange(1, 10**6)
-    print(f"ESBENCH_CHAOS_SEED={seed}")
+    seed = int(os.environ.get("FAIRLAP_CHAOS_SEED", "0")) or random.SystemRandom().randrange(1, 10**6)
+    print(f"FAIRLAP_CHAOS_SEED={seed}")
     namespace = stage.make_namespace(f"chaos-{seed}")
     chaos = Chaos(stage, plane, namespace, seed)
     chaos.add(IN_FLIGHT + 12)

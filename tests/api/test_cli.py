@@ -30,11 +30,11 @@ def environment(plane: ControlPlane, namespace: str, tmp_path: Path) -> dict[str
 
 
 @pytest.fixture
-def esbench(environment: dict[str, str]) -> Call:
+def fairlap(environment: dict[str, str]) -> Call:
     """A function that calls the program to its end."""
 
     def call(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        argv = [sys.executable, "-m", "esbench.cli", *words]
+        argv = [sys.executable, "-m", "fairlap.cli", *words]
         return subprocess.run(
             argv, env=environment, input=stdin, capture_output=True, text=True, timeout=120, check=False
         )
@@ -52,13 +52,13 @@ def without_namespace(found: Json) -> Json:
 
 
 def test_run_to_the_end_then_results_and_logs(
-    esbench: Call, namespace: str, tmp_path: Path, plane: ControlPlane
+    fairlap: Call, namespace: str, tmp_path: Path, plane: ControlPlane
 ) -> None:
     # Neither the file nor the options name the namespace: it is that of the context.
     both = [without_namespace(benchmark(namespace, name, smokeTest=False)) for name in ("one", "two")]
     file = manifest(tmp_path / "bm.yaml", *both)
 
-    ran = esbench("run", "-f", file, "--wait", "--timeout", "2m")
+    ran = fairlap("run", "-f", file, "--wait", "--timeout", "2m")
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "benchmark/one created" in ran.stdout
@@ -68,27 +68,27 @@ def test_run_to_the_end_then_results_and_logs(
     assert "\x1b" not in ran.stdout
     assert "bulk-index: throughput, docs/s" in ran.stdout
 
-    table = esbench("results", "one", "two")
+    table = fairlap("results", "one", "two")
     assert table.returncode == 0, table.stderr
     assert table.stdout.splitlines()[0].split() == ["one", "two"]
-    data = json.loads(esbench("results", "one", "-o", "json").stdout)
+    data = json.loads(fairlap("results", "one", "-o", "json").stdout)
     assert data["benchmarks"][0]["phase"] == "Succeeded"
     assert data["benchmarks"][0]["results"]["tasks"]
-    assert esbench("results", "one", "-o", "csv").stdout.startswith("subject,what,unit,one,one min,")
-    assert esbench("results", "one", "-o", "md").stdout.startswith("|  | one |")
+    assert fairlap("results", "one", "-o", "csv").stdout.startswith("subject,what,unit,one,one min,")
+    assert fairlap("results", "one", "-o", "md").stdout.startswith("|  | one |")
 
-    assert esbench("logs", "one").stdout == "INFO Rally ran\n"
-    assert esbench("logs", "one", "--race", "1", "-f").stdout == "INFO Rally ran\n"
-    missing = esbench("logs", "one", "--race", "2")
-    assert (missing.returncode, missing.stderr) == (1, "esbench: one has no step race-2, or it has not begun\n")
+    assert fairlap("logs", "one").stdout == "INFO Rally ran\n"
+    assert fairlap("logs", "one", "--race", "1", "-f").stdout == "INFO Rally ran\n"
+    missing = fairlap("logs", "one", "--race", "2")
+    assert (missing.returncode, missing.stderr) == (1, "fairlap: one has no step race-2, or it has not begun\n")
 
-    again = esbench("run", "-f", file, "--wait")
+    again = fairlap("run", "-f", file, "--wait")
     assert again.returncode == 0
     assert "benchmark/one unchanged" in again.stdout
     assert "has ended before and is not run again" in again.stderr
 
-    assert "esbench rerun one" in again.stderr
-    once_more = esbench("rerun", "one", "--wait", "--timeout", "1m")
+    assert "fairlap rerun one" in again.stderr
+    once_more = fairlap("rerun", "one", "--wait", "--timeout", "1m")
     assert once_more.returncode == 0, once_more.stderr
     assert "benchmark/one-2 created" in once_more.stdout
 
@@ -96,17 +96,17 @@ def test_run_to_the_end_then_results_and_logs(
 
 
 def test_a_failed_benchmark_ends_with_1_and_shows_its_numbers_as_invalid(
-    esbench: Call, stage: Stage, namespace: str, tmp_path: Path
+    fairlap: Call, stage: Stage, namespace: str, tmp_path: Path
 ) -> None:
     stage.behave(namespace, race="error-rate")
     file = manifest(tmp_path / "bm.yaml", benchmark(namespace, smokeTest=False))
 
-    ran = esbench("run", "-f", file, "--wait")
+    ran = fairlap("run", "-f", file, "--wait")
 
     assert ran.returncode == 1
     assert "bm failed: ErrorRate" in ran.stderr
-    assert f"esbench logs bm -n {namespace}" in ran.stderr
-    table = esbench("results", "bm")
+    assert f"fairlap logs bm -n {namespace}" in ran.stderr
+    table = fairlap("results", "bm")
     assert table.returncode == 0
     assert "bm (invalid)" in table.stdout
     assert "bulk-index: throughput" in table.stdout
@@ -114,34 +114,34 @@ def test_a_failed_benchmark_ends_with_1_and_shows_its_numbers_as_invalid(
 
 
 def test_nothing_is_applied_when_the_api_server_refuses_one(
-    esbench: Call, stage: Stage, namespace: str, tmp_path: Path
+    fairlap: Call, stage: Stage, namespace: str, tmp_path: Path
 ) -> None:
     good, bad = benchmark(namespace, "good"), benchmark(namespace, "bad", elasticsearch__version="6.0.0")
     file = manifest(tmp_path / "bm.yaml", good, bad)
 
     for words in (("--dry-run",), ("--wait",)):
-        ran = esbench("run", "-f", file, *words)
+        ran = fairlap("run", "-f", file, *words)
         assert ran.returncode == 1
         assert "benchmark/bad: " in ran.stderr
         assert "6.0.0 cannot be built" in ran.stderr
         assert "Traceback" not in ran.stderr
     assert not stage.all("benchmarks", namespace)
 
-    ran = esbench("run", "-f", "-", "--dry-run", stdin=json.dumps(good))
+    ran = fairlap("run", "-f", "-", "--dry-run", stdin=json.dumps(good))
     assert (ran.returncode, ran.stdout) == (0, "benchmark/good would be created (server dry run)\n")
     assert not stage.all("benchmarks", namespace)
 
 
-def test_other_objects_go_along(esbench: Call, stage: Stage, namespace: str, tmp_path: Path) -> None:
+def test_other_objects_go_along(fairlap: Call, stage: Stage, namespace: str, tmp_path: Path) -> None:
     track = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}, "data": {"track.json": "{}"}}
     spec = {"race": {"track": {"configMap": {"name": "mine"}}}, "smokeTest": False, "suspend": True}
     file = manifest(tmp_path / "bm.yaml", track, without_namespace(benchmark(namespace, **spec)))
 
-    ran = esbench("run", "-f", file)
+    ran = fairlap("run", "-f", file)
 
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines()[:2] == ["configmap/mine created", "benchmark/bm created"]
-    assert f"esbench results bm -n {namespace}" in ran.stdout
+    assert f"fairlap results bm -n {namespace}" in ran.stdout
     found = stage.find("configmaps", namespace, "mine")
     assert found is not None
     stage.delete("configmaps", namespace, "mine")
@@ -154,16 +154,16 @@ def hear_ctrl_c() -> None:
 
 
 def test_waiting_ends_with_124_and_with_ctrl_c_and_the_benchmark_goes_on(
-    esbench: Call, environment: dict[str, str], stage: Stage, namespace: str, tmp_path: Path
+    fairlap: Call, environment: dict[str, str], stage: Stage, namespace: str, tmp_path: Path
 ) -> None:
     stage.behave(namespace, race="hangs")
     file = manifest(tmp_path / "bm.yaml", benchmark(namespace, smokeTest=False))
 
-    ran = esbench("run", "-f", file, "--wait", "--timeout", "3s")
+    ran = fairlap("run", "-f", file, "--wait", "--timeout", "3s")
     assert ran.returncode == 124
     assert f"kubectl get benchmarks -n {namespace} --watch" in ran.stderr
 
-    argv = [sys.executable, "-m", "esbench.cli", "run", "-f", file, "--wait"]
+    argv = [sys.executable, "-m", "fairlap.cli", "run", "-f", file, "--wait"]
     with subprocess.Popen(
         argv,
         env=environment,
@@ -183,32 +183,32 @@ def test_waiting_ends_with_124_and_with_ctrl_c_and_the_benchmark_goes_on(
 
 
 def test_unknown_names_and_a_deleted_benchmark(
-    esbench: Call, environment: dict[str, str], stage: Stage, namespace: str, tmp_path: Path
+    fairlap: Call, environment: dict[str, str], stage: Stage, namespace: str, tmp_path: Path
 ) -> None:
-    none = esbench("results", "nosuch")
+    none = fairlap("results", "nosuch")
     assert none.returncode == 1
-    assert none.stderr == f"esbench: there is no Benchmark nosuch in the namespace {namespace}; there is none\n"
+    assert none.stderr == f"fairlap: there is no Benchmark nosuch in the namespace {namespace}; there is none\n"
     file = manifest(tmp_path / "bm.yaml", benchmark(namespace, suspend=True))
-    argv = [sys.executable, "-m", "esbench.cli", "run", "-f", file, "--wait"]
+    argv = [sys.executable, "-m", "fairlap.cli", "run", "-f", file, "--wait"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(argv, env=environment, text=True, **pipes) as process:  # type: ignore[call-overload]
         assert process.stdout is not None
         while not process.stdout.readline().startswith("["):
             assert process.poll() is None
-        there = esbench("logs", "nosuch")
+        there = fairlap("logs", "nosuch")
         assert "there are bm" in there.stderr
         stage.delete("benchmarks", namespace, "bm")
         _, said = process.communicate(timeout=120)
         assert process.returncode == 1
     assert "the Benchmark bm was deleted" in said
-    names = esbench("__complete", "results", "")
+    names = fairlap("__complete", "results", "")
     assert names.stdout.strip() == ""
     time.sleep(0.1)
 
 
-def test_kubernetes_without_the_operator(esbench: Call, tmp_path: Path) -> None:
-    other = {"apiVersion": "esbench.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "x"}, "spec": {}}
+def test_kubernetes_without_the_operator(fairlap: Call, tmp_path: Path) -> None:
+    other = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "x"}, "spec": {}}
     unknown = {"apiVersion": "other.dev/v1", "kind": "Thing", "metadata": {"name": "y"}}
-    ran = esbench("run", "-f", manifest(tmp_path / "bm.yaml", unknown, other))
+    ran = fairlap("run", "-f", manifest(tmp_path / "bm.yaml", unknown, other))
     assert ran.returncode == 1
     assert "the cluster knows no Thing of other.dev/v1" in ran.stderr

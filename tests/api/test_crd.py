@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from esbench.api.crd import crd_yaml
+from fairlap.api.crd import crd_yaml
 
 from .controlplane import ControlPlane
 from .manifests import benchmark
@@ -260,10 +260,10 @@ def test_what_kubectl_get_shows(stage: Stage, namespace: str) -> None:
     head, row = table("bm")
     assert head == ["NAME", "PHASE", "PROGRESS", "VERSION", "RACES", "AGE"]
     assert row[:-1] == ["bm", "Failed", "race 1/2 · bulk-index 43 %", "9.0.0", "0/2"]
-    head, row = table("benchmarks.esbench.dev", "-o", "wide")
+    head, row = table("benchmarks.fairlap.dev", "-o", "wide")
     assert head == ["NAME", "PHASE", "PROGRESS", "VERSION", "RACES", "TRACK", "CHALLENGE", "REASON", "AGE"]
     assert row[5:8] == ["log_ingest", "ramp-up", "ErrorRate"]
-    assert table("esbench")[1][0] == "bm", "the category lists it, too"
+    assert table("fairlap")[1][0] == "bm", "the category lists it, too"
 
 
 def test_kubectl_explain_tells_what_a_field_is(plane: ControlPlane) -> None:
@@ -285,6 +285,6 @@ def test_there_are_examples() -> None:
     assert kinds.count("Benchmark") >= 2
 
 
-@pytest.mark.parametrize("path", ["crds/benchmarks.yaml", "charts/esbench/crds/benchmarks.yaml"])
+@pytest.mark.parametrize("path", ["crds/benchmarks.yaml", "charts/fairlap/crds/benchmarks.yaml"])
 def test_the_checked_in_crd_is_up_to_date(path: str) -> None:
     assert (ROOT / path).read_text() == crd_yaml(), "run `make generate`"

@@ -19,7 +19,7 @@ AFTER_AN_OUTAGE = 120.0
 """seconds until the garbage collector surely works again: it waits longer after each failure to list"""
 LEASE_SECONDS = 45
 """a pair's: an operator that a busy machine keeps from renewing it in time ends, and nobody here starts it again"""
-HOLD = "tests.esbench.dev/hold"
+HOLD = "tests.fairlap.dev/hold"
 
 
 def twice(stage: Stage, namespace: str) -> list[tuple[str, str]]:
@@ -41,8 +41,8 @@ def pair(plane: ControlPlane, namespace: str) -> Iterator[list[Operator]]:
     """Two operators of the same installation that call themselves by different names; not started yet."""
     operators = [Operator(plane, namespace, leaseSeconds=LEASE_SECONDS) for _ in range(2)]
     for number, operator in enumerate(operators):
-        operator.environment["ESBENCH_LEASE_HOLDER"] = f"operator-{number}"
-        operator.environment["ESBENCH_METRICS_PORT"] = str(operator.port)
+        operator.environment["FAIRLAP_LEASE_HOLDER"] = f"operator-{number}"
+        operator.environment["FAIRLAP_METRICS_PORT"] = str(operator.port)
         operator.log = operator.log.with_suffix(f".{number}.log")
     yield operators
     for operator in operators:
@@ -61,7 +61,7 @@ def test_two_operators_are_one(stage: Stage, namespace: str, pair: list[Operator
     stage.apply(*(benchmark(namespace, name, smokeTest=False) for name in names))
     all_end(stage, namespace, names)
     assert stage.world.most_running[namespace] == 1, "the queue holds although there are two"
-    lease = stage.find("leases", namespace, "esbench")
+    lease = stage.find("leases", namespace, "fairlap")
     assert lease is not None and lease["spec"]["holderIdentity"] in ("operator-0", "operator-1")
     idle = next(o for n, o in enumerate(pair) if lease["spec"]["holderIdentity"] != f"operator-{n}")
     assert "waiting for the lease" in idle.log.read_text()
@@ -82,7 +82,7 @@ def test_the_other_takes_over_and_the_first_comes_back(stage: Stage, namespace: 
     os.kill(first.pid, signal.SIGSTOP)
 
     def holder() -> str:
-        lease = stage.find("leases", namespace, "esbench")
+        lease = stage.find("leases", namespace, "fairlap")
         return str((lease or {"spec": {}})["spec"].get("holderIdentity"))
 
     stage.until(lambda: holder() == "operator-1", "the second one leads", LEASE_SECONDS)
@@ -147,7 +147,7 @@ def test_the_api_server_restarts(stage: Stage, plane: ControlPlane, namespace: s
 
 LATE_ANSWERS = """
 import asyncio, runpy
-from esbench.cluster import Cluster
+from fairlap.cluster import Cluster
 
 say = Cluster.say
 
@@ -157,7 +157,7 @@ async def late(*arguments):
     return answer
 
 Cluster.say = late
-runpy.run_module("esbench", run_name="__main__")
+runpy.run_module("fairlap", run_name="__main__")
 """
 
 
@@ -182,7 +182,7 @@ def test_a_write_is_seen_before_its_answer_comes(stage: Stage, plane: ControlPla
 def deaf(plane: ControlPlane, namespace: str) -> Iterator[Operator]:
     """An operator that a test may stop for a while; it looks around every 5 s even if nothing happens."""
     operator = Operator(plane, namespace, leaseSeconds=120)
-    operator.environment["ESBENCH_RESYNC_SECONDS"] = "5"
+    operator.environment["FAIRLAP_RESYNC_SECONDS"] = "5"
     operator.start()
     operator.wait_ready()
     yield operator
@@ -248,7 +248,7 @@ def test_an_operator_that_cannot_read_a_specification_leaves_nothing_behind(
     stage.reaches(namespace, "newer", "Racing")
     operator.stop()
     path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/future"
-    kubectl = ("patch", "crd", "benchmarks.esbench.dev", "--type=json", "-p")
+    kubectl = ("patch", "crd", "benchmarks.fairlap.dev", "--type=json", "-p")
     added = json.dumps([{"op": "add", "path": path, "value": {"type": "boolean"}}])
     assert plane.kubectl(*kubectl, added).returncode == 0
     try:

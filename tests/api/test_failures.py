@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from esbench.reason_signs import SIGNS, looks_like
-from esbench_race.reasons import Reason
-from esbench_race.record import Record
+from fairlap.reason_signs import SIGNS, looks_like
+from fairlap_race.reasons import Reason
+from fairlap_race.record import Record
 
 from .controlplane import ControlPlane
 from .fakes import BOOTSTRAP
@@ -43,7 +43,7 @@ class Case:
 
 
 IMPATIENT = {"timeouts": {"provisioning": "60s", "race": "1h"}}
-HOLD = "tests.esbench.dev/hold"
+HOLD = "tests.fairlap.dev/hold"
 ON_SMOKE = {"steps": ("smoke",)}
 WITH_PARAMS = {"race__params": {"bulk_size": 100}}
 # What a shared cluster's policy may do: refuse an object that the schema allows.
@@ -183,7 +183,7 @@ def overdue(stage: Stage, plane: ControlPlane) -> Iterator[Operator]:
     stage.behave("holding", run=(5.0, 5.0))
     forbid_pods(stage, "crowded")
     operator = Operator(plane, "overdue", scope__namespaces=namespaces, maxActive=4)
-    operator.environment["ESBENCH_CLEANUP_SECONDS"] = "30"
+    operator.environment["FAIRLAP_CLEANUP_SECONDS"] = "30"
     operator.start()
     stage.apply(
         benchmark("overdue", smokeTest=False, timeouts={"race": "2s"}),

@@ -10,7 +10,7 @@ from .operator_process import Operator
 from .stage import Stage
 
 Install = Callable[..., Operator]
-RERUN, OF, VALUE = "esbench.dev/rerun", "esbench.dev/rerun-of", "esbench.dev/rerun-value"
+RERUN, OF, VALUE = "fairlap.dev/rerun", "fairlap.dev/rerun-of", "fairlap.dev/rerun-value"
 
 
 def events(stage: Stage, namespace: str, name: str) -> dict[str, str]:
@@ -75,7 +75,7 @@ def names(stage: Stage, namespace: str) -> list[str]:
 def dealt_with(stage: Stage, namespace: str, name: str, value: str) -> None:
     def done() -> bool:
         annotations = stage.benchmark(namespace, name)["metadata"].get("annotations", {})
-        return bool(annotations.get("esbench.dev/rerun-done") == value)
+        return bool(annotations.get("fairlap.dev/rerun-done") == value)
 
     stage.until(done, f"value {value} of {name} is dealt with", 20)
 
@@ -146,7 +146,7 @@ def test_a_run_that_is_refused_is_said(stage: Stage, plane: ControlPlane, namesp
         "spec": {
             "matchConstraints": {
                 "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-                "resourceRules": [{"apiGroups": ["esbench.dev"], "apiVersions": ["*"], "operations": ["CREATE"],
+                "resourceRules": [{"apiGroups": ["fairlap.dev"], "apiVersions": ["*"], "operations": ["CREATE"],
                                    "resources": ["benchmarks"]}],
             },
             "validations": [{"expression": "!object.metadata.name.endsWith('-2')", "message": "one is enough"}],

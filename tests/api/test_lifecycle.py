@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from esbench.reason_signs import SIGNS, looks_like
-from esbench_race.reasons import Reason
+from fairlap.reason_signs import SIGNS, looks_like
+from fairlap_race.reasons import Reason
 
 from .fakes import STEP, UID
 from .manifests import Json, benchmark
@@ -305,7 +305,7 @@ def test_a_foreign_object_is_waited_for_and_left_alone(stage: Stage, namespace: 
     }[kind]
     foreign: Json = {
         "apiVersion": api, "kind": name, "metadata": {"name": "bm-race-1", "namespace": namespace, "labels": {
-            "tests": "keep", UID: "someone", STEP: "else", "esbench.dev/benchmark": "x"}},
+            "tests": "keep", UID: "someone", STEP: "else", "fairlap.dev/benchmark": "x"}},
     }  # fmt: skip
     container = {"name": "x", "image": "x"}
     if kind == "jobs":

@@ -20,7 +20,7 @@ def test_the_operator_may_do_little(stage: Stage, namespace: str, install: Insta
         user = f"--as=system:serviceaccount:{namespace}:{operator.account}"
         return stage.plane.kubectl("auth", "can-i", *what, user, f"--namespace={namespace}").stdout.strip() == "yes"
 
-    assert may("list", "benchmarks.esbench.dev")
+    assert may("list", "benchmarks.fairlap.dev")
     assert may("update", "bm", "--subresource=status")
     assert may("create", "bm")  # the next run, when an annotation asks for it
     for forbidden in (
@@ -83,7 +83,7 @@ def test_two_namespaces_and_no_others(stage: Stage, namespace: str, install: Ins
 def test_claims_that_eck_never_owned_go_with_their_cluster(stage: Stage, namespace: str, plane: ControlPlane) -> None:
     """ECK owns a claim only some time after Kubernetes has made it; a claim of somebody else stays."""
     operator = Operator(plane, namespace)
-    operator.environment["ESBENCH_SWEEP_SECONDS"] = "2"
+    operator.environment["FAIRLAP_SWEEP_SECONDS"] = "2"
     operator.start()
     theirs = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     kept = {"name": "theirs", "namespace": namespace, "labels": {"tests": "keep"}}
@@ -112,9 +112,9 @@ def test_metrics_health_and_a_clean_end(stage: Stage, namespace: str, install: I
             text: str = answer.read().decode()
             return text
 
-    line = 'esbench_benchmarks{phase="Succeeded"} 1.0'
+    line = 'fairlap_benchmarks{phase="Succeeded"} 1.0'
     stage.until(lambda: line in metrics(), line, 5)
-    assert "esbench_passes_total" in metrics()
+    assert "fairlap_passes_total" in metrics()
     assert operator.stop(10) == 0
     for line in operator.log.read_text().splitlines():
         entry = json.loads(line)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from esbench.api.spec import BenchmarkSpec
-from esbench.children.elasticsearch import elasticsearch
-from esbench.children.race import job
-from esbench.plan.seen import Subject
-from esbench.plan.trouble import explained, troubles
-from esbench.settings import Settings
-from esbench_race.reasons import Reason
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.children.elasticsearch import elasticsearch
+from fairlap.children.race import job
+from fairlap.plan.seen import Subject
+from fairlap.plan.trouble import explained, troubles
+from fairlap.settings import Settings
+from fairlap_race.reasons import Reason
 
 from .controlplane import ControlPlane
 

@@ -18,7 +18,7 @@ from kube import PROMETHEUS, ROOT, Namespace, environment, localkube, run, tool
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 # Each worker has an operator and a queue of its own: most of a small race is waiting, so several share the machine.
-NAMESPACE = f"esbench-e2e-{WORKER}" if WORKER else "esbench-e2e"
+NAMESPACE = f"fairlap-e2e-{WORKER}" if WORKER else "fairlap-e2e"
 
 
 @pytest.fixture(scope="session")
@@ -46,13 +46,13 @@ def installed(name: str, *values: str) -> Iterator[Namespace]:
     own = shlex.split(os.environ.get("HELM_ARGS", "")) if os.environ.get("CLUSTER") == "current" else _images()
     there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
     subprocess.run(
-        [tool("helm"), "upgrade", "--install", "esbench", str(ROOT / "charts/esbench"), "-n", name,
+        [tool("helm"), "upgrade", "--install", "fairlap", str(ROOT / "charts/fairlap"), "-n", name,
          "--wait", "--timeout", "400s", "--skip-crds", *values, *own],
         env=environment(), check=True, cwd=ROOT, timeout=500,
     )  # fmt: skip
     yield there
     there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=400s", seconds=420)
-    run(tool("helm"), "-n", name, "uninstall", "esbench")
+    run(tool("helm"), "-n", name, "uninstall", "fairlap")
     there.attempt("delete", "namespace", name, "--wait=false")
 
 
@@ -68,7 +68,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = outcome.get_result()  # type: ignore[attr-defined]
     there = next((it for it in getattr(item, "funcargs", {}).values() if isinstance(it, Namespace)), None)
     if report.failed and there is not None:
-        log = there.attempt("logs", "deployment/esbench", "--tail=40").stdout
+        log = there.attempt("logs", "deployment/fairlap", "--tail=40").stdout
         events = there.attempt("get", "events", "--sort-by=.lastTimestamp").stdout
         report.sections.append(("operator log", log))
         report.sections.append(("events", "\n".join(events.splitlines()[-40:])))

@@ -113,7 +113,7 @@ class Namespace:
     def left_of(self, benchmark: str) -> list[str]:
         """What the operator answers for, but for the records: nothing once a Benchmark is over."""
         kinds = "elasticsearch,job,pod,serviceaccount,role,rolebinding"
-        labelled = self.items(kinds, f"esbench.dev/benchmark={benchmark}")
+        labelled = self.items(kinds, f"fairlap.dev/benchmark={benchmark}")
         return _names(labelled) + self._named("pvc", f"{benchmark}-", f"elasticsearch-data-{benchmark}-")
 
     def nothing_left_of(self, benchmark: str, seconds: float = 0) -> None:
@@ -154,7 +154,7 @@ def benchmark(name: str, *, elasticsearch: Json | None = None, race: Json | None
     if does["track"] != {"builtin": "log_ingest"} and race and "params" not in race:
         del does["params"]
     return {
-        "apiVersion": "esbench.dev/v1alpha1",
+        "apiVersion": "fairlap.dev/v1alpha1",
         "kind": "Benchmark",
         "metadata": {"name": name},
         "spec": {"elasticsearch": wanted, "race": does, "smokeTest": False, **spec},

@@ -1,4 +1,4 @@
-"""The manifests of examples/, at a size that two cores race in a minute; or as they are, with ESBENCH_FULL_SIZE=1."""
+"""The manifests of examples/, at a size that two cores race in a minute; or as they are, with FAIRLAP_FULL_SIZE=1."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ import yaml
 from kube import FULL_DISK, ROOT, SMALL_JVM, Namespace
 
 FOLDER = ROOT / "examples"
-FULL_SIZE = os.environ.get("ESBENCH_FULL_SIZE") == "1"
+FULL_SIZE = os.environ.get("FAIRLAP_FULL_SIZE") == "1"
 
 SHORT_STEPS = {"fetch_rates": [20], "search_rates": [10], "time_period": 10, "warmup_time_period": 1}
 SMALL = {
@@ -26,7 +26,7 @@ def manifests(folder: Path) -> list[dict[str, Any]]:
 def smaller(manifest: dict[str, Any], race_image: str) -> dict[str, Any]:
     if manifest["kind"] == "Deployment":
         for container in manifest["spec"]["template"]["spec"]["containers"]:
-            container["image"] = container["image"].replace("esbench/race:0.1.0", race_image)
+            container["image"] = container["image"].replace("fairlap/race:0.1.0", race_image)
     if manifest["kind"] == "StatefulSet":
         for container in manifest["spec"]["template"]["spec"]["containers"]:
             container["resources"]["requests"]["cpu"] = "100m"
@@ -49,5 +49,5 @@ def smaller(manifest: dict[str, Any], race_image: str) -> dict[str, Any]:
 
 
 def race_image(namespace: Namespace) -> str:
-    container = namespace.get("deployment", "esbench")["spec"]["template"]["spec"]["containers"][0]
-    return next(str(each["value"]) for each in container["env"] if each["name"] == "ESBENCH_RACE_IMAGE")
+    container = namespace.get("deployment", "fairlap")["spec"]["template"]["spec"]["containers"][0]
+    return next(str(each["value"]) for each in container["env"] if each["name"] == "FAIRLAP_RACE_IMAGE")

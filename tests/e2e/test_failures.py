@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from esbench.reason_signs import SIGNS, looks_like
-from esbench_race.reasons import Reason
+from fairlap.reason_signs import SIGNS, looks_like
+from fairlap_race.reasons import Reason
 from kube import Namespace, benchmark, condition, until
 
 pytestmark = pytest.mark.e2e
@@ -102,7 +102,7 @@ def looked_at_again(namespace: Namespace, prefix: str) -> bool:
         released = volume.get("status", {}).get("phase") == "Released"
         if released and volume["spec"]["claimRef"]["name"].find(prefix) >= 0:
             name = volume["metadata"]["name"]
-            namespace.attempt("annotate", "pv", name, "--overwrite", f"tests.esbench.dev/seen={time.time():.0f}")
+            namespace.attempt("annotate", "pv", name, "--overwrite", f"tests.fairlap.dev/seen={time.time():.0f}")
     return prefix not in volumes(namespace)
 
 

@@ -53,7 +53,7 @@ def test_kept_reached_and_removed_and_run_again(namespace: Namespace) -> None:
     assert json.loads(namespace.kubectl(*curl, "https://localhost:9200/t/_count"))["count"] == 0
     events = ["get", "events", "--field-selector=involvedObject.name=kept,reason=ClusterKept"]
     until(lambda: "port-forward" in namespace.kubectl(*events), 20, lambda: "no event says how to reach it")
-    namespace.kubectl("annotate", "bm/kept", "esbench.dev/rerun=again")
+    namespace.kubectl("annotate", "bm/kept", "fairlap.dev/rerun=again")
     until(lambda: namespace.attempt("get", "bm", "kept-2").returncode == 0, 20, lambda: "no kept-2")
     namespace.kubectl("delete", "bm", "kept-2", "--timeout=200s")
     version = namespace.get("bm", "kept")["status"]

@@ -24,7 +24,7 @@ def localkube(call: str) -> str:
     """What a call of the node's module prints, with the node of our number."""
     program = f"from localkube import node, settings; paths = settings.paths_from(); {call}"
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, env={**os.environ, "ESBENCH_NODE": SLOT}, check=True,
+        [sys.executable, "-c", program], cwd=ROOT, env={**os.environ, "FAIRLAP_NODE": SLOT}, check=True,
         capture_output=True, text=True, timeout=1200,
     )  # fmt: skip
     return done.stdout.strip()

@@ -24,7 +24,7 @@ def watched(namespace: Namespace) -> Iterator[Namespace]:
 
     def upgrade(*values: str) -> None:
         subprocess.run(
-            [tool("helm"), "upgrade", "esbench", str(ROOT / "charts/esbench"), "-n", namespace.name, "--wait",
+            [tool("helm"), "upgrade", "fairlap", str(ROOT / "charts/fairlap"), "-n", namespace.name, "--wait",
              "--timeout", "400s", "--skip-crds", "--reuse-values", *values],
             env=environment(), check=True, cwd=ROOT, timeout=500,
         )  # fmt: skip

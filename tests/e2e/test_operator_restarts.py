@@ -12,7 +12,7 @@ import pytest
 from kube import Namespace, benchmark, environment, tool, until
 
 pytestmark = pytest.mark.e2e
-SELECTOR = "app.kubernetes.io/name=esbench"
+SELECTOR = "app.kubernetes.io/name=fairlap"
 
 
 def kill_operator(namespace: Namespace) -> None:
@@ -49,7 +49,7 @@ def processes_of(pod_uid: str) -> list[int]:
     def is_one(process: Path) -> bool:
         try:
             mine = pod_uid in (process / "cgroup").read_text().replace("_", "-")
-            return mine and b"esbench" in (process / "cmdline").read_bytes()
+            return mine and b"fairlap" in (process / "cmdline").read_bytes()
         except OSError:  # it ended meanwhile
             return False
 

@@ -14,11 +14,11 @@ from kube import SMALL_JVM, Namespace, benchmark, condition, run, until
 pytestmark = pytest.mark.e2e
 
 
-def esbench(
+def fairlap(
     namespace: Namespace, command: str, *words: str, given: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The command line as a user calls it."""
-    return run(sys.executable, "-m", "esbench.cli", command, *words, "-n", namespace.name, given=given, seconds=1500)
+    return run(sys.executable, "-m", "fairlap.cli", command, *words, "-n", namespace.name, given=given, seconds=1500)
 
 
 def check_numbers(status: dict[str, object], documents: int) -> None:
@@ -62,7 +62,7 @@ def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace)
         race={"userTags": {"team": "search"}, "telemetry": ["disk-usage-stats"]},
         smokeTest=True,
     )
-    done = esbench(namespace, "run", "-f", "-", "--wait", "--timeout", "20m", given=json.dumps(wanted))
+    done = fairlap(namespace, "run", "-f", "-", "--wait", "--timeout", "20m", given=json.dumps(wanted))
     status = namespace.status("whole")
     assert done.returncode == 0, done.stdout + done.stderr + json.dumps(status, indent=1)
     for seen in ("benchmark/whole created", "Provisioning", "Racing", "Succeeded", "bulk-index: throughput, docs/s"):
@@ -106,12 +106,12 @@ def test_printer_columns_read_like_a_sentence(namespace: Namespace) -> None:
 
 def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
     """The results and the log of the same Benchmark."""
-    table = esbench(namespace, "results", "whole")
+    table = fairlap(namespace, "results", "whole")
     assert table.returncode == 0, table.stderr
     assert "ran: Elasticsearch" in table.stdout and "8.11.0" in table.stdout
-    found = json.loads(esbench(namespace, "results", "whole", "-o", "json").stdout)
+    found = json.loads(fairlap(namespace, "results", "whole", "-o", "json").stdout)
     assert found["benchmarks"][0]["results"] == namespace.status("whole")["results"]
-    log = esbench(namespace, "logs", "whole", "--race", "1")
+    log = fairlap(namespace, "logs", "whole", "--race", "1")
     assert log.returncode == 0 and "esrally" in log.stdout
-    assert "esbench: whole has no step race-2" in esbench(namespace, "logs", "whole", "--race", "2").stderr
+    assert "fairlap: whole has no step race-2" in fairlap(namespace, "logs", "whole", "--race", "2").stderr
     namespace.kubectl("delete", "bm", "whole", "--timeout=200s")

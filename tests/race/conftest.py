@@ -33,7 +33,7 @@ def own_loopback() -> None:
 @pytest.fixture(scope="session")
 def folder(own_loopback: None) -> Iterator[Path]:
     """A folder that Elasticsearch's user can reach."""
-    folder = Path(tempfile.mkdtemp(prefix="esbench-race-"))
+    folder = Path(tempfile.mkdtemp(prefix="fairlap-race-"))
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)

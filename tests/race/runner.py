@@ -13,9 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from esbench.api.spec import BenchmarkSpec
-from esbench.plan.validity import Violation, first_violation, remarks
-from esbench_race.record import Record
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.validity import Violation, first_violation, remarks
+from fairlap_race.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-rally/bin/python"
@@ -114,16 +114,16 @@ class Race:
         env = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT / "operator"),
-            "ESBENCH_RACE_SPEC": json.dumps({**wanted, **spec}),
-            "ESBENCH_RACE_WORK": str(self.work),
-            "ESBENCH_RACE_ACCOUNT": str(account),
+            "FAIRLAP_RACE_SPEC": json.dumps({**wanted, **spec}),
+            "FAIRLAP_RACE_WORK": str(self.work),
+            "FAIRLAP_RACE_ACCOUNT": str(account),
             "KUBERNETES_SERVICE_HOST": "127.0.0.1",
             "KUBERNETES_SERVICE_PORT": str(self.api.server_address[1]),
         }
         self.output = self.work / "runner.out"
         with self.output.open("wb") as out:
             self.process = subprocess.Popen(
-                [str(PYTHON), "-m", "esbench_race"], env=env, cwd=self.work, stdin=subprocess.DEVNULL, stdout=out,
+                [str(PYTHON), "-m", "fairlap_race"], env=env, cwd=self.work, stdin=subprocess.DEVNULL, stdout=out,
                 stderr=out, start_new_session=True,
             )  # fmt: skip
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from esbench.plan.validity import Violation, first_violation
-from esbench.reason_signs import SIGNS, looks_like
-from esbench_race.livefiles import actor_pids
-from esbench_race.reasons import Reason
+from fairlap.plan.validity import Violation, first_violation
+from fairlap.reason_signs import SIGNS, looks_like
+from fairlap_race.livefiles import actor_pids
+from fairlap_race.reasons import Reason
 
 from .proxy import Proxy
 from .runner import Race, Ran, Runner, asked

@@ -1,6 +1,6 @@
 """Every broken track is told by its reason, its file and line, and a cure; a good one is left alone.
 
-The check step of a Benchmark and `esbench track check` must say the same of each.
+The check step of a Benchmark and `fairlap track check` must say the same of each.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import pytest
 
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
-from esbench.cli.track_check import Checked, check_track
-from esbench.reason_signs import SIGNS, looks_like
-from esbench_race.check import check
-from esbench_race.reasons import Reason
-from esbench_race.spec import parse_spec
+from fairlap.cli.track_check import Checked, check_track
+from fairlap.reason_signs import SIGNS, looks_like
+from fairlap_race.check import check
+from fairlap_race.reasons import Reason
+from fairlap_race.spec import parse_spec
 
 MESSAGES: dict[Reason, list[str]] = {}
 TRACKS = Path(__file__).parents[1] / "fixtures" / "broken_tracks"

@@ -1,6 +1,6 @@
 """No track of Elastic's own repository has an error for us. They are not part of this project:
 
-ESBENCH_RALLY_TRACKS names a checkout of them, of any commit and with its large files; else nothing is tested here.
+FAIRLAP_RALLY_TRACKS names a checkout of them, of any commit and with its large files; else nothing is tested here.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import pytest
 
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
-from esbench.cli.track_check import check_track
+from fairlap.cli.track_check import check_track
 
-HOME = os.environ.get("ESBENCH_RALLY_TRACKS", "")
+HOME = os.environ.get("FAIRLAP_RALLY_TRACKS", "")
 TRACKS = sorted(path.parent for path in Path(HOME).rglob("track.json")) if HOME else []
 BUGS = {"duplicate-key", "variable-without-value", "dependencies"}
 """Warnings that some of them deserve."""
 
 
-@pytest.mark.skipif(not HOME, reason="ESBENCH_RALLY_TRACKS names no checkout")
+@pytest.mark.skipif(not HOME, reason="FAIRLAP_RALLY_TRACKS names no checkout")
 @pytest.mark.parametrize("track", TRACKS, ids=lambda path: str(path.relative_to(HOME)))
 def test_no_false_error(track: Path) -> None:
     checked = check_track(Path(sys.executable), str(track), {}, None)
@@ -30,6 +30,6 @@ def test_no_false_error(track: Path) -> None:
     assert {warning.rule for warning in checked.warnings} <= BUGS, checked.lines()
 
 
-@pytest.mark.skipif(not HOME, reason="ESBENCH_RALLY_TRACKS names no checkout")
+@pytest.mark.skipif(not HOME, reason="FAIRLAP_RALLY_TRACKS names no checkout")
 def test_the_tracks_are_there() -> None:
     assert len(TRACKS) >= 30

@@ -13,10 +13,10 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from esrally.driver import scheduler
 from esrally.track import loader
 
-from esbench_race import describe
-from esbench_race.check import check
-from esbench_race.record import Record
-from esbench_race.spec import parse_spec
+from fairlap_race import describe
+from fairlap_race.check import check
+from fairlap_race.record import Record
+from fairlap_race.spec import parse_spec
 
 TRACKS = Path(__file__).parents[2] / "tracks"
 SETUP = ["delete-index", "create-index", "check-cluster-health"]

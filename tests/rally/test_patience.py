@@ -16,7 +16,7 @@ from elastic_transport import ConnectionTimeout, Urllib3HttpNode
 from esrally import client
 from esrally.client.synchronous import RallySyncElasticsearch
 
-from esbench_race import rally_line
+from fairlap_race import rally_line
 
 
 def test_the_first_request_of_a_client_has_the_timeout_that_its_options_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ SLOW_START = """
 import sys, time
 from pathlib import Path
 from thespian.system import multiprocCommon as common
-from esbench_race import launch
+from fairlap_race import launch
 
 start, own = common.startAdmin, common.MAX_ADMIN_STARTUP_DELAY.total_seconds()
 

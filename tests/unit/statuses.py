@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from esbench.api.status import (
+from fairlap.api.status import (
     BenchmarkStatus,
     Environment,
     Figure,

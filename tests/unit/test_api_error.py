@@ -2,7 +2,7 @@
 
 import pytest
 
-from esbench.cluster import ApiError
+from fairlap.cluster import ApiError
 
 RBAC = 'jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create resource "jobs" in API group "batch"'
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
-from esbench.api.crd import crd_yaml
-from esbench.settings import settings_from
+from fairlap.api.crd import crd_yaml
+from fairlap.settings import settings_from
 
 ROOT = Path(__file__).resolve().parents[2]
-CHART = ROOT / "charts" / "esbench"
+CHART = ROOT / "charts" / "fairlap"
 KUBERNETES = "1.34.0"
 CLUSTER_SCOPED = {"ClusterRole", "ClusterRoleBinding"}
 READS = {"get", "list", "watch"}
@@ -41,7 +41,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([helm(), *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def render(*settings: str, release: str = "esbench", namespace: str = "bench") -> list[Manifest]:
+def render(*settings: str, release: str = "fairlap", namespace: str = "bench") -> list[Manifest]:
     done = run(
         *("template", release, str(CHART), "--namespace", namespace, "--kube-version", KUBERNETES),
         *(argument for setting in settings for argument in ("--set", setting)),
@@ -52,7 +52,7 @@ def render(*settings: str, release: str = "esbench", namespace: str = "bench") -
 
 def refusal(*settings: str) -> str:
     done = run(
-        *("template", "esbench", str(CHART), "--kube-version", KUBERNETES),
+        *("template", "fairlap", str(CHART), "--kube-version", KUBERNETES),
         *(argument for setting in settings for argument in ("--set", setting)),
     )
     assert done.returncode != 0, f"{settings} was accepted"
@@ -113,7 +113,7 @@ def test_no_wildcard_and_no_secret(settings: tuple[str, ...]) -> None:
 def test_only_the_right_to_see_volumes_is_cluster_scoped_by_default() -> None:
     for settings in ((), ("scope.namespaces={team-a,team-b}",)):
         scoped = [m for m in render(*settings) if m["kind"] in CLUSTER_SCOPED]
-        assert {m["metadata"]["name"] for m in scoped} == {"esbench-bench-storage"}
+        assert {m["metadata"]["name"] for m in scoped} == {"fairlap-bench-storage"}
         found = [(rule["resources"], rule["verbs"]) for rule in rules(scoped)]
         assert found == [(["persistentvolumes"], ["get"]), (["storageclasses"], ["get"])]
         without = render(*settings, "rbac.storageEvidence=false")
@@ -124,21 +124,21 @@ def test_roles_are_where_benchmarks_are() -> None:
     manifests = render("scope.namespaces={team-a,team-b}")
     for kind in ("Role", "RoleBinding"):
         found = {(m["metadata"]["name"], m["metadata"]["namespace"]) for m in manifests if m["kind"] == kind}
-        assert found == {("esbench", "team-a"), ("esbench", "team-b"), ("esbench-lease", "bench")}
+        assert found == {("fairlap", "team-a"), ("fairlap", "team-b"), ("fairlap-lease", "bench")}
     for binding in (m for m in manifests if m["kind"] == "RoleBinding"):
-        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "esbench", "namespace": "bench"}]
-    assert environment(manifests)["ESBENCH_NAMESPACES"] == "team-a,team-b"
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "fairlap", "namespace": "bench"}]
+    assert environment(manifests)["FAIRLAP_NAMESPACES"] == "team-a,team-b"
 
 
 def test_cluster_wide_watches_everything_with_the_same_rules() -> None:
     manifests = render("scope.clusterWide=true", "rbac.storageEvidence=false")
-    assert environment(manifests)["ESBENCH_NAMESPACES"] == ""
+    assert environment(manifests)["FAIRLAP_NAMESPACES"] == ""
     assert only(manifests, "ClusterRole")["rules"] == only(but_for_the_lease(render()), "Role")["rules"]
     assert not [m for m in but_for_the_lease(manifests) if m["kind"] == "Role"]
 
 
 def test_the_default_watches_the_release_namespace() -> None:
-    assert environment(render(namespace="perf"))["ESBENCH_NAMESPACES"] == "perf"
+    assert environment(render(namespace="perf"))["FAIRLAP_NAMESPACES"] == "perf"
 
 
 def test_the_operator_holds_what_the_race_roles_grant() -> None:
@@ -176,10 +176,10 @@ def test_one_operator_at_a_time() -> None:
     assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
     manifests = render("leaseSeconds=7", "scope.namespaces={team-a}")
     settings = settings_from(environment(manifests))
-    assert (settings.lease, settings.lease_seconds) == ("bench/esbench", 7)
-    (role,) = (m for m in manifests if m["kind"] == "Role" and m["metadata"]["name"] == "esbench-lease")
+    assert (settings.lease, settings.lease_seconds) == ("bench/fairlap", 7)
+    (role,) = (m for m in manifests if m["kind"] == "Role" and m["metadata"]["name"] == "fairlap-lease")
     assert [rule["verbs"] for rule in role["rules"]] == [["create"], ["get", "update"]]
-    assert role["rules"][1]["resourceNames"] == ["esbench"]
+    assert role["rules"][1]["resourceNames"] == ["fairlap"]
 
 
 def test_the_operator_reads_its_settings() -> None:
@@ -200,9 +200,9 @@ def test_the_operator_reads_its_settings() -> None:
 def test_images_have_the_app_version() -> None:
     version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
     manifests = render()
-    assert environment(manifests)["ESBENCH_RACE_IMAGE"] == f"esbench/race:{version}"
+    assert environment(manifests)["FAIRLAP_RACE_IMAGE"] == f"fairlap/race:{version}"
     container = only(manifests, "Deployment")["spec"]["template"]["spec"]["containers"][0]
-    assert container["image"] == f"esbench/operator:{version}"
+    assert container["image"] == f"fairlap/operator:{version}"
 
 
 def test_service_monitor_is_optional_and_finds_the_service() -> None:
@@ -269,16 +269,16 @@ def test_every_value_is_in_the_schema() -> None:
 
 def test_notes_render(tmp_path: Path) -> None:
     # helm prints NOTES.txt only on an installation; shown as a template it needs no cluster.
-    chart = tmp_path / "esbench"
+    chart = tmp_path / "fairlap"
     shutil.copytree(CHART, chart)
     notes = (chart / "templates" / "NOTES.txt").read_text()
     (chart / "templates" / "NOTES.txt").unlink()
     shown = '{{ define "notes" }}' + notes + '{{ end }}kind: Notes\ntext: {{ include "notes" . | quote }}\n'
     (chart / "templates" / "notes.yaml").write_text(shown)
     done = run(
-        "template", "esbench", str(chart), "-n", "perf", "--kube-version", KUBERNETES, "-s", "templates/notes.yaml"
+        "template", "fairlap", str(chart), "-n", "perf", "--kube-version", KUBERNETES, "-s", "templates/notes.yaml"
     )
     assert done.returncode == 0, done.stderr
     text = yaml.safe_load(done.stdout)["text"]
-    assert "kubectl -n perf rollout status deployment/esbench" in text
+    assert "kubectl -n perf rollout status deployment/fairlap" in text
     assert "runs Benchmarks in perf, 1 at a time" in text

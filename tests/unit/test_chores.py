@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from esbench.chores import Chores
-from esbench.cluster import ApiError
-from esbench.plan import rerun
+from fairlap.chores import Chores
+from fairlap.cluster import ApiError
+from fairlap.plan import rerun
 
 Json = dict[str, Any]
 
@@ -74,7 +74,7 @@ def chores(cluster: Cluster, told: list[str], clusters: list[Json] | None = None
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     real = asyncio.sleep
-    monkeypatch.setattr("esbench.chores.asyncio.sleep", lambda _: real(0))
+    monkeypatch.setattr("fairlap.chores.asyncio.sleep", lambda _: real(0))
 
 
 async def done(work: Chores) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from esbench.cluster import Cluster
+from fairlap.cluster import Cluster
 
 
 class Answers(Cluster):
@@ -32,4 +32,4 @@ def test_benchmarks_of_some_namespaces(namespaces: tuple[str, ...], found: set[s
 def test_claims_of_benchmarks_only() -> None:
     cluster = Answers({"a": ["1"]})
     assert len(asyncio.run(cluster.ours("PersistentVolumeClaim", ["a"]))) == 1
-    assert cluster.asked == [("GET", "PersistentVolumeClaim", "a", {"labelSelector": "esbench.dev/uid"})]
+    assert cluster.asked == [("GET", "PersistentVolumeClaim", "a", {"labelSelector": "fairlap.dev/uid"})]

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from esbench.api.status import BenchmarkStatus
-from esbench.cluster import ApiError
-from esbench.daemon import Daemon
-from esbench.look import Indexes
-from esbench.plan.seen import Plan, Seen
-from esbench.settings import Settings
-from esbench.slim import summary
-from esbench.state import Operator
+from fairlap.api.status import BenchmarkStatus
+from fairlap.cluster import ApiError
+from fairlap.daemon import Daemon
+from fairlap.look import Indexes
+from fairlap.plan.seen import Plan, Seen
+from fairlap.settings import Settings
+from fairlap.slim import summary
+from fairlap.state import Operator
 
 ADMITTED = BenchmarkStatus(phase="Racing", admitted_time="2026-01-01T00:00:00Z")
 SUSPENDED = BenchmarkStatus(phase="Pending")

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from esbench.api.names import API_VERSION, GROUP, KIND, MAX_NAME
-from esbench.api.spec import BenchmarkSpec
-from esbench.docs import pages
-from esbench.plan.accept import objections
-from esbench.settings import JdkImage, Settings
-from esbench_race.reasons import Reason
+from fairlap.api.names import API_VERSION, GROUP, KIND, MAX_NAME
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.docs import pages
+from fairlap.plan.accept import objections
+from fairlap.settings import JdkImage, Settings
+from fairlap_race.reasons import Reason
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
@@ -151,14 +151,14 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_install_page_lists_every_value() -> None:
-    values = yaml.safe_load((ROOT / "charts" / "esbench" / "values.yaml").read_text())
+    values = yaml.safe_load((ROOT / "charts" / "fairlap" / "values.yaml").read_text())
     text = (ROOT / "docs" / "install.md").read_text()
     missing = [name for name in values if not re.search(rf"`{name}[`.]", text)]
     assert not missing
 
 
 def test_install_page_lists_the_rules_of_the_chart() -> None:
-    helper = (ROOT / "charts" / "esbench" / "templates" / "_helpers.tpl").read_text()
+    helper = (ROOT / "charts" / "fairlap" / "templates" / "_helpers.tpl").read_text()
     text = (ROOT / "docs" / "install.md").read_text()
     rules = re.findall(r"  resources: \[(.*)\]\n  verbs: \[(.*)\]", helper)
     assert len(rules) > 8

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from esbench import events
-from esbench.cluster import ApiError
+from fairlap import events
+from fairlap.cluster import ApiError
 
 ABOUT = {"metadata": {"name": "bm", "namespace": "n", "uid": "u", "resourceVersion": "7"}}
 

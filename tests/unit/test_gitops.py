@@ -10,8 +10,8 @@ import lupa
 import pytest
 import yaml
 
-from esbench.api.spec import BenchmarkSpec
-from esbench.api.status import TERMINAL, Phase
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.status import TERMINAL, Phase
 
 TEXT = (Path(__file__).parents[2] / "docs/gitops.md").read_text(encoding="utf-8")
 YAML = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2] / "operator"
-FILES = sorted((ROOT / "esbench").rglob("*.py")) + sorted((ROOT / "esbench_race").rglob("*.py"))
+FILES = sorted((ROOT / "fairlap").rglob("*.py")) + sorted((ROOT / "fairlap_race").rglob("*.py"))
 
 # What each part of the operator may use of the others; lower layers know nothing of higher ones.
 ALLOWED = {
@@ -43,8 +43,8 @@ ALLOWED = {
 SHARED = {"record", "reasons", "lines", "resources", "series", "summary"}
 SHARED_WITH_CLI = {"codec", "describe", "track_finding", "track_prepare"}
 ONLY_IN = {
-    "kubernetes": {"esbench/cluster.py", "esbench/cli/cluster.py"},
-    "kopf": {"esbench/driver.py", "esbench/__main__.py"},
+    "kubernetes": {"fairlap/cluster.py", "fairlap/cli/cluster.py"},
+    "kopf": {"fairlap/driver.py", "fairlap/__main__.py"},
 }
 
 
@@ -65,11 +65,11 @@ def test_imports_go_one_way(path: Path) -> None:
     package, part, *_ = path.relative_to(ROOT).with_suffix("").parts
     for name in imports(path):
         top, *rest = name.split(".")
-        if package == "esbench_race":
-            assert top != "esbench", f"{path} imports {name}: the race image has no operator"
-        elif top == "esbench" and rest and rest[0] in ALLOWED:
+        if package == "fairlap_race":
+            assert top != "fairlap", f"{path} imports {name}: the race image has no operator"
+        elif top == "fairlap" and rest and rest[0] in ALLOWED:
             assert rest[0] in ALLOWED[part], f"{part} must not import {name}"
-        elif top == "esbench_race" and rest:
+        elif top == "fairlap_race" and rest:
             shared = SHARED | (SHARED_WITH_CLI if part == "cli" else set())
             assert rest[0] in shared, f"{path} imports {name}: only {', '.join(sorted(shared))} are shared"
         if top in ONLY_IN:

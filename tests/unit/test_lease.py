@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from esbench.cluster import ApiError
-from esbench.lease import Lease
+from fairlap.cluster import ApiError
+from fairlap.lease import Lease
 
 Json = dict[str, Any]
 
@@ -48,13 +48,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     async def sleep(seconds: float) -> None:
         now["now"] += seconds
 
-    monkeypatch.setattr("esbench.lease.time.monotonic", lambda: now["now"])
-    monkeypatch.setattr("esbench.lease.asyncio.sleep", sleep)
+    monkeypatch.setattr("fairlap.lease.time.monotonic", lambda: now["now"])
+    monkeypatch.setattr("fairlap.lease.asyncio.sleep", sleep)
     return now
 
 
 def lease(server: Server, holder: str) -> Lease:
-    return Lease(server, "ns/esbench", holder, 15)  # type: ignore[arg-type]
+    return Lease(server, "ns/fairlap", holder, 15)  # type: ignore[arg-type]
 
 
 def run(work: Any) -> Any:

@@ -13,7 +13,7 @@ from localkube import buildah, cache, cgroups, components, current, golang, imag
 from localkube.__main__ import full_disk
 from localkube.settings import CHECKOUT, Paths, paths_from
 
-from esbench_race.lines import LINES
+from fairlap_race.lines import LINES
 
 
 def artifact(inputs: dict[str, str], fill: str = "") -> cache.Artifact:
@@ -97,8 +97,8 @@ def test_context_allowed_by_name_only() -> None:
 
 
 def test_cache_folder_is_chosen_by_the_environment() -> None:
-    assert paths_from({"ESBENCH_CACHE": "/x"}).cache == Path("/x")
-    assert paths_from({}).cache == Path("~/.cache/esbench").expanduser()
+    assert paths_from({"FAIRLAP_CACHE": "/x"}).cache == Path("/x")
+    assert paths_from({}).cache == Path("~/.cache/fairlap").expanduser()
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_configuration_keeps_everything_in_the_nodes_folders() -> None:
 def test_our_images_are_named_by_their_sources(tmp_path: Path) -> None:
     paths = Paths(tmp_path)
     names = {target: image.name for target, image in images.own(paths).items()}
-    assert names["operator"].startswith("localhost/esbench/operator:")
-    assert names["race"].startswith("localhost/esbench/race:")
+    assert names["operator"].startswith("localhost/fairlap/operator:")
+    assert names["race"].startswith("localhost/fairlap/race:")
     assert not tmp_path.joinpath("built").exists(), "naming an image must not build it"
 
 
@@ -200,8 +200,8 @@ def test_superseded_images_are_the_older_ones(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         os.utime(folder, (number, number))
     assert [name for name, _ in images.superseded(paths, keep=3)] == [
-        "localhost/esbench/race:1",
-        "localhost/esbench/race:0",
+        "localhost/fairlap/race:1",
+        "localhost/fairlap/race:0",
     ]
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from esbench.cluster import ApiError
-from esbench.machines import completed
-from esbench.plan.seen import Children
-from esbench_race.resources import Machine, Resources, Usage, Volume
+from fairlap.cluster import ApiError
+from fairlap.machines import completed
+from fairlap.plan.seen import Children
+from fairlap_race.resources import Machine, Resources, Usage, Volume
 
 sys.path.insert(0, str(Path(__file__).parent / "plan"))
 from world import good_record, pod, seen, spec

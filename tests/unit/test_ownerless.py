@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from esbench.ownerless import ownerless, remove_ownerless
+from fairlap.ownerless import ownerless, remove_ownerless
 
 Json = dict[str, Any]
 
 
 def thing(name: str, uid: str = "u1", step: str = "race-1", namespace: str = "ns", **meta: Any) -> Json:
-    labels = {"esbench.dev/uid": uid, "esbench.dev/step": step}
+    labels = {"fairlap.dev/uid": uid, "fairlap.dev/step": step}
     return {"metadata": {"name": name, "namespace": namespace, "labels": labels, **meta}}
 
 

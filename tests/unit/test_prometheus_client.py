@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from esbench import prometheus as module
-from esbench.prometheus import Prometheus, PrometheusError
-from esbench.settings import PrometheusSettings, settings_from
+from fairlap import prometheus as module
+from fairlap.prometheus import Prometheus, PrometheusError
+from fairlap.settings import PrometheusSettings, settings_from
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -109,12 +109,12 @@ def test_what_goes_wrong_is_said_in_its_words(server: ThreadingHTTPServer, monke
 @pytest.mark.parametrize(
     ("name", "value", "word"),
     [
-        ("ESBENCH_PROMETHEUS_URL", "prometheus:9090", "must look like"),
-        ("ESBENCH_PROMETHEUS_URL", "http://me:secret@prometheus", "credentials"),
-        ("ESBENCH_PROMETHEUS_LABELS", "[]", "LABELS"),
+        ("FAIRLAP_PROMETHEUS_URL", "prometheus:9090", "must look like"),
+        ("FAIRLAP_PROMETHEUS_URL", "http://me:secret@prometheus", "credentials"),
+        ("FAIRLAP_PROMETHEUS_LABELS", "[]", "LABELS"),
     ],
 )
 def test_wrong_settings_are_refused(name: str, value: str, word: str) -> None:
     with pytest.raises(ValueError, match=word) as error:
-        settings_from({"ESBENCH_RACE_IMAGE": "i", name: value})
+        settings_from({"FAIRLAP_RACE_IMAGE": "i", name: value})
     assert "secret@" not in str(error.value)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esbench.reason_signs import SIGNS, TRACKS, looks_like
-from esbench_race.reasons import Reason
+from fairlap.reason_signs import SIGNS, TRACKS, looks_like
+from fairlap_race.reasons import Reason
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = ("tests/api", "tests/e2e", "tests/race")

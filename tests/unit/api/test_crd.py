@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from esbench.api.crd import crd, crd_yaml
+from fairlap.api.crd import crd, crd_yaml
 
 ROOT = Path(__file__).parents[3]
 

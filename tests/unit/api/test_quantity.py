@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esbench.api.quantity import format_duration, parse_duration, parse_heap, parse_quantity
+from fairlap.api.quantity import format_duration, parse_duration, parse_heap, parse_quantity
 
 
 @pytest.mark.parametrize(

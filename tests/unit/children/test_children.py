@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from esbench.api.spec import BenchmarkSpec
-from esbench.children.elasticsearch import elasticsearch, heap_mib
-from esbench.children.race import access, job, race_spec, record
-from esbench.plan.seen import Subject
-from esbench.settings import JdkImage, Settings
-from esbench_race.spec import parse_spec
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.children.elasticsearch import elasticsearch, heap_mib
+from fairlap.children.race import access, job, race_spec, record
+from fairlap.plan.seen import Subject
+from fairlap.settings import JdkImage, Settings
+from fairlap_race.spec import parse_spec
 
-SETTINGS = Settings(race_image="esbench/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
+SETTINGS = Settings(race_image="fairlap/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
 
 
 def subject(**elasticsearch: Any) -> Subject:
@@ -31,7 +31,7 @@ def test_everything_has_an_owner_a_fixed_name_and_our_labels(make: Any) -> None:
     meta = make(subject(), "race-1", SETTINGS)["metadata"]
     assert (meta["name"], meta["namespace"]) == ("bm-race-1", "ns")
     assert meta["ownerReferences"][0]["uid"] == "0123456789abcdef"
-    assert meta["labels"]["esbench.dev/uid"] == "0123456789abcdef"
+    assert meta["labels"]["fairlap.dev/uid"] == "0123456789abcdef"
     assert record(subject(), "race-1")["metadata"] == meta
 
 
@@ -53,7 +53,7 @@ def test_options_of_the_jvm_come_after_its_heap() -> None:
 def test_storage_is_a_claim_or_the_machine() -> None:
     claimed = elasticsearch(subject(storage={"className": "fast", "size": "20Gi"}), "race-1", SETTINGS)
     claim = claimed["spec"]["nodeSets"][0]["volumeClaimTemplates"][0]
-    assert claim["metadata"]["labels"]["esbench.dev/uid"] == "0123456789abcdef", "ownerless.py finds it by that"
+    assert claim["metadata"]["labels"]["fairlap.dev/uid"] == "0123456789abcdef", "ownerless.py finds it by that"
     assert claim["metadata"]["name"] == "elasticsearch-data" and claim["spec"]["storageClassName"] == "fast"
     assert claimed["spec"]["volumeClaimDeletePolicy"] == "DeleteOnScaledownAndClusterDeletion"
     local = elasticsearch(subject(), "race-1", SETTINGS)
@@ -65,9 +65,9 @@ def test_java_is_copied_from_its_image() -> None:
     pod = pod_of(elasticsearch(subject(java=21), "race-1", SETTINGS))
     jdk = next(container for container in pod["initContainers"] if container["name"] == "jdk")
     assert jdk["image"] == "jdk:21"
-    assert {"name": "ES_JAVA_HOME", "value": "/opt/esbench/jdk"} in pod["containers"][0]["env"]
+    assert {"name": "ES_JAVA_HOME", "value": "/opt/fairlap/jdk"} in pod["containers"][0]["env"]
     plain = pod_of(elasticsearch(subject(), "race-1", SETTINGS))
-    assert [container["name"] for container in plain["initContainers"]] == ["esbench-mounts"]
+    assert [container["name"] for container in plain["initContainers"]] == ["fairlap-mounts"]
 
 
 def test_the_mounts_are_shown_without_more_rights_or_much_memory() -> None:
@@ -87,7 +87,7 @@ def test_no_secret_is_in_the_job() -> None:
     manifest = job(subject(), "race-1", SETTINGS)
     container = manifest["spec"]["template"]["spec"]["containers"][0]
     assert all("secretKeyRef" not in str(env) for env in container["env"])
-    assert container["command"] == ["python", "-m", "esbench_race"]
+    assert container["command"] == ["python", "-m", "fairlap_race"]
     security = container["securityContext"]
     assert security["readOnlyRootFilesystem"] and security["capabilities"] == {"drop": ["ALL"]}
 
@@ -143,7 +143,7 @@ def test_exclusive_nodes_are_a_demand_and_else_a_wish() -> None:
 
     assert [*affinity()] == ["preferredDuringSchedulingIgnoredDuringExecution"]
     (term,) = affinity(exclusiveNodes=True)["requiredDuringSchedulingIgnoredDuringExecution"]
-    assert term["namespaceSelector"] == {} and term["labelSelector"]["matchExpressions"][0]["key"] == "esbench.dev/role"
+    assert term["namespaceSelector"] == {} and term["labelSelector"]["matchExpressions"][0]["key"] == "fairlap.dev/role"
 
 
 def test_the_load_generator_has_a_scheduling_of_its_own() -> None:
@@ -174,7 +174,7 @@ GIT = {"url": "https://example.com/tracks.git", "revision": "main", "path": "sho
         ({"volume": {"claimName": "mine", "path": "a/b"}}, "", {"path": "/track/a/b"}),
         ({"name": "geonames"}, "", {"url": SETTINGS.tracks_repository, "revision": SETTINGS.tracks_revision}),
         ({"name": "geonames", "revision": "9.0", "repository": "https://mirror/x"}, "", {"revision": "9.0"}),
-        ({"git": GIT}, "", {"url": GIT["url"], "revision": "main", "credentials": "/run/esbench/git"}),
+        ({"git": GIT}, "", {"url": GIT["url"], "revision": "main", "credentials": "/run/fairlap/git"}),
         ({"git": GIT}, "c" * 40, {"revision": "c" * 40}),
     ],
 )
@@ -198,7 +198,7 @@ def test_what_the_track_needs_is_mounted() -> None:
     assert volumes["corpora"]["persistentVolumeClaim"] == {"claimName": "c"}
     volumes, mounts = pod(track={"git": GIT})
     assert volumes["git-credentials"]["secret"] == {"secretName": "s", "defaultMode": 0o440}
-    assert mounts["git-credentials"]["mountPath"] == "/run/esbench/git" and mounts["git-credentials"]["readOnly"]
+    assert mounts["git-credentials"]["mountPath"] == "/run/fairlap/git" and mounts["git-credentials"]["readOnly"]
 
 
 def test_the_runner_is_told_the_bound_in_bytes() -> None:

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esbench.cli import main as program
-from esbench.cli.arguments import parser, track_params
-from esbench.cli.completion import SCRIPTS, complete
-from esbench.cli.errors import UsageError
-from esbench.cli.logs import step_name
+from fairlap.cli import main as program
+from fairlap.cli.arguments import parser, track_params
+from fairlap.cli.completion import SCRIPTS, complete
+from fairlap.cli.errors import UsageError
+from fairlap.cli.logs import step_name
 
 
 def completed(*words: str) -> list[str]:
-    return complete(parser("esbench"), words, lambda _: ["es-8", "es-9"])
+    return complete(parser("fairlap"), words, lambda _: ["es-8", "es-9"])
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_completion_never_fails(words: list[str]) -> None:
 def test_completion_scripts(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert program.main(["completion", shell]) == 0
     text = capsys.readouterr().out
-    assert "esbench __complete" in text
+    assert "fairlap __complete" in text
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=text, text=True, check=True)
 
@@ -87,8 +87,8 @@ def test_wrong_usage_ends_with_2_and_one_sentence(
         "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: u, user: {token: secret}}]}"
     )
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    monkeypatch.setenv("ESBENCH_RALLY_PYTHON", sys.executable)
-    monkeypatch.setattr("esbench.cli.rally._version", lambda _: "2.13.0")
+    monkeypatch.setenv("FAIRLAP_RALLY_PYTHON", sys.executable)
+    monkeypatch.setattr("fairlap.cli.rally._version", lambda _: "2.13.0")
     try:
         code: Any = program.main(words)
     except SystemExit as end:
@@ -110,7 +110,7 @@ def test_no_cluster_is_one_sentence_without_secrets(
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     assert program.main(["results", "x"]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("esbench: the API server at http://127.0.0.1:9 does not answer")
+    assert said.startswith("fairlap: the API server at http://127.0.0.1:9 does not answer")
     assert len(said.splitlines()) == 1
     assert "s3cret" not in said
     assert program.main(["results", "x", "--context", "nosuch"]) == 1
@@ -121,7 +121,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         program.main(["--version"])
     assert end.value.code == 0
-    assert capsys.readouterr().out.startswith("esbench ")
+    assert capsys.readouterr().out.startswith("fairlap ")
 
 
 def test_track_params(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_step_name(text: str, name: str | None) -> None:
 
 
 def test_timeout_is_read_in_kubernetes_manner() -> None:
-    options = parser("esbench").parse_args(["run", "-f", "x", "--wait", "--timeout", "1h30m"])
+    options = parser("fairlap").parse_args(["run", "-f", "x", "--wait", "--timeout", "1h30m"])
     assert options.timeout == 5400
 
 
@@ -158,7 +158,7 @@ def test_an_unforeseen_failure_is_one_sentence(
     def fail() -> int:
         raise RuntimeError("oops")
 
-    monkeypatch.setattr("esbench.cli.builtin.list_tracks", fail)
+    monkeypatch.setattr("fairlap.cli.builtin.list_tracks", fail)
     assert program.main(["track", "list"]) == 1
     said = capsys.readouterr().err
     assert "oops" in said

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from esbench.cli import main as program
-from esbench.cli.builtin import builtin_tracks
-from esbench.settings import BUILTIN_TRACKS
+from fairlap.cli import main as program
+from fairlap.cli.builtin import builtin_tracks
+from fairlap.settings import BUILTIN_TRACKS
 
 ROOT = Path(__file__).parents[3]
 
@@ -23,7 +23,7 @@ def test_every_file_of_every_builtin_track_is_installed() -> None:
     data = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["data-files"]
     for name, path in builtin_tracks().items():
         there = {file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts}
-        listed = {file for pattern in data[f"share/esbench/tracks/{name}"] for file in ROOT.glob(pattern)}
+        listed = {file for pattern in data[f"share/fairlap/tracks/{name}"] for file in ROOT.glob(pattern)}
         assert there == listed
 
 
@@ -43,7 +43,7 @@ def test_new(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     documents = (tmp_path / "mine" / "documents.json").read_text().splitlines()
     assert len(documents) == 1000
     assert json.loads(documents[42])["text"] == "four two"
-    assert "esbench track check" in capsys.readouterr().out
+    assert "fairlap track check" in capsys.readouterr().out
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ SCRIPTS: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["
 
 
 def test_kubectl_finds_its_plugin_and_its_completion() -> None:
-    assert {"esbench", "kubectl-esbench", "kubectl_complete-esbench"} <= set(SCRIPTS)
+    assert {"fairlap", "kubectl-fairlap", "kubectl_complete-fairlap"} <= set(SCRIPTS)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -26,10 +26,10 @@ def test_each_command_has_its_function(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "word", "said"),
     [
-        ("esbench", "--version", "esbench "),
-        ("kubectl-esbench", "--version", "esbench "),
-        ("kubectl-esbench", "--help", "usage: kubectl esbench"),
-        ("kubectl_complete-esbench", "res", "results"),
+        ("fairlap", "--version", "fairlap "),
+        ("kubectl-fairlap", "--version", "fairlap "),
+        ("kubectl-fairlap", "--help", "usage: kubectl fairlap"),
+        ("kubectl_complete-fairlap", "res", "results"),
     ],
 )
 def test_a_command_runs(tmp_path: Path, name: str, word: str, said: str) -> None:

@@ -1,9 +1,9 @@
-"""`esbench results -o machines`."""
+"""`fairlap results -o machines`."""
 
 from typing import Any
 
-from esbench.cli.machines import machines
-from esbench_race.resources import Machine, Resources, TaskUsage, Usage
+from fairlap.cli.machines import machines
+from fairlap_race.resources import Machine, Resources, TaskUsage, Usage
 
 USAGE = Usage(60, 12, cpu_mean_cores=1.5, major_faults_per_minute=7.0)
 NODE = Machine(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from esbench.cli.errors import UsageError
-from esbench.cli.manifests import load, title
+from fairlap.cli.errors import UsageError
+from fairlap.cli.manifests import load, title
 
-BENCHMARK = "apiVersion: esbench.dev/v1alpha1\nkind: Benchmark\nmetadata: {name: %s}\nspec: {}\n"
+BENCHMARK = "apiVersion: fairlap.dev/v1alpha1\nkind: Benchmark\nmetadata: {name: %s}\nspec: {}\n"
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {}\n"
 
 
@@ -32,9 +32,9 @@ def test_files_directories_lists_and_standard_input(tmp_path: Path, monkeypatch:
     ("text", "says"),
     [
         ("kind: X\na: ]", ":2: is not YAML"),
-        (MAP, "no Benchmark of esbench.dev"),
+        (MAP, "no Benchmark of fairlap.dev"),
         ("just text", "kind is missing"),
-        ("kind: Benchmark\napiVersion: esbench.dev/v1alpha1\n", "no metadata.name"),
+        ("kind: Benchmark\napiVersion: fairlap.dev/v1alpha1\n", "no metadata.name"),
         ("kind: Benchmark\nmetadata: {name: x}\n", "no apiVersion"),
         ("", "no Benchmark"),
     ],

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statuses import benchmark, succeeded
 
-from esbench.api.status import BenchmarkStatus
-from esbench.cli import figures, report, rows
+from fairlap.api.status import BenchmarkStatus
+from fairlap.cli import figures, report, rows
 
 MACHINES = [
     {"name": "es-0", "role": "elasticsearch", "races": 2, "cpuMeanCores": 0.75, "diskReadBytes": 3 * 2**30},

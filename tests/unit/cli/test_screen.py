@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from esbench.cli.logs import current_step
-from esbench.cli.screen import Screen
+from fairlap.cli.logs import current_step
+from fairlap.cli.screen import Screen
 
 
 def benchmark(name: str, **status: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ if "--watch" in sys.argv:
     sys.stdout.write(text[:half]); sys.stdout.flush(); time.sleep(0.2)
     sys.stdout.write(text[half:]); sys.stdout.flush(); time.sleep(30)
 if "apply" in sys.argv and "-o" in sys.argv:
-    print("benchmark.esbench.dev/es-8-11-0\\nbenchmark.esbench.dev/es-9-0-0")
+    print("benchmark.fairlap.dev/es-8-11-0\\nbenchmark.fairlap.dev/es-9-0-0")
 if "crd" in sys.argv and os.environ.get("NO_ECK"):
     sys.exit("Error from server (NotFound): customresourcedefinitions not found")
 """
@@ -85,7 +85,7 @@ def test_both_succeed(sandbox: Sandbox) -> None:
     assert "somebody-elses" not in done.stdout
     calls = sandbox.called()
     helm = next(call for call in calls if call.startswith("helm"))
-    assert "upgrade --install esbench" in helm
+    assert "upgrade --install fairlap" in helm
     assert helm.endswith("--set raceImage.tag=v1")
     order = [
         next(i for i, call in enumerate(calls) if word in call) for word in ("helm", " delete ", "-o name", "--watch")

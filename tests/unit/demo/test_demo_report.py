@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from statuses import benchmark, succeeded
 
-from esbench.api.status import BenchmarkStatus, RaceStatus
+from fairlap.api.status import BenchmarkStatus, RaceStatus
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "examples"))

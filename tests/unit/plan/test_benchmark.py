@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from world import READY, START, cluster, good_record, job, later, pod, progress, seen, spec
 
-from esbench.api.status import BenchmarkStatus, Step
-from esbench.plan.benchmark import PROGRESS_LENGTH, plan
-from esbench.plan.conditions import condition, is_true, stamp
-from esbench.plan.keep import kept_until
-from esbench.plan.seen import Children, LogOf, Plan, Refusal, Seen, Warned
-from esbench.plan.turn import Turn
-from esbench_race.reasons import Reason
-from esbench_race.record import Outcome
+from fairlap.api.status import BenchmarkStatus, Step
+from fairlap.plan.benchmark import PROGRESS_LENGTH, plan
+from fairlap.plan.conditions import condition, is_true, stamp
+from fairlap.plan.keep import kept_until
+from fairlap.plan.seen import Children, LogOf, Plan, Refusal, Seen, Warned
+from fairlap.plan.turn import Turn
+from fairlap_race.reasons import Reason
+from fairlap_race.record import Outcome
 
 Json = dict[str, Any]
 CHECKED = spec(race={"params": {"bulk_size": 100}})

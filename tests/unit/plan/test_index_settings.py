@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from world import SETTINGS, good_record, spec
 
-from esbench.api.spec import IndexSettings
-from esbench.plan.accept import objections
-from esbench.plan.index_settings import asked, flat, for_nodes, remarks, same, violation
-from esbench.settings import BUILTIN_TRACKS
-from esbench_race import record as rec
-from esbench_race.reasons import Reason
+from fairlap.api.spec import IndexSettings
+from fairlap.plan.accept import objections
+from fairlap.plan.index_settings import asked, flat, for_nodes, remarks, same, violation
+from fairlap.settings import BUILTIN_TRACKS
+from fairlap_race import record as rec
+from fairlap_race.reasons import Reason
 
 ROOT = Path(__file__).parents[3]
 GOOD = good_record()

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from world import START, cluster, good_record, pod, progress, seen, spec
 
-from esbench.api.status import TERMINAL, BenchmarkStatus
-from esbench.plan.benchmark import plan
-from esbench.plan.seen import Children, Plan, Seen
-from esbench.plan.turn import Turn
+from fairlap.api.status import TERMINAL, BenchmarkStatus
+from fairlap.plan.benchmark import plan
+from fairlap.plan.seen import Children, Plan, Seen
+from fairlap.plan.turn import Turn
 
 
 class World:

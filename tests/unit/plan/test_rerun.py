@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esbench.api.names import MAX_NAME
-from esbench.plan import rerun
+from fairlap.api.names import MAX_NAME
+from fairlap.plan import rerun
 
 Json = dict[str, Any]
 

@@ -8,19 +8,19 @@ import pytest
 from world import SETTINGS, good_record, later, progress, seen
 from world import job as made_job
 
-from esbench.api.spec import BenchmarkSpec
-from esbench.api.status import BenchmarkStatus, RaceStatus, Step, TargetStatus
-from esbench.children.race import job, race_spec
-from esbench.plan.benchmark import plan
-from esbench.plan.conditions import condition
-from esbench.plan.seen import Children, Subject
-from esbench.plan.steps import steps
-from esbench.plan.target import intentions, race_image, removal
-from esbench.plan.turn import Turn
-from esbench.plan.validity import first_violation, remarks
-from esbench_race import record as rec
-from esbench_race.reasons import Reason
-from esbench_race.spec import parse_spec
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.status import BenchmarkStatus, RaceStatus, Step, TargetStatus
+from fairlap.children.race import job, race_spec
+from fairlap.plan.benchmark import plan
+from fairlap.plan.conditions import condition
+from fairlap.plan.seen import Children, Subject
+from fairlap.plan.steps import steps
+from fairlap.plan.target import intentions, race_image, removal
+from fairlap.plan.turn import Turn
+from fairlap.plan.validity import first_violation, remarks
+from fairlap_race import record as rec
+from fairlap_race.reasons import Reason
+from fairlap_race.spec import parse_spec
 
 OLD = replace(SETTINGS, race_images={"2.3": "race6:1"})
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esbench.plan.turn import Waiting, addresses, turn
+from fairlap.plan.turn import Waiting, addresses, turn
 
 
 @given(

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from world import good_record, spec
 
-from esbench.plan.validity import first_violation, java_major, remarks
-from esbench_race import record as rec
-from esbench_race.reasons import Reason
+from fairlap.plan.validity import first_violation, java_major, remarks
+from fairlap_race import record as rec
+from fairlap_race.reasons import Reason
 
 GOOD = good_record()
 BULK = GOOD.tasks[0]

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from world import START, cluster, job, later, pod, seen
 
-from esbench.api.status import BenchmarkStatus, Step
-from esbench.plan.conditions import stamp
-from esbench.plan.seen import Children, Warned
-from esbench.plan.warned import of_step, when, why_not_ready
+from fairlap.api.status import BenchmarkStatus, Step
+from fairlap.plan.conditions import stamp
+from fairlap.plan.seen import Children, Warned
+from fairlap.plan.warned import of_step, when, why_not_ready
 
 STATUS = BenchmarkStatus(step=Step(name="race-1", stage="Provisioning", since=stamp(START)))
 

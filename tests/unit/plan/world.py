@@ -4,16 +4,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from esbench.api.spec import BenchmarkSpec
-from esbench.api.status import BenchmarkStatus
-from esbench.plan.seen import Children, Seen, Subject
-from esbench.plan.turn import Turn
-from esbench.settings import JdkImage, Settings
-from esbench_race import record as rec
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.seen import Children, Seen, Subject
+from fairlap.plan.turn import Turn
+from fairlap.settings import JdkImage, Settings
+from fairlap_race import record as rec
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings(
-    race_image="esbench/race:1", jdk_images={17: JdkImage("jdk:17", "/jdk"), 21: JdkImage("jdk:21", "/jdk")}
+    race_image="fairlap/race:1", jdk_images={17: JdkImage("jdk:17", "/jdk"), 21: JdkImage("jdk:21", "/jdk")}
 )
 
 
@@ -35,7 +35,7 @@ def pod(
 ) -> dict[str, Any]:
     container = {"name": role, "image": "i", "imageID": "sha256:1", "state": {"running": {}}, "restartCount": 0}
     return {
-        "metadata": {"name": name, "uid": name, "labels": {"esbench.dev/role": role}},
+        "metadata": {"name": name, "uid": name, "labels": {"fairlap.dev/role": role}},
         "spec": {"nodeName": node},
         "status": {
             "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],

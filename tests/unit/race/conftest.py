@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from esbench_race.kube import ConfigMap
+from fairlap_race.kube import ConfigMap
 
 PATH = "/api/v1/namespaces/ns/configmaps/bm-race-1"
 

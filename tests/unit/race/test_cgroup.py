@@ -1,6 +1,6 @@
 """Control groups of both versions, as the kernel writes them."""
 
-from esbench_race import cgroup
+from fairlap_race import cgroup
 
 
 def write(root, **files):

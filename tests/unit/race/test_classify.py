@@ -2,8 +2,8 @@
 
 import pytest
 
-from esbench_race import classify
-from esbench_race.reasons import Reason
+from fairlap_race import classify
+from fairlap_race.reasons import Reason
 
 TRACK = [
     (

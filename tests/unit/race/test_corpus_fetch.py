@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from esbench_race import corpora as corpora_module
-from esbench_race import corpus_fetch
-from esbench_race.corpora import Corpora, digest_with, key_of
-from esbench_race.corpus_fetch import CorpusFile, reachable
-from esbench_race.reasons import Reason
-from esbench_race.spec import CorporaSpec
-from esbench_race.track_prepare import TrackError
+from fairlap_race import corpora as corpora_module
+from fairlap_race import corpus_fetch
+from fairlap_race.corpora import Corpora, digest_with, key_of
+from fairlap_race.corpus_fetch import CorpusFile, reachable
+from fairlap_race.reasons import Reason
+from fairlap_race.spec import CorporaSpec
+from fairlap_race.track_prepare import TrackError
 
 DOCUMENTS = b"".join(b'{"n": %d}\n' % number for number in range(120_000))
 LINES = 120_000

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from esbench_race.claims import Claims, StoppedError
-from esbench_race.corpus_store import Partial, Store, StoreFullError
+from fairlap_race.claims import Claims, StoppedError
+from fairlap_race.corpus_store import Partial, Store, StoreFullError
 
 STALE = 0.6
 
@@ -212,7 +212,7 @@ def test_the_least_recently_used_goes(
 WORKER = """
 import json, os, random, sys, threading, time
 from pathlib import Path
-from esbench_race.corpus_store import Store
+from fairlap_race.corpus_store import Store
 root, seed, stale = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 dice = random.Random(seed)
 log = os.open(root / "made.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)

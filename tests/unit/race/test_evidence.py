@@ -2,8 +2,8 @@
 
 import pytest
 
-from esbench_race import evidence
-from esbench_race.record import Fresh
+from fairlap_race import evidence
+from fairlap_race.record import Fresh
 
 NODES = {
     "nodes": {

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from esbench_race import record as rec
-from esbench_race import target
-from esbench_race.elasticsearch import ElasticsearchError
-from esbench_race.reasons import Reason
-from esbench_race.record import Touch
-from esbench_race.spec import Mode, RaceSpec, TargetSpec
+from fairlap_race import record as rec
+from fairlap_race import target
+from fairlap_race.elasticsearch import ElasticsearchError
+from fairlap_race.reasons import Reason
+from fairlap_race.record import Touch
+from fairlap_race.spec import Mode, RaceSpec, TargetSpec
 
 
 class Cluster:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from esbench_race.index_evidence import of_nodes, read_settings, read_shards, source_mode
-from esbench_race.record import Shard
+from fairlap_race.index_evidence import of_nodes, read_settings, read_shards, source_mode
+from fairlap_race.record import Shard
 
 MODE = "index.mapping.source.mode"
 

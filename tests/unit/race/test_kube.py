@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from esbench_race.kube import ConfigMap, PatchError, patch
-from esbench_race.publish import Publisher
-from esbench_race.record import Progress
+from fairlap_race.kube import ConfigMap, PatchError, patch
+from fairlap_race.publish import Publisher
+from fairlap_race.record import Progress
 
 
 def test_patch(server, config_map):
@@ -116,7 +116,7 @@ def test_publisher_is_patient_and_says_only_what_changed(server, config_map):
 
 
 def test_publisher_tries_again_after_an_outage(server, config_map, monkeypatch):
-    monkeypatch.setattr("esbench_race.publish.MIN_INTERVAL", 0.05)
+    monkeypatch.setattr("fairlap_race.publish.MIN_INTERVAL", 0.05)
     server.fail = [503, 503]
     publisher = Publisher(config_map.patch_once)
     publisher.progress(Progress(at="1", stage="racing", percent=7))

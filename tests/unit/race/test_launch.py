@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from esbench_race.launch import Observer, _ShorterSleep
-from esbench_race.livefiles import SAMPLES, actor_pids, pid_file, read_state
-from esbench_race.samples import tally
+from fairlap_race.launch import Observer, _ShorterSleep
+from fairlap_race.livefiles import SAMPLES, actor_pids, pid_file, read_state
+from fairlap_race.samples import tally
 
 TASK = SimpleNamespace(
     name="bulk",

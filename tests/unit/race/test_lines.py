@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from esbench_race import rally_line
-from esbench_race.lines import MAIN, OLDER, line_for
-from esbench_race.spec import SpecError
+from fairlap_race import rally_line
+from fairlap_race.lines import MAIN, OLDER, line_for
+from fairlap_race.spec import SpecError
 
 
 @pytest.mark.parametrize(

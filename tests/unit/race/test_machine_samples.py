@@ -1,6 +1,6 @@
 """What node stats and control groups of both versions say, and what they leave out."""
 
-from esbench_race.machine_samples import DISK_NOTE, PRESSURE_NOTE, PROCESS_NOTE, node_samples, own_sample, volumes
+from fairlap_race.machine_samples import DISK_NOTE, PRESSURE_NOTE, PROCESS_NOTE, node_samples, own_sample, volumes
 
 COLLECTORS = {
     "young": {"collection_count": 7, "collection_time_in_millis": 91},

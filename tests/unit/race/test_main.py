@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from esbench.plan.benchmark import RUNNER_GRACE
-from esbench_race import __main__ as program
-from esbench_race.elasticsearch import TIMEOUT_SECONDS
-from esbench_race.kube import ConfigMap, PatchError
-from esbench_race.race import Race, evidence_limit
-from esbench_race.reasons import Reason
-from esbench_race.record import Record
+from fairlap.plan.benchmark import RUNNER_GRACE
+from fairlap_race import __main__ as program
+from fairlap_race.elasticsearch import TIMEOUT_SECONDS
+from fairlap_race.kube import ConfigMap, PatchError
+from fairlap_race.race import Race, evidence_limit
+from fairlap_race.reasons import Reason
+from fairlap_race.record import Record
 
 SPEC = {
     "format": 1,
@@ -32,7 +32,7 @@ SPEC = {
 def pod(monkeypatch, config_map, tmp_path):
     monkeypatch.setattr(ConfigMap, "of_pod", staticmethod(lambda *_: config_map))
     monkeypatch.setattr(program.process, "become_subreaper", lambda: None)
-    monkeypatch.setenv("ESBENCH_RACE_WORK", str(tmp_path))
+    monkeypatch.setenv("FAIRLAP_RACE_WORK", str(tmp_path))
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     yield
     for number, handler in handlers.items():
@@ -89,7 +89,7 @@ def test_what_a_race_knew_before_a_bug_is_kept(monkeypatch, server):
 
 def test_a_missing_config_map_is_an_exit_code(monkeypatch, server):
     server.fail = [404] * 1000
-    monkeypatch.setattr("esbench_race.kube.GIVE_UP_MISSING", 0.3)
+    monkeypatch.setattr("fairlap_race.kube.GIVE_UP_MISSING", 0.3)
     code, record, _ = run(monkeypatch, server)
     assert code == 1 and record is None
 

@@ -39,7 +39,7 @@ def run(program, body, tmp_path):
     frame = f"""
     import json, sys, time
     from pathlib import Path
-    from esbench_race import process
+    from fairlap_race import process
     process.become_subreaper()
     out = Path({str(out)!r})
     started = process.start([sys.executable, {str(script)!r}], {{}}, Path("/"), out)

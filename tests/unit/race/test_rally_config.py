@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from esbench_race.describe import ContradictionError, Request, track_params
-from esbench_race.rally_config import Files, client_options, rally_argv, rally_env, write_files
-from esbench_race.spec import IndexSpec, Mode, RaceSpec, SpecError
+from fairlap_race.describe import ContradictionError, Request, track_params
+from fairlap_race.rally_config import Files, client_options, rally_argv, rally_env, write_files
+from fairlap_race.spec import IndexSpec, Mode, RaceSpec, SpecError
 
 PASSWORD = 'p%a$s,w:o"rd{}'  # noqa: S105
 SPEC = RaceSpec(
@@ -72,10 +72,10 @@ def test_arguments(tmp_path):
 
 
 def test_environment(tmp_path):
-    env = rally_env(Files(tmp_path), {"PATH": "/bin", "ESBENCH_RACE_SPEC": "{}", "KUBERNETES_SERVICE_HOST": "x"})
+    env = rally_env(Files(tmp_path), {"PATH": "/bin", "FAIRLAP_RACE_SPEC": "{}", "KUBERNETES_SERVICE_HOST": "x"})
     assert env["THESPIAN_BASE_IPADDR"] == "127.0.0.1" and env["RALLY_RUNNING_IN_DOCKER"] == "true"
     assert env["RALLY_HOME"] == str(tmp_path) and env["PATH"] == "/bin"
-    assert "ESBENCH_RACE_SPEC" not in env and "KUBERNETES_SERVICE_HOST" not in env
+    assert "FAIRLAP_RACE_SPEC" not in env and "KUBERNETES_SERVICE_HOST" not in env
 
 
 def test_files_that_rally_reads(tmp_path):

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from esbench.api.spec import BenchmarkSpec
-from esbench.plan.validity import first_violation, remarks
-from esbench_race.bounds import bounded, packed_tail, scrub, shorten
-from esbench_race.reasons import Reason
-from esbench_race.record import (
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.validity import first_violation, remarks
+from fairlap_race.bounds import bounded, packed_tail, scrub, shorten
+from fairlap_race.reasons import Reason
+from fairlap_race.record import (
     MAX_ARTIFACT_BYTES,
     MAX_RECORD_BYTES,
     Counts,
@@ -37,7 +37,7 @@ from esbench_race.record import (
     Windows,
     timestamp,
 )
-from esbench_race.spec import Mode, SpecError, parse_spec
+from fairlap_race.spec import Mode, SpecError, parse_spec
 
 SPEC = {
     "format": 1,
@@ -56,8 +56,8 @@ SPEC = {
     "index": {"shards": 2, "replicas": None, "codec": "best_compression"},
     "hosts": ["bm-race-1-es-http.ns.svc:9200"],
     "user": "elastic",
-    "passwordFile": "/run/esbench/credentials/elastic",
-    "caFile": "/run/esbench/ca/ca.crt",
+    "passwordFile": "/run/fairlap/credentials/elastic",
+    "caFile": "/run/fairlap/ca/ca.crt",
     "cores": 1,
     "stallSeconds": 600,
     "timeoutSeconds": 21600,
@@ -129,7 +129,7 @@ def test_progress_round_trip():
 def test_spec_is_read():
     spec = parse_spec(json.dumps(SPEC))
     assert spec.mode is Mode.RACE and not spec.test_mode
-    assert str(spec.track_path) == "/opt/esbench/tracks/log_ingest"
+    assert str(spec.track_path) == "/opt/fairlap/tracks/log_ingest"
     assert spec.index.shards == 2 and spec.index.replicas is None
     assert parse_spec(json.dumps({**SPEC, "mode": "smoke"})).test_mode
 

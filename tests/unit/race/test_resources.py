@@ -4,9 +4,9 @@ import json
 import threading
 from dataclasses import replace
 
-from esbench_race.elasticsearch import ElasticsearchError
-from esbench_race.record import Record, Task, timestamp
-from esbench_race.resources import (
+from fairlap_race.elasticsearch import ElasticsearchError
+from fairlap_race.record import Record, Task, timestamp
+from fairlap_race.resources import (
     GROUPS,
     MAX_RESOURCES_BYTES,
     Machine,
@@ -16,7 +16,7 @@ from esbench_race.resources import (
     merged,
     missing,
 )
-from esbench_race.sampler import MachineSampler, summed_up
+from fairlap_race.sampler import MachineSampler, summed_up
 
 
 def machine(tasks=1, **columns):

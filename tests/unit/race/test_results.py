@@ -1,8 +1,8 @@
 """Rally's race.json as it is, and joined with the samples."""
 
-from esbench_race.record import TrackTask
-from esbench_race.results import is_complete, rally_numbers, tasks
-from esbench_race.samples import tally
+from fairlap_race.record import TrackTask
+from fairlap_race.results import is_complete, rally_numbers, tasks
+from fairlap_race.samples import tally
 
 ENTRY = {
     "task": "bulk",

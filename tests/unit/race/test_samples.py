@@ -6,7 +6,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from esbench_race.samples import quantile, support, tally, task_record, windows
+from fairlap_race.samples import quantile, support, tally, task_record, windows
 
 TASK = '#[0, {"task": "bulk", "operation": "bulk-op", "type": "bulk", "clients": 4, "target": null}]\n'
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esbench_race.record import LoadGenerator, Task
-from esbench_race.schedule import Drift, judged, kept
+from fairlap_race.record import LoadGenerator, Task
+from fairlap_race.schedule import Drift, judged, kept
 
 
 def drift(starts, planned, busy=0.01):

@@ -5,9 +5,9 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esbench_race.record import Task
-from esbench_race.series import Points, Span, added, grown, increase, level, peak_rate, usage
-from esbench_race.summary import race_span, task_spans
+from fairlap_race.record import Task
+from fairlap_race.series import Points, Span, added, grown, increase, level, peak_rate, usage
+from fairlap_race.summary import race_span, task_spans
 
 
 def points(*pairs):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from esbench_race.record import Touch
-from esbench_race.touches import Action, touches
+from fairlap_race.record import Touch
+from fairlap_race.touches import Action, touches
 
 
 def of(kind: str, **params: object) -> tuple[tuple[Touch, ...], tuple[str, ...]]:

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from esbench_race import track_git
-from esbench_race.reasons import Reason
-from esbench_race.spec import GitSource
-from esbench_race.track_git import Checkout, check_source, environment, fetch
-from esbench_race.track_prepare import TrackError
+from fairlap_race import track_git
+from fairlap_race.reasons import Reason
+from fairlap_race.spec import GitSource
+from fairlap_race.track_git import Checkout, check_source, environment, fetch
+from fairlap_race.track_prepare import TrackError
 
 USER, PASSWORD = "reader", "t0ken'$(x)"
 PLAIN = {

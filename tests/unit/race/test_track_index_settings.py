@@ -2,8 +2,8 @@
 
 import pytest
 
-from esbench_race.index_settings import ContradictionError, TrackSettings, asked, flat, passed
-from esbench_race.spec import IndexSpec
+from fairlap_race.index_settings import ContradictionError, TrackSettings, asked, flat, passed
+from fairlap_race.spec import IndexSpec
 
 EVERYTHING = IndexSpec(
     shards=2, replicas=1, codec="best_compression", source_mode="synthetic", settings={"refresh_interval": "30s"}

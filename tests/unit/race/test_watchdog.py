@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esbench_race.watchdog import Seen, Verdict, Watchdog
+from fairlap_race.watchdog import Seen, Verdict, Watchdog
 
 STALL, DEADLINE = 100.0, 10_000.0
 

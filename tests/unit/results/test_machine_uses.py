@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from esbench.results.resources import IN_STATUS, machine_uses, remarks
-from esbench_race.resources import Machine, Resources, Sampler, Usage, missing
+from fairlap.results.resources import IN_STATUS, machine_uses, remarks
+from fairlap_race.resources import Machine, Resources, Sampler, Usage, missing
 
 
 def table(race: str, cpu: float, **columns: float) -> Resources:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from esbench.results.codec import algorithm
-from esbench.results.placement import memory_of, node_data, remarks, short
-from esbench_race.record import Environment, Node, Record, Shard
+from fairlap.results.codec import algorithm
+from fairlap.results.placement import memory_of, node_data, remarks, short
+from fairlap_race.record import Environment, Node, Record, Shard
 
 GIB = 2**30
 TWO = (

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from esbench.results.prometheus import AnswerError, Collected, chunks, machines, query
-from esbench_race.series import Span
-from esbench_race.summary import TaskSpan
+from fairlap.results.prometheus import AnswerError, Collected, chunks, machines, query
+from fairlap_race.series import Span
+from fairlap_race.summary import TaskSpan
 
 ES, LOAD = "bm-race-1-es-default-0", "bm-race-1-x7b2c"
 RACE = Span(100, 160)

@@ -1,7 +1,7 @@
 """The table of a report."""
 
-from esbench.results.resource_table import header, rows
-from esbench_race.resources import Machine, Resources, TaskUsage, Usage
+from fairlap.results.resource_table import header, rows
+from fairlap_race.resources import Machine, Resources, TaskUsage, Usage
 
 
 def test_rows_have_units_and_say_what_is_unknown() -> None:

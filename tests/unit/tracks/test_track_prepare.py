@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from esbench.settings import BUILTIN_TRACKS
-from esbench_race.reasons import Reason
-from esbench_race.track_prepare import GENERATOR, TrackError, digest, generator_parameters, prepare
+from fairlap.settings import BUILTIN_TRACKS
+from fairlap_race.reasons import Reason
+from fairlap_race.track_prepare import GENERATOR, TrackError, digest, generator_parameters, prepare
 
 TRACKS = Path(__file__).parents[3] / "tracks"
 INLINE = Path(__file__).parent / "fixtures" / "inline"
@@ -110,7 +110,7 @@ def test_preparing_again_leaves_nothing_of_before(tmp_path: Path) -> None:
 
 
 def test_large_files_are_linked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("esbench_race.track_prepare.LINK_BYTES", 1000)
+    monkeypatch.setattr("fairlap_race.track_prepare.LINK_BYTES", 1000)
 
     ready = prepare(INLINE, tmp_path, {}, builtin=False)
 

@@ -1,1 +1,0 @@
-"""The command line: `esbench`, also as a kubectl plugin (`kubectl esbench`)."""

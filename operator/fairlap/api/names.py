@@ -1,0 +1,22 @@
+"""Names and labels that the operator, its children and its users share."""
+
+from typing import Final
+
+GROUP: Final = "fairlap.dev"
+VERSION: Final = "v1alpha1"
+KIND: Final = "Benchmark"
+PLURAL: Final = "benchmarks"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+MANAGER: Final = "fairlap"
+BENCHMARK_LABEL: Final = f"{GROUP}/benchmark"
+UID_LABEL: Final = f"{GROUP}/uid"
+STEP_LABEL: Final = f"{GROUP}/step"
+ROLE_LABEL: Final = f"{GROUP}/role"
+ROLE_ELASTICSEARCH: Final = "elasticsearch"
+ROLE_LOAD_GENERATOR: Final = "load-generator"
+
+# ECK refuses Elasticsearch names over 36 characters; the longest step suffix is "-race-50" (8).
+MAX_NAME: Final = 27
+MAX_REPETITIONS: Final = 50

@@ -1,0 +1,1 @@
+"""The command line: `fairlap`, also as a kubectl plugin (`kubectl fairlap`)."""

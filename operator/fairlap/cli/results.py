@@ -1,0 +1,50 @@
+"""`fairlap results`: Benchmarks side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairlap_race.record import KEY_RECORD, Record
+
+from ..results.aggregate import aggregate
+from . import benchmarks as bm
+from . import report
+from .cluster import Cluster
+from .errors import SUCCEEDED
+from .machines import machines
+
+Json = dict[str, Any]
+
+
+def results(cluster: Cluster, names: Sequence[str], output: str) -> int:
+    """Print the results of the Benchmarks in the format `output`; return the exit code. Raises CliError."""
+    found = [_with_invalid(cluster, cluster.benchmark(name)) for name in dict.fromkeys(names)]
+    if output == "table":
+        print(report.table(found))
+        for sentence in report.sentences(found):
+            print(f"* {sentence}")
+    elif output == "machines":
+        print("\n\n".join(machines(cluster, cluster.benchmark(name)) for name in dict.fromkeys(names)))
+    else:
+        print(report.FORMATS[output](found))
+    return SUCCEEDED
+
+
+def _with_invalid(cluster: Cluster, benchmark: Json) -> Json:
+    """Return the Benchmark with the numbers of its last race where no race was valid, marked as such."""
+    status = bm.status(benchmark)
+    raced = [race for race in status.get("races") or () if race.get("record") and race["name"].startswith("race-")]
+    if bm.tasks(benchmark) or not raced or raced[-1].get("valid"):
+        return benchmark
+    there = cluster.config_map(raced[-1]["record"]) or {}
+    record = Record.from_json((there.get("data") or {}).get(KEY_RECORD))
+    if record is None or not record.tasks:
+        return benchmark
+    numbers = aggregate([record]).model_dump(mode="json", by_alias=True, exclude_none=True)
+    marked = f"{bm.name(benchmark)} (invalid)"
+    return {
+        **benchmark,
+        "metadata": {**benchmark["metadata"], "name": marked},
+        "status": {**status, "results": numbers},
+    }

@@ -1,0 +1,155 @@
+"""`fairlap run`: apply Benchmarks, and with --wait follow them to their end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ..plan.rerun import ASKED, said
+from . import benchmarks as bm
+from . import manifests, report
+from .cluster import Cluster, RefusedError
+from .errors import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
+from .screen import Screen
+
+Json = dict[str, Any]
+_ANSWER_SECONDS = 30
+
+
+def run(cluster: Cluster, files: Sequence[str], wait: bool, timeout: float | None, dry_run: bool) -> int:
+    """Apply the objects in `files`, after the API server has accepted all of them in a dry run; return the exit code.
+
+    `timeout`: seconds to wait, None for as long as it takes. Raises CliError.
+    """
+    objects = manifests.load(files)
+    spaces = {
+        each["metadata"].get("namespace") or cluster.namespace for each in objects if manifests.is_benchmark(each)
+    }
+    if spaces != {cluster.namespace}:
+        if len(spaces) > 1:
+            raise CliError(
+                f"the Benchmarks are of several namespaces ({', '.join(sorted(spaces))}): run them one by one"
+            )
+        cluster.namespace = spaces.pop()
+    if not _accepted(cluster, objects, show=dry_run):
+        return FAILED
+    if dry_run:
+        return SUCCEEDED
+    applied = [_apply(cluster, each) for each in objects]
+    names = [bm.name(each) for each in applied if manifests.is_benchmark(each)]
+    return _wait(cluster, names, wait, timeout)
+
+
+def _wait(cluster: Cluster, names: Sequence[str], wait: bool, timeout: float | None) -> int:
+    if not wait:
+        _say(f"follow them: {_watch_command(cluster)}\nread the results: {_command(cluster, 'results', names)}")
+        return SUCCEEDED
+    try:
+        return _follow(cluster, names, timeout)
+    except KeyboardInterrupt:
+        _say(f"\nStopped waiting; {_going_on(names)}. Go on watching: {_watch_command(cluster)}")
+        return INTERRUPTED
+
+
+def rerun(cluster: Cluster, name: str, wait: bool, timeout: float | None) -> int:
+    """Have the operator run the Benchmark `name` again as a new one; return the exit code. Raises CliError."""
+    cluster.benchmark(name)
+    value = f"{time.time():.3f}"
+    there = cluster.annotate(name, ASKED, value)
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while (upcoming := said(there, value)) is None or not _exists(cluster, upcoming.name):
+        if time.monotonic() > deadline:
+            raise CliError(f"the operator has not answered within {_ANSWER_SECONDS} s: see whether it runs")
+        time.sleep(0.5)
+        there = cluster.benchmark(name)
+    _say(f"benchmark/{upcoming.name} created")
+    return _wait(cluster, [upcoming.name], wait, timeout)
+
+
+def _exists(cluster: Cluster, name: str) -> bool:
+    return name in (each["metadata"]["name"] for each in cluster.benchmarks())
+
+
+def _accepted(cluster: Cluster, objects: Sequence[Json], show: bool) -> bool:
+    """Return whether the API server would take all objects; say what it says of those that it would not take."""
+    refused = False
+    for each in objects:
+        try:
+            _, what = cluster.apply(each, dry_run=True)
+        except RefusedError as error:
+            refused = True
+            _say(f"{manifests.title(each)}: {error}", sys.stderr)
+        else:
+            if show:
+                _say(f"{manifests.title(each)} would be {what} (server dry run)")
+    if refused:
+        _say("fairlap: nothing was applied", sys.stderr)
+    return not refused
+
+
+def _apply(cluster: Cluster, manifest: Json) -> Json:
+    applied, what = cluster.apply(manifest)
+    _say(f"{manifests.title(applied)} {what}")
+    if manifests.is_benchmark(applied) and bm.ended(applied):
+        _say(
+            f"{bm.name(applied)} has ended before and is not run again: its record stands. "
+            f"To measure it once more: {_command(cluster, 'rerun', [bm.name(applied)])}",
+            sys.stderr,
+        )
+    return applied
+
+
+def _follow(cluster: Cluster, names: Sequence[str], timeout: float | None) -> int:
+    began, stop = time.monotonic(), threading.Event()
+    seen: dict[str, Json] = {}
+    screen = Screen(sys.stdout)
+    try:
+        for change in cluster.changes(stop):
+            if change is not None and bm.name(change) in names:
+                if change.get("deleted"):
+                    raise CliError(f"the Benchmark {bm.name(change)} was deleted")
+                seen[bm.name(change)] = change
+            screen.show([seen[name] for name in names if name in seen])
+            if len(seen) == len(names) and all(map(bm.ended, seen.values())):
+                break
+            if timeout is not None and time.monotonic() - began > timeout:
+                _say(
+                    f"fairlap: not at an end after {timeout:g} s; {_going_on(names)}. "
+                    f"Go on watching: {_watch_command(cluster)}",
+                    sys.stderr,
+                )
+                return TIMED_OUT
+    finally:
+        stop.set()
+    return _show(cluster, [seen[name] for name in names])
+
+
+def _show(cluster: Cluster, ran: Sequence[Json]) -> int:
+    if any(bm.tasks(benchmark) for benchmark in ran):
+        _say(f"\nMedian over the races (smallest–largest):\n\n{report.table(ran)}\n")
+        for sentence in report.sentences(ran):
+            _say(f"* {sentence}")
+    failed = [benchmark for benchmark in ran if bm.phase(benchmark) == "Failed"]
+    for benchmark in failed:
+        _say(report.verdict(benchmark), sys.stderr)
+        _say(f"Rally's log: {_command(cluster, 'logs', [bm.name(benchmark)])}", sys.stderr)
+    return FAILED if failed else SUCCEEDED
+
+
+def _going_on(names: Sequence[str]) -> str:
+    return f"{', '.join(names)} {'goes' if len(names) == 1 else 'go'} on in the cluster"
+
+
+def _command(cluster: Cluster, verb: str, names: Sequence[str]) -> str:
+    return f"fairlap {verb} {' '.join(names)} -n {cluster.namespace}{cluster.context}"
+
+
+def _watch_command(cluster: Cluster) -> str:
+    return f"kubectl get benchmarks -n {cluster.namespace}{cluster.context} --watch"
+
+
+def _say(text: str, out: Any = None) -> None:
+    print(text, file=out or sys.stdout, flush=True)

@@ -1,0 +1,137 @@
+"""What CEL cannot know about a spec: checked again, and said in the condition Accepted, before anything is created."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from fairlap_race.reasons import Reason
+
+from ..api.quantity import parse_heap, parse_quantity
+from ..api.spec import BenchmarkSpec
+from ..settings import Settings
+from . import index_settings
+
+
+class Objection(NamedTuple):
+    """Why a Benchmark is not accepted."""
+
+    reason: Reason
+    message: str
+
+
+Check = Callable[[BenchmarkSpec, Settings], Iterator[Objection]]
+
+# ECK keeps these for itself (its documentation: "Settings managed by ECK") and would ignore or refuse them.
+_ECK_SETTINGS = (
+    "cluster.name", "discovery.zen.minimum_master_nodes", "discovery.seed_hosts", "discovery.seed_providers",
+    "discovery.zen.ping.unicast.hosts", "cluster.initial_master_nodes", "network.host", "network.publish_host",
+    "http.publish_host", "path.data", "path.logs", "xpack.security.authc.reserved_realm.enabled",
+    "xpack.security.enabled", "xpack.security.http.ssl", "xpack.security.transport.ssl",
+)  # fmt: skip
+_CREDENTIALS = (
+    "basic_auth_user", "basic_auth_password", "api_key", "bearer_auth", "use_ssl", "verify_certs", "ca_certs",
+    "client_cert", "client_key", "ssl_context", "hosts", "max_retries", "retry_on_timeout", "retry_on_status",
+)  # fmt: skip
+
+
+def objections(spec: BenchmarkSpec, settings: Settings) -> list[Objection]:
+    """Return every reason why this spec cannot be run here, in the order of the fields."""
+    return [objection for check in CHECKS for objection in check(spec, settings)]
+
+
+def _java_is_configured(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection]:
+    java = spec.elasticsearch.java if spec.elasticsearch else None
+    if java is not None and java not in settings.jdk_images:
+        known = ", ".join(str(major) for major in sorted(settings.jdk_images)) or "none"
+        yield Objection(
+            Reason.INVALID_SPEC,
+            f"elasticsearch.java is {java}, but this installation has JDK images for: {known}; write one of these, "
+            "leave java out for the JDK of the image, or add an image to the chart's value jdkImages",
+        )
+
+
+def _heap_fits_memory(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    if spec.elasticsearch is None:
+        return
+    heap, limit = spec.elasticsearch.heap, spec.elasticsearch.resources.limits.memory
+    if limit is None:
+        yield Objection(
+            Reason.INVALID_SPEC,
+            "elasticsearch.resources.limits.memory is missing: heap and page cache would depend on the machine; "
+            "write for example memory: 2Gi",
+        )
+    elif heap and parse_heap(heap) > 0.9 * parse_quantity(limit):
+        yield Objection(
+            Reason.INVALID_SPEC,
+            f"elasticsearch.heap {heap} leaves too little of elasticsearch.resources.limits.memory {limit} for "
+            "anything but the heap; write at most half of the limit",
+        )
+
+
+def _requests_within_limits(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    asked = {"elasticsearch": spec.elasticsearch.resources} if spec.elasticsearch else {}
+    for field, resources in {**asked, "race": spec.race.resources}.items():
+        for name in ("cpu", "memory"):
+            request, limit = getattr(resources.requests, name), getattr(resources.limits, name)
+            if request and limit and parse_quantity(request) > parse_quantity(limit):
+                yield Objection(
+                    Reason.INVALID_SPEC,
+                    f"{field}.resources.requests.{name} {request} is more than its limit {limit}; "
+                    "write a request of at most the limit",
+                )
+
+
+def _config_leaves_eck_alone(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    for key in sorted(_flat(spec.elasticsearch.config)) if spec.elasticsearch else ():
+        if key in _ECK_SETTINGS or key.startswith(("xpack.security.http.ssl.", "xpack.security.transport.ssl.")):
+            yield Objection(
+                Reason.INVALID_SPEC, f"elasticsearch.config sets {key}, which ECK manages itself; remove it"
+            )
+
+
+def _index_settings_make_sense(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    for message in index_settings.objections(spec):
+        yield Objection(Reason.INVALID_SPEC, message)
+
+
+def _client_options_hold_no_credentials(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    for key in sorted(set(spec.race.client_options) & set(_CREDENTIALS)):
+        yield Objection(
+            Reason.INVALID_SPEC,
+            f"race.clientOptions sets {key}, which the operator sets itself (credentials and TLS come from "
+            "secrets, hidden retries are off); remove it",
+        )
+
+
+def _track_exists(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection]:
+    name, challenge = spec.race.track.builtin, spec.race.challenge
+    if name is None:
+        return
+    if name not in settings.builtin_tracks:
+        known = ", ".join(sorted(settings.builtin_tracks))
+        yield Objection(
+            Reason.UNKNOWN_TRACK, f"race.track.builtin {name} does not exist; the builtin tracks are: {known}"
+        )
+    elif challenge is not None and challenge not in settings.builtin_tracks[name]:
+        known = ", ".join(settings.builtin_tracks[name])
+        yield Objection(
+            Reason.UNKNOWN_CHALLENGE, f"race.challenge {challenge} does not exist in track {name}; it has: {known}"
+        )
+
+
+def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
+
+
+CHECKS: tuple[Check, ...] = (
+    _java_is_configured,
+    _heap_fits_memory,
+    _requests_within_limits,
+    _config_leaves_eck_alone,
+    _index_settings_make_sense,
+    _client_options_hold_no_credentials,
+    _track_exists,
+)

@@ -1,0 +1,115 @@
+"""What a decision may look at, and what it may ask for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from fairlap_race.record import Record
+from fairlap_race.resources import Resources
+
+from ..api.base import Json
+from ..api.spec import BenchmarkSpec
+from ..api.status import BenchmarkStatus
+from ..settings import Settings
+from .turn import Turn
+
+
+class LogOf(NamedTuple):
+    """A container whose log's end is wanted."""
+
+    pod: str
+    container: str
+    previous: bool
+
+
+class Warned(NamedTuple):
+    """A Warning event of Kubernetes: the object that it is about, and its words."""
+
+    kind: str
+    name: str
+    uid: str
+    reason: str
+    message: str
+
+
+class Refusal(NamedTuple):
+    """An object that the API server would not take, and its words."""
+
+    what: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The Benchmark in question."""
+
+    name: str
+    namespace: str
+    uid: str
+    generation: int
+    spec: BenchmarkSpec
+
+
+@dataclass(frozen=True)
+class Children:
+    """The current step's objects as the API server has them; None where there is none."""
+
+    elasticsearch: Json | None = None
+    job: Json | None = None
+    progress: str | None = None
+    """the `progress` entry of the step's record"""
+    pods: Sequence[Json] = ()
+    """pods of this step, Elasticsearch's and the load generator's"""
+    ready_endpoints: int = 0
+    """addresses behind the cluster's http service that take requests"""
+    foreign: str = ""
+    """an object that has the name we need but is not ours, as a sentence"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Everything that `plan` may look at."""
+
+    subject: Subject
+    status: BenchmarkStatus
+    settings: Settings
+    now: datetime
+    turn: Turn
+    children: Children = Children()
+    track_keys: frozenset[str] | None = None
+    """keys of the track's ConfigMap, empty when it does not exist; None when not looked at yet"""
+    records: Mapping[str, Record | None] | None = None
+    """the records of all steps so far; None when not looked at yet"""
+    resources: Mapping[str, Resources | None] = field(default_factory=dict)
+    """what the machines did in each step so far; looked at together with the records"""
+    logs: Mapping[LogOf, str] = field(default_factory=dict)
+    evictions: Mapping[str, str] | None = None
+    """Kubernetes' words for each evicted Elasticsearch pod of the step, by name; None when not looked at yet"""
+    warnings: Sequence[Warned] | None = None
+    """Kubernetes' Warning events about the step's objects, the newest first; None when not looked at yet"""
+    refusal: Refusal | None = None
+    taken_up: datetime | None = None
+    """when this process began to look after the Benchmark: before that, nobody may have begun or removed anything"""
+    confirmed: bool = False
+    """whether cluster, Job and pods were read from the API server itself: an index may not know of one just created,
+    and may still show one that was deleted while the watch was lost"""
+
+
+Create = Literal["elasticsearch", "record", "job", "access"]
+Delete = Literal["elasticsearch", "job"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What follows: first the status is written, and only when it already stands the acts are carried out."""
+
+    status: BenchmarkStatus
+    create: tuple[Create, ...] = ()
+    delete: tuple[Delete, ...] = ()
+    start_job: bool = False
+    """give the Job its permissions and let it run"""
+    wake_in: float | None = None
+    """seconds until the next look even if nothing happens"""
+    look: tuple[Literal["track", "records", "evictions", "warnings", "children"] | LogOf, ...] = ()
+    """what must be read before anything can be decided"""

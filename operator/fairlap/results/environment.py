@@ -1,0 +1,78 @@
+"""What really ran, from the record of a race and the pods of its step."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fairlap_race.record import Index, Record
+
+from ..api.base import Json
+from ..api.status import Environment, IndexEvidence
+from . import codec, placement
+
+_TYPED = ("index.number_of_shards", "index.number_of_replicas", "index.codec")
+
+
+def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generators: Sequence[Json]) -> Environment:
+    """Return the evidence of one race; parts that could not be had stay empty."""
+    found, node = record.environment, next(iter(record.environment.nodes), None)
+    return Environment(
+        version=found.version or "",
+        build_hash=found.build_hash or "",
+        lucene_version=found.lucene_version or "",
+        java=", ".join(sorted({f"{n.java_version} ({n.java_vendor})" for n in found.nodes if n.java_version})),
+        jvm=sorted({n.jvm for n in found.nodes if n.jvm})[:10],
+        jvm_flags=[flag for flag in (node.jvm_arguments if node else ()) if flag.startswith("-X")][:200],
+        heap_bytes=node.heap_bytes if node else None,
+        gc=list(node.gc) if node else [],
+        nodes=len(found.nodes),
+        images=_images(elasticsearch_pods, "elasticsearch"),
+        qos_class=", ".join(sorted({pod["status"].get("qosClass") or "" for pod in elasticsearch_pods} - {""})),
+        rally_version=record.rally.version or "",
+        rally_image=", ".join(_images(load_generators, "rally")),
+        rally_poll_intervals=dict(record.rally.poll_intervals),
+        track_digest=record.track.digest or "",
+        track_repository=record.track.repository or "",
+        track_revision=record.track.revision or "",
+        corpora=[f"{c.name}/{c.file}, {c.bytes} bytes, {c.sha256}, {c.origin}" for c in record.track.corpora[:100]],
+        track_params=json.dumps(dict(record.track.params), sort_keys=True)[:4096],
+        indices=[_index(index, record) for index in (record.indices or ())[:100]],
+        node_data=placement.node_data(record)[:50],
+    )
+
+
+def _index(index: Index, record: Record) -> IndexEvidence:
+    return IndexEvidence(
+        name=index.name,
+        shards=index.shards,
+        replicas=index.replicas,
+        codec=index.codec or "",
+        algorithm=codec.algorithm(index.codec, record.environment.version),
+        settings={name: _shown(value) for name, value in index.settings.items() if name not in _TYPED},
+        health=index.health or "",
+        placement=placement.short(record.shards or (), index.name)[:4096],
+        documents=index.documents,
+        primary_bytes=index.primary_bytes,
+        store_bytes=index.store_bytes,
+    )
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text[:4096]
+
+
+def machines(pods: Iterable[Json]) -> list[str]:
+    """Return the names of the machines that the pods ran on, each once."""
+    return sorted({pod["spec"]["nodeName"] for pod in pods if pod.get("spec", {}).get("nodeName")})
+
+
+def _images(pods: Iterable[Json], container: str) -> list[str]:
+    return sorted(
+        {
+            f"{status.get('image', '')} {status['imageID']}".strip()
+            for pod in pods
+            for status in pod.get("status", {}).get("containerStatuses", ())
+            if status.get("name") == container and status.get("imageID")
+        }
+    )
