@@ -39,7 +39,7 @@ kubeconfig: ## the line that lets your own kubectl talk to it
 lint: venv ## ruff and mypy
 	$(BIN)/ruff check operator localkube tests bench examples tracks
 	$(BIN)/ruff format --check operator localkube tests bench examples tracks
-	$(BIN)/mypy operator/fairlap operator/fairlap_race localkube
+	$(BIN)/mypy operator/fairlap operator/fairlap_race operator/fairlap_docs localkube
 check: lint test-unit ## the gate before each commit: lint, types, pure tests
 test-unit: venv ## the pure parts alone
 	$(BIN)/pytest -n 2 -q tests/unit
@@ -67,7 +67,7 @@ test-full-size: venv cluster ## the examples of data larger than memory and of r
 generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models
 	$(BIN)/python -m fairlap.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
 	cp crds/benchmarks.yaml charts/fairlap/crds/benchmarks.yaml
-	$(BIN)/python -m fairlap.docs docs
+	$(BIN)/python -m fairlap_docs.pages docs
 
 .PHONY: demo
 demo: cluster ## cluster, operator, two Benchmarks, and their results side by side; CLUSTER=current as above

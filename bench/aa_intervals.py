@@ -1,6 +1,6 @@
 """Does cutting Rally's waits change what Rally measures? The same races with stock and with reduced intervals.
 
-Runs pairs of races, one as Rally is and one as `fairlap_race.launch` starts it, in alternating order, against one
+Runs pairs of races, one as Rally is and one as `fairlap_race.rally.launch` starts it, in alternating order, against one
 Elasticsearch, and prints for each task and number the ratio reduced/stock: its geometric mean over the pairs and the
 95 % interval of that mean. A ratio of 1 inside the interval means that no difference was seen.
 
@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import Any
 
 import fairlap_race
-from fairlap_race import process
-from fairlap_race.launch import POLL_INTERVALS
-from fairlap_race.rally_config import Files, rally_argv, rally_env, write_files
-from fairlap_race.spec import Mode, RaceSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec
+from fairlap_race.linux import process
+from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
+from fairlap_race.rally.launch import POLL_INTERVALS
 
 DOCUMENTS = 100_000
 CPUS = os.cpu_count() or 1

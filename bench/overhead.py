@@ -19,11 +19,11 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.children.elasticsearch import elasticsearch
-from fairlap.children.race import access, job, record
+from fairlap.manifests.elasticsearch import elasticsearch
+from fairlap.manifests.race_job import access, job, record
 from fairlap.plan.seen import Subject
 from fairlap.settings import Settings
-from fairlap_race.record import Record
+from fairlap_race.contract.record import Record
 
 Json = dict[str, Any]
 SPEC: Json = {

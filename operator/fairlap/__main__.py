@@ -8,12 +8,12 @@ import sys
 
 import kopf
 
-from .cluster import Cluster
-from .driver import registry_for
-from .lease import Lease
-from .server import serve
-from .settings import Settings, settings_from
-from .state import Operator
+from fairlap.kube.cluster import Cluster
+from fairlap.kube.lease import Lease
+from fairlap.runtime.driver import registry_for
+from fairlap.runtime.server import serve
+from fairlap.runtime.state import Operator
+from fairlap.settings import Settings, settings_from
 
 
 class LeaseLostError(Exception):

@@ -13,14 +13,15 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from fairlap_race import bounds, process
-from fairlap_race.kube import ConfigMap, PatchError
-from fairlap_race.publish import FINAL_PATIENCE, Publisher
-from fairlap_race.race import Race
-from fairlap_race.rally_config import Files
-from fairlap_race.reasons import Reason
-from fairlap_race.record import Outcome, Progress, Record, timestamp
-from fairlap_race.spec import Mode, RaceSpec, SpecError, parse_spec
+from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError, parse_spec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Outcome, Progress, Record, timestamp
+from fairlap_race.linux import process
+from fairlap_race.rally.config import Files
+from fairlap_race.runner import bounds
+from fairlap_race.runner.config_map import ConfigMap, PatchError
+from fairlap_race.runner.publish import FINAL_PATIENCE, Publisher
+from fairlap_race.runner.race import Race
 
 LOG = logging.getLogger("fairlap_race")
 SPEC_VARIABLE = "FAIRLAP_RACE_SPEC"
@@ -84,7 +85,7 @@ def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Even
     race = Race(spec, Files(work), publisher.progress, stop)
     try:
         if spec.mode is Mode.CHECK:
-            from fairlap_race.check import check  # noqa: PLC0415 - a race must not fail for what only a check needs
+            from fairlap_race.track.check.step import check  # noqa: PLC0415 - a race must not fail for what only a check needs
 
             def tell(words: str, percent: int | None) -> None:
                 now = timestamp(time.time())

@@ -8,8 +8,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fairlap_race.record import LoadGeneratorHost, Progress, timestamp
-from fairlap_race.spec import Mode, RaceSpec, SpecError, parse_spec
+from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError, parse_spec
+from fairlap_race.contract.record import LoadGeneratorHost, Progress, timestamp
 
 from .fake_eck import ENDINGS, Eck, running, waiting
 from .fakes import BENCHMARK, STEP, UID, Run, World, create_pod, owned_by

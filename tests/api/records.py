@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fairlap_race.index_settings import asked
-from fairlap_race.reasons import Reason
-from fairlap_race.record import (
+from fairlap_race.contract.race_spec import Mode, RaceSpec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import (
     Counts,
     Environment,
     Fresh,
@@ -31,7 +31,7 @@ from fairlap_race.record import (
     Windows,
     timestamp,
 )
-from fairlap_race.resources import (
+from fairlap_race.contract.resources import (
     ELASTICSEARCH,
     LOAD_GENERATOR,
     Machine,
@@ -42,7 +42,7 @@ from fairlap_race.resources import (
     Volume,
     missing,
 )
-from fairlap_race.spec import Mode, RaceSpec
+from fairlap_race.track.settings_passed import asked
 
 DOCUMENTS = 100_000
 TARGET: Mapping[str, Any] = {

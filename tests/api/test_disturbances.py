@@ -147,7 +147,7 @@ def test_the_api_server_restarts(stage: Stage, plane: ControlPlane, namespace: s
 
 LATE_ANSWERS = """
 import asyncio, runpy
-from fairlap.cluster import Cluster
+from fairlap.kube.cluster import Cluster
 
 say = Cluster.say
 

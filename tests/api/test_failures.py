@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from fairlap.reason_signs import SIGNS, looks_like
-from fairlap_race.reasons import Reason
-from fairlap_race.record import Record
+from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record
 
 from .controlplane import ControlPlane
 from .fakes import BOOTSTRAP

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from fairlap.reason_signs import SIGNS, looks_like
-from fairlap_race.reasons import Reason
+from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_race.contract.reasons import Reason
 
 from .fakes import STEP, UID
 from .manifests import Json, benchmark

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.children.elasticsearch import elasticsearch
-from fairlap.children.race import job
+from fairlap.manifests.elasticsearch import elasticsearch
+from fairlap.manifests.race_job import job
+from fairlap.plan.explain.trouble import explained, troubles
 from fairlap.plan.seen import Subject
-from fairlap.plan.trouble import explained, troubles
 from fairlap.settings import Settings
-from fairlap_race.reasons import Reason
+from fairlap_race.contract.reasons import Reason
 
 from .controlplane import ControlPlane
 

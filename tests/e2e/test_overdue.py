@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from fairlap.reason_signs import SIGNS, looks_like
-from fairlap_race.reasons import Reason
+from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_race.contract.reasons import Reason
 from kube import Namespace, benchmark
 
 pytestmark = pytest.mark.e2e

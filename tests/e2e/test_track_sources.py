@@ -6,8 +6,8 @@ import json
 import pytest
 from small_examples import race_image
 
-from fairlap.reason_signs import SIGNS, looks_like
-from fairlap_race.reasons import Reason
+from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_race.contract.reasons import Reason
 from kube import Json, Namespace, benchmark, condition
 
 # One worker for both: the second looks at what was begun before the first.

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.validity import Violation, first_violation, remarks
-from fairlap_race.record import Record
+from fairlap.plan.verdict.checks import Violation, first_violation, remarks
+from fairlap_race.contract.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-rally/bin/python"

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from fairlap.plan.validity import Violation, first_violation
-from fairlap.reason_signs import SIGNS, looks_like
-from fairlap_race.livefiles import actor_pids
-from fairlap_race.reasons import Reason
+from fairlap.plan.verdict.checks import Violation, first_violation
+from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.rally.live_files import actor_pids
 
 from .proxy import Proxy
 from .runner import Race, Ran, Runner, asked

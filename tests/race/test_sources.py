@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlap.plan.validity import first_violation
-from fairlap_race.reasons import Reason
+from fairlap.plan.verdict.checks import first_violation
+from fairlap_race.contract.reasons import Reason
 
 from .runner import Race, Ran, Runner, asked
 from .tracks import BULK, CREATE, DOCUMENTS, Json, search, write

@@ -15,10 +15,10 @@ import pytest
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
 from fairlap.cli.track_check import Checked, check_track
-from fairlap.reason_signs import SIGNS, looks_like
-from fairlap_race.check import check
-from fairlap_race.reasons import Reason
-from fairlap_race.spec import parse_spec
+from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_race.contract.race_spec import parse_spec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.track.check.step import check
 
 MESSAGES: dict[Reason, list[str]] = {}
 TRACKS = Path(__file__).parents[1] / "fixtures" / "broken_tracks"

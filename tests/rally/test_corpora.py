@@ -18,13 +18,13 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from esrally.track import loader
 from esrally.utils import io
 
-from fairlap_race.check import check
-from fairlap_race.corpora import Corpora
-from fairlap_race.describe import Request, describe, rally_config
-from fairlap_race.reasons import Reason
-from fairlap_race.record import Record
-from fairlap_race.spec import CorporaSpec, parse_spec
-from fairlap_race.track_tasks import load
+from fairlap_race.contract.race_spec import CorporaSpec, parse_spec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record
+from fairlap_race.corpora.corpora import Corpora
+from fairlap_race.track.check.step import check
+from fairlap_race.track.check.tasks import load
+from fairlap_race.track.load import Request, describe, rally_config
 
 LINES = 120_000
 DOCUMENTS = b"".join(b'{"n": %d}\n' % number for number in range(LINES))

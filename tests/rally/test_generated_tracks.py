@@ -13,10 +13,10 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from esrally.driver import scheduler
 from esrally.track import loader
 
-from fairlap_race import describe
-from fairlap_race.check import check
-from fairlap_race.record import Record
-from fairlap_race.spec import parse_spec
+from fairlap_race.contract.race_spec import parse_spec
+from fairlap_race.contract.record import Record
+from fairlap_race.track import load
+from fairlap_race.track.check.step import check
 
 TRACKS = Path(__file__).parents[2] / "tracks"
 SETUP = ["delete-index", "create-index", "check-cluster-health"]
@@ -117,8 +117,8 @@ def test_every_parameter_is_accepted(tmp_path: Path, track: str) -> None:
 
 def loaded(track: str, work: Path, params: dict[str, Any]) -> Any:
     checked(work, track, params=params)
-    request = describe.Request(track_path=str(work / "tracks" / track), params=params)
-    config = describe.rally_config(request, params)
+    request = load.Request(track_path=str(work / "tracks" / track), params=params)
+    config = load.rally_config(request, params)
     loader.load_track_plugins(
         config, track, register_runner=lambda *_, **__: None, register_scheduler=scheduler.register_scheduler,
         register_track_processor=lambda *_, **__: None,

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
-from fairlap_race.check import check
-from fairlap_race.record import Record
-from fairlap_race.spec import parse_spec
+from fairlap_race.contract.race_spec import parse_spec
+from fairlap_race.contract.record import Record
+from fairlap_race.track.check.step import check
 
 TRACKS = Path(__file__).parents[2] / "tracks"
 INLINE = Path(__file__).parents[1] / "unit" / "tracks" / "fixtures" / "inline"

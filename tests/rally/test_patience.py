@@ -16,7 +16,7 @@ from elastic_transport import ConnectionTimeout, Urllib3HttpNode
 from esrally import client
 from esrally.client.synchronous import RallySyncElasticsearch
 
-from fairlap_race import rally_line
+from fairlap_race.rally import releases
 
 
 def test_the_first_request_of_a_client_has_the_timeout_that_its_options_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +28,7 @@ def test_the_first_request_of_a_client_has_the_timeout_that_its_options_say(monk
 
     monkeypatch.setattr(Urllib3HttpNode, "perform_request", never_answered)
     monkeypatch.setattr(RallySyncElasticsearch, "__init__", RallySyncElasticsearch.__init__)
-    rally_line.give_timeout_to_first_request(RallySyncElasticsearch)
+    releases.give_timeout_to_first_request(RallySyncElasticsearch)
     options = {"timeout": 240, "max_retries": 0}
     made = client.EsClientFactory([{"host": "localhost", "port": 9200}], options).create()
 
@@ -43,7 +43,7 @@ SLOW_START = """
 import sys, time
 from pathlib import Path
 from thespian.system import multiprocCommon as common
-from fairlap_race import launch
+from fairlap_race.rally import launch
 
 start, own = common.startAdmin, common.MAX_ADMIN_STARTUP_DELAY.total_seconds()
 

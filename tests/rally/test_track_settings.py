@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
-from fairlap_race.check import check
-from fairlap_race.record import Track
-from fairlap_race.spec import parse_spec
+from fairlap_race.contract.race_spec import parse_spec
+from fairlap_race.contract.record import Track
+from fairlap_race.track.check.step import check
 
 PLAIN = "{{ index_settings | default({}) | tojson }}"
 # As nyc_taxis, esql and joins have it: what the user gives replaces what the track has.

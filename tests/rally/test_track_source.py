@@ -13,7 +13,7 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.track_source import Templates, json_offset
+from fairlap_race.track.check.source_map import Templates, json_offset
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),

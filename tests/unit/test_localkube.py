@@ -13,7 +13,7 @@ from localkube import buildah, cache, cgroups, components, current, golang, imag
 from localkube.__main__ import full_disk
 from localkube.settings import CHECKOUT, Paths, paths_from
 
-from fairlap_race.lines import LINES
+from fairlap_race.contract.rally_releases import LINES
 
 
 def artifact(inputs: dict[str, str], fill: str = "") -> cache.Artifact:

@@ -5,10 +5,10 @@ from typing import Any
 
 import yaml
 
-from .base import Api, Json, rule, rules, structural_schema
-from .names import GROUP, KIND, MAX_NAME, PLURAL, VERSION
-from .spec import BenchmarkSpec
-from .status import BenchmarkStatus
+from fairlap.api.base import Api, Json, rule, rules, structural_schema
+from fairlap.api.names import GROUP, KIND, MAX_NAME, PLURAL, VERSION
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.status import BenchmarkStatus
 
 
 class _Root(Api):

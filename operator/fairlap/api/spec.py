@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from .base import FREE_FORM, Api, Json, rule, rules
-from .names import MAX_REPETITIONS
-from .quantity import DURATION, HEAP, QUANTITY
+from fairlap.api.base import FREE_FORM, Api, Json, rule, rules
+from fairlap.api.names import MAX_REPETITIONS
+from fairlap.api.quantity import DURATION, HEAP, QUANTITY
 
 Quantity = Annotated[
     str,

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Answer
-from .machines import MachineUse, StorageEvidence
+from fairlap.api.base import Answer
+from fairlap.api.machine_status import MachineUse, StorageEvidence
 
 Phase = Literal[
     "Pending", "Queued", "Provisioning", "SmokeTesting", "Racing", "Collecting", "CleaningUp", "Succeeded", "Failed"

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from .completion import SCRIPTS
-from .errors import UsageError
+from fairlap.cli.completion import SCRIPTS
+from fairlap.cli.exits import UsageError
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 

@@ -7,9 +7,8 @@ import json
 import re
 from pathlib import Path
 
-from fairlap_race.track_prepare import TrackError, prepare
-
-from .errors import SUCCEEDED, CliError, UsageError
+from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
+from fairlap_race.track.prepare import TrackError, prepare
 
 _INSTALLED = re.compile(r"share/fairlap/tracks/[^/]+/track\.json$")
 

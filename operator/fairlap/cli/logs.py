@@ -10,12 +10,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from fairlap_race.record import KEY_LOG, KEY_RECORD, Record
-
-from ..api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL
-from . import benchmarks as bm
-from .cluster import Cluster, RefusedError
-from .errors import SUCCEEDED, CliError, UsageError
+from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL
+from fairlap.cli import benchmarks as bm
+from fairlap.cli.connection import Cluster, RefusedError
+from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
+from fairlap_race.contract.record import KEY_LOG, KEY_RECORD, Record
 
 Json = dict[str, Any]
 CONTAINER = "rally"

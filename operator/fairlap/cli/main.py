@@ -8,9 +8,9 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from .arguments import parser, track_params
-from .completion import COMMAND, SCRIPTS, complete
-from .errors import FAILED, INTERRUPTED, SUCCEEDED, CliError, UsageError
+from fairlap.cli.arguments import parser, track_params
+from fairlap.cli.completion import COMMAND, SCRIPTS, complete
+from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, CliError, UsageError
 
 DEBUG = "FAIRLAP_DEBUG"
 
@@ -61,8 +61,8 @@ def _command(options: Namespace) -> int:
         print(SCRIPTS[options.shell], end="")
         return SUCCEEDED
     # The Kubernetes client takes half a second to import, which the other commands need not wait for.
-    from . import logs, results, run  # noqa: PLC0415
-    from .cluster import Cluster  # noqa: PLC0415
+    from fairlap.cli import logs, results, run  # noqa: PLC0415
+    from fairlap.cli.connection import Cluster  # noqa: PLC0415
 
     if options.command == "logs":
         step = logs.step_name(options.race) if options.race else None
@@ -78,7 +78,7 @@ def _command(options: Namespace) -> int:
 
 
 def _track(options: Namespace) -> int:
-    from . import builtin, scaffold, track_check  # noqa: PLC0415
+    from fairlap.cli import builtin, scaffold, track_check  # noqa: PLC0415
 
     if options.verb == "list":
         return builtin.list_tracks()
@@ -95,11 +95,11 @@ def _track(options: Namespace) -> int:
 
 def _names(words: Sequence[str]) -> list[str]:
     """Return the names that fit where a name is wanted: builtin tracks or Benchmarks; none when that fails."""
-    from . import builtin  # noqa: PLC0415
+    from fairlap.cli import builtin  # noqa: PLC0415
 
     if words[:2] == ["track", "generate"]:
         return list(builtin.builtin_tracks())
-    from .cluster import Cluster  # noqa: PLC0415
+    from fairlap.cli.connection import Cluster  # noqa: PLC0415
 
     try:
         cluster = Cluster.connect(_value(words, "--context"), _value(words, "-n", "--namespace"))

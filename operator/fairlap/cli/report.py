@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from . import benchmarks as bm
-from .benchmarks import Benchmark
-from .rows import Row, evidence_rows, machine_rows, result_rows
+from fairlap.cli import benchmarks as bm
+from fairlap.cli.benchmarks import Benchmark
+from fairlap.cli.rows import Row, evidence_rows, machine_rows, result_rows
 
 _NOT_EVIDENCE = {"rallyPollIntervals", "indices", "storage"}
 _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")

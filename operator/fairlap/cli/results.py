@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairlap_race.record import KEY_RECORD, Record
-
-from ..results.aggregate import aggregate
-from . import benchmarks as bm
-from . import report
-from .cluster import Cluster
-from .errors import SUCCEEDED
-from .machines import machines
+from fairlap.cli import benchmarks as bm
+from fairlap.cli import report
+from fairlap.cli.connection import Cluster
+from fairlap.cli.exits import SUCCEEDED
+from fairlap.cli.machine_report import machines
+from fairlap.results.aggregate import aggregate
+from fairlap_race.contract.record import KEY_RECORD, Record
 
 Json = dict[str, Any]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import benchmarks as bm
-from .benchmarks import Benchmark
-from .figures import NOTHING, byte_scale, digits_for, figure, number, percent, short_digest, words
+from fairlap.cli import benchmarks as bm
+from fairlap.cli.benchmarks import Benchmark
+from fairlap.cli.figures import NOTHING, byte_scale, digits_for, figure, number, percent, short_digest, words
 
 Figure = Mapping[str, Any]
 

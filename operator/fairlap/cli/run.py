@@ -8,12 +8,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from ..plan.rerun import ASKED, said
-from . import benchmarks as bm
-from . import manifests, report
-from .cluster import Cluster, RefusedError
-from .errors import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
-from .screen import Screen
+from fairlap.cli import benchmarks as bm
+from fairlap.cli import manifest_files, report
+from fairlap.cli.connection import Cluster, RefusedError
+from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
+from fairlap.cli.screen import Screen
+from fairlap.plan.rerun import ASKED, said
 
 Json = dict[str, Any]
 _ANSWER_SECONDS = 30
@@ -24,9 +24,9 @@ def run(cluster: Cluster, files: Sequence[str], wait: bool, timeout: float | Non
 
     `timeout`: seconds to wait, None for as long as it takes. Raises CliError.
     """
-    objects = manifests.load(files)
+    objects = manifest_files.load(files)
     spaces = {
-        each["metadata"].get("namespace") or cluster.namespace for each in objects if manifests.is_benchmark(each)
+        each["metadata"].get("namespace") or cluster.namespace for each in objects if manifest_files.is_benchmark(each)
     }
     if spaces != {cluster.namespace}:
         if len(spaces) > 1:
@@ -39,7 +39,7 @@ def run(cluster: Cluster, files: Sequence[str], wait: bool, timeout: float | Non
     if dry_run:
         return SUCCEEDED
     applied = [_apply(cluster, each) for each in objects]
-    names = [bm.name(each) for each in applied if manifests.is_benchmark(each)]
+    names = [bm.name(each) for each in applied if manifest_files.is_benchmark(each)]
     return _wait(cluster, names, wait, timeout)
 
 
@@ -81,10 +81,10 @@ def _accepted(cluster: Cluster, objects: Sequence[Json], show: bool) -> bool:
             _, what = cluster.apply(each, dry_run=True)
         except RefusedError as error:
             refused = True
-            _say(f"{manifests.title(each)}: {error}", sys.stderr)
+            _say(f"{manifest_files.title(each)}: {error}", sys.stderr)
         else:
             if show:
-                _say(f"{manifests.title(each)} would be {what} (server dry run)")
+                _say(f"{manifest_files.title(each)} would be {what} (server dry run)")
     if refused:
         _say("fairlap: nothing was applied", sys.stderr)
     return not refused
@@ -92,8 +92,8 @@ def _accepted(cluster: Cluster, objects: Sequence[Json], show: bool) -> bool:
 
 def _apply(cluster: Cluster, manifest: Json) -> Json:
     applied, what = cluster.apply(manifest)
-    _say(f"{manifests.title(applied)} {what}")
-    if manifests.is_benchmark(applied) and bm.ended(applied):
+    _say(f"{manifest_files.title(applied)} {what}")
+    if manifest_files.is_benchmark(applied) and bm.ended(applied):
         _say(
             f"{bm.name(applied)} has ended before and is not run again: its record stands. "
             f"To measure it once more: {_command(cluster, 'rerun', [bm.name(applied)])}",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from .builtin import make_empty
-from .errors import SUCCEEDED
+from fairlap.cli.builtin import make_empty
+from fairlap.cli.exits import SUCCEEDED
 
 _TRACK = """\
 {# What stands in double braces is a track parameter with its default. #}

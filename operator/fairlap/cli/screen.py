@@ -7,8 +7,8 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
-from . import benchmarks as bm
-from .benchmarks import Benchmark
+from fairlap.cli import benchmarks as bm
+from fairlap.cli.benchmarks import Benchmark
 
 
 class Screen:

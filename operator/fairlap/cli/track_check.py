@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import fairlap_race
-from fairlap_race.codec import decode, encode
-from fairlap_race.describe import Answer, Request
-from fairlap_race.reasons import Reason
-from fairlap_race.track_finding import Finding, finding
-from fairlap_race.track_prepare import TrackError, prepare
-
-from . import rally
-from .builtin import builtin_tracks
-from .errors import FAILED, SUCCEEDED, CliError, UsageError
+from fairlap.cli import rally_python
+from fairlap.cli.builtin import builtin_tracks
+from fairlap.cli.exits import FAILED, SUCCEEDED, CliError, UsageError
+from fairlap_race.contract.codec import decode, encode
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.track.check.finding import Finding, finding
+from fairlap_race.track.load import Answer, Request
+from fairlap_race.track.prepare import TrackError, prepare
 
 TIMEOUT_SECONDS = 600
 """A track's own parameter sources may generate data when they are loaded."""
@@ -74,7 +73,7 @@ def check_tracks(
     paths: Sequence[str], params: Mapping[str, Any], challenge: str | None, test_mode: bool, output: str
 ) -> int:
     """Check the tracks and print what was found; return 1 when a track has an error. Raises CliError."""
-    python = rally.python_with_rally(lambda text: print(text, file=sys.stderr, flush=True))
+    python = rally_python.python_with_rally(lambda text: print(text, file=sys.stderr, flush=True))
     checked = []
     for path in paths:
         one = check_track(python, path, params, challenge, test_mode)
@@ -85,7 +84,7 @@ def check_tracks(
             print(_summary(one), file=sys.stderr, flush=True)
     if output == "json":
         tracks = [one.to_json() for one in checked]
-        print(json.dumps({"rally": rally.VERSION, "tracks": tracks}, indent=2, ensure_ascii=False))
+        print(json.dumps({"rally": rally_python.VERSION, "tracks": tracks}, indent=2, ensure_ascii=False))
     return FAILED if any(one.errors for one in checked) else SUCCEEDED
 
 
@@ -150,7 +149,7 @@ def _review(python: Path, request: Request, work: Path) -> dict[str, Any]:
     }
     try:
         done = subprocess.run(
-            [str(python), "-m", "fairlap_race.track_review", str(asked), str(answered)],
+            [str(python), "-m", "fairlap_race.track.check.review", str(asked), str(answered)],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -175,4 +174,4 @@ def _summary(checked: Checked) -> str:
     counts = (
         f"{errors or 'no'} error{'' if errors == 1 else 's'}, {warnings or 'no'} warning{'' if warnings == 1 else 's'}"
     )
-    return f"{checked.path}: {counts} (checked with Rally {rally.VERSION})"
+    return f"{checked.path}: {counts} (checked with Rally {rally_python.VERSION})"

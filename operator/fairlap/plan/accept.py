@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from fairlap_race.reasons import Reason
-
-from ..api.quantity import parse_heap, parse_quantity
-from ..api.spec import BenchmarkSpec
-from ..settings import Settings
-from . import index_settings
+from fairlap.api.quantity import parse_heap, parse_quantity
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.verdict import index_settings
+from fairlap.settings import Settings
+from fairlap_race.contract.reasons import Reason
 
 
 class Objection(NamedTuple):

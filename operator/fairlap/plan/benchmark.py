@@ -9,21 +9,14 @@ uid is recorded, and only then is it let run; if it vanishes, the race has faile
 from dataclasses import replace
 from datetime import timedelta
 
-from fairlap_race.reasons import Reason
-from fairlap_race.record import Progress
-
-from ..api.base import Json
-from ..api.quantity import parse_duration
-from ..api.status import TERMINAL, BenchmarkStatus, Phase, Stage, Step
-from . import collect
-from .accept import objections
-from .conditions import moment, stamp, with_condition
-from .keep import KEPT
-from .leftover import left_over, told
-from .readiness import missing, overdue, overdue_run
-from .seen import Plan, Seen
-from .steps import CHECK, SMOKE, builds_cluster, is_preparation, needs_check, step_after, steps, title, track_words
-from .trouble import (
+from fairlap.api.base import Json
+from fairlap.api.quantity import parse_duration
+from fairlap.api.status import TERMINAL, BenchmarkStatus, Phase, Stage, Step
+from fairlap.plan.accept import objections
+from fairlap.plan.conditions import moment, stamp, with_condition
+from fairlap.plan.explain.leftover import left_over, told
+from fairlap.plan.explain.readiness import missing, overdue, overdue_run
+from fairlap.plan.explain.trouble import (
     Trouble,
     elasticsearch_pods,
     ending,
@@ -36,7 +29,23 @@ from .trouble import (
     running_log,
     troubles,
 )
-from .warned import why_not_ready
+from fairlap.plan.explain.warned import why_not_ready
+from fairlap.plan.keep import KEPT
+from fairlap.plan.seen import Plan, Seen
+from fairlap.plan.steps import (
+    CHECK,
+    SMOKE,
+    builds_cluster,
+    is_preparation,
+    needs_check,
+    step_after,
+    steps,
+    title,
+    track_words,
+)
+from fairlap.plan.verdict import collect
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Progress
 
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
 # only room for a pod may still come later, when something else ends or a machine is added.

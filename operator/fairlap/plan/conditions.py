@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Literal
 
-from ..api.status import BenchmarkStatus, Condition
+from fairlap.api.status import BenchmarkStatus, Condition
 
 Truth = Literal["True", "False", "Unknown"]
 

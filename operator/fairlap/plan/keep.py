@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..api.quantity import parse_duration
-from ..api.spec import BenchmarkSpec
-from ..api.status import TERMINAL
-from .conditions import moment
+from fairlap.api.quantity import parse_duration
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.status import TERMINAL
+from fairlap.plan.conditions import moment
 
 KEPT = "ClusterKept"
 _DEFAULT = BenchmarkSpec.model_fields["keep_cluster_for"].default

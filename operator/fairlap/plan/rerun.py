@@ -8,8 +8,8 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from ..api.base import Json
-from ..api.names import API_VERSION, GROUP, KIND, MAX_NAME
+from fairlap.api.base import Json
+from fairlap.api.names import API_VERSION, GROUP, KIND, MAX_NAME
 
 ASKED = f"{GROUP}/rerun"
 """what a user writes: any value, a new one for each run"""

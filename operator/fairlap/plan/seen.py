@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from fairlap_race.record import Record
-from fairlap_race.resources import Resources
-
-from ..api.base import Json
-from ..api.spec import BenchmarkSpec
-from ..api.status import BenchmarkStatus
-from ..settings import Settings
-from .turn import Turn
+from fairlap.api.base import Json
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.status import BenchmarkStatus
+from fairlap.queue.turn import Turn
+from fairlap.settings import Settings
+from fairlap_race.contract.record import Record
+from fairlap_race.contract.resources import Resources
 
 
 class LogOf(NamedTuple):

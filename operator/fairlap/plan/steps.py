@@ -1,6 +1,6 @@
 """The steps of a Benchmark: probe, check, smoke, race-1 … race-N, and the names that follow from them."""
 
-from ..api.spec import BenchmarkSpec, Track
+from fairlap.api.spec import BenchmarkSpec, Track
 
 PROBE = "probe"
 CHECK = "check"

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
-from fairlap_race.record import RallyNumbers, Record, Task
-
-from ..api.status import Figure, GcResult, PipelineResult, Results, StoreResult, TaskResult
+from fairlap.api.status import Figure, GcResult, PipelineResult, Results, StoreResult, TaskResult
+from fairlap_race.contract.record import RallyNumbers, Record, Task
 
 Number = float | int | None
 

@@ -4,11 +4,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairlap_race.record import Index, Record
-
-from ..api.base import Json
-from ..api.status import Environment, IndexEvidence
-from . import codec, placement
+from fairlap.api.base import Json
+from fairlap.api.status import Environment, IndexEvidence
+from fairlap.results import lucene_codec, shards
+from fairlap_race.contract.record import Index, Record
 
 _TYPED = ("index.number_of_shards", "index.number_of_replicas", "index.codec")
 
@@ -37,7 +36,7 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         corpora=[f"{c.name}/{c.file}, {c.bytes} bytes, {c.sha256}, {c.origin}" for c in record.track.corpora[:100]],
         track_params=json.dumps(dict(record.track.params), sort_keys=True)[:4096],
         indices=[_index(index, record) for index in (record.indices or ())[:100]],
-        node_data=placement.node_data(record)[:50],
+        node_data=shards.node_data(record)[:50],
     )
 
 
@@ -47,10 +46,10 @@ def _index(index: Index, record: Record) -> IndexEvidence:
         shards=index.shards,
         replicas=index.replicas,
         codec=index.codec or "",
-        algorithm=codec.algorithm(index.codec, record.environment.version),
+        algorithm=lucene_codec.algorithm(index.codec, record.environment.version),
         settings={name: _shown(value) for name, value in index.settings.items() if name not in _TYPED},
         health=index.health or "",
-        placement=placement.short(record.shards or (), index.name)[:4096],
+        placement=shards.short(record.shards or (), index.name)[:4096],
         documents=index.documents,
         primary_bytes=index.primary_bytes,
         store_bytes=index.store_bytes,

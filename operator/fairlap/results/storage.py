@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from fairlap_race.resources import Volume
-
-from ..api.base import Json
-from ..api.machines import StorageEvidence
+from fairlap.api.base import Json
+from fairlap.api.machine_status import StorageEvidence
+from fairlap_race.contract.resources import Volume
 
 DATA_PATH = "/usr/share/elasticsearch/data"
 _OCTAL = re.compile(r"\\([0-7]{3})")

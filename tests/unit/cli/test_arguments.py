@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fairlap.cli import main as program
 from fairlap.cli.arguments import parser, track_params
 from fairlap.cli.completion import SCRIPTS, complete
-from fairlap.cli.errors import UsageError
+from fairlap.cli.exits import UsageError
 from fairlap.cli.logs import step_name
 
 
@@ -88,7 +88,7 @@ def test_wrong_usage_ends_with_2_and_one_sentence(
     )
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     monkeypatch.setenv("FAIRLAP_RALLY_PYTHON", sys.executable)
-    monkeypatch.setattr("fairlap.cli.rally._version", lambda _: "2.13.0")
+    monkeypatch.setattr("fairlap.cli.rally_python._version", lambda _: "2.13.0")
     try:
         code: Any = program.main(words)
     except SystemExit as end:

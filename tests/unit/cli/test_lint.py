@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.track_lint import RULES, TaskFacts, TrackFacts, lint
+from fairlap_race.track.check.lint import RULES, TaskFacts, TrackFacts, lint
 
 CREATE = TaskFacts("create", "create-index")
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from fairlap.cli.machines import machines
-from fairlap_race.resources import Machine, Resources, TaskUsage, Usage
+from fairlap.cli.machine_report import machines
+from fairlap_race.contract.resources import Machine, Resources, TaskUsage, Usage
 
 USAGE = Usage(60, 12, cpu_mean_cores=1.5, major_faults_per_minute=7.0)
 NODE = Machine(

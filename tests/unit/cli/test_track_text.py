@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.track_places import operation_path, task_path
-from fairlap_race.track_words import duplicate_keys, quoted, texts_with, windows_line, words
+from fairlap_race.track.check.json_paths import operation_path, task_path
+from fairlap_race.track.check.text import duplicate_keys, quoted, texts_with, windows_line, words
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),

@@ -19,10 +19,6 @@ def test_the_first_name_stands_only_in_the_decision() -> None:
     found = [
         name
         for name in names
-        if name != TOLD_IN
-        and (
-            FIRST_NAME in name.lower()
-            or FIRST_NAME.encode() in (ROOT / name).read_bytes().lower()
-        )
+        if name != TOLD_IN and (FIRST_NAME in name.lower() or FIRST_NAME.encode() in (ROOT / name).read_bytes().lower())
     ]
     assert found == []

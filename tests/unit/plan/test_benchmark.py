@@ -12,9 +12,9 @@ from fairlap.plan.benchmark import PROGRESS_LENGTH, plan
 from fairlap.plan.conditions import condition, is_true, stamp
 from fairlap.plan.keep import kept_until
 from fairlap.plan.seen import Children, LogOf, Plan, Refusal, Seen, Warned
-from fairlap.plan.turn import Turn
-from fairlap_race.reasons import Reason
-from fairlap_race.record import Outcome
+from fairlap.queue.turn import Turn
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Outcome
 
 Json = dict[str, Any]
 CHECKED = spec(race={"params": {"bulk_size": 100}})

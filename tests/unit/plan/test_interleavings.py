@@ -11,7 +11,7 @@ from world import START, cluster, good_record, pod, progress, seen, spec
 from fairlap.api.status import TERMINAL, BenchmarkStatus
 from fairlap.plan.benchmark import plan
 from fairlap.plan.seen import Children, Plan, Seen
-from fairlap.plan.turn import Turn
+from fairlap.queue.turn import Turn
 
 
 class World:

@@ -7,9 +7,9 @@ from typing import Any
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.seen import Children, Seen, Subject
-from fairlap.plan.turn import Turn
+from fairlap.queue.turn import Turn
 from fairlap.settings import JdkImage, Settings
-from fairlap_race import record as rec
+from fairlap_race.contract import record as rec
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings(

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from fairlap_race.kube import ConfigMap
+from fairlap_race.runner.config_map import ConfigMap
 
 PATH = "/api/v1/namespaces/ns/configmaps/bm-race-1"
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from fairlap.results.resources import IN_STATUS, machine_uses, remarks
-from fairlap_race.resources import Machine, Resources, Sampler, Usage, missing
+from fairlap.results.machine_use import IN_STATUS, machine_uses, remarks
+from fairlap_race.contract.resources import Machine, Resources, Sampler, Usage, missing
 
 
 def table(race: str, cpu: float, **columns: float) -> Resources:

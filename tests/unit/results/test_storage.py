@@ -1,7 +1,7 @@
 """Storage evidence from the kernel's mounts and Kubernetes' objects."""
 
 from fairlap.results.storage import Provisioned, mount_of, source, storage_evidence, with_claim, with_mount
-from fairlap_race.resources import Volume
+from fairlap_race.contract.resources import Volume
 
 DATA = "/usr/share/elasticsearch/data"
 MOUNTS = f"""500 400 0:100 / / rw,relatime - overlay overlay rw,lowerdir=/a

@@ -1,0 +1,66 @@
+"""`fairlap results -o machines`: what each machine did in the last race of a Benchmark, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairlap.cli import benchmarks as bm
+from fairlap.cli.connection import Cluster
+from fairlap.results.machine_table import UNKNOWN, header, rows
+from fairlap.results.machine_use import short_name
+from fairlap_race.contract.resources import KEY_RESOURCES, Machine, Resources
+
+Json = dict[str, Any]
+
+
+def machines(cluster: Cluster, benchmark: Json) -> str:
+    """Return the table of the last race that is recorded, a valid one if there is one. Raises CliError."""
+    raced = [race for race in bm.status(benchmark).get("races") or () if race.get("record")]
+    chosen = next((race for race in reversed(raced) if race.get("valid")), raced[-1] if raced else None)
+    if chosen is None:
+        return f"{bm.name(benchmark)}: no race is recorded"
+    there = cluster.config_map(chosen["record"]) or {}
+    table = Resources.from_json((there.get("data") or {}).get(KEY_RESOURCES))
+    title = f"{bm.name(benchmark)}, {chosen['name']}"
+    return (
+        f"{title}: what the machines did was not recorded"
+        if table is None
+        else f"{title}\n{text(table, chosen['record'])}"
+    )
+
+
+def text(table: Resources, record: str) -> str:
+    """Return the table for a terminal, without columns that nobody knows, and below it what must be known of it."""
+    lines = [header(), *rows(table, record)]
+    kept = [column for column in range(len(lines[0])) if any(line[column] != UNKNOWN for line in lines[1:])]
+    shown = aligned([[line[column] for column in kept] for line in lines])
+    return "\n".join([shown, *(f"* {sentence}" for sentence in sentences(table, record))])
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Return lines of cells in columns: names to the left, numbers to the right."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column < 2 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def sentences(table: Resources, record: str) -> list[str]:
+    """Return what must be known of the numbers: sources, notes, and what could not be had."""
+    found = [sentence for machine in table.machines for sentence in _about(machine, short_name(machine, record))]
+    if table.dropped_tasks:
+        found.append(f"{table.dropped_tasks} short tasks were left out: the table would have been too large")
+    return [*found, *table.remarks]
+
+
+def _about(machine: Machine, name: str) -> list[str]:
+    by_source: dict[str, list[str]] = {}
+    for group, source in machine.sources.items():
+        by_source.setdefault(source, []).append(group)
+    sources = "; ".join(f"{', '.join(groups)} from {source}" for source, groups in by_source.items())
+    return [f"{name}: {sources or 'nothing is known'}", *(f"{name}: {note}" for note in machine.notes)]

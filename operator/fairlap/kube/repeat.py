@@ -1,0 +1,28 @@
+"""What is done again and again beside everything else, and must go on whatever goes wrong once."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from fairlap.kube.cluster import ApiError
+
+log = logging.getLogger(__name__)
+
+
+def again(every_seconds: float, look: Callable[[], Awaitable[None]], what: str) -> asyncio.Task[None]:
+    """Begin to call `look` after each pause of so many seconds, until the task that is returned is cancelled.
+
+    `what` says in the log what was not done when it fails.
+    """
+
+    async def go_on() -> None:
+        while True:
+            await asyncio.sleep(every_seconds)
+            try:
+                await look()
+            except ApiError as error:
+                log.info("%s: %s", what, error)
+            except Exception:  # nobody else would tell
+                log.exception("%s", what)
+
+    return asyncio.create_task(go_on(), name=what)

@@ -1,0 +1,155 @@
+"""Completes the table of a race with what only the operator can find out: Prometheus' series, volumes, mounts.
+
+Nothing here fails a race: what cannot be had is said in the table.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fairlap.api.base import Json
+from fairlap.api.quantity import parse_quantity
+from fairlap.api.spec import Resources as Limits
+from fairlap.kube.cluster import ApiError, Cluster
+from fairlap.machines.prometheus import Prometheus, PrometheusError
+from fairlap.manifests.elasticsearch import DATA_VOLUME, MOUNTS_CONTAINER
+from fairlap.plan.explain.trouble import elasticsearch_pods, load_generators
+from fairlap.plan.seen import Seen
+from fairlap.plan.steps import object_name
+from fairlap.results import cadvisor
+from fairlap.results.storage import Provisioned, with_claim, with_mount
+from fairlap_race.contract.record import Record
+from fairlap_race.contract.resources import ELASTICSEARCH, Machine, Resources, Volume, merged
+from fairlap_race.contract.series import Span
+from fairlap_race.contract.task_spans import TaskSpan, race_span, task_spans
+
+LOG = logging.getLogger(__name__)
+# The last scrape of a race comes up to an interval after its end, and takes a moment to be there.
+SETTLE_SECONDS = 10.0
+# All questions of one race together.
+PATIENCE_SECONDS = 120.0
+# Not there, not ours to read, or not to be had in this way: asking again gives the same answer.
+_REFUSED = (400, 403, 404)
+
+
+async def completed(
+    cluster: Cluster, prometheus: Prometheus | None, seen: Seen, step: str, table: Resources | None, record: Record
+) -> Resources:
+    """Return the table of a step with Prometheus' numbers and the evidence of its volumes, kept in its record.
+
+    A table that was completed before is returned as it is. Raises ApiError when the API server does not answer.
+    """
+    if table is not None and table.completed:
+        return table
+    table = table or Resources(race_id=record.race_id, remarks=("the runner left no table of its own",))
+    if prometheus is not None:
+        table = await _with_prometheus(prometheus, seen, table, record)
+    if seen.subject.spec.elasticsearch is not None:
+        machines = tuple(with_limits(machine, seen.subject.spec.elasticsearch.resources) for machine in table.machines)
+        table = replace(table, machines=machines, volumes=await _volumes(cluster, seen, table.volumes))
+    table = replace(table, completed=True)
+    try:
+        await cluster.keep_resources(seen.subject.namespace, object_name(seen.subject.name, step), table)
+    except ApiError as error:
+        if not error.final:
+            raise
+        table = replace(table, remarks=(*table.remarks, f"the completed table could not be kept: {error.message}"))
+    return table
+
+
+def with_limits(machine: Machine, resources: Limits) -> Machine:
+    """Return an Elasticsearch node with the limits that its pod was given, where it could not tell them itself."""
+    if machine.role != ELASTICSEARCH:
+        return machine
+    cpu, memory = resources.limits.cpu, resources.limits.memory
+    return replace(
+        machine,
+        cpu_limit=machine.cpu_limit or (float(parse_quantity(cpu)) if cpu else None),
+        memory_limit_bytes=machine.memory_limit_bytes or (float(parse_quantity(memory)) if memory else None),
+    )
+
+
+async def _with_prometheus(prometheus: Prometheus, seen: Seen, table: Resources, record: Record) -> Resources:
+    race, tasks = race_span(record.tasks), task_spans(record.tasks)
+    pods = [str(pod["metadata"]["name"]) for pod in seen.children.pods]
+    if race is None or not pods:
+        return table
+    await asyncio.sleep(min(SETTLE_SECONDS, max(0.0, race.end + SETTLE_SECONDS - time.time())))
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            found = [machine for pod in pods for machine in await _of_pod(prometheus, seen, pod, race, tasks)]
+    except (PrometheusError, cadvisor.AnswerError, TimeoutError) as error:
+        why = f"Prometheus at {prometheus.url} could not be used ({error or 'it took too long'})"
+        LOG.warning("%s", why)
+        return replace(
+            table, remarks=(*table.remarks, f"{why}: its columns are those of the other sources, or missing")
+        )
+    return with_series(table, found, seen, prometheus.url)
+
+
+async def _of_pod(prometheus: Prometheus, seen: Seen, pod: str, race: Span, tasks: Sequence[TaskSpan]) -> list[Machine]:
+    # One pod after the other, so that never more than one pod's samples are in memory.
+    collected = cadvisor.Collected()
+    for chunk in cadvisor.chunks(race):
+        text = cadvisor.query(seen.subject.namespace, pod, seen.settings.prometheus.labels, chunk.seconds)
+        collected.add(await prometheus.query(text, chunk.end))
+    return cadvisor.machines(collected, race, tasks)
+
+
+def with_series(table: Resources, found: Sequence[Machine], seen: Seen, url: str) -> Resources:
+    """Return the table with each group of columns that Prometheus has (`found`) taken from there."""
+    by_name = {machine.name: machine for machine in found}
+    remarks = list(table.remarks)
+    wanted = [*elasticsearch_pods(seen.children.pods), *load_generators(seen.children.pods)]
+    if lacking := sorted({str(pod["metadata"]["name"]) for pod in wanted} - set(by_name)):
+        remarks.append(
+            f"Prometheus at {url} has no cAdvisor series of {', '.join(lacking)} "
+            f"(labels namespace={seen.subject.namespace}, pod, container): is the kubelets' /metrics/cadvisor scraped?"
+        )
+    machines = [
+        merged(machine, by_name.pop(machine.name), cadvisor.SOURCE) if machine.name in by_name else machine
+        for machine in table.machines
+    ]
+    return replace(table, machines=(*machines, *by_name.values()), remarks=tuple(remarks))
+
+
+async def _volumes(cluster: Cluster, seen: Seen, told: Sequence[Volume]) -> tuple[Volume, ...]:
+    pods = [str(pod["metadata"]["name"]) for pod in elasticsearch_pods(seen.children.pods)]
+    by_node = {volume.node: volume for volume in told}
+    return tuple([await _volume(cluster, seen, by_node.get(pod, Volume(node=pod))) for pod in pods])
+
+
+async def _volume(cluster: Cluster, seen: Seen, volume: Volume) -> Volume:
+    namespace, wanted = seen.subject.namespace, seen.subject.spec.elasticsearch
+    try:
+        volume = with_mount(volume, await cluster.whole_log(namespace, volume.node, MOUNTS_CONTAINER))
+    except ApiError as error:
+        if error.status not in _REFUSED:
+            raise
+        volume = with_mount(volume, None, error.message)
+    if wanted is None or wanted.storage.size is None:
+        return replace(volume, kind="emptyDir")
+    return with_claim(volume, await _provisioned(cluster, namespace, f"{DATA_VOLUME}-{volume.node}"))
+
+
+async def _provisioned(cluster: Cluster, namespace: str, claim_name: str) -> Provisioned:
+    remarks: list[str] = []
+
+    async def read(kind: str, name: str, inside: str = "") -> Json | None:
+        if not name:
+            return None
+        try:
+            return await cluster.read(kind, inside, name)
+        except ApiError as error:
+            if error.status not in _REFUSED:
+                raise
+            remarks.append(f"{kind} {name} could not be read: {error.message}")
+            return None
+
+    claim = await read("PersistentVolumeClaim", claim_name, namespace)
+    spec = (claim or {}).get("spec") or {}
+    volume = await read("PersistentVolume", str(spec.get("volumeName") or ""))
+    storage_class = await read("StorageClass", str(spec.get("storageClassName") or ""))
+    return Provisioned(claim, volume, storage_class, tuple(remarks))

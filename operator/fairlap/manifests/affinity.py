@@ -1,0 +1,48 @@
+"""On which machines pods may be, and away from whom."""
+
+from fairlap.api.base import Json
+from fairlap.api.names import ROLE_LABEL, UID_LABEL
+from fairlap.api.spec import Scheduling
+from fairlap.plan.seen import Subject
+
+_MACHINE = "kubernetes.io/hostname"
+
+
+def keep_apart(subject: Subject, role: str) -> Json:
+    """Return a wish not to share a machine with this Benchmark's pods of a role; a small cluster cannot grant it."""
+    return {
+        "weight": 100,
+        "podAffinityTerm": {
+            "topologyKey": _MACHINE,
+            "labelSelector": {"matchLabels": {UID_LABEL: subject.uid, ROLE_LABEL: role}},
+        },
+    }
+
+
+def alone() -> Json:
+    """Return the demand to share a machine with no pod of any Benchmark, in any namespace.
+
+    The scheduler keeps it both ways: a pod with this demand goes to no machine that has such a pod, and afterwards no
+    such pod comes to its machine, whatever that pod itself demands.
+    """
+    return {
+        "topologyKey": _MACHINE,
+        "labelSelector": {"matchExpressions": [{"key": ROLE_LABEL, "operator": "Exists"}]},
+        "namespaceSelector": {},
+    }
+
+
+def anti_affinity(subject: Subject, roles: tuple[str, ...], *, exclusive: bool = False) -> Json:
+    """Return a pod's affinity: a wish to be away from this Benchmark's `roles`, or the demand to be alone."""
+    if exclusive:
+        return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [alone()]}}
+    wishes = [keep_apart(subject, role) for role in roles]
+    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}
+
+
+def machines(scheduling: Scheduling | None) -> Json:
+    """Return the part of a pod's spec that says which machines it may run on."""
+    if scheduling is None:
+        return {}
+    said = scheduling.to_json()
+    return {key: said[key] for key in ("nodeSelector", "tolerations")}

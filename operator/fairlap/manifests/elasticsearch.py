@@ -1,0 +1,153 @@
+"""The cluster under test, as ECK's Elasticsearch resource."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from fairlap.api.base import Json
+from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
+from fairlap.api.quantity import parse_quantity
+from fairlap.api.spec import Elasticsearch, Resources, Storage
+from fairlap.manifests.affinity import anti_affinity, machines
+from fairlap.manifests.meta import labels, metadata
+from fairlap.plan.seen import Subject
+from fairlap.settings import Settings
+
+API = ("elasticsearch.k8s.elastic.co", "v1", "elasticsearches")
+NODE_SET = "default"
+JDK_FOLDER = "/opt/fairlap/jdk"
+# Beyond 31 GiB the JVM gives up compressed object pointers, and a larger heap holds less.
+_LARGEST_HEAP_MIB = 31 * 1024
+_NONE: Mapping[str, Any] = MappingProxyType({})
+DATA_VOLUME = "elasticsearch-data"
+MOUNTS_CONTAINER = "fairlap-mounts"
+
+
+def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings: Mapping[str, Any] = _NONE) -> Json:
+    """Return the Elasticsearch resource of one step: fresh, with its volumes deleted together with it.
+
+    `node_settings` are index settings for elasticsearch.yml, because the track offers no way to set them.
+    """
+    wanted = _wanted(subject)
+    claims = _volume_claims(wanted.storage, labels(subject, step))
+    manifest: Json = {
+        "apiVersion": f"{API[0]}/{API[1]}",
+        "kind": "Elasticsearch",
+        "metadata": metadata(subject, step),
+        "spec": {
+            "version": wanted.version,
+            "volumeClaimDeletePolicy": "DeleteOnScaledownAndClusterDeletion",
+            # Kubernetes copies a Service's labels to its EndpointSlices, which the operator follows by label.
+            # Headless: Rally then spreads its clients over the nodes evenly, and in each race in the same way.
+            "http": {"service": {"metadata": {"labels": labels(subject, step)}, "spec": {"clusterIP": "None"}}},
+            "nodeSets": [
+                {
+                    "name": NODE_SET,
+                    "count": wanted.nodes,
+                    "config": {**node_settings, **wanted.config},
+                    "podTemplate": _pod_template(subject, step, settings),
+                    **({"volumeClaimTemplates": claims} if claims else {}),
+                }
+            ],
+        },
+    }
+    if wanted.image:
+        manifest["spec"]["image"] = wanted.image
+    return manifest
+
+
+def _wanted(subject: Subject) -> Elasticsearch:
+    wanted = subject.spec.elasticsearch
+    if wanted is None:
+        raise ValueError(f"{subject.name} has a target: nothing is built for it")
+    return wanted
+
+
+def heap_mib(wanted: Elasticsearch) -> int:
+    """Return the default heap in MiB: half of the memory limit, so that the rest is page cache, at most 31 GiB."""
+    limit = parse_quantity(wanted.resources.limits.memory or "2Gi")
+    return min(int(limit / 2 / 2**20), _LARGEST_HEAP_MIB)
+
+
+def resource_requirements(resources: Resources) -> Json:
+    """Return a container's resources; a missing request is its limit, so that what is asked for is what is had."""
+    limits = resources.limits.to_json()
+    return {"requests": {**limits, **resources.requests.to_json()}, "limits": limits}
+
+
+def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
+    wanted = _wanted(subject)
+    heap = wanted.heap or f"{heap_mib(wanted)}m"
+    container: Json = {
+        "name": "elasticsearch",
+        "env": [
+            {"name": "ES_JAVA_OPTS", "value": " ".join([f"-Xms{heap}", f"-Xmx{heap}", *wanted.jvm_options])},
+            # The cluster is thrown away: nobody needs time to notice that it leaves.
+            {"name": "PRE_STOP_ADDITIONAL_WAIT_SECONDS", "value": "0"},
+        ],
+        "resources": resource_requirements(wanted.resources),
+    }
+    exclusive = wanted.scheduling is not None and wanted.scheduling.exclusive_nodes
+    apart = anti_affinity(subject, (ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR), exclusive=exclusive)
+    spec: Json = {
+        "terminationGracePeriodSeconds": 30,
+        "automountServiceAccountToken": False,
+        "affinity": apart,
+        "initContainers": [_show_mounts()],
+        "containers": [container],
+        "volumes": [],
+        **machines(wanted.scheduling),
+    }
+    if wanted.storage.ephemeral is not None:
+        spec["volumes"].append({"name": DATA_VOLUME, "emptyDir": wanted.storage.ephemeral.to_json()})
+    if wanted.java is not None:
+        _use_jdk(spec, container, wanted.java, settings)
+    return {"metadata": {"labels": labels(subject, step, ROLE_ELASTICSEARCH)}, "spec": spec}
+
+
+def _show_mounts() -> Json:
+    # Only the kernel knows file system and options of the mounted data; the operator reads this container's log.
+    small = {"cpu": "100m", "memory": "64Mi"}
+    return {
+        "name": MOUNTS_CONTAINER,  # ECK gives it the image and the mounts of the main container
+        "command": ["cat", "/proc/self/mountinfo"],
+        "resources": {"requests": small, "limits": small},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+
+
+def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None:
+    jdk, mount = settings.jdk_images[java], {"name": "jdk", "mountPath": JDK_FOLDER}
+    spec["volumes"].append({"name": "jdk", "emptyDir": {}})
+    spec["initContainers"].append(
+        {
+            "name": "jdk",
+            "image": jdk.image,
+            "resources": container["resources"],  # without, the pod would lose its guarantee
+            "command": ["cp", "-RP", f"{jdk.path}/.", JDK_FOLDER],
+            "volumeMounts": [mount],
+            # JDK images run as root by default, which ECK's pods do not allow.
+            "securityContext": {
+                "runAsUser": 1000,
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            },
+        }
+    )
+    container["volumeMounts"] = [{**mount, "readOnly": True}]
+    container["env"].append({"name": "ES_JAVA_HOME", "value": JDK_FOLDER})
+
+
+def _volume_claims(storage: Storage, ours: Mapping[str, str]) -> list[Json]:
+    if storage.size is None:
+        return []
+    spec: Json = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage.size}}}
+    if storage.class_name:
+        spec["storageClassName"] = storage.class_name
+    # By its labels the operator finds a claim that its cluster has left behind (ownerless.py).
+    return [{"metadata": {"name": DATA_VOLUME, "labels": dict(ours)}, "spec": spec}]

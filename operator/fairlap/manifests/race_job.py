@@ -1,0 +1,197 @@
+"""The Job that runs Rally, its permissions, and the record it writes."""
+
+import json
+import math
+from typing import Any
+
+from fairlap.api.base import Json
+from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
+from fairlap.api.quantity import parse_duration, parse_quantity
+from fairlap.manifests import target
+from fairlap.manifests.affinity import anti_affinity, machines
+from fairlap.manifests.elasticsearch import resource_requirements
+from fairlap.manifests.meta import labels, metadata
+from fairlap.manifests.target import CA, CREDENTIALS
+from fairlap.manifests.track_source import corpora_told, track_told
+from fairlap.manifests.track_source import mounts as track_mounts
+from fairlap.plan.seen import Subject
+from fairlap.plan.steps import CHECK, PROBE, SMOKE, builds_cluster, is_preparation, object_name, race_id
+from fairlap.plan.verdict.index_settings import flat
+from fairlap.settings import Settings
+from fairlap_race.contract.record import KEY_PROGRESS
+
+API = ("batch", "v1", "jobs")
+_UID = 1000
+# A task may look idle this long (a force-merge reports no progress) before the race counts as standing still.
+_STALL_SECONDS = 900
+# The runner ends a race by itself; the Job's own deadline is for a runner that cannot.
+_JOB_GRACE_SECONDS = 300
+
+
+def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "") -> Json:
+    """Return what the runner is told: everything but secrets. `commit`: of the track, once it was checked."""
+    spec, name = subject.spec, object_name(subject.name, step)
+    race, index = spec.race, spec.index
+    told: Json = {
+        "format": 1,
+        "mode": step if step in (PROBE, CHECK, SMOKE) else "race",
+        "namespace": subject.namespace,
+        "record": name,
+        "raceId": race_id(subject.namespace, subject.name, subject.uid, step),
+        "track": track_told(race.track, settings, commit),
+        "corpora": corpora_told(race),
+        "offline": race.offline,
+        "challenge": race.challenge,
+        "params": dict(race.params),
+        "includeTasks": list(race.include_tasks),
+        "excludeTasks": list(race.exclude_tasks),
+        "clientOptions": dict(race.client_options),
+        "telemetry": list(race.telemetry),
+        "userTags": dict(race.user_tags),
+        "index": {
+            "shards": index.shards if index else None,
+            "replicas": index.replicas if index else None,
+            "codec": index.codec if index else None,
+            "sourceMode": index.source_mode if index else None,
+            "settings": flat(index.settings) if index else {},
+        },
+        "cores": max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
+        "stallSeconds": _STALL_SECONDS,
+        "timeoutSeconds": _timeout(subject, step),
+    }
+    if spec.target:
+        told |= target.told(spec, spec.target, step)
+    elif builds_cluster(spec, step):
+        told |= {
+            "hosts": [f"{name}-es-http.{subject.namespace}.svc:9200"],
+            "user": "elastic",
+            "passwordFile": f"{CREDENTIALS}/elastic",
+            "caFile": f"{CA}/ca.crt",
+        }
+    return told
+
+
+def record(subject: Subject, step: str) -> Json:
+    """Return the ConfigMap that the runner fills: progress first, the record in the end."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(subject, step),
+        "data": {KEY_PROGRESS: ""},
+    }
+
+
+def job(subject: Subject, step: str, settings: Settings, image: str | None = None, commit: str = "") -> Json:
+    """Return the Job of one step, suspended: it is let run only after its uid was recorded.
+
+    `image` stands for the race image where an older line of Rally is needed. `commit`: of the track, once checked.
+    """
+    pod = _pod(subject, step, settings, image or settings.race_image, commit)
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata(subject, step),
+        "spec": {
+            "suspend": True,
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": _timeout(subject, step) + _JOB_GRACE_SECONDS,
+            "template": {"metadata": {"labels": labels(subject, step, ROLE_LOAD_GENERATOR)}, "spec": pod},
+        },
+    }
+
+
+def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
+    """Return the runner's ServiceAccount, Role and RoleBinding: read and patch its own record, nothing else.
+
+    They belong to the Job, so that they vanish with it.
+    """
+    name = object_name(subject.name, step)
+    meta = metadata(subject, step, {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job_uid})
+    rbac = "rbac.authorization.k8s.io"
+    return [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False},
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "Role",
+            "metadata": meta,
+            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name],
+                       "verbs": ["get", "patch"]}],
+        },
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "RoleBinding",
+            "metadata": meta,
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": subject.namespace}],
+        },
+    ]  # fmt: skip
+
+
+def _timeout(subject: Subject, step: str) -> int:
+    timeouts = subject.spec.timeouts
+    return int(parse_duration(timeouts.provisioning if is_preparation(step) else timeouts.race).total_seconds())
+
+
+def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: str) -> Json:
+    name, race = object_name(subject.name, step), subject.spec.race
+    mounts: list[Json] = [{"name": "work", "mountPath": "/work"}, {"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108
+    volumes: list[Json] = [{"name": "work", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}]
+    if subject.spec.target:
+        for volume, path in target.volumes(subject.spec.target):
+            volumes.append(volume)
+            mounts.append(_read_only(volume["name"], path))
+    elif builds_cluster(subject.spec, step):
+        credentials = {"secretName": f"{name}-es-elastic-user", "items": [{"key": "elastic", "path": "elastic"}]}
+        ca = {"secretName": f"{name}-es-http-certs-public", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+        volumes += [
+            {"name": "credentials", "secret": {**credentials, "defaultMode": 0o440}},
+            {"name": "ca", "secret": ca},
+        ]
+        mounts += [_read_only("credentials", CREDENTIALS), _read_only("ca", CA)]
+    of_track = track_mounts(race)
+    volumes += of_track.volumes
+    mounts += of_track.mounts
+    container: Json = {
+        "name": "rally",
+        "image": image,
+        "imagePullPolicy": settings.race_image_pull_policy,
+        "command": ["python", "-m", "fairlap_race"],
+        "env": [
+            {
+                "name": "FAIRLAP_RACE_SPEC",
+                "value": json.dumps(race_spec(subject, step, settings, commit), separators=(",", ":")),
+            },
+            _downward("POD_NAME", "metadata.name"),
+            _downward("NODE_NAME", "spec.nodeName"),
+        ],
+        "resources": resource_requirements(race.resources),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": mounts,
+    }
+    return {
+        "restartPolicy": "Never",
+        "serviceAccountName": name,
+        "automountServiceAccountToken": True,
+        "terminationGracePeriodSeconds": 60,
+        "enableServiceLinks": False,
+        "securityContext": {
+            "runAsNonRoot": True, "runAsUser": _UID, "runAsGroup": _UID, "fsGroup": _UID,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "affinity": anti_affinity(subject, (ROLE_ELASTICSEARCH,)),
+        "containers": [container],
+        "volumes": volumes,
+        **machines(race.scheduling),
+    }  # fmt: skip
+
+
+def _read_only(volume: str, path: str) -> Json:
+    return {"name": volume, "mountPath": path, "readOnly": True}
+
+
+def _downward(name: str, path: str) -> dict[str, Any]:
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}

@@ -1,0 +1,192 @@
+"""What keeps a step's pods from running, read from Kubernetes' own words."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from fairlap.api.base import Json
+from fairlap.api.names import ROLE_LABEL, ROLE_LOAD_GENERATOR
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.conditions import moment
+from fairlap.plan.seen import LogOf
+from fairlap_race.contract.reasons import Reason
+
+_PULLING = {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable"}
+_HOPELESS_PULL = {"InvalidImageName", "ErrImageNeverPull"}
+_JAVA_HEAP_EXHAUSTED = 3  # the JVM's own code under -XX:+ExitOnOutOfMemoryError, which Elasticsearch sets
+_REPLACED_AFTER = timedelta(seconds=5)  # ECK makes all pods of a cluster at once, a second or two after it
+_MISCONFIGURED = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
+
+
+class Trouble(NamedTuple):
+    """Something that stands in the way, whether waiting may still help, and the log that tells more."""
+
+    reason: Reason
+    message: str
+    final: bool
+    """True when no waiting can help"""
+    log: LogOf | None = None
+
+
+def load_generators(pods: Iterable[Json]) -> list[Json]:
+    """Return the pods that Rally runs in."""
+    return [p for p in pods if p["metadata"].get("labels", {}).get(ROLE_LABEL) == ROLE_LOAD_GENERATOR]
+
+
+def elasticsearch_pods(pods: Iterable[Json]) -> list[Json]:
+    """Return the Elasticsearch pods, by name."""
+    others = (p for p in pods if p["metadata"].get("labels", {}).get(ROLE_LABEL) != ROLE_LOAD_GENERATOR)
+    return sorted(others, key=lambda p: str(p["metadata"]["name"]))
+
+
+def is_ready(pod: Json) -> bool:
+    """Return whether a pod is Ready and not on its way out."""
+    conditions = pod.get("status", {}).get("conditions", ())
+    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    return ready and not pod["metadata"].get("deletionTimestamp")
+
+
+def is_running(pod: Json) -> bool:
+    """Return whether the pod's containers have been started at least once."""
+    return any(
+        "running" in c.get("state", {}) or "terminated" in c.get("state", {})
+        for c in pod.get("status", {}).get("containerStatuses", ())
+    )
+
+
+def running_log(pods: Iterable[Json]) -> LogOf | None:
+    """Return the log of a container that runs in one of these pods, of one that is not ready if there is any."""
+    found = [
+        (bool(container.get("ready")), LogOf(pod["metadata"]["name"], container["name"], previous=False))
+        for pod in pods
+        for key in ("containerStatuses", "initContainerStatuses")
+        for container in pod.get("status", {}).get(key, ())
+        if "running" in container.get("state", {})
+    ]
+    return min(found, key=lambda entry: entry[0])[1] if found else None
+
+
+def troubles(pods: Iterable[Json]) -> list[Trouble]:
+    """Return what keeps these pods from running, the clearest first."""
+    found = [trouble for pod in pods for trouble in _of_pod(pod)]
+    return sorted(found, key=lambda trouble: not trouble.final)
+
+
+def explained(trouble: Trouble | None, spec: BenchmarkSpec) -> Trouble | None:
+    """Return the trouble with what the spec has to do with it, where that is not plain from Kubernetes' words."""
+    built = spec.elasticsearch
+    scheduling = built.scheduling if built else None
+    if trouble is None or trouble.reason != Reason.UNSCHEDULABLE or not (scheduling and scheduling.exclusive_nodes):
+        return trouble
+    nodes = built.nodes if built else 0
+    return trouble._replace(
+        message=f"{trouble.message}; elasticsearch.scheduling.exclusiveNodes asks for {nodes} machine(s) without any "
+        "other pod of a Benchmark, and one more for the load generator"
+    )
+
+
+def _of_pod(pod: Json) -> Iterator[Trouble]:
+    name, status = pod["metadata"]["name"], pod.get("status", {})
+    if status.get("reason") == "Evicted":
+        yield Trouble(Reason.EVICTED, evicted(name, status.get("message", "")), final=True)
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            message = f"pod {name}: {condition.get('message', 'not scheduled')}"
+            lost = re.search(r'persistentvolumeclaim "[^"]*" not found', message)
+            yield Trouble(Reason.VOLUME_CLAIM_MISSING if lost else Reason.UNSCHEDULABLE, message, final=False)
+    for container in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
+        yield from _of_container(name, container)
+
+
+def _of_container(pod: str, container: Json) -> Iterator[Trouble]:
+    waiting = container.get("state", {}).get("waiting") or {}
+    reason, where = waiting.get("reason", ""), f"pod {pod}, container {container['name']}"
+    if reason in _PULLING:
+        message = f"{where}: image {container.get('image', '')}: {waiting.get('message') or reason}"
+        yield Trouble(Reason.IMAGE_PULL, message, final=reason in _HOPELESS_PULL)
+    elif reason in _MISCONFIGURED:
+        message = f"{where}: {waiting.get('message') or reason}"
+        yield Trouble(Reason.ELASTICSEARCH_BOOTSTRAP, message, final=False)
+    elif container.get("restartCount", 0) >= 2 or reason == "CrashLoopBackOff":
+        ended = container.get("lastState", {}).get("terminated") or {}
+        if sentence := short_of_memory(pod, container):
+            yield Trouble(Reason.OUT_OF_MEMORY, sentence, final=container.get("restartCount", 0) >= 2)
+        how = f"{ended.get('reason', 'ended')} (exit code {ended.get('exitCode', '?')})"
+        log = LogOf(
+            pod, container["name"], previous="waiting" in container.get("state", {}) or "running" in container["state"]
+        )
+        yield Trouble(
+            Reason.ELASTICSEARCH_BOOTSTRAP,
+            f"{where}: {how}, started {container.get('restartCount', 0) + 1} times",
+            final=container.get("restartCount", 0) >= 2,
+            log=log,
+        )
+
+
+def evicted(pod: str, words: str) -> str:
+    """Return the sentence for a pod that was evicted."""
+    return f"pod {pod} was evicted: {words.strip().rstrip('.')}"
+
+
+def short_of_memory(pod: str, container: Json) -> str:
+    """Return a sentence when an Elasticsearch container ended for lack of memory, else ""."""
+    for state in (container.get("state", {}), container.get("lastState", {})):
+        ended = state.get("terminated") or {}
+        how = f"({ended.get('reason', 'ended')}, exit code {ended.get('exitCode', '?')})"
+        if ended.get("reason") == "OOMKilled":
+            return f"pod {pod}: Elasticsearch was killed for lack of memory {how}: its container's limit is too low"
+        if ended.get("exitCode") == _JAVA_HEAP_EXHAUSTED:
+            return f"pod {pod}: Elasticsearch ended for lack of memory {how}: its Java heap is too small"
+    return ""
+
+
+def replaced(elasticsearch: Json | None, pods: Iterable[Json]) -> bool:
+    """Return whether an Elasticsearch pod is younger than its cluster: an earlier one may have been evicted.
+
+    A replacement shows only in Kubernetes' events, since it takes the place of the evicted pod at once.
+    """
+    created = (elasticsearch or {"metadata": {}})["metadata"].get("creationTimestamp")
+    if not created:
+        return False
+    ages = (pod["metadata"].get("creationTimestamp") for pod in elasticsearch_pods(pods))
+    return any(age and moment(age) - moment(created) > _REPLACED_AFTER for age in ages)
+
+
+def mishaps(pods: Iterable[Json], evictions: Mapping[str, str]) -> list[Trouble]:
+    """Return what ended an Elasticsearch pod or container during a race, the clearest first.
+
+    `evictions`: Kubernetes' words for pods that were evicted, by name, the replaced ones included.
+    """
+    found = [Trouble(Reason.EVICTED, evicted(name, words), final=True) for name, words in sorted(evictions.items())]
+    for pod in elasticsearch_pods(pods):
+        name, status = pod["metadata"]["name"], pod.get("status", {})
+        if status.get("reason") == "Evicted" and name not in evictions:
+            found.append(Trouble(Reason.EVICTED, evicted(name, status.get("message", "")), final=True))
+        for container in status.get("containerStatuses", ()):
+            if sentence := short_of_memory(name, container):
+                found.append(Trouble(Reason.OUT_OF_MEMORY, sentence, final=True))
+            elif container.get("restartCount", 0) > 0:
+                ended = container.get("lastState", {}).get("terminated") or {}
+                why = f"{ended.get('reason', 'unknown reason')}, exit code {ended.get('exitCode', '?')}"
+                found.append(Trouble(Reason.ELASTICSEARCH_RESTARTED, f"pod {name} restarted ({why})", final=True))
+    order = (Reason.EVICTED, Reason.OUT_OF_MEMORY, Reason.ELASTICSEARCH_RESTARTED)
+    return sorted(found, key=lambda trouble: order.index(trouble.reason))
+
+
+def ending(pods: Sequence[Json]) -> tuple[Reason, str, LogOf | None]:
+    """Return why a load generator's pod ended without a record: reason, sentence, and the log that tells more."""
+    for pod in load_generators(pods):
+        name, status = pod["metadata"]["name"], pod.get("status", {})
+        if status.get("reason") == "Evicted":
+            return Reason.EVICTED, evicted(name, status.get("message", "")), None
+        for container in status.get("containerStatuses", ()):
+            ended = container.get("state", {}).get("terminated")
+            if not ended:
+                continue
+            log = LogOf(name, container["name"], previous=False)
+            if ended.get("reason") == "OOMKilled" or ended.get("exitCode") == 137:
+                sentence = f"pod {name}: {ended.get('reason', 'killed')} (exit code {ended.get('exitCode')})"
+                return Reason.LOAD_GENERATOR_OUT_OF_MEMORY, sentence, log
+            return Reason.RECORD_MISSING, f"pod {name} ended with exit code {ended.get('exitCode')}", log
+    return Reason.JOB_LOST, "the race's Job ended and its pod is gone", None

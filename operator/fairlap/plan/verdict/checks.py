@@ -1,0 +1,278 @@
+"""Whether a race's numbers may be believed: one named check for each way in which a race lies.
+
+Rally's exit code 0 is not enough: it is 0 with nothing but errors, without any task, and with everything inside
+the warm-up. A race counts only when every check passes.
+"""
+
+import re
+from collections.abc import Callable
+
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.verdict import existing_cluster, index_settings
+from fairlap.plan.verdict.violation import Violation
+from fairlap.results import shards
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record, Task
+
+# Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
+_FRESH_INDEXING_MILLIS = 2000
+SCHEDULE_KEPT = 0.98
+
+# What a client meets when a node goes away: then that is the cause, not this.
+CONSEQUENCES = frozenset(
+    {Reason.CLUSTER_UNREACHABLE, Reason.REQUEST_ERRORS, Reason.RACE_STALLED, Reason.ELASTICSEARCH_RESTARTED}
+)
+
+
+Check = Callable[[Record, BenchmarkSpec], Violation | None]
+
+
+def first_violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    """Return why the race does not count, the root cause first, or None when its numbers may be believed."""
+    for check in CHECKS:
+        if violation := check(record, spec):
+            return violation
+    return None
+
+
+def _ran_to_its_end(record: Record, _: BenchmarkSpec) -> Violation | None:
+    outcome = record.outcome
+    if outcome.reason in CONSEQUENCES and record.nodes_restarted:
+        gone = _list(record.nodes_restarted)
+        message = f"restarted or gone during the race: {gone}; the race ended with: {outcome.message}"
+        return Violation(Reason.ELASTICSEARCH_RESTARTED, message)
+    if outcome.reason:
+        return Violation(outcome.reason, outcome.message)
+    if record.rally.exit_code != 0:
+        return Violation(Reason.RALLY_FAILED, f"Rally ended with exit code {record.rally.exit_code}")
+    return None
+
+
+def _elasticsearch_answered(record: Record, _: BenchmarkSpec) -> Violation | None:
+    unknown = [
+        name
+        for name, value in (
+            ("its version", record.environment.version),
+            ("its state before the race", record.fresh),
+            ("its indices", record.indices),
+            ("its pipelines", record.pipelines),
+            ("whether nodes restarted", record.nodes_restarted),
+        )
+        if value is None
+    ]
+    if unknown:
+        return Violation(
+            Reason.CLUSTER_UNREACHABLE, f"Elasticsearch could not be asked for {', '.join(unknown)}: no evidence"
+        )
+    return None
+
+
+def _version_is_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    if spec.elasticsearch is None:  # a target is what it is: recorded, not compared
+        return None
+    asked = spec.elasticsearch.version
+    found = {record.environment.version, *(node.version for node in record.environment.nodes)} - {asked}
+    if found:
+        return Violation(Reason.VERSION_MISMATCH, f"asked for Elasticsearch {asked}, found {_list(found)}")
+    if len(record.environment.nodes) != spec.elasticsearch.nodes:
+        return Violation(
+            Reason.SETTINGS_NOT_APPLIED,
+            f"asked for {spec.elasticsearch.nodes} node(s), found {len(record.environment.nodes)}",
+        )
+    return None
+
+
+def java_major(version: str | None) -> int | None:
+    """Return the major version in a Java version string ("21.0.8" is 21, "1.8.0_402" is 8)."""
+    found = re.match(r"(?:1\.)?(\d+)", version or "")
+    return int(found[1]) if found else None
+
+
+def _java_is_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    asked = spec.elasticsearch.java if spec.elasticsearch else None
+    wrong = {node.java_version for node in record.environment.nodes if java_major(node.java_version) != asked}
+    if asked is not None and wrong:
+        return Violation(Reason.JAVA_MISMATCH, f"asked for Java {asked}, found {_list(wrong)}")
+    return None
+
+
+def _heap_is_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    heap = spec.elasticsearch.heap if spec.elasticsearch else None
+    for node in record.environment.nodes if heap else ():
+        # The last one counts: Elasticsearch's own files come before what the operator gives it.
+        found = next((option for option in reversed(node.jvm_arguments) if option.startswith("-Xmx")), "no -Xmx")
+        if found != f"-Xmx{heap}":
+            return Violation(
+                Reason.SETTINGS_NOT_APPLIED, f"elasticsearch.heap is {heap}, but node {node.name} runs with {found}"
+            )
+    return None
+
+
+def _jvm_options_are_as_asked(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    for option in spec.elasticsearch.jvm_options if spec.elasticsearch else ():
+        without = [node.name for node in record.environment.nodes if option not in node.jvm_arguments]
+        if without:
+            return Violation(
+                Reason.SETTINGS_NOT_APPLIED,
+                f"elasticsearch.jvmOptions has {option}, but these nodes run without it: {_list(without)}",
+            )
+    return None
+
+
+def _cluster_was_fresh(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    fresh = record.fresh
+    if spec.target and spec.target.overwrite:
+        return None
+    if fresh and fresh.user_indices:
+        return Violation(Reason.CLUSTER_NOT_FRESH, f"before the race there were indices: {_list(fresh.user_indices)}")
+    if fresh and (fresh.indexing_millis or 0) > _FRESH_INDEXING_MILLIS:
+        return Violation(
+            Reason.CLUSTER_NOT_FRESH, f"before the race {fresh.indexing_millis} ms had been spent indexing"
+        )
+    return None
+
+
+def _nothing_restarted(record: Record, _: BenchmarkSpec) -> Violation | None:
+    if record.nodes_restarted:
+        return Violation(
+            Reason.ELASTICSEARCH_RESTARTED, f"restarted or gone during the race: {_list(record.nodes_restarted)}"
+        )
+    return None
+
+
+def _something_ran(record: Record, _: BenchmarkSpec) -> Violation | None:
+    if not record.track.tasks:
+        return Violation(Reason.NO_TASKS, "the schedule had no task to run")
+    if not record.tasks:
+        return Violation(Reason.TASK_MISSING, "Rally took no sample of any task")
+    return None
+
+
+def _no_request_failed(record: Record, _: BenchmarkSpec) -> Violation | None:
+    for task in record.tasks:
+        failed, total = _failed(task), task.samples.warmup + task.samples.normal
+        if failed or (task.rally and task.rally.error_rate):
+            return Violation(
+                Reason.ERROR_RATE,
+                f"task {task.task}: {failed} of {total} requests failed ({task.errors.warmup} of them in the "
+                f"warm-up); the first answer: {task.first_error or 'not recorded'}",
+            )
+    return None
+
+
+def _failed(task: Task) -> int:
+    return task.errors.warmup + task.errors.normal
+
+
+def _every_task_has_numbers(record: Record, _: BenchmarkSpec) -> Violation | None:
+    measured = {task.task: task for task in record.tasks}
+    for wanted in record.track.tasks:
+        if not wanted.reported:
+            continue
+        task = measured.get(wanted.name)
+        if task is None or task.samples.warmup + task.samples.normal == 0:
+            return Violation(Reason.TASK_MISSING, f"task {wanted.name} was to run but has no numbers")
+        if task.samples.normal == 0 or task.rally is None or task.rally.throughput.median is None:
+            return Violation(
+                Reason.WARMUP_ATE_ALL,
+                f"task {wanted.name} has {task.samples.warmup} requests in its warm-up and {task.samples.normal} after "
+                "it: nothing was measured",
+            )
+    return None
+
+
+def _no_sample_was_dropped(record: Record, _: BenchmarkSpec) -> Violation | None:
+    if record.samples_dropped:
+        return Violation(Reason.SAMPLES_DROPPED, "Rally dropped samples because its queue was full")
+    return None
+
+
+def _documents_are_all_there(record: Record, _: BenchmarkSpec) -> Violation | None:
+    counted: dict[str, int] = {}
+    for index in record.indices or ():
+        holder = index.data_stream or index.name
+        counted[holder] = counted.get(holder, 0) + (index.documents or 0)
+    for name, expected in (record.track.expected_documents or {}).items():
+        if counted.get(name) != expected:
+            return Violation(
+                Reason.DOCUMENT_COUNT_MISMATCH,
+                f"index {name} was to hold {expected} documents, Elasticsearch counts "
+                f"{counted.get(name, 'no such index')}",
+            )
+    return None
+
+
+def _pipelines_did_their_work(record: Record, _: BenchmarkSpec) -> Violation | None:
+    ran = {pipeline.name: pipeline for pipeline in record.pipelines or ()}
+    for name in record.track.pipelines:
+        pipeline = ran.get(name)
+        if pipeline is None or pipeline.count == 0:
+            return Violation(Reason.PIPELINE_NOT_APPLIED, f"ingest pipeline {name} processed no document")
+        if pipeline.failed:
+            return Violation(
+                Reason.PIPELINE_NOT_APPLIED, f"ingest pipeline {name} failed for {pipeline.failed} documents"
+            )
+        expected = record.track.pipeline_documents.get(name, 0)
+        if pipeline.count < expected:
+            return Violation(
+                Reason.PIPELINE_NOT_APPLIED,
+                f"ingest pipeline {name} processed {pipeline.count} of {expected} documents",
+            )
+    return None
+
+
+def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str) -> list[str]:
+    """Return what a reader must know of a race although it does not void it."""
+    load, found = record.load_generator, []
+    if load.saturated:
+        found.append(f"the load generator was saturated: {load.why}")
+    elif load.throttled_periods:
+        found.append(
+            f"the load generator was throttled in {load.throttled_periods} periods, "
+            f"{load.throttled_seconds or 0:.1f} s in all"
+        )
+    found.extend(_behind(task) for task in record.tasks if not schedule_kept(task))
+    if load_generator_on and load_generator_on in elasticsearch_on:
+        found.append(f"Elasticsearch and the load generator shared the machine {load_generator_on}")
+    if record.outcome.reason is None and record.track.tasks and record.track.expected_documents is None:
+        found.append("the documents were not counted against the track: it does not determine how many there will be")
+    found.extend(index_settings.remarks(record))
+    found.extend(shards.remarks(record))
+    found.extend(existing_cluster.remarks(record))
+    if record.left_out:
+        found.append(f"left out of the record, which would have been too large: {_list(record.left_out)}")
+    found.extend(f"Rally: {warning}" for warning in record.rally.warnings[:5])
+    return found
+
+
+def schedule_kept(task: Task) -> bool:
+    """Return whether a task reached at least 98 % of its target throughput; True when it had none."""
+    return task.schedule_share is None or task.schedule_share >= SCHEDULE_KEPT
+
+
+def _behind(task: Task) -> str:
+    share = 100 * (task.schedule_share or 0.0)
+    return f"task {task.task} reached {share:.0f} % of its target throughput {task.target_throughput:g}"
+
+
+def _list(names: object) -> str:
+    return ", ".join(sorted(str(name) for name in names))  # type: ignore[attr-defined]
+
+
+CHECKS: tuple[Check, ...] = (
+    _ran_to_its_end,
+    _elasticsearch_answered,
+    _version_is_as_asked,
+    _java_is_as_asked,
+    _heap_is_as_asked,
+    _jvm_options_are_as_asked,
+    _cluster_was_fresh,
+    _nothing_restarted,
+    _something_ran,
+    _no_request_failed,
+    _every_task_has_numbers,
+    _no_sample_was_dropped,
+    _documents_are_all_there,
+    _pipelines_did_their_work,
+    index_settings.violation,
+)

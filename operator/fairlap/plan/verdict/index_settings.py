@@ -1,0 +1,179 @@
+"""Index settings: what was asked for, whether the live indices have it, and what the nodes must be given instead."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fairlap.api.spec import BenchmarkSpec, IndexSettings
+from fairlap.plan.verdict.violation import Violation
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record
+
+SHARDS = "index.number_of_shards"
+REPLICAS = "index.number_of_replicas"
+CODEC = "index.codec"
+SOURCE_MODE = "index.mapping.source.mode"
+# elasticsearch.yml may hold these for all indices of a node; any other index setting there keeps it from starting
+# (elasticsearch: settings that have both IndexScope and NodeScope).
+NODE_SCOPED = (CODEC, "index.store.type", "index.store.preload")
+_OWN_FIELDS = {
+    "number_of_shards": "shards",
+    "number_of_replicas": "replicas",
+    "codec": "codec",
+    "mapping.source.mode": "sourceMode",
+}
+
+_TIME = {"nanos": 1e-6, "micros": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "h": 3.6e6, "d": 8.64e7}
+_BYTES = {"b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30, "t": 2**40, "tb": 2**40}
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
+
+
+def asked(index: IndexSettings | None) -> dict[str, Any]:
+    """Return every setting that was asked for, by its full name."""
+    if index is None:
+        return {}
+    named = {SHARDS: index.shards, REPLICAS: index.replicas, CODEC: index.codec, SOURCE_MODE: index.source_mode}
+    found = {name: value for name, value in named.items() if value is not None}
+    return found | {f"index.{name}": value for name, value in flat(index.settings).items()}
+
+
+def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return settings by their dotted names, whatever their nesting."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found
+
+
+def for_nodes(record: Record, index: IndexSettings | None) -> dict[str, str]:
+    """Return what elasticsearch.yml must hold because the track, as it was rendered, takes it in no way."""
+    on_nodes = _on_nodes(record)
+    return {name: ",".join(map(_text, _items(value))) for name, value in asked(index).items() if name in on_nodes}
+
+
+def _on_nodes(record: Record) -> list[str]:
+    return [name for name, carrier in record.track.passed_as.items() if name in NODE_SCOPED and not carrier]
+
+
+def remarks(record: Record) -> Iterator[str]:
+    """Yield what a reader must know of how the settings came to be."""
+    for name in _on_nodes(record) if record.target is None else ():
+        yield f"{name} was set on the nodes (elasticsearch.yml): the track has no parameter for it"
+
+
+def objections(spec: BenchmarkSpec) -> Iterator[str]:
+    """Yield what is wrong with the index settings of a spec and CEL cannot see."""
+    index = spec.index
+    for name, value in flat(index.settings if index else {}).items():
+        if name.startswith("index."):
+            yield f"index.settings has {name}: write it without the prefix, {name.removeprefix('index.')}"
+        elif name in _OWN_FIELDS:
+            field = _OWN_FIELDS[name]
+            yield f"index.settings has {name}, which has a field of its own: write index.{field} instead"
+        elif value is None:
+            yield f"index.settings.{name} has no value: write one, or leave the setting out"
+    if spec.elasticsearch is None:
+        return
+    config = flat(spec.elasticsearch.config)
+    for name, value in asked(index).items():
+        if name in config and not same(value, config[name]):
+            yield f"elasticsearch.config sets {name} to {config[name]}, but elasticsearch.index asks for {value}"
+    major, minor = (int(part) for part in spec.elasticsearch.version.split(".")[:2])
+    if index and index.source_mode == "synthetic" and (major, minor) < (8, 4):
+        yield (
+            f"elasticsearch.index.sourceMode synthetic is not in Elasticsearch {spec.elasticsearch.version}: it came "
+            "with 8.4; write stored or disabled, or a later version"
+        )
+
+
+def violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    """Return the first setting that an index does not have as it was asked for."""
+    wanted = asked(spec.index)
+    if not wanted:
+        return None
+    if not record.indices:
+        return Violation(Reason.SETTINGS_NOT_APPLIED, "index settings were asked for, but there is no index")
+    for index in record.indices:
+        for name, value in wanted.items():
+            typed = {SHARDS: index.shards, REPLICAS: index.replicas, CODEC: index.codec}
+            if name not in index.settings and typed.get(name) is None:
+                unread = f"index {index.name}: Elasticsearch could not be asked for {name}: no evidence"
+                return Violation(Reason.CLUSTER_UNREACHABLE, unread)
+            found = index.settings.get(name, typed.get(name))
+            if not same(value, found):
+                return Violation(
+                    Reason.SETTINGS_NOT_APPLIED,
+                    f"index {index.name}: {name} was to be {_text(value)}, Elasticsearch has "
+                    f"{'none' if found is None else _text(found)}; {_how(record, name, value)}",
+                )
+    return None
+
+
+def _how(record: Record, name: str, value: Any) -> str:
+    carrier = record.track.passed_as.get(name)
+    if name == SOURCE_MODE and value == "synthetic":
+        return (
+            f"synthetic _source needs an Enterprise or trial licence from 8.17 on, and from 9.0 on the index setting "
+            f"{name}: the mapping's _source.mode has no effect there"
+        )
+    if carrier:
+        return (
+            f"it was passed as the track parameter {carrier}, which the track overrides or does not use for it: "
+            "set it in the index's body or template in the track"
+        )
+    if carrier == "" and name in NODE_SCOPED and record.target is None:
+        return "the track has no parameter for it, so the nodes were given it; the track sets another value itself"
+    parameter = name.removeprefix("index.").replace(".", "_")
+    return (
+        f"the track has no parameter {parameter} and no index_settings to pass it with: set it there, or let the "
+        f'track take it, as in "{name}": {{{{ {parameter} | default(...) | tojson }}}}'
+    )
+
+
+def same(wanted: Any, found: Any) -> bool:
+    """Return whether two values are one to Elasticsearch, which keeps every setting as a text."""
+    if found is None or wanted is None:
+        return wanted is found
+    if isinstance(wanted, list) or isinstance(found, list):
+        ones, others = _items(wanted), _items(found)
+        return len(ones) == len(others) and all(same(*pair) for pair in zip(ones, others, strict=True))
+    # Names such as a durability are given back in capitals when they are defaults.
+    one, other = _text(wanted).strip().lower(), _text(found).strip().lower()
+    return one == other or any(
+        a is not None and a == b for a, b in ((read(one), read(other)) for read in (_number, _millis, _bytes))
+    )
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    return [part.strip() for part in _text(value).split(",") if part.strip()]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _millis(text: str) -> float | None:
+    return _measure(text, _TIME)
+
+
+def _bytes(text: str) -> float | None:
+    return _measure(text, _BYTES)
+
+
+def _measure(text: str, units: Mapping[str, float]) -> float | None:
+    found = _QUANTITY.fullmatch(text)
+    return float(found[1]) * units[found[2]] if found and found[2] in units else None

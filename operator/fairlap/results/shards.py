@@ -1,0 +1,73 @@
+"""Where the copies of the shards were at the end of a race, and how much memory each node had for its data."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from fairlap.api.status import NodeData
+from fairlap_race.contract.record import Node, Record, Shard
+
+
+def short(shards: Iterable[Shard], index: str) -> str:
+    """Return where an index's copies were, for example "0p es-0, 0r es-1, 1p es-1, 1r UNASSIGNED"."""
+    return ", ".join(
+        f"{it.shard}{'p' if it.primary else 'r'} {it.node or it.state}{_unfinished(it)}"
+        for it in shards
+        if it.index == index
+    )
+
+
+def _unfinished(shard: Shard) -> str:
+    return f" {shard.state}" if shard.node and shard.state != "STARTED" else ""
+
+
+def remarks(record: Record) -> Iterator[str]:
+    """Yield what a reader must know of the placement although it does not void the race."""
+    by_index: dict[str, list[Shard]] = defaultdict(list)
+    for shard in record.shards or ():
+        by_index[shard.index].append(shard)
+    nodes = len(record.environment.nodes)
+    for index, copies in by_index.items():
+        unassigned = [it for it in copies if it.state == "UNASSIGNED"]
+        if unassigned:
+            kind = "primary shard(s)" if any(it.primary for it in unassigned) else "replica(s)"
+            why = ", ".join(sorted({it.why for it in unassigned if it.why}))
+            yield f"index {index}: {len(unassigned)} {kind} unassigned at the end{f' ({why})' if why else ''}"
+        homes = {it.node for it in copies if it.primary and it.node}
+        if nodes > 1 and len(homes) == 1:
+            primaries = sum(it.primary for it in copies)
+            yield (
+                f"index {index}: {_all(primaries)} on {homes.pop()}, one of {nodes} nodes: the others did not index "
+                "for it except as replicas"
+            )
+
+
+def _all(primaries: int) -> str:
+    return "its only primary shard is" if primaries == 1 else f"all {primaries} primary shards are"
+
+
+def node_data(record: Record) -> list[NodeData]:
+    """Return memory, heap and data of each node; the ratio is (memory - heap) / data, what page cache there can be."""
+    found = []
+    for node in record.environment.nodes:
+        here = [it for it in record.shards or () if it.node == node.name]
+        data = None if record.shards is None else sum(it.store_bytes or 0 for it in here)
+        memory = memory_of(node)
+        beyond = memory - node.heap_bytes if memory and node.heap_bytes else None
+        found.append(
+            NodeData(
+                node=node.name,
+                memory_bytes=memory,
+                heap_bytes=node.heap_bytes,
+                primaries=None if record.shards is None else sum(it.primary for it in here),
+                replicas=None if record.shards is None else sum(not it.primary for it in here),
+                data_bytes=data,
+                memory_to_data=round(beyond / data, 4) if beyond is not None and data else None,
+            )
+        )
+    return found
+
+
+def memory_of(node: Node) -> int | None:
+    """Return the memory that a node may use: its container's limit, or the machine's memory where that is less."""
+    known = [size for size in (node.memory_limit_bytes, node.memory_bytes) if size]
+    return min(known) if known else None

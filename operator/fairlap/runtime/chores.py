@@ -1,0 +1,133 @@
+"""What is done for Benchmarks beside their races, even when they are over: nothing of it touches a record.
+
+Each chore is a task that begins when its Benchmark is seen to need it and can be begun again by any other operator.
+"""
+
+import asyncio
+import copy
+import logging
+import random
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from fairlap.api.base import Json
+from fairlap.kube.cluster import ApiError, Cluster
+from fairlap.plan import rerun
+from fairlap.plan.keep import kept_until
+
+log = logging.getLogger(__name__)
+_LOOK_AGAIN_SECONDS = 300.0
+Tell = Callable[[Mapping[str, Any], str, str, str], None]
+"""posts an event: about what, type, reason, message"""
+
+
+@dataclass
+class Chores:
+    """The tasks that run, by Benchmark and kind."""
+
+    tell: Tell
+    cluster: Callable[[], Cluster]
+    clusters_of: Callable[[str], list[Json]]
+    """the Elasticsearch objects of a Benchmark's uid, as last seen"""
+    names_in: Callable[[str], set[str]]
+    """the names of the Benchmarks in a namespace, as last seen"""
+    _tasks: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict)
+
+    def look(self, benchmark: Mapping[str, Any]) -> None:
+        """Begin what a Benchmark needs and nobody does yet."""
+        if kept_until(benchmark) is not None:
+            self._begin(benchmark, "keep", self._remove_kept)
+        if rerun.asked(benchmark) is not None:
+            self._begin(benchmark, "rerun", self._rerun)
+
+    def forget(self, uid: str) -> None:
+        """End what was begun for a Benchmark that is gone: its cluster goes with it."""
+        for key in [key for key in self._tasks if key[0] == uid]:
+            self._tasks[key].cancel()
+
+    async def stop(self) -> None:
+        """End everything; another operator begins it again."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(
+        self, benchmark: Mapping[str, Any], kind: str, work: Callable[[Json], Coroutine[Any, Any, None]]
+    ) -> None:
+        key = (str(benchmark["metadata"]["uid"]), kind)
+        if key in self._tasks:
+            return
+        task = asyncio.create_task(_patiently(work, copy.deepcopy(dict(benchmark))), name=f"{kind} {key[0]}")
+        self._tasks[key] = task
+        task.add_done_callback(lambda _: self._tasks.pop(key, None))
+
+    async def _remove_kept(self, benchmark: Json) -> None:
+        due = kept_until(benchmark)
+        if due is None:
+            return
+        # A wall clock can be set, so a long wait is made of short ones.
+        while (left := (due - datetime.now(UTC)).total_seconds()) > 0:  # noqa: ASYNC110 - nobody tells when it is late
+            await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
+        for there in self.clusters_of(benchmark["metadata"]["uid"]):
+            if not there["metadata"].get("deletionTimestamp"):
+                await self.cluster().delete("Elasticsearch", there)
+                name = there["metadata"]["name"]
+                self.tell(benchmark, "Normal", "ClusterRemoved", f"the time to keep the cluster {name} is over")
+
+    async def _rerun(self, benchmark: Json) -> None:
+        cluster, meta = self.cluster(), benchmark["metadata"]
+        while True:
+            found = await cluster.benchmark(meta["namespace"], meta["name"])
+            value = rerun.asked(found) if found and found["metadata"]["uid"] == meta["uid"] else None
+            if found is None or value is None:
+                return
+            upcoming = rerun.said(found, value)
+            if upcoming is None:
+                name = rerun.free_name(rerun.first_of(found), self.names_in(meta["namespace"]))
+                upcoming = rerun.Next(value, name)
+                found = await cluster.annotate(found, {rerun.SAID: upcoming.to_text()})
+            await self._run_again(found, upcoming)
+
+    async def _run_again(self, benchmark: Json, upcoming: rerun.Next) -> None:
+        cluster, meta = self.cluster(), benchmark["metadata"]
+        try:
+            created: Json | None = await cluster.create_benchmark(rerun.manifest(benchmark, upcoming))
+        except ApiError as error:
+            if not error.final:
+                raise
+            self.tell(benchmark, "Warning", "RerunRefused", f"{upcoming.name} was refused: {error.message}")
+            await cluster.annotate(benchmark, {rerun.DONE: upcoming.value})
+            return
+        if created is None:
+            created = await cluster.benchmark(meta["namespace"], upcoming.name)
+            if created is None or not rerun.is_for(created, benchmark, upcoming.value):
+                # The name was taken by somebody else meanwhile: say another one.
+                taken = {*self.names_in(meta["namespace"]), upcoming.name}
+                another = rerun.Next(upcoming.value, rerun.free_name(rerun.first_of(benchmark), taken))
+                await cluster.annotate(benchmark, {rerun.SAID: another.to_text()})
+                return
+        await cluster.annotate(benchmark, {rerun.DONE: upcoming.value})
+        self.tell(benchmark, "Normal", "Rerun", f"Benchmark {upcoming.name} runs the same again")
+        self.tell(created, "Normal", "RerunOf", f"the same as Benchmark {meta['name']}, asked for by its annotation")
+
+
+async def _patiently(work: Callable[[Json], Coroutine[Any, Any, None]], benchmark: Json) -> None:
+    seconds = 0.5
+    while True:
+        try:
+            await work(benchmark)
+        except ApiError as error:
+            if error.final:
+                log.warning("given up for %s: %s", benchmark["metadata"]["name"], error)
+                return
+            log.info("again in %.0f s: %s", seconds, error)
+            await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - jitter, not a secret
+            seconds = min(30.0, seconds * 2)
+        except Exception:  # else asyncio would tell of it only when the task is thrown away
+            log.exception("given up for %s", benchmark["metadata"]["name"])
+            return
+        else:
+            return

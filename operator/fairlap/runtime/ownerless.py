@@ -1,0 +1,34 @@
+"""Volume claims whose cluster went before ECK had made itself their owner: nobody but us removes them.
+
+Kubernetes makes the claims of a StatefulSet; ECK (3.5) becomes their owner in a later pass, so that a cluster that is
+removed right after it was asked for, as when its Benchmark is deleted, leaves them and their volumes behind.
+"""
+
+from collections.abc import Iterable
+
+from fairlap.api.base import Json
+from fairlap.api.names import STEP_LABEL, UID_LABEL
+from fairlap.kube.cluster import Cluster
+
+
+async def remove_ownerless(cluster: Cluster, namespaces: Iterable[str]) -> None:
+    """Delete such claims in some namespaces; without any, in the whole cluster. Raises ApiError."""
+    spaces = tuple(namespaces)
+    # In this order: a claim comes after its cluster, so that one whose cluster is not listed afterwards has lost it.
+    claims = await cluster.ours("PersistentVolumeClaim", spaces)
+    if claims:
+        for claim in ownerless(claims, await cluster.ours("Elasticsearch", spaces)):
+            await cluster.delete("PersistentVolumeClaim", claim)
+
+
+def ownerless(claims: Iterable[Json], clusters: Iterable[Json]) -> list[Json]:
+    """Return the claims that are of none of these clusters and that nobody has deleted yet."""
+    living = {_step_of(cluster) for cluster in clusters}
+    return [
+        claim for claim in claims if _step_of(claim) not in living and not claim["metadata"].get("deletionTimestamp")
+    ]
+
+
+def _step_of(thing: Json) -> tuple[str, str, str]:
+    labels = thing["metadata"].get("labels") or {}
+    return thing["metadata"]["namespace"], labels.get(UID_LABEL, ""), labels.get(STEP_LABEL, "")

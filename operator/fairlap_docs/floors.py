@@ -1,0 +1,75 @@
+"""Who may import whom: one row a room, and a room may know only rooms that stand above it in this table.
+
+`tests/unit/house/test_imports.py` enforces it, and the picture in docs/architecture.md is drawn from it. A room is a
+package or, where one package has two floors, a module of it; the most exact name counts.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
+    # The race image. Nothing of the operator is in it.
+    "fairlap_race.contract": (),
+    "fairlap_race.linux": ("fairlap_race.contract",),
+    "fairlap_race.elasticsearch": ("fairlap_race.contract", "fairlap_race.linux", "fairlap_race.track"),
+    "fairlap_race.rally": ("fairlap_race.contract", "fairlap_race.elasticsearch"),
+    "fairlap_race.corpora": ("fairlap_race.contract", "fairlap_race.track"),
+    "fairlap_race.track": (
+        "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.rally", "fairlap_race.corpora",
+    ),
+    "fairlap_race.track.check": (
+        "fairlap_race.contract", "fairlap_race.rally", "fairlap_race.corpora", "fairlap_race.track",
+    ),
+    "fairlap_race.runner": (
+        "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.elasticsearch", "fairlap_race.rally",
+        "fairlap_race.corpora", "fairlap_race.track",
+    ),
+    "fairlap_race.__main__": (
+        "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.rally", "fairlap_race.track.check",
+        "fairlap_race.runner",
+    ),
+    # The operator. Of the race image it knows the contract.
+    "fairlap.settings": (),
+    "fairlap.api": (),
+    "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
+    "fairlap.queue": ("fairlap_race.contract", "fairlap.api", "fairlap.kube", "fairlap.plan"),
+    "fairlap.plan": (
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.explain",
+        "fairlap.plan.verdict",
+    ),
+    "fairlap.plan.explain": ("fairlap_race.contract", "fairlap.api", "fairlap.plan"),
+    "fairlap.plan.verdict": (
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.results", "fairlap.plan",
+        "fairlap.plan.explain",
+    ),
+    "fairlap.kube": ("fairlap_race.contract", "fairlap.api", "fairlap.queue", "fairlap.plan", "fairlap.plan.explain"),
+    "fairlap.manifests": (
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan", "fairlap.plan.verdict",
+    ),
+    "fairlap.machines": (
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.results", "fairlap.plan",
+        "fairlap.plan.explain", "fairlap.manifests",
+    ),
+    "fairlap.runtime": (
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue", "fairlap.plan",
+        "fairlap.plan.verdict", "fairlap.manifests", "fairlap.machines",
+    ),
+    "fairlap.__main__": ("fairlap.settings", "fairlap.kube", "fairlap.runtime"),
+    # The command line checks tracks with the race image's own code.
+    "fairlap.cli": (
+        "fairlap_race.contract", "fairlap_race.track", "fairlap_race.track.check", "fairlap.api", "fairlap.results",
+        "fairlap.plan",
+    ),
+    "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
+}  # fmt: skip
+
+ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
+    "kubernetes": ("fairlap.kube.cluster", "fairlap.cli.connection"),
+    "kopf": ("fairlap.runtime.driver", "fairlap.__main__"),
+}
+"""Libraries that may be imported in these modules only: each outside world has one door."""
+
+
+def room(module: str) -> str:
+    """Return the room of the table that a module, or a name in it, belongs to; "" for none, as a package itself."""
+    return max((name for name in FLOORS if f"{module}.".startswith(f"{name}.")), key=len, default="")

@@ -1,0 +1,386 @@
+"""The record of one step: what the runner saw, as facts; the operator judges them.
+
+`Record.to_json` and `Record.from_json` are the contract between the race image and the operator. Keys are the
+camelCase of the field names; times are ISO-8601 in UTC with a Z; a suffix says the unit. What could not be had is
+None or empty, never guessed. Reading tolerates missing, unknown and wrongly typed parts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from fairlap_race.contract.codec import decode, encode
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.track_record import Track as Track  # noqa: PLC0414 - this module is the contract
+from fairlap_race.contract.track_record import TrackCorpus as TrackCorpus  # noqa: PLC0414 - this module is the contract
+from fairlap_race.contract.track_record import TrackTask as TrackTask  # noqa: PLC0414 - this module is the contract
+
+FORMAT = 1
+
+KEY_PROGRESS = "progress"
+KEY_RECORD = "record.json"
+KEY_RACE = "race.json.gz"
+KEY_LOG = "rally.log.gz"
+MAX_RECORD_BYTES = 300 * 1024
+MAX_ARTIFACT_BYTES = 200 * 1024
+
+
+def timestamp(seconds: float) -> str:
+    """Return seconds since the epoch as ISO-8601 in UTC with milliseconds and a Z."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a running step is; patched into the ConfigMap whenever it changes."""
+
+    at: str = ""
+    stage: str = "preparing"
+    """preparing, racing, collecting or done"""
+    task: str | None = None
+    percent: int | None = None
+    step: int | None = None
+    """1-based number of the schedule element that runs"""
+    steps: int | None = None
+    first_request_at: str | None = None
+
+    def to_json(self) -> str:
+        """Return the JSON text for `data.progress`."""
+        return json.dumps(encode(self), separators=(",", ":"))
+
+    @staticmethod
+    def from_json(text: str | None) -> Progress | None:
+        """Return the progress in a ConfigMap, or None when there is none or it is not JSON."""
+        data = _object(text)
+        return None if data is None else decode(Progress, data)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What stopped the step; no reason means that it ran to its end."""
+
+    reason: Reason | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Rally:
+    """The Rally that ran."""
+
+    version: str | None = None
+    exit_code: int | None = None
+    """None when Rally was not started or was killed"""
+    poll_intervals: Mapping[str, float] = field(default_factory=dict)
+    """Rally's own waits as they were in this race, by name, in seconds"""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Node:
+    """One Elasticsearch node as it described itself before the race."""
+
+    name: str = ""
+    ephemeral_id: str | None = None
+    version: str | None = None
+    java_version: str | None = None
+    java_vendor: str | None = None
+    jvm: str | None = None
+    gc: tuple[str, ...] = ()
+    heap_bytes: int | None = None
+    jvm_arguments: tuple[str, ...] = ()
+    processors: int | None = None
+    memory_bytes: int | None = None
+    memory_limit_bytes: int | None = None
+    """the container's memory limit; None when there is none or it cannot be had"""
+
+
+@dataclass(frozen=True)
+class LoadGeneratorHost:
+    """Where the load came from."""
+
+    pod_name: str | None = None
+    node_name: str | None = None
+    cores: int | None = None
+    """number of Rally's worker processes"""
+    cpu_limit: float | None = None
+    """the container's CPU limit in cores; None when there is none"""
+    memory_limit_bytes: int | None = None
+    kernel: str | None = None
+    python_version: str | None = None
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What really ran."""
+
+    version: str | None = None
+    build_hash: str | None = None
+    build_flavor: str | None = None
+    lucene_version: str | None = None
+    nodes: tuple[Node, ...] = ()
+    load_generator: LoadGeneratorHost = LoadGeneratorHost()
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """What the cluster held before the race."""
+
+    user_indices: tuple[str, ...] = ()
+    indexing_millis: int | None = None
+
+
+@dataclass(frozen=True)
+class Index:
+    """One user index after the race, with the settings in effect."""
+
+    name: str = ""
+    data_stream: str | None = None
+    """the data stream whose documents the index holds, if it is of one"""
+    shards: int | None = None
+    replicas: int | None = None
+    codec: str | None = None
+    health: str | None = None
+    documents: int | None = None
+    primary_bytes: int | None = None
+    store_bytes: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """the settings that were asked for, by their full names, as they are in effect; None for one that is not set"""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One copy of a shard after the race."""
+
+    index: str = ""
+    shard: int | None = None
+    primary: bool = False
+    state: str = ""
+    """STARTED, RELOCATING, INITIALIZING or UNASSIGNED"""
+    node: str | None = None
+    documents: int | None = None
+    store_bytes: int | None = None
+    why: str | None = None
+    """why it is unassigned"""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """One ingest pipeline: what it did during the race, summed over the nodes."""
+
+    name: str = ""
+    count: int = 0
+    time_millis: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A count for warm-up samples and one for measured samples."""
+
+    warmup: int = 0
+    normal: int = 0
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Rally's throughput: statistics of a running average since the task's start, warm-up inside."""
+
+    min: float | None = None
+    mean: float | None = None
+    median: float | None = None
+    max: float | None = None
+
+
+@dataclass(frozen=True)
+class RallyNumbers:
+    """Rally's own numbers as they are; a percentile is present only when Rally gives it (keys p50 … p100, mean)."""
+
+    throughput: Throughput = Throughput()
+    service_time_millis: Mapping[str, float] = field(default_factory=dict)
+    latency_millis: Mapping[str, float] = field(default_factory=dict)
+    processing_time_millis: Mapping[str, float] = field(default_factory=dict)
+    error_rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Throughput of each full window of measured samples: not a running average."""
+
+    seconds: float = 1.0
+    count: int = 0
+    median: float = 0.0
+    p10: float = 0.0
+    p90: float = 0.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """What was measured of one task."""
+
+    task: str = ""
+    operation: str | None = None
+    type: str | None = None
+    unit: str | None = None
+    clients: int | None = None
+    target_throughput: float | None = None
+    started_at: str | None = None
+    """start of the first request, warm-up included"""
+    measured_from: str | None = None
+    """start of the first measured request; None when there was none"""
+    ended_at: str | None = None
+    """end of the last request"""
+    duration_seconds: float | None = None
+    """from the start of the first measured request to the end of the last one"""
+    samples: Counts = Counts()
+    errors: Counts = Counts()
+    first_error: str | None = None
+    schedule_share: float | None = None
+    """share of the target throughput that was reached, 0 to 1; None without a target or with too few requests"""
+    client_busy_share: float | None = None
+    """share of the time in which the clients waited for an answer, 0 to 1; present with schedule_share"""
+    rally: RallyNumbers | None = None
+    """None when Rally has no numbers for this task"""
+    units_done: float | None = None
+    """documents (or operations) of the successful measured requests"""
+    windows: Windows | None = None
+    support: Mapping[str, int] = field(default_factory=dict)
+    """for each percentile the number of measured samples at or beyond it"""
+
+
+@dataclass(frozen=True)
+class LoadGenerator:
+    """Whether the load generator itself was the bottleneck."""
+
+    cpu_seconds: float | None = None
+    wall_seconds: float | None = None
+    cpu_share: float | None = None
+    """of the CPU that it may use, 0 to 1"""
+    throttled_periods: int | None = None
+    throttled_seconds: float | None = None
+    saturated: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over the cluster after the race; counters are those of the race on a fresh cluster."""
+
+    store_bytes: int | None = None
+    dataset_bytes: int | None = None
+    segments: int | None = None
+    young_gc_count: int | None = None
+    young_gc_millis: int | None = None
+    old_gc_count: int | None = None
+    old_gc_millis: int | None = None
+    merge_millis: int | None = None
+    refresh_millis: int | None = None
+    flush_millis: int | None = None
+    indexing_millis: int | None = None
+
+
+@dataclass(frozen=True)
+class Touch:
+    """Something on an existing cluster that the track creates, writes to or deletes."""
+
+    kind: str = ""
+    """index, data stream, index template, component template, legacy template or ingest pipeline"""
+    name: str = ""
+    """its name, or a pattern when the track deletes by pattern"""
+    creates: bool = False
+    """the track creates it or writes to it"""
+    deletes: bool = False
+    existing: tuple[str, ...] = ()
+    """what there was of that name (or alias) before the step"""
+    documents: int | None = None
+    """documents in the existing indices; None when not counted"""
+
+
+@dataclass(frozen=True)
+class OtherLoad:
+    """What an existing cluster did during the race in an index that is not the track's."""
+
+    index: str = ""
+    indexed: int = 0
+    searched: int = 0
+
+
+@dataclass(frozen=True)
+class TargetReport:
+    """An existing cluster: what the track does to it, what else it did meanwhile, and what was left there."""
+
+    cluster_name: str | None = None
+    cluster_uuid: str | None = None
+    touches: tuple[Touch, ...] = ()
+    unforeseen: tuple[str, ...] = ()
+    """tasks whose effects cannot be told before they run"""
+    removed: tuple[str, ...] = ()
+    """what the race had created and the runner has removed again"""
+    left: tuple[str, ...] = ()
+    """what the race had created and is still there"""
+    others: tuple[OtherLoad, ...] = ()
+
+
+@dataclass(frozen=True)
+class Record:
+    """Everything known about one step."""
+
+    format: int = FORMAT
+    mode: str = ""
+    race_id: str = ""
+    started_at: str | None = None
+    first_request_at: str | None = None
+    rally_exited_at: str | None = None
+    finished_at: str | None = None
+    outcome: Outcome = Outcome()
+    rally: Rally = Rally()
+    track: Track = field(default_factory=Track)
+    environment: Environment = Environment()
+    fresh: Fresh | None = None
+    """None when Elasticsearch could not be asked"""
+    indices: tuple[Index, ...] | None = None
+    """user indices after the race; None when Elasticsearch could not be asked"""
+    shards: tuple[Shard, ...] | None = None
+    """copies of the user indices' shards after the race; None when not known, or left out of the record"""
+    pipelines: tuple[Pipeline, ...] | None = None
+    """None when Elasticsearch could not be asked"""
+    nodes_restarted: tuple[str, ...] | None = None
+    """nodes that restarted or went away; None when this could not be found out"""
+    tasks: tuple[Task, ...] = ()
+    samples_dropped: bool = False
+    """True when Rally lost samples: its numbers are incomplete"""
+    load_generator: LoadGenerator = LoadGenerator()
+    totals: Totals = Totals()
+    target: TargetReport | None = None
+    """only for a cluster that exists already"""
+    left_out: tuple[str, ...] = ()
+    """parts that are missing here because the record would have been too large"""
+
+    def to_json(self) -> str:
+        """Return the JSON text for `data["record.json"]`."""
+        return json.dumps(encode(self), separators=(",", ":"), allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str | None) -> Record | None:
+        """Return the record in a ConfigMap, or None when there is none, it is not JSON, or of another format."""
+        data = _object(text)
+        if data is None or data.get("format") != FORMAT:
+            return None
+        record = decode(Record, data)
+        outcome = data.get("outcome")
+        told = outcome.get("reason") if isinstance(outcome, Mapping) else "no outcome"
+        if told is not None and record.outcome.reason is None:
+            # A reason this version does not know must never read as "nothing went wrong".
+            return replace(record, outcome=Outcome(Reason.RALLY_FAILED, f"{told}: {record.outcome.message}"))
+        return record
+
+
+def _object(text: str | None) -> dict[str, Any] | None:
+    try:
+        data = json.loads(text or "")
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None

@@ -1,0 +1,64 @@
+"""When each task of a race ran, and what a machine did in each. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from fairlap_race.contract.record import Task
+from fairlap_race.contract.resources import GROUPS, Machine, TaskUsage, known, missing
+from fairlap_race.contract.series import COUNTERS, Points, Span, grown, usage
+
+
+class TaskSpan(NamedTuple):
+    """The measured part of one task (all of it, when nothing was measured)."""
+
+    task: str
+    started_at: str
+    span: Span
+
+
+def seconds_of(moment: str | None) -> float | None:
+    """Return an ISO-8601 time as seconds since the epoch, or None when it is none."""
+    try:
+        return datetime.fromisoformat(moment or "").timestamp()
+    except ValueError:
+        return None
+
+
+def task_spans(tasks: Iterable[Task]) -> tuple[TaskSpan, ...]:
+    """Return the span of each task whose times are known."""
+    found = []
+    for task in tasks:
+        began = task.measured_from or task.started_at
+        start, end = seconds_of(began), seconds_of(task.ended_at)
+        if began is not None and start is not None and end is not None and end > start:
+            found.append(TaskSpan(task.task, began, Span(start, end)))
+    return tuple(found)
+
+
+def race_span(tasks: Iterable[Task]) -> Span | None:
+    """Return the span from the first request to the end of the last, warm-up included; None without any."""
+    known = [(seconds_of(task.started_at), seconds_of(task.ended_at)) for task in tasks]
+    starts = [start for start, _ in known if start is not None]
+    ends = [end for _, end in known if end is not None]
+    if not starts or not ends or max(ends) <= min(starts):
+        return None
+    return Span(min(starts), max(ends))
+
+
+def machine(
+    name: str, role: str, source: str, signals: Mapping[str, Points], race: Span, tasks: Iterable[TaskSpan]
+) -> Machine:
+    """Return the summary of one machine's samples, all of them from `source`."""
+    ready = {key: grown(points) if key in COUNTERS else points for key, points in signals.items()}
+    found = Machine(
+        name=name,
+        role=role,
+        race=usage(ready, race),
+        tasks=tuple(TaskUsage(task, began, usage(ready, span)) for task, began, span in tasks),
+    )
+    sources = {group: source for group, columns in GROUPS.items() if known(found.race, columns)}
+    return replace(found, sources=sources, missing=missing(found))

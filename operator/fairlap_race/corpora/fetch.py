@@ -1,0 +1,360 @@
+"""Downloads a corpus and unpacks it, checked by size, into a directory of the corpora store.
+
+Rally could do both, but writes to the final names while it does, checks no checksum, and knows no bound. What is made
+here is what Rally would make: the documents and, beside them, Rally's table of line offsets.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import http.client
+import shutil
+import ssl
+import subprocess
+import tarfile
+import threading
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+from urllib.parse import quote, urlsplit
+
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.corpora.claims import StoppedError
+from fairlap_race.corpora.store import Partial
+from fairlap_race.track.prepare import TrackError
+
+Tell = Callable[[str, int | None], None]
+"""Takes what is being done and the percentage of it, None when it is not known."""
+
+ATTEMPTS = 6
+"""Times that a download is begun or gone on with before it is given up."""
+SOCKET_SECONDS = 60.0
+OFFSET_LINES = 50_000
+"""Rally keeps the byte offset of every so many lines (esrally/utils/io.py)."""
+_CHUNK = 1 << 20
+_TOOLS = {".bz2": ("pbzip2", "-d", "-c"), ".zst": ("zstd", "-d", "-c", "-q")}
+"""Programs of the race image that unpack with all cores, or what Python cannot unpack."""
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """One file of documents that a track uses, as the track describes it."""
+
+    corpus: str = ""
+    document_file: str = ""
+    document_archive: str | None = None
+    base_url: str | None = None
+    compressed_bytes: int | None = None
+    uncompressed_bytes: int | None = None
+    lines: int = 0
+    """lines that the documents must have"""
+
+    @property
+    def file(self) -> str:
+        """The file to download."""
+        return self.document_archive or self.document_file
+
+    @property
+    def url(self) -> str:
+        """Where the file is."""
+        return f"{(self.base_url or '').rstrip('/')}/{quote(self.file)}"
+
+
+def fetch(need: CorpusFile, partial: Partial, tell: Tell, stop: threading.Event, test_mode: bool = False) -> None:
+    """Download `need` into `partial`, unpack it there, and note what it is.
+
+    Raises TrackError, StoreFullError, StoppedError and OSError.
+    """
+    for name in (need.document_file, need.file):
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise TrackError(Reason.TRACK_INVALID, f"corpus {need.corpus}: {name} leaves the directory of the corpora")
+    if scheme := _unsupported(need):
+        raise TrackError(Reason.CORPUS_MISSING, f"corpus {need.corpus}: {scheme}")
+    expected = need.compressed_bytes if need.document_archive else need.uncompressed_bytes
+    if need.document_archive and need.compressed_bytes and need.uncompressed_bytes:
+        partial.need(need.compressed_bytes + need.uncompressed_bytes)
+    target = partial.path / need.file
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _download(need, target, expected, partial, tell, stop, test_mode)
+    packed = target.stat().st_size
+    partial.facts |= {"url": need.url, "downloadedBytes": packed}
+    if need.document_archive:
+        offsets = _unpack(need, target, partial, tell, stop)
+        target.unlink()
+    else:
+        with target.open("rb") as documents:
+            offsets = _read_documents(need, documents, None, partial, tell, stop)
+    # After the documents are closed: Rally makes a table that is older than them anew.
+    (partial.path / f"{need.document_file}.offset").write_text(offsets, encoding="ascii")
+
+
+def reachable(need: CorpusFile) -> str:
+    """Return why `need` cannot be downloaded, as a sentence; empty when it can, or the server does not tell."""
+    if scheme := _unsupported(need):
+        return scheme
+    request = urllib.request.Request(need.url, method="HEAD", headers=_HEADERS)  # noqa: S310 - checked before
+    try:
+        with _open(request) as answer:
+            length = answer.headers.get("Content-Length")
+    except urllib.error.HTTPError as error:
+        return "" if error.code in (400, 403, 405, 501) else f"{need.url}: HTTP {error.code} {error.reason}"
+    except (OSError, http.client.HTTPException) as error:
+        return f"{need.url}: {getattr(error, 'reason', None) or error}"
+    expected = need.compressed_bytes if need.document_archive else need.uncompressed_bytes
+    if expected is not None and length is not None and length.isdecimal() and int(length) != expected:
+        return f"{need.url} has {length} bytes, the track says {expected}"
+    return ""
+
+
+_HEADERS = {"User-Agent": "fairlap", "Accept-Encoding": "identity"}
+
+
+def _unsupported(need: CorpusFile) -> str:
+    if urlsplit(need.url).scheme in ("http", "https"):
+        return ""
+    return f"{need.url} is not an address to download from: only http and https are supported"
+
+
+@contextmanager
+def _open(request: urllib.request.Request) -> Iterator[Any]:
+    opener = urllib.request.OpenerDirector()
+    # Without handlers for files and FTP, which a redirection could lead to.
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
+        urllib.request.HTTPRedirectHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.UnknownHandler(),
+    ):
+        opener.add_handler(handler)
+    with opener.open(request, timeout=SOCKET_SECONDS) as answer:
+        yield answer
+
+
+def _download(
+    need: CorpusFile,
+    target: Path,
+    expected: int | None,
+    partial: Partial,
+    tell: Tell,
+    stop: threading.Event,
+    test_mode: bool,
+) -> None:
+    words, tag = "", ""
+    for attempt in range(ATTEMPTS):
+        if attempt and stop.wait(backoff(attempt)):
+            raise StoppedError
+        try:
+            tag, total = _go_on(need, target, tag, expected, partial, tell, stop)
+        except urllib.error.HTTPError as error:
+            words = f"HTTP {error.code} {error.reason}"
+            if error.code == 416:
+                target.unlink(missing_ok=True)
+            elif error.code < 500 and error.code not in (408, 429):
+                break
+            continue
+        except (http.client.HTTPException, urllib.error.URLError, TimeoutError, ConnectionError, ssl.SSLError) as error:
+            words = str(getattr(error, "reason", None) or error or type(error).__name__)
+            continue
+        size = target.stat().st_size
+        if expected is not None and size > expected:
+            break
+        if size >= (expected if expected is not None else total or 0):
+            return
+        words = f"the connection ended after {size} of {expected or total} bytes"
+    size = target.stat().st_size if target.exists() else 0
+    if expected is not None and size > expected:
+        words = f"it has more than the {expected} bytes that the track says"
+    raise TrackError(Reason.CORPUS_MISSING, _not_had(need, words, test_mode))
+
+
+def backoff(attempt: int) -> float:
+    """Return the seconds to wait before the attempt of that number, 1 for the second one."""
+    return min(2.0**attempt, 15.0) if attempt > 1 else 0.5
+
+
+def _go_on(
+    need: CorpusFile,
+    target: Path,
+    tag: str,
+    expected: int | None,
+    partial: Partial,
+    tell: Tell,
+    stop: threading.Event,
+) -> tuple[str, int | None]:
+    """Download what `target` still lacks; returns the server's tag of the file and its size, if it says."""
+    have = target.stat().st_size if target.exists() else 0
+    headers = dict(_HEADERS)
+    if have and tag:
+        headers |= {"Range": f"bytes={have}-", "If-Range": tag}
+    with _open(urllib.request.Request(need.url, headers=headers)) as answer:  # noqa: S310 - checked before
+        if answer.status != 206:
+            have = 0
+        length = answer.headers.get("Content-Length") or ""
+        total = have + int(length) if length.isdecimal() else None
+        if total and expected is None:
+            partial.need(total)
+        with target.open("ab" if have else "wb") as out:
+            while chunk := answer.read(_CHUNK):
+                have += len(chunk)
+                if expected is not None and have > expected:
+                    out.write(chunk)
+                    break
+                partial.grow(have)
+                out.write(chunk)
+                tell(f"downloading {need.file}", _percent(have, expected or total))
+                if stop.is_set():
+                    raise StoppedError
+        # A weak tag does not promise the same bytes.
+        found = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
+        return "" if found.startswith("W/") else found, total
+
+
+def _not_had(need: CorpusFile, words: str, test_mode: bool) -> str:
+    text = f"corpus {need.corpus}: {need.url} could not be downloaded: {words}"
+    if test_mode and "HTTP 404" in words and need.document_file.partition(".")[0].endswith("-1k"):
+        text += "; the track has no documents for a smoke test: write smokeTest: false"
+    return text
+
+
+def _unpack(need: CorpusFile, archive: Path, partial: Partial, tell: Tell, stop: threading.Event) -> str:
+    packed = archive.stat().st_size
+    if need.uncompressed_bytes:
+        partial.need(packed + need.uncompressed_bytes)
+    try:
+        with _unpacked(archive, need.document_file) as documents, (partial.path / need.document_file).open("wb") as out:
+            return _read_documents(need, documents, out, partial, tell, stop, packed)
+    except (EOFError, ValueError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, KeyError) as error:
+        text = f"corpus {need.corpus}: {need.url} cannot be unpacked: {error or type(error).__name__}"
+        raise TrackError(Reason.CORPUS_MISSING, text) from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        # The standard library says with an OSError without a number that data is not bzip2.
+        text = f"corpus {need.corpus}: {need.url} cannot be unpacked: {error}"
+        raise TrackError(Reason.CORPUS_MISSING, text) from error
+
+
+@contextmanager
+def _unpacked(archive: Path, member: str) -> Iterator[IO[bytes]]:
+    """Open the documents in an archive. Raises ValueError, EOFError or another error of the format."""
+    name = archive.name
+    if name.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2")):
+        with tarfile.open(archive) as tar:
+            found = tar.extractfile(member)
+            if found is None:
+                raise ValueError(f"{member} in it is not a file")
+            yield found
+    elif name.endswith(".zip"):
+        with zipfile.ZipFile(archive) as zipped, zipped.open(member) as inner:
+            yield inner
+    elif archive.suffix in _TOOLS and (tool := _tool(archive.suffix)) is not None:
+        with _piped([*tool, str(archive)]) as output:
+            yield output
+    elif archive.suffix == ".bz2":
+        with bz2.open(archive) as unpacked:
+            yield unpacked
+    elif archive.suffix == ".gz":
+        with gzip.open(archive) as unpacked_gzip:
+            yield unpacked_gzip  # type: ignore[misc]
+    else:
+        raise ValueError(f"this kind of archive is not supported: {name}")
+
+
+def _tool(suffix: str) -> list[str] | None:
+    program, *options = _TOOLS[suffix]
+    found = shutil.which(program)
+    return [found, *options] if found else None
+
+
+@contextmanager
+def _piped(argv: list[str]) -> Iterator[IO[bytes]]:
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    words: list[bytes] = []
+    assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+    assert process.stderr is not None  # noqa: S101
+    reader = threading.Thread(target=lambda: words.append(process.stderr.read(4000)), daemon=True)  # type: ignore[union-attr]
+    reader.start()
+    try:
+        yield process.stdout
+        if process.wait(60):
+            reader.join(5)
+            text = b"".join(words).decode("utf-8", "replace").strip()
+            raise ValueError(f"{argv[0]} ended with exit code {process.returncode}: {text[-300:]}")
+    finally:
+        process.kill()
+        process.wait(10)
+        process.stdout.close()
+
+
+def _read_documents(
+    need: CorpusFile,
+    documents: IO[bytes],
+    out: IO[bytes] | None,
+    partial: Partial,
+    tell: Tell,
+    stop: threading.Event,
+    packed: int = 0,
+) -> str:
+    """Read the documents once: copy, hash and count them; returns Rally's table of offsets. Raises TrackError."""
+    whole, size, lines, last = hashlib.sha256(), 0, 0, b"\n"
+    offsets: list[str] = []
+    told = time.monotonic()
+    while chunk := documents.read(_CHUNK):
+        whole.update(chunk)
+        lines = _note_offsets(chunk, size, lines, offsets)
+        size, last = size + len(chunk), chunk[-1:]
+        if out is not None:
+            partial.grow(packed + size)
+            out.write(chunk)
+        if time.monotonic() - told > 0.5:
+            told = time.monotonic()
+            tell(f"unpacking {need.document_file}", _percent(size, need.uncompressed_bytes))
+        if stop.is_set():
+            raise StoppedError
+        if need.uncompressed_bytes is not None and size > need.uncompressed_bytes:
+            break
+    lines += last != b"\n"
+    if need.uncompressed_bytes is not None and size != need.uncompressed_bytes:
+        more = "more than " if size > need.uncompressed_bytes else ""
+        found = need.uncompressed_bytes if more else size
+        text = f"{need.document_file} has {more}{found} bytes, the track says {need.uncompressed_bytes}"
+        raise TrackError(Reason.CORPUS_COUNT_MISMATCH, f"corpus {need.corpus}: {text}")
+    check_lines(need, lines)
+    partial.checksums[need.document_file] = whole.hexdigest()
+    partial.facts["lines"] = lines
+    return "".join(offsets)
+
+
+def check_lines(need: CorpusFile, lines: int) -> None:
+    """Raise TrackError when the documents have not as many lines as the track says."""
+    if lines != need.lines:
+        text = f"{need.document_file} has {lines} lines, the track says {need.lines}: correct document-count"
+        raise TrackError(Reason.CORPUS_COUNT_MISMATCH, f"corpus {need.corpus}: {text}")
+
+
+def _note_offsets(chunk: bytes, before: int, lines: int, offsets: list[str]) -> int:
+    """Add Rally's offsets of the lines that end in `chunk`; returns the number of lines so far."""
+    found = chunk.count(b"\n")
+    if lines // OFFSET_LINES == (lines + found) // OFFSET_LINES:
+        return lines + found
+    at = -1
+    while (at := chunk.find(b"\n", at + 1)) >= 0:
+        lines += 1
+        if lines % OFFSET_LINES == 0:
+            offsets.append(f"{lines};{before + at + 1}\n")
+    return lines
+
+
+def _percent(done: int, whole: int | None) -> int | None:
+    return min(100, 100 * done // whole) if whole else None

@@ -1,0 +1,384 @@
+"""What Elasticsearch itself says before and after a race, from version 6.8 to 9: read only what every version answers.
+
+The functions that read are pure; `before`, `after` and `work_counters` ask. Hidden and system indices (a leading dot)
+are not the user's, except the backing indices of the user's data streams.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+from fairlap_race.contract.record import Environment, Fresh, Index, Node, Pipeline, Shard, Totals
+from fairlap_race.elasticsearch import indices as index_evidence
+from fairlap_race.elasticsearch.client import Elasticsearch, ElasticsearchError
+from fairlap_race.track.settings_passed import CODEC
+
+_BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
+_SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
+_STATS = "/_stats/docs,store,segments,merge,refresh,flush,indexing"
+_HEALTH = "/_cluster/health?level=indices&expand_wildcards=all"
+
+
+def is_user_index(name: str) -> bool:
+    """Tell whether an index is a user's, by its name."""
+    backing = _BACKING.match(name)
+    if backing:
+        return not _SYSTEM_STREAM.match(backing["stream"])
+    return not _SYSTEM_STREAM.match(name)
+
+
+@dataclass(frozen=True)
+class Before:
+    """What was there before the race."""
+
+    environment: Environment
+    fresh: Fresh
+    ephemeral_ids: Mapping[str, str]
+    """node name -> id that is new at each start of the node"""
+    node_stats: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class After:
+    """What was there after the race."""
+
+    indices: tuple[Index, ...]
+    shards: tuple[Shard, ...]
+    pipelines: tuple[Pipeline, ...]
+    nodes_restarted: tuple[str, ...]
+    totals: Totals
+
+
+def dig(data: Any, *path: str) -> Any:
+    """Return the value at `path` in nested mappings, or None."""
+    for key in path:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
+
+
+def before(client: Elasticsearch) -> Before:
+    """Ask for versions, nodes and leftovers. Raises ElasticsearchError."""
+    root = client.get("/")
+    nodes = client.get("/_nodes/jvm,os,process")
+    members = client.get("/_cluster/state/nodes")
+    stats = client.get("/_nodes/stats/ingest,jvm,os")
+    indexing = _get(client, "/_stats/indexing?expand_wildcards=all")
+    names = _get(client, "/_cluster/state/metadata?filter_path=metadata.indices.*.state&expand_wildcards=all")
+    found = dig(names, "metadata", "indices") or {}
+    return Before(
+        environment=read_environment(root, nodes, stats, members),
+        fresh=Fresh(
+            user_indices=tuple(sorted(name for name in found if is_user_index(name))),
+            indexing_millis=read_indexing(indexing),
+        ),
+        ephemeral_ids=ephemeral_ids(members),
+        node_stats=stats,
+    )
+
+
+def after(
+    client: Elasticsearch,
+    start: Before,
+    asked_for: Collection[str] = (),
+    mine: Callable[[str], bool] = is_user_index,
+) -> After:
+    """Refresh, then ask for indices with the settings `asked_for` (full names), shards, pipelines and totals.
+
+    Only of the indices that are `mine`. Raises ElasticsearchError.
+    """
+    settings = _get(client, "/_all/_settings?flat_settings=true&expand_wildcards=all")
+    user = sorted(name for name in settings if mine(name))
+    red = _red(client)
+    # Documents count only once they are searchable. Nothing is measured any more. A red index takes a minute to refuse.
+    for name in (it for it in user if it not in red):
+        client.post(f"/{quote(name, safe='')}/_refresh", timeout=300)
+    members = client.get("/_cluster/state/nodes")
+    node_settings = client.get("/_nodes/settings?flat_settings=true")
+    health = _get(client, _HEALTH)
+    stats = _get(client, f"{_STATS}?expand_wildcards=all")
+    node_stats = client.get("/_nodes/stats/ingest,jvm")
+    version, names = start.environment.version, {*asked_for, CODEC}
+
+    def index(name: str) -> Index:
+        found = read_index(name, settings, node_settings, health, stats, count(client, name))
+        effective = index_evidence.settings_of(client, name, names, node_settings, version)
+        codec = effective.get(CODEC, found.codec)
+        return replace(found, codec=codec, settings={key: effective[key] for key in asked_for if key in effective})
+
+    return After(
+        indices=tuple(index(name) for name in user),
+        shards=index_evidence.shards(client, user),
+        pipelines=read_pipelines(start.node_stats, node_stats),
+        nodes_restarted=restarted(start.ephemeral_ids, ephemeral_ids(members)),
+        totals=read_totals(user, stats, start.node_stats, node_stats),
+    )
+
+
+def _red(client: Elasticsearch) -> set[str]:
+    """Return the indices that have a primary without a place."""
+    health = _get(client, _HEALTH)
+    return {name for name, it in (dig(health, "indices") or {}).items() if dig(it, "status") == "red"}
+
+
+def _get(client: Elasticsearch, path: str) -> Any:
+    """GET `path`; a version that does not know hidden indices refuses expand_wildcards=all, and needs it not."""
+    try:
+        return client.get(path)
+    except ElasticsearchError as error:
+        if error.status != 400 or "expand_wildcards" not in str(error):
+            raise
+        return client.get(re.sub(r"[?&]expand_wildcards=all", "", path))
+
+
+def count(client: Elasticsearch, index: str) -> int | None:
+    """Return the number of documents in one index, nested ones not counted; None when it cannot be had."""
+    try:
+        answer = client.get(f"/{quote(index, safe='')}/_count", timeout=120)
+    except ElasticsearchError:
+        return None
+    return None if dig(answer, "_shards", "failed") else dig(answer, "count")
+
+
+def read_indexing(stats: Any) -> int | None:
+    """Return how long the cluster has indexed, from an answer to `_stats/indexing`, which is empty without indices."""
+    primaries = dig(stats, "_all", "primaries")
+    if primaries == {}:
+        return 0
+    return dig(primaries, "indexing", "index_time_in_millis")  # type: ignore[no-any-return]
+
+
+def read_environment(root: Any, nodes: Any, stats: Any, members: Any) -> Environment:
+    """Return the environment from the answers to `/`, `_nodes`, `_nodes/stats/os` and `_cluster/state/nodes`."""
+    listed = dig(nodes, "nodes") or {}
+    found = [_node(n, dig(stats, "nodes", key), dig(members, "nodes", key)) for key, n in listed.items()]
+    first: Any = next(iter(listed.values()), None)
+    return Environment(
+        version=dig(root, "version", "number") or dig(first, "version"),
+        build_hash=dig(root, "version", "build_hash") or dig(first, "build_hash"),
+        build_flavor=dig(root, "version", "build_flavor") or dig(first, "build_flavor"),
+        lucene_version=dig(root, "version", "lucene_version"),
+        nodes=tuple(sorted(found, key=lambda node: node.name)),
+    )
+
+
+def _node(node: Any, stats: Any, member: Any) -> Node:
+    return Node(
+        name=str(dig(node, "name") or ""),
+        ephemeral_id=dig(member, "ephemeral_id"),
+        version=dig(node, "version"),
+        java_version=dig(node, "jvm", "version"),
+        java_vendor=dig(node, "jvm", "vm_vendor"),
+        jvm=" ".join(filter(None, (dig(node, "jvm", "vm_name"), dig(node, "jvm", "vm_version")))) or None,
+        gc=tuple(dig(node, "jvm", "gc_collectors") or ()),
+        heap_bytes=dig(node, "jvm", "mem", "heap_max_in_bytes"),
+        jvm_arguments=tuple(dig(node, "jvm", "input_arguments") or ()),
+        processors=dig(node, "os", "allocated_processors"),
+        memory_bytes=dig(stats, "os", "mem", "total_in_bytes"),
+        memory_limit_bytes=_limit(dig(stats, "os", "cgroup", "memory", "limit_in_bytes")),
+    )
+
+
+def _limit(value: Any) -> int | None:
+    # A text: "max" in version 2 of control groups, a number of pages as large as can be in version 1.
+    limit = _whole(value)
+    return None if limit is None or limit >= 1 << 60 else limit
+
+
+def ephemeral_ids(members: Any) -> dict[str, str]:
+    """Return node name -> ephemeral id from an answer to `_cluster/state/nodes`."""
+    return {str(node.get("name")): str(node.get("ephemeral_id")) for node in (dig(members, "nodes") or {}).values()}
+
+
+def restarted(earlier: Mapping[str, str], later: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the nodes of `earlier` that are gone or have started anew since."""
+    return tuple(sorted(name for name, identity in earlier.items() if later.get(name) != identity))
+
+
+def effective_codec(name: str, settings: Any, node_settings: Any) -> str | None:
+    """Return the codec of an index: its own, else that of every node, else Elasticsearch's default.
+
+    `_settings` does not show a codec that comes from elasticsearch.yml; only the nodes' settings do. None when the
+    nodes differ.
+    """
+    own = dig(settings, name, "settings", "index.codec")
+    found = index_evidence.of_nodes("index.codec", node_settings, "default") if own is None else own
+    return None if found is None else str(found)
+
+
+def read_index(name: str, settings: Any, node_settings: Any, health: Any, stats: Any, documents: int | None) -> Index:
+    """Return one index with the settings in effect."""
+    backing = _BACKING.match(name)
+    return Index(
+        name=name,
+        data_stream=backing["stream"] if backing else None,
+        shards=_whole(dig(settings, name, "settings", "index.number_of_shards")),
+        replicas=_whole(dig(settings, name, "settings", "index.number_of_replicas")),
+        codec=effective_codec(name, settings, node_settings),
+        health=dig(health, "indices", name, "status"),
+        documents=documents,
+        primary_bytes=dig(stats, "indices", name, "primaries", "store", "size_in_bytes"),
+        store_bytes=dig(stats, "indices", name, "total", "store", "size_in_bytes"),
+    )
+
+
+def _whole(value: Any) -> int | None:
+    return int(value) if isinstance(value, int | str) and str(value).isdecimal() else None
+
+
+def _pipeline_sums(node_stats: Any) -> dict[str, tuple[int, int, int]]:
+    sums: dict[str, tuple[int, int, int]] = {}
+    for node in (dig(node_stats, "nodes") or {}).values():
+        for name, it in (dig(node, "ingest", "pipelines") or {}).items():
+            count, millis, failed = sums.get(name, (0, 0, 0))
+            sums[name] = (
+                count + int(it.get("count") or 0),
+                millis + int(it.get("time_in_millis") or 0),
+                failed + int(it.get("failed") or 0),
+            )
+    return sums
+
+
+def read_pipelines(earlier: Any, later: Any) -> tuple[Pipeline, ...]:
+    """Return what each pipeline did between two answers to `_nodes/stats/ingest`.
+
+    Elasticsearch's own pipelines are left out unless they did something.
+    """
+    start, found = _pipeline_sums(earlier), []
+    for name, end in sorted(_pipeline_sums(later).items()):
+        base = start.get(name, (0, 0, 0))
+        # A pipeline that was deleted and put again counts from zero.
+        if end[0] < base[0]:
+            base = (0, 0, 0)
+        done = Pipeline(name=name, count=end[0] - base[0], time_millis=end[1] - base[1], failed=end[2] - base[2])
+        if done.count or done.failed or name not in start:
+            found.append(done)
+    return tuple(found)
+
+
+def read_totals(user: list[str], stats: Any, earlier: Any, later: Any) -> Totals:
+    """Return sums over the user's indices, and garbage collection between two answers to `_nodes/stats/jvm`."""
+
+    def total(*path: str) -> int | None:
+        values = [dig(stats, "indices", name, *path) for name in user]
+        known = [value for value in values if isinstance(value, int)]
+        return sum(known) if known and len(known) == len(values) else None
+
+    young, old = _gc(earlier, later, "young"), _gc(earlier, later, "old")
+    return Totals(
+        store_bytes=total("total", "store", "size_in_bytes"),
+        dataset_bytes=total("total", "store", "total_data_set_size_in_bytes"),
+        segments=total("primaries", "segments", "count"),
+        young_gc_count=young[0],
+        young_gc_millis=young[1],
+        old_gc_count=old[0],
+        old_gc_millis=old[1],
+        merge_millis=total("primaries", "merges", "total_time_in_millis"),
+        refresh_millis=total("primaries", "refresh", "total_time_in_millis"),
+        flush_millis=total("primaries", "flush", "total_time_in_millis"),
+        indexing_millis=total("primaries", "indexing", "index_time_in_millis"),
+    )
+
+
+def _gc(earlier: Any, later: Any, collector: str) -> tuple[int | None, int | None]:
+    found: list[int] = []
+    for key, node in (dig(later, "nodes") or {}).items():
+        # A node that restarted has a new history; its difference would be wrong.
+        if dig(earlier, "nodes", key) is None:
+            return None, None
+        for value in ("collection_count", "collection_time_in_millis"):
+            path = ("jvm", "gc", "collectors", collector, value)
+            start, end = dig(earlier, "nodes", key, *path), dig(node, *path)
+            if not isinstance(start, int) or not isinstance(end, int) or end < start:
+                return None, None
+            found.append(end - start)
+    return (sum(found[::2]), sum(found[1::2])) if found else (None, None)
+
+
+_LONG_TASKS = re.compile(
+    r"^indices:(admin/forcemerge|admin/shrink|admin/resize|data/write/(reindex|update/byquery|delete/byquery)|data/read/)"
+    r"|^cluster:admin/(snapshot|repository)"
+)
+
+
+def work_counters(client: Elasticsearch) -> tuple[tuple[int, ...], int]:
+    """Return counters that grow as Elasticsearch works, and the number of long tasks that it runs.
+
+    Refreshes and flushes are not among them, since Elasticsearch does them on its own. Raises ElasticsearchError.
+    """
+    stats = client.get("/_stats/indexing,search,merge,get,store?filter_path=_all.total", timeout=5)
+    recovery = client.get("/_recovery?active_only=true&filter_path=*.shards.index.size.recovered_in_bytes", timeout=5)
+    tasks = client.get("/_tasks?filter_path=nodes.*.tasks.*.action", timeout=5)
+    return read_work(stats, recovery, tasks)
+
+
+def read_work(stats: Any, recovery: Any, tasks: Any) -> tuple[tuple[int, ...], int]:
+    """Return `work_counters` from the three answers."""
+    paths = (
+        ("indexing", "index_total"),
+        ("indexing", "delete_total"),
+        ("search", "query_total"),
+        ("search", "scroll_total"),
+        ("get", "total"),
+        ("merges", "total"),
+        ("merges", "total_docs"),
+        ("merges", "current"),
+    )
+    counters = [int(dig(stats, "_all", "total", *path) or 0) for path in paths]
+    copied = 0
+    for index in (recovery or {}).values():
+        for shard in dig(index, "shards") or ():
+            copied += int(dig(shard, "index", "size", "recovered_in_bytes") or 0)
+    names = [
+        str(dig(task, "action") or "")
+        for node in (dig(tasks, "nodes") or {}).values()
+        for task in (dig(node, "tasks") or {}).values()
+    ]
+    merging = counters[-1]
+    return (*counters, copied), merging + sum(1 for name in names if _LONG_TASKS.match(name))
+
+
+def standstill(client: Elasticsearch) -> str:
+    """Return in one sentence why the cluster may not go on: its health, and why a shard is unassigned."""
+    try:
+        health = client.get("/_cluster/health", timeout=5)
+    except ElasticsearchError as error:
+        return str(error)
+    text = f"cluster health is {dig(health, 'status')}, {dig(health, 'unassigned_shards')} shards unassigned"
+    if not dig(health, "unassigned_shards"):
+        return text
+    why = _unassigned(client)
+    index = f" (index {dig(why, 'index')})" if dig(why, "index") else ""
+    told = [str(decider.get("explanation")) for node in _refusals(why) for decider in node]
+    return f"{text}{index}: {'; '.join(dict.fromkeys(told))}"[:1500] if told else text
+
+
+def full_disks(client: Elasticsearch) -> str:
+    """Return Elasticsearch's words when full disks, and nothing else, keep a primary shard from every node; else ""."""
+    return read_full_disks(_unassigned(client))
+
+
+def read_full_disks(why: Any) -> str:
+    """Return `full_disks` from the answer of the allocation explain API."""
+    nodes = _refusals(why)
+    disks_alone = all({decider.get("decider") for decider in node} == {"disk_threshold"} for node in nodes)
+    if not (nodes and disks_alone and dig(why, "primary") and dig(why, "can_allocate") == "no"):
+        return ""
+    told = dict.fromkeys(str(decider.get("explanation")) for node in nodes for decider in node)
+    return f"index {dig(why, 'index')}: {'; '.join(told)}"[:1500]
+
+
+def _unassigned(client: Elasticsearch) -> Any:
+    try:
+        return client.get("/_cluster/allocation/explain", timeout=5)
+    except ElasticsearchError:  # which is also the answer when every shard has its place
+        return None
+
+
+def _refusals(why: Any) -> list[list[Any]]:
+    """Return for each node those of its deciders that said no."""
+    nodes = dig(why, "node_allocation_decisions") or ()
+    return [[it for it in (dig(node, "deciders") or ()) if it.get("decision") == "NO"] for node in nodes]

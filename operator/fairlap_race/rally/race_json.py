@@ -1,0 +1,60 @@
+"""Rally's race.json as typed numbers, as they are. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairlap_race.contract.record import RallyNumbers, Task, Throughput, TrackTask
+from fairlap_race.rally.samples import Tally, task_record
+
+
+def rally_numbers(entry: Mapping[str, Any]) -> RallyNumbers:
+    """Return Rally's numbers from one entry of `results.op_metrics`."""
+    throughput = entry.get("throughput") or {}
+    return RallyNumbers(
+        throughput=Throughput(**{name: _number(throughput.get(name)) for name in ("min", "mean", "median", "max")}),
+        service_time_millis=_percentiles(entry.get("service_time")),
+        latency_millis=_percentiles(entry.get("latency")),
+        processing_time_millis=_percentiles(entry.get("processing_time")),
+        error_rate=_number(entry.get("error_rate")),
+    )
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _percentiles(values: Any) -> dict[str, float]:
+    """Return {"p50": …, "p99.9": …, "mean": …} from Rally's {"50_0": …, "99_9": …, "mean": …, "unit": "ms"}."""
+    found: dict[str, float] = {}
+    for key, value in (values or {}).items():
+        number = _number(value)
+        if number is None:
+            continue
+        if key == "mean":
+            found[key] = number
+        else:
+            found["p" + key.replace("_", ".").removesuffix(".0")] = number
+    return found
+
+
+def tasks(race: Mapping[str, Any] | None, tallies: list[Tally], planned: tuple[TrackTask, ...]) -> tuple[Task, ...]:
+    """Return one record for each task that has samples or Rally's numbers, in the order of the schedule."""
+    entries: dict[str, Mapping[str, Any]] = {}
+    for entry in ((race or {}).get("results") or {}).get("op_metrics") or ():
+        entries[str(entry.get("task"))] = entry
+    found: dict[str, Task] = {}
+    for it in tallies:
+        name = str(it.about["task"])
+        found[name] = task_record(it, rally_numbers(entries[name]) if name in entries else None)
+    for name, entry in entries.items():
+        if name not in found:
+            found[name] = Task(task=name, operation=entry.get("operation"), rally=rally_numbers(entry))
+    order = {task.name: position for position, task in enumerate(planned)}
+    return tuple(sorted(found.values(), key=lambda task: order.get(task.task, len(order))))
+
+
+def is_complete(race: Mapping[str, Any] | None) -> bool:
+    """Tell whether race.json has results; Rally writes it at the start, without any."""
+    return isinstance((race or {}).get("results"), Mapping)

@@ -1,0 +1,150 @@
+"""Keeps everything that goes into the ConfigMap within its bounds, and secrets out of it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import MAX_ARTIFACT_BYTES, MAX_RECORD_BYTES, Outcome, Record
+
+MAX_MESSAGE = 2000
+MAX_TEXT = 600
+MAX_ITEMS = 200
+FEW = 40
+"""Of each list, when a record cannot be judged anyway."""
+TAIL_BYTES = 4 << 20
+
+
+def shorten(text: str, limit: int = MAX_MESSAGE) -> str:
+    """Return `text` of at most `limit` characters; the middle goes, since errors name their cause at either end."""
+    if len(text) <= limit:
+        return text
+    half = (limit - 5) // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+def scrub(text: str, secrets: tuple[str, ...]) -> str:
+    """Return `text` with every secret, plain or as part of basic authentication, replaced by asterisks."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "*****")
+    return text
+
+
+def bounded(record: Record) -> Record:
+    """Return `record` within the bound of its JSON: without parts that no check of a race reads, as far as needed.
+
+    `left_out` names what is missing. A record that is still too large says so as its outcome, unless it failed anyway.
+    """
+    record = replace(
+        record,
+        outcome=Outcome(record.outcome.reason, shorten(record.outcome.message)),
+        rally=replace(record.rally, warnings=tuple(shorten(w, MAX_TEXT) for w in record.rally.warnings[:20])),
+        tasks=tuple(replace(t, first_error=t.first_error and shorten(t.first_error, MAX_TEXT)) for t in record.tasks),
+    )
+    for what, without in _UNREAD:
+        if _fits(record):
+            return record
+        smaller = without(record)
+        if smaller != record:
+            record = replace(smaller, left_out=(*record.left_out, what))
+    return record if _fits(record) else _cannot_be_judged(record)
+
+
+def _fits(record: Record) -> bool:
+    return _size(record) <= MAX_RECORD_BYTES
+
+
+def _size(record: Record) -> int:
+    return len(record.to_json().encode())
+
+
+def _without_touches(record: Record) -> Record:
+    if record.target is None:
+        return record
+    return replace(record, target=replace(record.target, touches=record.target.touches[:MAX_ITEMS]))
+
+
+def _without_jvm_arguments(record: Record) -> Record:
+    if record.target is None:  # only a target's nodes were asked for no heap and no options
+        return record
+    nodes = record.environment.nodes
+    rest = tuple(replace(node, jvm_arguments=()) for node in nodes[1:])
+    return replace(record, environment=replace(record.environment, nodes=(*nodes[:1], *rest)))
+
+
+# The least important first. What plan/validity.py and plan/index_settings.py read is never here: a check that misses
+# something gives a false reason, or none.
+_UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
+    (
+        "the names of the track's parameters and challenges",
+        lambda r: replace(r, track=replace(r.track, exposed_params=(), challenges=())),
+    ),
+    (f"what the track touches on the target, from the {MAX_ITEMS + 1}st on", _without_touches),
+    ("where the copies of the shards were", lambda r: replace(r, shards=None)),
+    ("the JVM arguments of all nodes but the first", _without_jvm_arguments),
+    (
+        f"the track's files of documents, from the {MAX_ITEMS + 1}st on",
+        lambda r: replace(r, track=replace(r.track, corpora=r.track.corpora[:MAX_ITEMS])),
+    ),
+    (
+        "the first error of each task",
+        lambda r: replace(r, tasks=tuple(replace(t, first_error=None) for t in r.tasks)),
+    ),
+    (
+        "the track's parameters",
+        lambda r: replace(r, track=replace(r.track, params={"dropped": "too large for the record"})),
+    ),
+)
+
+
+def _cannot_be_judged(record: Record) -> Record:
+    """Return a record that fits, of a race that does not count because what it is judged by does not fit."""
+    environment, track, target = record.environment, record.track, record.target
+    message = (
+        f"the record needs {_size(record)} bytes, and {MAX_RECORD_BYTES} fit: {len(environment.nodes)} nodes, "
+        f"{len(record.indices or ())} indices, {len(record.pipelines or ())} ingest pipelines, "
+        f"{len(record.tasks)} tasks; what the race is judged by cannot be kept"
+    )
+    nodes = tuple(replace(node, jvm_arguments=()) for node in environment.nodes[:MAX_ITEMS])
+    return replace(
+        record,
+        outcome=record.outcome if record.outcome.reason else Outcome(Reason.RECORD_MISSING, message),
+        environment=replace(environment, nodes=nodes),
+        fresh=record.fresh and replace(record.fresh, user_indices=record.fresh.user_indices[:FEW]),
+        indices=record.indices and tuple(replace(i, settings={}) for i in record.indices[:FEW]),
+        pipelines=record.pipelines and record.pipelines[:FEW],
+        nodes_restarted=record.nodes_restarted and record.nodes_restarted[:FEW],
+        tasks=record.tasks[:FEW],
+        track=replace(
+            track, tasks=track.tasks[:FEW], corpora=track.corpora[:FEW], pipelines=track.pipelines[:FEW],
+            expected_documents=None, pipeline_documents={}, passed_as={},
+        ),
+        target=target and replace(
+            target, touches=tuple(replace(t, existing=t.existing[:1]) for t in target.touches[:FEW]),
+            unforeseen=target.unforeseen[:FEW], removed=target.removed[:FEW], left=target.left[:FEW],
+            others=target.others[:FEW],
+        ),
+        left_out=(*record.left_out, "most of what the race is judged by"),
+    )  # fmt: skip
+
+
+def packed_tail(path: Path, secrets: tuple[str, ...]) -> str | None:
+    """Return the end of the text file at `path`, compressed within the bound and in base64; None when there is none."""
+    try:
+        with path.open("rb") as content:
+            size = content.seek(0, 2)
+            content.seek(max(0, size - TAIL_BYTES))
+            text = content.read()
+    except OSError:
+        return None
+    clean = scrub(text.decode("utf-8", "replace"), secrets).encode()
+    while True:
+        packed = gzip.compress(clean, mtime=0)
+        if len(packed) <= MAX_ARTIFACT_BYTES:
+            return base64.b64encode(packed).decode()
+        clean = clean[len(clean) // 4 :]

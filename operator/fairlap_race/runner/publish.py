@@ -1,0 +1,70 @@
+"""Tells the operator how far the race is, from a thread of its own, so that a slow API server never delays the race."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from fairlap_race.contract.record import KEY_PROGRESS, KEY_RECORD, Progress, timestamp
+from fairlap_race.runner.config_map import PatchError, patch
+
+LOG = logging.getLogger(__name__)
+MIN_INTERVAL = 2.0
+"""Seconds between two progress patches."""
+FINAL_PATIENCE = 900.0
+"""Seconds for which the record waits for an API server that is down."""
+
+PatchOnce = Callable[[Mapping[str, str], Mapping[str, str]], None]
+
+
+class Publisher:
+    """Patches progress whenever it changed, at most every 2 s, and at last the record."""
+
+    def __init__(self, once: PatchOnce, final_patience: Callable[[], float] = lambda: FINAL_PATIENCE) -> None:
+        self._once = once
+        self._final_patience = final_patience
+        self._wanted: Progress | None = None
+        self._last = Progress()
+        self._change = threading.Event()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="publish", daemon=True)
+        self._thread.start()
+
+    def progress(self, progress: Progress) -> None:
+        """Publish `progress` soon; a newer one replaces one that is still waiting."""
+        if replace(progress, at="") != replace(self._last, at=""):
+            self._last = self._wanted = progress
+            self._change.set()
+
+    def finish(self, record_json: str, binary: Mapping[str, str], more: Mapping[str, str] | None = None) -> None:
+        """Publish the record, `more` texts by their keys, and the progress stage 'done' in one request.
+
+        Raises PatchError when time runs out.
+        """
+        self._stop.set()
+        self._change.set()
+        self._thread.join(30)
+        done = replace(self._last, at=timestamp(time.time()), stage="done")
+        data = {KEY_PROGRESS: done.to_json(), KEY_RECORD: record_json, **(more or {})}
+        patch(lambda: self._once(data, binary), self._final_patience)
+
+    def _run(self) -> None:
+        while True:
+            self._change.wait()
+            if self._stop.is_set():
+                return
+            self._change.clear()
+            wanted, self._wanted = self._wanted, None
+            if wanted is None:
+                continue
+            try:
+                self._once({KEY_PROGRESS: wanted.to_json()}, {})
+            except PatchError as error:
+                LOG.warning("progress could not be published: %s", error)
+                # Unless something newer came, this is still what the operator must learn.
+                self._wanted = self._wanted or wanted
+                self._change.set()
+            self._stop.wait(MIN_INTERVAL)

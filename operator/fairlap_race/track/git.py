@@ -1,0 +1,258 @@
+"""Fetches one commit of a git repository, with git itself: an argument list, a bare environment, no hooks.
+
+What is known of the user's git (configuration, credential helpers, SSH settings) plays no part. Credentials come from
+files alone: git and ssh read them, or ask a small program that prints them; no secret is in an argument, in the
+environment or in a message.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fairlap_race.contract.race_spec import GitSource
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.track.prepare import TrackError
+
+PROTOCOLS = "http:https:ssh:git"
+"""Transports that git may use, redirections included; ext:: would run any program, file:// reads the container."""
+FETCH_SECONDS = 900.0
+PAUSES = (2.0, 5.0, 10.0)
+"""Seconds before each further attempt when the server could not be reached."""
+_REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./@+-]{0,199}")
+_URL = re.compile(r"(https?|ssh|git)://[^\s\\]+")
+_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_NO_SUCH_REF = re.compile(
+    r"couldn't find remote ref|not our ref|no such remote ref|Server does not allow request", re.I
+)
+_NO_SHALLOW = re.compile(r"dumb http transport does not support shallow", re.I)
+_UNREACHED = re.compile(
+    r"could not resolve host|name resolution|unable to look up|connection refused|failed to connect|couldn't connect|"
+    r"timed out|unable to connect|connection reset|early EOF|hung up|returned error: 5\d\d",
+    re.I,
+)
+_OPTIONS = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "credential.helper="),
+    *("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60", "-c", "advice.detachedHead=false"),
+    *("-c", "submodule.recurse=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"),
+)
+_FETCH = ("fetch", "--quiet", "--no-recurse-submodules", "--no-auto-maintenance")
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A commit in a directory."""
+
+    root: Path
+    track: Path
+    """directory of the track.json"""
+    commit: str
+
+
+def check_source(source: GitSource) -> None:
+    """Raise TrackError for an address, revision or path that must not reach git."""
+    parts = urlsplit(source.url)
+    if not _URL.fullmatch(source.url) or not parts.hostname or parts.hostname.startswith("-"):
+        text = f"the repository {source.url!r} is not an address of the form https://, http://, ssh:// or git://"
+        raise TrackError(Reason.TRACK_FETCH_FAILED, text)
+    if parts.password is not None or (parts.username and parts.scheme != "ssh"):
+        text = "the repository's address holds credentials: give them in a secret, as credentialsSecret"
+        raise TrackError(Reason.TRACK_FETCH_FAILED, text)
+    if (parts.username or "").startswith("-"):
+        raise TrackError(Reason.TRACK_FETCH_FAILED, f"the repository {source.url!r} is not an address")
+    if not _REVISION.fullmatch(source.revision) or ".." in source.revision:
+        text = f"the revision {source.revision!r} is not the name of a commit, branch or tag"
+        raise TrackError(Reason.TRACK_NOT_FOUND, text)
+    path = Path(source.path)
+    if path.is_absolute() or ".." in path.parts or ".git" in path.parts:
+        raise TrackError(Reason.TRACK_NOT_FOUND, f"the path {source.path!r} is not inside of the repository")
+
+
+def fetch(source: GitSource, work: Path, stop: threading.Event, protocols: str = PROTOCOLS) -> Checkout:
+    """Fetch the commit that `source` names into a new directory below `work`. Raises TrackError."""
+    check_source(source)
+    # Rally takes the name of a track from its directory, which is this one when the path is empty.
+    root = work / "repository" / (Path(urlsplit(source.url).path).name.removesuffix(".git") or "track")
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+    git = _Git(root, environment(source, work, protocols), stop)
+    git.run("init", "--quiet", "--template=", "--initial-branch=none", str(root))
+    commit = _fetched(git, source)
+    git.must("checkout", "--quiet", "--force", "--detach", commit, "--")
+    return Checkout(root, track_in(root, source, commit), commit)
+
+
+def track_in(root: Path, source: GitSource, commit: str) -> Path:
+    """Return the directory of the track in the checkout `root`. Raises TrackError when there is none."""
+    track = root / source.path
+    where = f"{source.url} at {commit[:12]}"
+    if (track / "track.json").is_file():
+        # A link in the repository could lead out of it.
+        if track.resolve().is_relative_to(root.resolve()):
+            return track
+        raise TrackError(Reason.TRACK_NOT_FOUND, f"{source.path} in {where} is a link that leads out of the repository")
+    known = sorted(path.parent.relative_to(root).as_posix() for path in root.rglob("track.json"))
+    close = difflib.get_close_matches(source.path, known, n=1, cutoff=0.5)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    listed = ", ".join(known[:60]) or "none"
+    place = f"the directory {source.path}" if source.path else "its top directory"
+    text = f"{place} of {where} has no track.json{hint} The repository's tracks are: {listed}"
+    raise TrackError(Reason.TRACK_NOT_FOUND, text)
+
+
+def environment(source: GitSource, work: Path, protocols: str) -> dict[str, str]:
+    """Return the environment for git: nothing of this process's own but the search path and the proxies."""
+    home = work / "git-home"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    kept = ("PATH", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
+    found = {name: os.environ[name] for name in kept if name in os.environ} | {
+        "HOME": str(home),
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "true",
+        "GIT_ALLOW_PROTOCOL": protocols,
+        "GIT_CEILING_DIRECTORIES": str(work),
+        "GIT_SSH_COMMAND": "ssh -F /dev/null -o BatchMode=yes -o StrictHostKeyChecking=yes",
+        "GIT_SSH_VARIANT": "ssh",
+    }
+    return found | (_credentials(source, source.credentials, home) if source.credentials else {})
+
+
+def _credentials(source: GitSource, secret: Path, home: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if (secret / "ca.crt").is_file():
+        found["GIT_SSL_CAINFO"] = str(secret / "ca.crt")
+    if source.url.startswith("ssh://"):
+        for name in ("ssh-privatekey", "known_hosts"):
+            if not (secret / name).is_file():
+                text = f"the secret of the repository has no key {name}, which an ssh:// address needs"
+                raise TrackError(Reason.TRACK_FETCH_FAILED, text)
+        options = [
+            *("-i", secret / "ssh-privatekey", "-o", "IdentitiesOnly=yes"),
+            *("-o", f"UserKnownHostsFile={secret / 'known_hosts'}", "-o", "GlobalKnownHostsFile=/dev/null"),
+        ]
+        ssh = "ssh -F /dev/null -o BatchMode=yes -o StrictHostKeyChecking=yes"
+        return found | {"GIT_SSH_COMMAND": " ".join([ssh, *(str(option) for option in options)])}
+    if (secret / "password").is_file():
+        ask = home / "askpass"
+        ask.write_text(
+            '#!/bin/sh\ncase "$1" in\n'
+            f"Username*) cat '{secret}/username' 2>/dev/null || echo token;;\n*) cat '{secret}/password';;\nesac\n",
+            encoding="utf-8",
+        )
+        ask.chmod(0o700)
+        found["GIT_ASKPASS"] = str(ask)
+    elif "GIT_SSL_CAINFO" not in found:
+        text = "the secret of the repository has neither password (a token will do) nor ca.crt"
+        raise TrackError(Reason.TRACK_FETCH_FAILED, text)
+    return found
+
+
+def _fetched(git: _Git, source: GitSource) -> str:
+    """Fetch the commit alone where the server lets us, else every branch and tag; returns the commit."""
+    done = git.patiently(*_FETCH, "--no-tags", "--depth=1", "--", source.url, source.revision)
+    if done.code == 0:
+        return git.must("rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}").strip()
+    if not (_NO_SUCH_REF.search(done.words) or _NO_SHALLOW.search(done.words)):
+        raise TrackError(
+            Reason.TRACK_FETCH_FAILED, f"{source.url}: git could not fetch {source.revision}: {done.words}"
+        )
+    first = done.words
+    everything = ("+refs/heads/*:refs/remotes/source/*", "+refs/tags/*:refs/tags/*")
+    done = git.patiently(*_FETCH, "--no-tags", "--", source.url, *everything)
+    if done.code:
+        raise TrackError(Reason.TRACK_FETCH_FAILED, f"{source.url}: git could not fetch: {done.words}")
+    names = (f"refs/tags/{source.revision}", f"refs/remotes/source/{source.revision}", source.revision)
+    for name in names if not _COMMIT.fullmatch(source.revision) else (source.revision,):
+        found = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        if found.code == 0:
+            return found.output.strip()
+    text = f"{source.url} has no commit, branch or tag {source.revision}: {first}"
+    raise TrackError(Reason.TRACK_NOT_FOUND, text)
+
+
+@dataclass(frozen=True)
+class _Done:
+    code: int
+    output: str
+    words: str
+
+
+class _Git:
+    """Git in one repository."""
+
+    def __init__(self, root: Path, env: Mapping[str, str], stop: threading.Event) -> None:
+        self._root = root
+        self._stop = stop
+        redirects = "false" if env["GIT_ASKPASS"] != "true" else "initial"
+        # A redirection must not lead the credentials to another server.
+        self._options = (*_OPTIONS, "-c", f"http.followRedirects={redirects}")
+        self._env = dict(env)
+        self._limit = time.monotonic() + FETCH_SECONDS
+
+    def must(self, *arguments: str) -> str:
+        done = self.run(*arguments)
+        if done.code:
+            raise TrackError(Reason.TRACK_FETCH_FAILED, f"git {arguments[0]}: {done.words}")
+        return done.output
+
+    def patiently(self, *arguments: str) -> _Done:
+        for pause in PAUSES:
+            done = self.run(*arguments)
+            if done.code == 0 or not _UNREACHED.search(done.words) or self._stop.wait(pause):
+                return done
+        return self.run(*arguments)
+
+    def run(self, *arguments: str) -> _Done:
+        argv = ["git", *self._options, "-C", str(self._root), *arguments]
+        try:
+            process = subprocess.Popen(
+                argv,
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise TrackError(Reason.TRACK_FETCH_FAILED, "there is no git in the image of the race") from error
+        try:
+            output, words = self._watch(process, arguments)
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+        return _Done(process.returncode, output, _said(words))
+
+    def _watch(self, process: subprocess.Popen[bytes], arguments: Sequence[str]) -> tuple[str, str]:
+        while True:
+            try:
+                output, words = process.communicate(timeout=0.2)
+            except subprocess.TimeoutExpired:
+                if self._stop.is_set():
+                    raise TrackError(Reason.RACE_ABORTED, "the runner was told to stop while git fetched") from None
+                if time.monotonic() > self._limit:
+                    text = f"git {arguments[0]} was not done after {FETCH_SECONDS:.0f} s"
+                    raise TrackError(Reason.TRACK_FETCH_FAILED, text) from None
+            else:
+                return output.decode("utf-8", "replace"), words.decode("utf-8", "replace")
+
+
+def _said(words: str) -> str:
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    return "; ".join(lines)[-600:] or "git said nothing"

@@ -1,0 +1,329 @@
+"""Loads a track exactly as Rally does and says what it is: its parameters, challenges, tasks and documents.
+
+Run as `python -m fairlap_race.track.load REQUEST.json ANSWER.json`, in a process of its own, because
+loading a track runs the track's own Python code. Only this module and `launch` import Rally.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairlap_race.contract.codec import decode, encode
+from fairlap_race.contract.race_spec import IndexSpec
+from fairlap_race.contract.record import Touch, TrackTask
+from fairlap_race.corpora.fetch import CorpusFile
+from fairlap_race.rally import releases
+from fairlap_race.track import effects as touches
+from fairlap_race.track.settings_passed import (
+    INDEX_SETTINGS,
+    NO_SETTINGS,
+    ContradictionError,
+    TrackSettings,
+    asked,
+    passed,
+)
+
+NO_PIPELINE = ("_none", "")
+"""What a bulk names as its pipeline to have none."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to load."""
+
+    track_path: str = ""
+    challenge: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """the user's track parameters"""
+    include_tasks: tuple[str, ...] = ()
+    exclude_tasks: tuple[str, ...] = ()
+    test_mode: bool = False
+    index: IndexSpec = field(default_factory=IndexSpec)
+    build_flavor: str = "default"
+    data_cache: str = ""
+    downloads: bool = False
+    """Corpora with a base-url need not be there: they are downloaded before the race."""
+    every_challenge: bool = False
+    """All challenges are looked at, not only the one that would be raced."""
+    touches: bool = False
+    """find out what the track changes on the cluster, too"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found; with `error` set, everything that was found before it."""
+
+    error: str | None = None
+    """Rally's own words"""
+    error_type: str | None = None
+    """name of Rally's exception, or 'Contradiction'"""
+    exposed_params: tuple[str, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """track parameters to pass to Rally"""
+    passed_as: Mapping[str, str] = field(default_factory=dict)
+    """for each index setting that was asked for the track parameter that carries it; "" when there is none"""
+    name: str | None = None
+    challenge: str | None = None
+    challenges: tuple[str, ...] = ()
+    tasks: tuple[TrackTask, ...] = ()
+    sleeps: tuple[str, ...] = ()
+    """tasks that only wait"""
+    expected_documents: Mapping[str, int] | None = None
+    pipelines: tuple[str, ...] = ()
+    pipeline_documents: Mapping[str, int] = field(default_factory=dict)
+    """documents that the bulk tasks send through each ingest pipeline, where the track determines it"""
+    touches: tuple[Touch, ...] = ()
+    """what the tasks create, write to and delete"""
+    unforeseen: tuple[str, ...] = ()
+    """tasks whose effects cannot be told"""
+    corpora: tuple[CorpusFile, ...] = ()
+    """files of documents that the tasks use"""
+    left_to_rally: str = ""
+    """why the files of documents are not known"""
+    own_code: bool = False
+    """the track brings Python code, which may fetch more than its corpora"""
+
+
+def track_params(
+    request: Request, exposed: tuple[str, ...], track: TrackSettings = NO_SETTINGS
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the parameters for Rally (the user's, those for the index settings, and strict errors), and for each index
+    setting the parameter that carries it.
+
+    Raises ContradictionError when a user's parameter contradicts an index setting.
+    """
+    params, passed_as = passed(request.index, request.params, exposed, track)
+    if "error_level" in exposed:
+        # Else many tracks make --on-error=abort a --on-error=continue.
+        params.setdefault("error_level", "")
+    return params, passed_as
+
+
+def describe(request: Request) -> Answer:
+    """Return what the track of `request` is. Errors of the track are in the answer, not raised."""
+    found: dict[str, Any] = {}
+    try:
+        _load(request, found)
+    except ContradictionError as error:
+        return Answer(error=str(error), error_type="Contradiction", **found)
+    except Exception as error:
+        full = getattr(error, "full_message", None) or str(error)
+        return Answer(error=full, error_type=type(error).__name__, **found)
+    return Answer(**found)
+
+
+def _load(request: Request, found: dict[str, Any]) -> None:
+    from esrally.track import loader  # noqa: PLC0415
+
+    path = Path(request.track_path)
+    reader = loader.TrackFileReader(rally_config(request, request.params))
+    # A first reading finds the parameters, those of index bodies and templates too; the second shows any error again.
+    with contextlib.suppress(Exception):
+        reader.read(path.name, str(path / "track.json"), str(path))
+    found["exposed_params"] = tuple(reader.complete_track_params.sorted_track_defined_params)
+    params, found["passed_as"] = track_params(request, found["exposed_params"], _own_settings(request, found))
+    found["params"] = params
+    track = loader.load_track(rally_config(request, params))
+    found["name"] = track.name
+    found["challenges"] = tuple(challenge.name for challenge in track.challenges)
+    challenge = track.find_challenge_or_default(request.challenge or "")
+    found["challenge"] = None if challenge.auto_generated else challenge.name
+    leaves = [leaf for element in challenge.schedule for leaf in element]
+    found["tasks"] = tuple(
+        TrackTask(
+            name=leaf.name,
+            operation=leaf.operation.name,
+            type=str(leaf.operation.type),
+            clients=leaf.clients,
+            reported=bool(leaf.operation.include_in_reporting),
+        )
+        for leaf in leaves
+    )
+    found["sleeps"] = tuple(leaf.name for leaf in leaves if leaf.operation.type == "sleep")
+    found["expected_documents"] = _expected(track, leaves)
+    through = _through_pipelines(track, leaves)
+    found["pipelines"] = tuple(sorted(through))
+    found["pipeline_documents"] = {name: documents for name, documents in through.items() if documents is not None}
+    if request.touches:
+        found["touches"], found["unforeseen"] = touches.touches(_action(track, leaf) for leaf in leaves)
+    found["own_code"] = bool(track.has_plugins)
+    found["corpora"], found["left_to_rally"] = _corpora(request, params, track)
+
+
+def _corpora(request: Request, params: Mapping[str, Any], track: Any) -> tuple[tuple[CorpusFile, ...], str]:
+    """Return the files of documents that the tasks use, and a sentence when the track's own code keeps us from it."""
+    from esrally.track import loader  # noqa: PLC0415
+
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("register_runner", "register_scheduler", "register_track_processor"), lambda *_, **__: None
+    )
+    try:
+        if track.has_plugins:
+            loader.load_track_plugins(rally_config(request, params), Path(request.track_path).name, **nothing)
+        used = list(loader.used_corpora(track))
+    except Exception as error:
+        if not track.has_plugins:
+            return (), ""
+        # What the code needs may be installed by Rally only when the race begins; then Rally downloads, too.
+        return (), f"the corpora are left to Rally, since the track's code could not be asked: {error}"
+    files = tuple(
+        CorpusFile(
+            corpus=corpus.name,
+            document_file=documents.document_file,
+            document_archive=documents.document_archive,
+            base_url=documents.base_url,
+            compressed_bytes=documents.compressed_size_in_bytes,
+            uncompressed_bytes=documents.uncompressed_size_in_bytes,
+            lines=documents.number_of_lines,
+        )
+        for corpus in used
+        for documents in corpus.documents
+        if documents.is_bulk
+    )
+    return files, ""
+
+
+def _own_settings(request: Request, found: Mapping[str, Any]) -> TrackSettings:
+    """Return the settings of the track as it is without ours; nothing when it cannot be loaded that way."""
+    from esrally.track import loader  # noqa: PLC0415
+
+    if INDEX_SETTINGS not in found["exposed_params"] or not asked(request.index):
+        return NO_SETTINGS
+    try:
+        track = loader.load_track(rally_config(request, request.params))
+        challenge = track.find_challenge_or_default(request.challenge or "")
+    except Exception:
+        return NO_SETTINGS  # the second loading shows the error
+    operations = [leaf.operation for element in challenge.schedule for leaf in element]
+    bodies = [index.body.get("settings") for index in track.indices if isinstance(index.body, Mapping)]
+    return TrackSettings(
+        create=[op.params.get("settings") or {} for op in operations if str(op.type) == "create-index"],
+        bodies=[body for body in bodies if isinstance(body, Mapping)],
+    )
+
+
+def rally_config(request: Request, params: Mapping[str, Any]) -> Any:
+    """Return Rally's configuration for loading the track of `request` with the track parameters `params`."""
+    from esrally import config, paths  # noqa: PLC0415
+
+    settings: dict[tuple[str, str], Any] = {
+        ("node", "rally.root"): paths.rally_root(),
+        ("system", "offline.mode"): True,
+        ("benchmarks", "local.dataset.cache"): request.data_cache,
+        ("track", "track.path"): request.track_path,
+        ("track", "repository.name"): None,
+        ("track", "params"): dict(params),
+        ("track", "challenge.name"): request.challenge,
+        ("track", "include.tasks"): list(request.include_tasks),
+        ("track", "exclude.tasks"): list(request.exclude_tasks),
+        ("track", "test.mode.enabled"): request.test_mode,
+        ("mechanic", "distribution.flavor"): request.build_flavor,
+    }
+    cfg = config.Config()
+    for (section, key), value in settings.items():
+        cfg.add(config.Scope.application, section, key, value)
+    return cfg
+
+
+_HARMLESS = {"put-pipeline", "create-index", "create-data-stream", "cluster-health", "force-merge", "refresh", "search"}
+_HARMLESS |= {"paginated-search", "scroll-search", "index-stats", "node-stats", "sleep", "put-settings", "esql", "sql"}
+_HARMLESS |= {"create-index-template", "create-composable-template", "create-component-template", "wait-for-recovery"}
+_HARMLESS |= {"delete-pipeline", "delete-index-template", "delete-composable-template", "delete-component-template"}
+
+
+def _expected(track: Any, leaves: list[Any]) -> dict[str, int] | None:
+    """Return the documents each index holds after the tasks `leaves`, or None when the track does not determine it."""
+    counts: dict[str, int] = {}
+    for leaf in leaves:
+        kind, params = str(leaf.operation.type), leaf.operation.params
+        if kind == "bulk":
+            added = _bulk_documents(track, leaf)
+            if added is None:
+                return None
+            for target, documents in added.items():
+                counts[target] = counts.get(target, 0) + documents
+        elif kind in ("delete-index", "delete-data-stream"):
+            names = params.get("index") or params.get("data-stream")
+            for name in list(counts) if names is None else [names] if isinstance(names, str) else names:
+                for target in fnmatch.filter(list(counts), name):
+                    counts.pop(target)
+        elif kind == "raw-request" and params.get("method", "GET") in ("GET", "HEAD"):
+            continue
+        elif kind not in _HARMLESS and counts:
+            return None
+    return counts
+
+
+def _through_pipelines(track: Any, leaves: list[Any]) -> dict[str, int | None]:
+    """Return how many documents the bulks send through each pipeline; None when the track does not determine it."""
+    counts: dict[str, int | None] = {}
+    for leaf in leaves:
+        name = leaf.operation.params.get("pipeline")
+        if leaf.operation.type != "bulk" or not isinstance(name, str) or name in NO_PIPELINE:
+            continue
+        added, before = _bulk_documents(track, leaf), counts.get(name, 0)
+        counts[name] = None if added is None or before is None else before + sum(added.values())
+    return counts
+
+
+def _bulk_documents(track: Any, leaf: Any) -> dict[str, int] | None:
+    from esrally.track import params as parameters  # noqa: PLC0415
+
+    if leaf.iterations or leaf.time_period or leaf.completes_parent or leaf.any_completes_parent:
+        return None
+    source = parameters.BulkIndexParamSource(track, dict(leaf.operation.params))
+    limited = releases.documents_wanted(source) is not None or releases.repeats(source)
+    whole = source.ingest_percentage == 100 and not limited
+    if not whole or source.id_conflicts != parameters.IndexIdConflict.NoConflicts or leaf.operation.param_source:
+        return None
+    added: dict[str, int] = {}
+    for corpus in source.corpora:
+        for documents in corpus.documents:
+            target = documents.target_data_stream or documents.target_index
+            if documents.includes_action_and_meta_data or not target:
+                return None
+            added[target] = added.get(target, 0) + documents.number_of_documents
+    return added
+
+
+def _action(track: Any, leaf: Any) -> touches.Action:
+    from esrally.track import loader  # noqa: PLC0415
+
+    kind, own_code = str(leaf.operation.type), bool(leaf.operation.param_source)
+    if kind == "bulk":
+        return touches.Action(leaf.name, kind, bulk=None if own_code else _bulk_targets(track, leaf))
+    if own_code or kind not in touches.RESOLVED:
+        return touches.Action(leaf.name, kind)
+    return touches.Action(leaf.name, kind, params=loader.operation_parameters(track, leaf).params())
+
+
+def _bulk_targets(track: Any, leaf: Any) -> tuple[tuple[str, str], ...] | None:
+    from esrally.track import params as parameters  # noqa: PLC0415
+
+    found: dict[tuple[str, str], None] = {}
+    for corpus in parameters.BulkIndexParamSource(track, dict(leaf.operation.params)).corpora:
+        for documents in corpus.documents:
+            stream, index = documents.target_data_stream, documents.target_index
+            if documents.includes_action_and_meta_data or not (stream or index):
+                return None
+            found[(touches.DATA_STREAM, stream) if stream else (touches.INDEX, index)] = None
+    return tuple(found)
+
+
+def main() -> None:
+    """Read the request file, write the answer file."""
+    logging.disable(logging.CRITICAL)
+    request = decode(Request, json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    Path(sys.argv[2]).write_text(json.dumps(encode(describe(request))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

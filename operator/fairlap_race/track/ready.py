@@ -1,0 +1,54 @@
+"""Gets the track of a race from wherever it comes, into a directory that Rally can use."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairlap_race.contract.race_spec import RaceSpec
+from fairlap_race.corpora.corpora import Corpora
+from fairlap_race.corpora.fetch import Tell
+from fairlap_race.track.git import fetch
+from fairlap_race.track.prepare import GENERATOR, digest, generate, generator_options, prepare
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A track that is ready for Rally."""
+
+    path: Path
+    digest: str
+    """over the track's own files, what is generated included"""
+    repository: str | None = None
+    revision: str | None = None
+    """the commit"""
+    known: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the files that come from the corpora cache, by name"""
+
+
+def ready(spec: RaceSpec, work: Path, corpora: Corpora, tell: Tell, stop: threading.Event) -> Ready:
+    """Return the track of `spec`, ready in a directory below `work`. Raises TrackError and StoppedError."""
+    if spec.git is not None:
+        tell(f"fetching the track from {spec.git.url}", None)
+        checkout = fetch(spec.git, work, stop)
+        return Ready(checkout.track, digest(checkout.track), spec.git.url, checkout.commit)
+    known: dict[str, str] = {}
+
+    def generate_once(track: Path, target: Path, params: Mapping[str, Any]) -> None:
+        options = repr(generator_options(track / GENERATOR, params))
+        key = hashlib.sha256((track / GENERATOR).read_bytes() + options.encode()).hexdigest()
+        made = corpora.generated(key[:32], track.name, lambda into: generate(track, into, params), target)
+        known.update(made)
+
+    target = prepare(
+        spec.track_path,
+        work,
+        spec.params,
+        builtin=spec.builtin is not None,
+        generator=generate_once if corpora.shared else None,
+    )
+    return Ready(target, digest(target, known), known=known)

@@ -1,0 +1,45 @@
+"""Manifests as users write them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from fairlap.cli.exits import UsageError
+from fairlap.cli.manifest_files import load, title
+
+BENCHMARK = "apiVersion: fairlap.dev/v1alpha1\nkind: Benchmark\nmetadata: {name: %s}\nspec: {}\n"
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {}\n"
+
+
+def test_files_directories_lists_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "1.yaml").write_text(f"---\n{MAP}---\n{BENCHMARK % 'a'}---\n")
+    (tmp_path / "d" / "2.yml").write_text(
+        "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: X, metadata: {name: x}}]"
+    )
+    (tmp_path / "d" / "README.md").write_text("no manifest")
+    monkeypatch.setattr("sys.stdin", io.StringIO(BENCHMARK % "b"))
+
+    found = [title(each) for each in load([str(tmp_path / "d"), "-"])]
+
+    assert found == ["configmap/m", "benchmark/a", "x/x", "benchmark/b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("kind: X\na: ]", ":2: is not YAML"),
+        (MAP, "no Benchmark of fairlap.dev"),
+        ("just text", "kind is missing"),
+        ("kind: Benchmark\napiVersion: fairlap.dev/v1alpha1\n", "no metadata.name"),
+        ("kind: Benchmark\nmetadata: {name: x}\n", "no apiVersion"),
+        ("", "no Benchmark"),
+    ],
+)
+def test_what_is_no_manifest(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "m.yaml").write_text(text)
+    with pytest.raises(UsageError, match=says):
+        load([str(tmp_path / "m.yaml")])

@@ -1,0 +1,52 @@
+"""Imports go one way, and each outside world is met in one place only: the table is fairlap_docs/floors.py."""
+
+import ast
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairlap_docs.floors import FLOORS, ONLY_IN, room
+
+ROOT = Path(__file__).parents[3] / "operator"
+PACKAGES = ("fairlap", "fairlap_race", "fairlap_docs")
+FILES = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
+LONGEST_FILE, LONGEST_FUNCTION = 420, 55
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}:{node.lineno}: write the whole name of the package"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_one_way(path: Path) -> None:
+    here = room(module_of(path))
+    for name in imports(path):
+        top = name.split(".")[0]
+        if top in PACKAGES and (there := room(name)) != here:
+            assert there in (*FLOORS.get(here, ()), ""), f"{here} must not import {name}"
+        if top in ONLY_IN:
+            assert module_of(path) in ONLY_IN[top], f"{path} must not import {top}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_functions_and_files_stay_small(path: Path) -> None:
+    """A warning, not a failure: no line bends for a count."""
+    text = path.read_text()
+    if text.count("\n") > LONGEST_FILE:
+        warnings.warn(f"{path.name} has {text.count(chr(10))} lines: does it do two things?", stacklevel=1)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+            length = node.end_lineno - node.lineno + 1
+            if length > LONGEST_FUNCTION:
+                warnings.warn(f"{path.name}: {node.name} has {length} lines", stacklevel=1)

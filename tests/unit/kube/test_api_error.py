@@ -1,0 +1,24 @@
+"""What an answer of the API server means: try again, or give up."""
+
+import pytest
+
+from fairlap.kube.cluster import ApiError
+
+RBAC = 'jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create resource "jobs" in API group "batch"'
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "final", "forbidden"),
+    [
+        (0, "no answer from the API server", False, False),
+        (409, "the object has been modified", False, False),
+        (500, "etcdserver: request timed out", False, False),
+        (422, "ValidatingAdmissionPolicy denied request", True, False),
+        (403, 'admission webhook "x" denied the request: no', True, False),
+        (403, 'pods "x" is forbidden: exceeded quota: q', False, False),
+        (403, RBAC, False, True),
+    ],
+)
+def test_what_is_tried_again(status: int, message: str, final: bool, forbidden: bool) -> None:
+    error = ApiError(status, message)
+    assert (error.final, error.forbidden) == (final, forbidden)

@@ -1,0 +1,208 @@
+"""Manifests as pure functions: what decides about fairness, safety and cleanup is in them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
+from fairlap.manifests.race_job import access, job, race_spec, record
+from fairlap.plan.seen import Subject
+from fairlap.settings import JdkImage, Settings
+from fairlap_race.contract.race_spec import parse_spec
+
+SETTINGS = Settings(race_image="fairlap/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
+
+
+def subject(**elasticsearch: Any) -> Subject:
+    race = {"track": {"configMap": {"name": "mine"}}, "params": {"bulk_size": 100}}
+    spec = BenchmarkSpec.model_validate({"elasticsearch": {"version": "9.0.0", **elasticsearch}, "race": race})
+    return Subject(name="bm", namespace="ns", uid="0123456789abcdef", generation=1, spec=spec)
+
+
+def pod_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = manifest["spec"]["nodeSets"][0]["podTemplate"]["spec"]
+    return found
+
+
+@pytest.mark.parametrize("make", [elasticsearch, job])
+def test_everything_has_an_owner_a_fixed_name_and_our_labels(make: Any) -> None:
+    meta = make(subject(), "race-1", SETTINGS)["metadata"]
+    assert (meta["name"], meta["namespace"]) == ("bm-race-1", "ns")
+    assert meta["ownerReferences"][0]["uid"] == "0123456789abcdef"
+    assert meta["labels"]["fairlap.dev/uid"] == "0123456789abcdef"
+    assert record(subject(), "race-1")["metadata"] == meta
+
+
+def test_heap_is_half_of_memory_and_requests_are_limits() -> None:
+    manifest = elasticsearch(subject(resources={"limits": {"memory": "4Gi", "cpu": "2"}}), "race-1", SETTINGS)
+    container = pod_of(manifest)["containers"][0]
+    assert container["env"][0]["value"] == "-Xms2048m -Xmx2048m"
+    assert container["resources"]["requests"] == container["resources"]["limits"] == {"memory": "4Gi", "cpu": "2"}
+    huge = subject(resources={"limits": {"memory": "128Gi"}})
+    assert heap_mib(huge.spec.elasticsearch) == 31 * 1024
+
+
+def test_options_of_the_jvm_come_after_its_heap() -> None:
+    manifest = elasticsearch(subject(heap="1g", jvm_options=["-XX:-UseG1GC", "-XX:+UseParallelGC"]), "race-1", SETTINGS)
+    container = pod_of(manifest)["containers"][0]
+    assert container["env"][0]["value"] == "-Xms1g -Xmx1g -XX:-UseG1GC -XX:+UseParallelGC"
+
+
+def test_storage_is_a_claim_or_the_machine() -> None:
+    claimed = elasticsearch(subject(storage={"className": "fast", "size": "20Gi"}), "race-1", SETTINGS)
+    claim = claimed["spec"]["nodeSets"][0]["volumeClaimTemplates"][0]
+    assert claim["metadata"]["labels"]["fairlap.dev/uid"] == "0123456789abcdef", "ownerless.py finds it by that"
+    assert claim["metadata"]["name"] == "elasticsearch-data" and claim["spec"]["storageClassName"] == "fast"
+    assert claimed["spec"]["volumeClaimDeletePolicy"] == "DeleteOnScaledownAndClusterDeletion"
+    local = elasticsearch(subject(), "race-1", SETTINGS)
+    assert "volumeClaimTemplates" not in local["spec"]["nodeSets"][0]
+    assert pod_of(local)["volumes"] == [{"name": "elasticsearch-data", "emptyDir": {}}]
+
+
+def test_java_is_copied_from_its_image() -> None:
+    pod = pod_of(elasticsearch(subject(java=21), "race-1", SETTINGS))
+    jdk = next(container for container in pod["initContainers"] if container["name"] == "jdk")
+    assert jdk["image"] == "jdk:21"
+    assert {"name": "ES_JAVA_HOME", "value": "/opt/fairlap/jdk"} in pod["containers"][0]["env"]
+    plain = pod_of(elasticsearch(subject(), "race-1", SETTINGS))
+    assert [container["name"] for container in plain["initContainers"]] == ["fairlap-mounts"]
+
+
+def test_the_mounts_are_shown_without_more_rights_or_much_memory() -> None:
+    (shows,) = pod_of(elasticsearch(subject(), "race-1", SETTINGS))["initContainers"]
+    assert shows["resources"]["requests"] == shows["resources"]["limits"]
+    assert shows["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert "image" not in shows and shows["command"][0] == "cat"
+
+
+def test_the_job_is_created_suspended_and_runs_once() -> None:
+    spec = job(subject(), "race-1", SETTINGS)["spec"]
+    assert spec["suspend"] is True and spec["backoffLimit"] == 0
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"
+
+
+def test_no_secret_is_in_the_job() -> None:
+    manifest = job(subject(), "race-1", SETTINGS)
+    container = manifest["spec"]["template"]["spec"]["containers"][0]
+    assert all("secretKeyRef" not in str(env) for env in container["env"])
+    assert container["command"] == ["python", "-m", "fairlap_race"]
+    security = container["securityContext"]
+    assert security["readOnlyRootFilesystem"] and security["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_the_check_needs_no_cluster() -> None:
+    names = {v["name"] for v in job(subject(), "check", SETTINGS)["spec"]["template"]["spec"]["volumes"]}
+    assert names == {"work", "tmp", "track"}
+    assert "hosts" not in race_spec(subject(), "check", SETTINGS)
+
+
+def test_the_runner_may_touch_its_own_record_only() -> None:
+    account, role, binding = access(subject(), "race-1", "job-uid")
+    assert role["rules"] == [
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["bm-race-1"], "verbs": ["get", "patch"]}
+    ]
+    assert account["metadata"]["ownerReferences"][0]["uid"] == "job-uid"
+    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+
+
+@pytest.mark.parametrize("step", ["check", "smoke", "race-1"])
+def test_the_runner_understands_what_it_is_told(step: str) -> None:
+    told = parse_spec(json.dumps(race_spec(subject(), step, SETTINGS)))
+    assert told.record == f"bm-{step}"
+
+
+def test_by_default_requests_are_limits_for_elasticsearch() -> None:
+    container = pod_of(elasticsearch(subject(), "race-1", SETTINGS))["containers"][0]
+    assert container["resources"]["requests"] == container["resources"]["limits"] == {"cpu": "1", "memory": "2Gi"}
+
+
+def test_the_jdks_container_does_not_cost_the_pod_its_guarantee() -> None:
+    pod = pod_of(elasticsearch(subject(java=21), "race-1", SETTINGS))
+    jdk = next(container for container in pod["initContainers"] if container["name"] == "jdk")
+    assert jdk["resources"] == pod["containers"][0]["resources"]
+
+
+def test_the_nodes_get_what_the_track_does_not_take() -> None:
+    given = {"index.codec": "best_compression"}
+    found = elasticsearch(subject(config={"indices.memory.index_buffer_size": "20%"}), "race-1", SETTINGS, given)
+    config = found["spec"]["nodeSets"][0]["config"]
+    assert config == {"index.codec": "best_compression", "indices.memory.index_buffer_size": "20%"}
+
+
+def test_the_runner_is_told_of_every_index_setting() -> None:
+    index = {"shards": 2, "sourceMode": "stored", "settings": {"translog": {"durability": "async"}}}
+    told = parse_spec(json.dumps(race_spec(subject(index=index), "race-1", SETTINGS))).index
+    assert (told.shards, told.source_mode, told.settings) == (2, "stored", {"translog.durability": "async"})
+
+
+def test_exclusive_nodes_are_a_demand_and_else_a_wish() -> None:
+    def affinity(**scheduling: Any) -> Any:
+        return pod_of(elasticsearch(subject(scheduling=scheduling), "race-1", SETTINGS))["affinity"]["podAntiAffinity"]
+
+    assert [*affinity()] == ["preferredDuringSchedulingIgnoredDuringExecution"]
+    (term,) = affinity(exclusiveNodes=True)["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert term["namespaceSelector"] == {} and term["labelSelector"]["matchExpressions"][0]["key"] == "fairlap.dev/role"
+
+
+def test_the_load_generator_has_a_scheduling_of_its_own() -> None:
+    where = {"nodeSelector": {"pool": "load"}, "tolerations": [{"key": "load", "operator": "Exists"}]}
+    spec = BenchmarkSpec.model_validate(
+        {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}, "scheduling": where}}
+    )
+    it = Subject(name="bm", namespace="ns", uid="0123456789abcdef", generation=1, spec=spec)
+    pod = job(it, "race-1", SETTINGS)["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"pool": "load"} and pod["tolerations"][0]["key"] == "load"
+    assert "nodeSelector" not in pod_of(elasticsearch(it, "race-1", SETTINGS))
+
+
+def of_track(track: dict[str, Any], **race: Any) -> Subject:
+    spec = BenchmarkSpec.model_validate({"elasticsearch": {"version": "9.0.0"}, "race": {"track": track, **race}})
+    return Subject(name="bm", namespace="ns", uid="0123456789abcdef", generation=1, spec=spec)
+
+
+GIT = {"url": "https://example.com/tracks.git", "revision": "main", "path": "shop", "credentialsSecret": {"name": "s"}}
+
+
+@pytest.mark.parametrize(
+    ("track", "commit", "told"),
+    [
+        ({"builtin": "log_ingest"}, "", {"builtin": "log_ingest"}),
+        ({"configMap": {"name": "mine"}}, "", {"path": "/track"}),
+        ({"volume": {"claimName": "mine"}}, "", {"path": "/track"}),
+        ({"volume": {"claimName": "mine", "path": "a/b"}}, "", {"path": "/track/a/b"}),
+        ({"name": "geonames"}, "", {"url": SETTINGS.tracks_repository, "revision": SETTINGS.tracks_revision}),
+        ({"name": "geonames", "revision": "9.0", "repository": "https://mirror/x"}, "", {"revision": "9.0"}),
+        ({"git": GIT}, "", {"url": GIT["url"], "revision": "main", "credentials": "/run/fairlap/git"}),
+        ({"git": GIT}, "c" * 40, {"revision": "c" * 40}),
+    ],
+)
+def test_the_runner_is_told_where_the_track_is(track: dict[str, Any], commit: str, told: dict[str, Any]) -> None:
+    spec = race_spec(of_track(track), "race-1", SETTINGS, commit)
+    given = spec["track"].get("git", spec["track"])
+    assert told.items() <= given.items()
+    source = parse_spec(json.dumps(spec)).git
+    assert (source is not None) == ("git" in track or "name" in track)
+    assert source is None or source.path in ("geonames", "shop")
+
+
+def test_what_the_track_needs_is_mounted() -> None:
+    def pod(**race: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        found = job(of_track(**race), "check", SETTINGS)["spec"]["template"]["spec"]
+        return {v["name"]: v for v in found["volumes"]}, {m["name"]: m for m in found["containers"][0]["volumeMounts"]}
+
+    volumes, mounts = pod(track={"volume": {"claimName": "mine"}}, corpora={"claimName": "c", "maxSize": "1Gi"})
+    assert volumes["track"]["persistentVolumeClaim"] == {"claimName": "mine", "readOnly": True}
+    assert mounts["track"]["readOnly"] and "readOnly" not in mounts["corpora"]
+    assert volumes["corpora"]["persistentVolumeClaim"] == {"claimName": "c"}
+    volumes, mounts = pod(track={"git": GIT})
+    assert volumes["git-credentials"]["secret"] == {"secretName": "s", "defaultMode": 0o440}
+    assert mounts["git-credentials"]["mountPath"] == "/run/fairlap/git" and mounts["git-credentials"]["readOnly"]
+
+
+def test_the_runner_is_told_the_bound_in_bytes() -> None:
+    told = race_spec(
+        of_track({"builtin": "log_ingest"}, corpora={"claimName": "c", "maxSize": "1Gi"}), "race-1", SETTINGS
+    )
+    assert told["corpora"] == {"path": "/corpora", "maxBytes": 2**30} and told["offline"] is False

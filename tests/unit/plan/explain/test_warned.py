@@ -1,0 +1,80 @@
+"""Which of Kubernetes' warnings are about a step, and which one is told."""
+
+from typing import Any
+
+import pytest
+from world import START, cluster, job, later, pod, seen
+
+from fairlap.api.status import BenchmarkStatus, Step
+from fairlap.plan.conditions import stamp
+from fairlap.plan.explain.warned import of_step, when, why_not_ready
+from fairlap.plan.seen import Children, Warned
+
+STATUS = BenchmarkStatus(step=Step(name="race-1", stage="Provisioning", since=stamp(START)))
+
+
+def event(kind: str, name: str, uid: str, seconds: float = 10, **more: Any) -> dict[str, Any]:
+    about = {"kind": kind, "name": name, "uid": uid}
+    time = stamp(later(seconds=seconds))
+    return {"metadata": {"creationTimestamp": time}, "involvedObject": about, "reason": "R", "message": "m", **more}
+
+
+@pytest.mark.parametrize(
+    ("found", "ours"),
+    [
+        (event("Pod", "es-0", "es-0"), True),
+        (event("Pod", "es-0", "of-an-earlier-one"), False),
+        (event("Job", "bm-race-1", "job-1"), True),
+        (event("Job", "bm-race-1", "job-0"), False),
+        (event("Elasticsearch", "bm-race-1", "es"), True),
+        (event("StatefulSet", "bm-race-1-es-default", "any"), True),
+        (event("StatefulSet", "bm-race-1-es-default", "any", seconds=-10), False),
+        (event("StatefulSet", "bm-race-2-es-default", "any"), False),
+        (event("Node", "n1", "n1"), False),
+        ({"metadata": {"creationTimestamp": stamp(START)}, "involvedObject": {}}, False),
+    ],
+)
+def test_only_the_events_of_the_step_count(found: dict[str, Any], ours: bool) -> None:
+    elasticsearch = cluster()
+    elasticsearch["metadata"]["creationTimestamp"] = stamp(START)
+    children = Children(elasticsearch=elasticsearch, job=job(), pods=[pod("es-0")])
+    assert bool(of_step(seen(STATUS, children=children), [found])) is ours
+
+
+def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
+    stamps = [stamp(later(seconds=n)) for n in (30, 50, 40)]
+    events = [
+        event("Pod", "es-0", "es-0", message="created\n  only"),
+        event("Pod", "es-0", "es-0", message="counted", lastTimestamp=stamps[0]),
+        event("Pod", "es-0", "es-0", message="a series", series={"lastObservedTime": stamps[1]}, lastTimestamp=None),
+        event("Pod", "es-0", "es-0", message="new style", eventTime=stamps[2], lastTimestamp=None),
+    ]
+    assert when(events[1]) == stamps[0]
+    found = of_step(seen(STATUS, children=Children(pods=[pod("es-0")])), events)
+    assert [warned.message for warned in found] == ["a series", "new style", "counted", "created only"]
+    assert of_step(seen(), events) == (), "between two steps nothing is ours"
+
+
+READY, UNREADY = pod("es-0"), pod("es-1", ready=False)
+OF_READY = Warned("Pod", "es-0", "es-0", "Unhealthy", "before it was ready")
+OF_UNREADY = Warned("Pod", "es-1", "es-1", "FailedMount", "secret not found. ")
+REFUSED = Warned("StatefulSet", "s", "s", "FailedCreate", "quota")
+OF_ECK = Warned("Elasticsearch", "bm-race-1", "es", "ReconciliationError", "denied")
+
+
+@pytest.mark.parametrize(
+    ("warnings", "wanted", "words"),
+    [
+        ((), 2, ""),
+        ((OF_READY,), 2, ""),
+        ((OF_READY, OF_UNREADY), 2, "Pod es-1: FailedMount: secret not found"),
+        ((OF_ECK, OF_UNREADY), 2, "Pod es-1: FailedMount: secret not found"),
+        ((OF_ECK,), 2, "Elasticsearch bm-race-1: ReconciliationError: denied"),
+        ((OF_UNREADY, REFUSED), 3, "StatefulSet s: FailedCreate: quota"),
+        ((REFUSED, OF_UNREADY), 2, "Pod es-1: FailedMount: secret not found"),
+        ((REFUSED,), 2, ""),
+        ((Warned("Job", "j", "j", "FailedCreate", "of the load generator"),), 3, ""),
+    ],
+)
+def test_the_warning_that_explains_is_told(warnings: tuple[Warned, ...], wanted: int, words: str) -> None:
+    assert why_not_ready(warnings, [READY, UNREADY], wanted, ("Elasticsearch", "StatefulSet")) == words

@@ -1,0 +1,289 @@
+"""The record and the specification: round trips, tolerance where it is safe, strictness where it is not."""
+
+import base64
+import gzip
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.verdict.checks import first_violation, remarks
+from fairlap_race.contract.race_spec import Mode, SpecError, parse_spec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import (
+    MAX_ARTIFACT_BYTES,
+    MAX_RECORD_BYTES,
+    Counts,
+    Environment,
+    Fresh,
+    Index,
+    Node,
+    Outcome,
+    Pipeline,
+    Progress,
+    Rally,
+    RallyNumbers,
+    Record,
+    Shard,
+    TargetReport,
+    Task,
+    Throughput,
+    Track,
+    TrackTask,
+    Windows,
+    timestamp,
+)
+from fairlap_race.runner.bounds import bounded, packed_tail, scrub, shorten
+
+SPEC = {
+    "format": 1,
+    "mode": "race",
+    "namespace": "ns",
+    "record": "bm-race-1",
+    "raceId": "ns.bm.1234.race-1",
+    "track": {"builtin": "log_ingest"},
+    "challenge": None,
+    "params": {"bulk_size": 100},
+    "includeTasks": [],
+    "excludeTasks": ["type:search"],
+    "clientOptions": {"timeout": 60},
+    "telemetry": [],
+    "userTags": {"a": 1},
+    "index": {"shards": 2, "replicas": None, "codec": "best_compression"},
+    "hosts": ["bm-race-1-es-http.ns.svc:9200"],
+    "user": "elastic",
+    "passwordFile": "/run/fairlap/credentials/elastic",
+    "caFile": "/run/fairlap/ca/ca.crt",
+    "cores": 1,
+    "stallSeconds": 600,
+    "timeoutSeconds": 21600,
+}
+
+FULL = Record(
+    mode="race",
+    race_id="x",
+    outcome=Outcome(Reason.REQUEST_ERRORS, "no"),
+    fresh=Fresh(("a",), 12),
+    indices=(Index(name="a", shards=1),),
+    pipelines=(),
+    track=Track(params={"a": [1, {"b": None}]}, tasks=(TrackTask("t", reported=True),), expected_documents={"a": 3}),
+    tasks=(
+        Task(
+            task="t",
+            samples=Counts(1, 2),
+            rally=RallyNumbers(Throughput(1.0, 2.0, 3.0, 4.0), {"p99.9": 3.5}),
+            windows=Windows(1.0, 3, 1.5, 1.0, 2.0),
+            support={"p99.9": 1},
+        ),
+    ),
+)
+
+
+def test_round_trip():
+    assert Record.from_json(FULL.to_json()) == FULL
+    assert Record.from_json(Record().to_json()) == Record()
+    assert '"serviceTimeMillis":{"p99.9":3.5}' in FULL.to_json()
+
+
+@pytest.mark.parametrize("text", [None, "", "nonsense", "[]", "{}", '{"format":2}'])
+def test_what_is_no_record(text):
+    assert Record.from_json(text) is None
+
+
+def test_reading_keeps_what_it_can():
+    data = {"format": 1, "outcome": {"reason": None}, "mode": 7, "tasks": [{"task": "a"}, 3, {"task": "b", "new": 1}]}
+    found = Record.from_json(json.dumps(data))
+    assert found.mode == ""
+    assert [task.task for task in found.tasks] == ["a", "b"]
+
+
+@pytest.mark.parametrize("outcome", [{"reason": "FromTheFuture", "message": "m"}, 3, None, []])
+def test_an_unknown_reason_is_never_success(outcome):
+    found = Record.from_json(json.dumps({"format": 1, "outcome": outcome}))
+    assert found.outcome.reason is Reason.RALLY_FAILED
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(json.loads(FULL.to_json()))), json_values))
+def test_reading_never_raises(data):
+    Record.from_json(json.dumps({**data, "format": 1}))
+
+
+def test_progress_round_trip():
+    progress = Progress(timestamp(0), "racing", "bulk", 43, 3, 7, timestamp(1.5))
+    assert Progress.from_json(progress.to_json()) == progress
+    assert progress.first_request_at == "1970-01-01T00:00:01.500Z"
+    assert Progress.from_json("{") is None
+
+
+def test_spec_is_read():
+    spec = parse_spec(json.dumps(SPEC))
+    assert spec.mode is Mode.RACE and not spec.test_mode
+    assert str(spec.track_path) == "/opt/fairlap/tracks/log_ingest"
+    assert spec.index.shards == 2 and spec.index.replicas is None
+    assert parse_spec(json.dumps({**SPEC, "mode": "smoke"})).test_mode
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"format": 2}, "format"),
+        ({"mode": "fast"}, "mode"),
+        ({"surprise": 1}, "surprise"),
+        ({"track": {"builtin": "a", "path": "/b"}}, "track"),
+        ({"track": {"builtin": "../etc"}}, "track"),
+        ({"raceId": "a/b"}, "raceId"),
+        ({"hosts": []}, "hosts"),
+        ({"hosts": ["no-port"]}, "hosts"),
+        ({"includeTasks": ["a"]}, "includeTasks"),
+        ({"excludeTasks": [1]}, "excludeTasks"),
+        ({"index": {"shards": 0}}, "shards"),
+        ({"index": {"colour": 1}}, "colour"),
+        ({"cores": True}, "cores"),
+        ({"stallSeconds": 0}, "stallSeconds"),
+        ({"params": []}, "params"),
+    ],
+)
+def test_a_wrong_spec_names_its_field(change, named):
+    with pytest.raises(SpecError, match=named):
+        parse_spec(json.dumps({**SPEC, **change}))
+
+
+def test_a_record_is_kept_within_its_bound():
+    big = Record(
+        outcome=Outcome(Reason.RALLY_FAILED, "x" * 10_000),
+        tasks=tuple(Task(task=f"t{i}" * 50, first_error="e" * 5000) for i in range(2000)),
+        indices=tuple(Index(name=f"i{i}" * 50) for i in range(2000)),
+        track=Track(exposed_params=tuple("p" * 100 for _ in range(2000))),
+    )
+    small = bounded(big)
+    assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
+    assert small.outcome.reason is Reason.RALLY_FAILED and len(small.outcome.message) <= 2000
+    assert bounded(FULL) == FULL
+
+
+def large(nodes=1, shards=1, indices=1, tasks=1, arguments=70):
+    """A race that counts, on `nodes` nodes, with two copies of each shard."""
+    options = ("-Xms8g", *(f"-Des.some.longer.option.{n}=its-value-is-long-too" for n in range(arguments)))
+    return Record(
+        mode="race",
+        rally=Rally(exit_code=0),
+        environment=Environment(
+            version="9.0.0",
+            nodes=tuple(
+                Node(f"bm-race-1-es-default-{n}", version="9.0.0", jvm_arguments=(*options, "-XX:+UseZGC", "-Xmx8g"))
+                for n in range(nodes)
+            ),
+        ),
+        fresh=Fresh(),
+        indices=tuple(Index(f"logs-{n}", shards=shards, replicas=1, documents=1000) for n in range(indices)),
+        shards=tuple(
+            Shard(f"logs-{index}", number, primary, "STARTED", f"bm-race-1-es-default-{number % nodes}", 1, 250_000)
+            for index in range(indices)
+            for number in range(shards)
+            for primary in (True, False)
+        ),
+        pipelines=(Pipeline("logs", 1000 * indices),),
+        nodes_restarted=(),
+        track=Track(
+            tasks=tuple(TrackTask(f"t{n}", reported=True) for n in range(tasks)),
+            expected_documents={f"logs-{n}": 1000 for n in range(indices)},
+            pipelines=("logs",),
+        ),
+        tasks=tuple(
+            Task(f"t{n}", samples=Counts(0, 9), rally=RallyNumbers(Throughput(1.0, 1.0, 1.0, 1.0)))
+            for n in range(tasks)
+        ),
+    )
+
+
+def asked(nodes, shards):
+    return BenchmarkSpec.model_validate(
+        {
+            "elasticsearch": {
+                "version": "9.0.0", "nodes": nodes, "heap": "8g", "jvmOptions": ["-XX:+UseZGC"],
+                "index": {"shards": shards, "replicas": 1},
+            },
+            "race": {"track": {"builtin": "log_ingest"}},
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sizes", "left_out"),
+    [
+        ({"nodes": 30, "shards": 10}, False),
+        ({"nodes": 30, "shards": 1024}, True),
+        ({"nodes": 50, "shards": 1024}, True),
+        ({"shards": 2, "indices": 300}, False),
+        ({"shards": 5, "indices": 600}, True),
+        ({"tasks": 300}, False),
+    ],
+)
+def test_a_large_race_that_counts_still_counts_from_its_record(sizes, left_out):
+    big, spec = large(**sizes), asked(sizes.get("nodes", 1), sizes.get("shards", 1))
+    assert first_violation(big, spec) is None
+    small = Record.from_json(bounded(big).to_json())
+    assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
+    assert first_violation(small, spec) is None
+    assert len(small.environment.nodes) == len(big.environment.nodes)
+    said = [remark for remark in remarks(small, [], "") if remark.startswith("left out of the record")]
+    assert bool(said) == bool(small.left_out) == left_out == (small.shards is None)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    nodes=st.integers(1, 50), shards=st.integers(1, 1024), indices=st.integers(1, 4), tasks=st.integers(1, 400),
+    arguments=st.integers(0, 200), lost=st.booleans(),
+)  # fmt: skip
+def test_no_bound_gives_a_false_verdict(nodes, shards, indices, tasks, arguments, lost):
+    big = large(nodes, min(shards, 1024 // indices), indices, tasks, arguments)
+    if lost:  # what is wrong is at the end of a list
+        big = replace(big, indices=(*big.indices[:-1], replace(big.indices[-1], documents=999)))
+    small, spec = bounded(big), asked(nodes, min(shards, 1024 // indices))
+    assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
+    if small.outcome.reason is None:
+        assert first_violation(small, spec) == first_violation(big, spec)
+    else:
+        assert small.outcome.reason is Reason.RECORD_MISSING and f"{nodes} nodes" in small.outcome.message
+
+
+def test_a_record_that_cannot_be_judged_says_so():
+    small = bounded(large(indices=2000))
+    violation = first_violation(small, asked(1, 1))
+    assert violation.reason is Reason.RECORD_MISSING
+    assert "2000 indices" in violation.message and f"{MAX_RECORD_BYTES} fit" in violation.message
+
+
+def test_a_targets_many_nodes_are_all_kept():
+    small = bounded(replace(large(nodes=300), target=TargetReport(cluster_name="c")))
+    assert small.outcome.reason is None and len(small.environment.nodes) == 300
+    assert small.environment.nodes[0].jvm_arguments and "JVM arguments" in small.left_out[-1]
+
+
+def test_shorten_keeps_both_ends():
+    assert shorten("a" * 50 + "b" * 50, 21) == "a" * 8 + " ... " + "b" * 8
+    assert shorten("short", 10) == "short"
+
+
+def test_the_log_is_scrubbed_and_bounded(tmp_path):
+    log = tmp_path / "rally.log"
+    chosen = random.Random(1)
+    noise = "".join(chosen.choice("0123456789abcdef") for _ in range(1_500_000))
+    log.write_text(f"{noise}\nthe password is s3cret! the end\n")
+    packed = base64.b64decode(packed_tail(log, ("s3cret!",)))
+    assert len(packed) <= MAX_ARTIFACT_BYTES
+    text = gzip.decompress(packed).decode()
+    assert text.endswith("the password is ***** the end\n") and "s3cret" not in text
+    assert packed_tail(tmp_path / "none", ()) is None
+    assert scrub("abc", ("",)) == "abc"

@@ -1,0 +1,313 @@
+"""Corpora come over HTTP whole and right, or with a reason; a broken connection is gone on with."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import tarfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from fairlap_race.contract.race_spec import CorporaSpec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.corpora import corpora as corpora_module
+from fairlap_race.corpora import fetch
+from fairlap_race.corpora.corpora import Corpora, digest_with, key_of
+from fairlap_race.corpora.fetch import CorpusFile, reachable
+from fairlap_race.track.prepare import TrackError
+
+DOCUMENTS = b"".join(b'{"n": %d}\n' % number for number in range(120_000))
+LINES = 120_000
+
+
+class Files(ThreadingHTTPServer):
+    """Serves `content`; `cut` bytes after which the connection ends, once for each entry of the list."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content: dict[str, bytes] = {}
+        self.cut: list[int] = []
+        self.status: list[int] = []
+        self.asked: list[tuple[str, str, str | None]] = []
+        self.redirect: dict[str, str] = {}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/data"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Files
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        name = self.path.removeprefix("/data/")
+        self.server.asked.append((self.command, name, self.headers.get("Range")))
+        if name in self.server.redirect:
+            self.send_response(302)
+            self.send_header("Location", self.server.redirect[name])
+            self.end_headers()
+            return
+        status = self.server.status.pop(0) if self.server.status else 200
+        if status != 200 or name not in self.server.content:
+            self.send_error(404 if status == 200 else status)
+            return
+        content = self.server.content[name]
+        tag = f'"{hashlib.sha256(content).hexdigest()[:8]}"'
+        first = 0
+        if (asked := self.headers.get("Range")) and self.headers.get("If-Range") == tag:
+            first = int(asked.removeprefix("bytes=").removesuffix("-"))
+        self.send_response(206 if first else 200)
+        self.send_header("Content-Length", str(len(content) - first))
+        self.send_header("ETag", tag)
+        self.end_headers()
+        if self.command == "GET":
+            end = first + self.server.cut.pop(0) if self.server.cut else len(content)
+            self.wfile.write(content[first:end])
+            self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Files]:
+    files = Files()
+    thread = threading.Thread(target=files.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield files
+    files.shutdown()
+    thread.join()
+    files.server_close()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "backoff", lambda _: 0.01)
+
+
+def need(server: Files, name: str = "documents.json.bz2", content: bytes | None = None) -> CorpusFile:
+    packed = {"documents.json.bz2": bz2.compress, "documents.json.gz": gzip.compress}.get(name, lambda data: data)
+    server.content[name] = packed(DOCUMENTS) if content is None else content
+    archive = None if name == "documents.json" else name
+    size = len(server.content[name])
+    return CorpusFile("logs", "documents.json", archive, server.url, size if archive else None, len(DOCUMENTS), LINES)
+
+
+class Racing:
+    """One race's view of the corpora."""
+
+    def __init__(self, work: Path, shared: Path | None = None, bound: int | None = None, offline: bool = False) -> None:
+        self.work, self.said = work, list[tuple[str, int | None]]()
+        spec = CorporaSpec(shared, bound) if shared else None
+        tell = lambda words, percent: self.said.append((words, percent))  # noqa: E731
+        self.corpora = Corpora(spec, work / "corpora", offline, threading.Event(), tell)
+        (work / "track").mkdir(parents=True, exist_ok=True)
+
+    def link(self, *needs: CorpusFile, test_mode: bool = False) -> Path:
+        self.corpora.link_all(needs, self.work / "track", self.work / "cache", test_mode)
+        return self.work / "cache" / "logs" / "documents.json"
+
+
+def failing(work: Path, *needs: CorpusFile, **how: object) -> TrackError:
+    with pytest.raises(TrackError) as caught:
+        Racing(work, **how).link(*needs)  # type: ignore[arg-type]
+    return caught.value
+
+
+@pytest.mark.parametrize("name", ["documents.json", "documents.json.bz2", "documents.json.gz"])
+def test_documents_and_offsets_are_what_rally_would_make(server: Files, tmp_path: Path, name: str) -> None:
+    racing = Racing(tmp_path)
+    path = racing.link(need(server, name))
+
+    assert path.read_bytes() == DOCUMENTS
+    offsets = Path(f"{path}.offset").read_text().split()
+    expected = [f"{n};{len(b''.join(DOCUMENTS.splitlines(keepends=True)[:n]))}" for n in (50_000, 100_000)]
+    assert offsets == expected
+    assert Path(f"{path}.offset").stat().st_mtime >= path.stat().st_mtime
+    used = racing.corpora.used[0]
+    assert (used.sha256, used.bytes) == (f"sha256:{hashlib.sha256(DOCUMENTS).hexdigest()}", len(DOCUMENTS))
+    assert used.origin == "downloaded" and any(words.startswith("downloading") for words, _ in racing.said)
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "tgz", "tar.bz2"])
+def test_archives_of_files(server: Files, tmp_path: Path, kind: str) -> None:
+    packed = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(packed, "w") as zipped:
+            zipped.writestr("documents.json", DOCUMENTS)
+    else:
+        mode = {"tar": "w", "tgz": "w:gz", "tar.bz2": "w:bz2"}[kind]
+        with tarfile.open(fileobj=packed, mode=mode) as tar:  # type: ignore[call-overload]
+            info = tarfile.TarInfo("documents.json")
+            info.size = len(DOCUMENTS)
+            tar.addfile(info, io.BytesIO(DOCUMENTS))
+    assert Racing(tmp_path).link(need(server, f"documents.json.{kind}", packed.getvalue())).read_bytes() == DOCUMENTS
+
+
+def test_the_second_race_downloads_nothing(server: Files, tmp_path: Path) -> None:
+    wanted = need(server)
+    first = Racing(tmp_path / "a", tmp_path / "shared")
+    first.link(wanted)
+    first.corpora.close()
+    server.asked.clear()
+    second = Racing(tmp_path / "b", tmp_path / "shared")
+    assert second.link(wanted).read_bytes() == DOCUMENTS
+    assert server.asked == [] and second.corpora.used[0].origin == "cache"
+    assert digest_with("sha256:1", first.corpora.used, {}) == digest_with("sha256:1", second.corpora.used, {})
+    second.corpora.close()
+    assert Racing(tmp_path / "c", tmp_path / "shared", offline=True).link(wanted).read_bytes() == DOCUMENTS
+
+
+def test_a_broken_connection_is_gone_on_with(server: Files, tmp_path: Path) -> None:
+    wanted = need(server, "documents.json")
+    server.cut, server.status = [100_000, 300_000], [503]
+    assert Racing(tmp_path).link(wanted).read_bytes() == DOCUMENTS
+    assert [asked for _, _, asked in server.asked] == [None, None, "bytes=100000-", "bytes=400000-"]
+
+
+def test_a_download_that_stays_short_is_said(server: Files, tmp_path: Path) -> None:
+    wanted = need(server, "documents.json")
+    server.content["documents.json"] = DOCUMENTS[:-10]
+    error = failing(tmp_path, wanted)
+    assert error.reason is Reason.CORPUS_MISSING
+    assert f"{len(DOCUMENTS) - 10} of {len(DOCUMENTS)} bytes" in error.message and server.url in error.message
+
+
+def test_a_download_that_is_too_long_is_not_taken(server: Files, tmp_path: Path) -> None:
+    wanted = need(server, "documents.json")
+    server.content["documents.json"] = DOCUMENTS + b"more\n"
+    assert "more than" in failing(tmp_path, wanted).message
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "words"),
+    [
+        ({"uncompressed_bytes": 10}, Reason.CORPUS_COUNT_MISMATCH, "more than 10 bytes"),
+        ({"uncompressed_bytes": len(DOCUMENTS) + 1}, Reason.CORPUS_COUNT_MISMATCH, f"says {len(DOCUMENTS) + 1}"),
+        ({"lines": 7}, Reason.CORPUS_COUNT_MISMATCH, "120000 lines, the track says 7"),
+        ({"document_archive": "other.bz2", "compressed_bytes": None}, Reason.CORPUS_MISSING, "HTTP 404"),
+        ({"base_url": "http://127.0.0.1:1/x"}, Reason.CORPUS_MISSING, "refused"),
+        ({"base_url": "s3://bucket/x"}, Reason.CORPUS_MISSING, "only http and https"),
+        ({"base_url": "file:///etc"}, Reason.CORPUS_MISSING, "only http and https"),
+        ({"base_url": None}, Reason.CORPUS_MISSING, "no base-url"),
+        ({"document_file": "../escape.json"}, Reason.TRACK_INVALID, "leaves the directory"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(
+    server: Files, tmp_path: Path, change: dict[str, object], reason: Reason, words: str
+) -> None:
+    error = failing(tmp_path, replace(need(server), **change))  # type: ignore[arg-type]
+    assert error.reason is reason and words in error.message, error.message
+    assert not list(tmp_path.glob("corpora/entries/*"))
+
+
+@pytest.mark.parametrize(
+    "name", ["documents.json.bz2", "documents.json.gz", "documents.json.zip", "documents.json.tar"]
+)
+def test_what_is_no_archive_is_said(server: Files, tmp_path: Path, name: str) -> None:
+    error = failing(tmp_path, need(server, name, b"<html>not found, but with status 200</html>"))
+    assert error.reason is Reason.CORPUS_MISSING and "cannot be unpacked" in error.message
+
+
+def test_half_an_archive_is_said(server: Files, tmp_path: Path) -> None:
+    whole = bz2.compress(DOCUMENTS)
+    error = failing(tmp_path, need(server, "documents.json.bz2", whole[: len(whole) // 2]))
+    assert error.reason is Reason.CORPUS_MISSING and "cannot be unpacked" in error.message
+
+
+def test_the_bound_is_kept(server: Files, tmp_path: Path) -> None:
+    error = failing(tmp_path / "w", need(server), shared=tmp_path / "shared", bound=len(DOCUMENTS) // 2)
+    assert error.reason is Reason.CORPORA_CACHE and "race.corpora" in error.message
+
+
+def test_a_volume_that_cannot_be_written_is_said(server: Files, tmp_path: Path) -> None:
+    (tmp_path / "shared").write_text("a file where the directory should be")
+    error = failing(tmp_path / "w", need(server), shared=tmp_path / "shared")
+    assert error.reason is Reason.CORPORA_CACHE
+
+
+def test_offline_downloads_nothing(server: Files, tmp_path: Path) -> None:
+    error = failing(tmp_path, need(server), offline=True)
+    assert error.reason is Reason.CORPUS_MISSING and "race.offline" in error.message and server.asked == []
+
+
+def test_a_redirection_leads_to_http_only(server: Files, tmp_path: Path) -> None:
+    wanted = need(server)
+    server.redirect["documents.json.bz2"] = "ftp://127.0.0.1/documents.json.bz2"
+    assert failing(tmp_path / "a", wanted).reason is Reason.CORPUS_MISSING
+    server.content["moved"] = server.content["documents.json.bz2"]
+    server.redirect["documents.json.bz2"] = f"{server.url}/moved"
+    assert Racing(tmp_path / "b").link(wanted).read_bytes() == DOCUMENTS
+
+
+def test_what_is_beside_the_track_is_left_to_rally(server: Files, tmp_path: Path) -> None:
+    racing = Racing(tmp_path)
+    (tmp_path / "track" / "documents.json.bz2").write_bytes(b"")
+    assert not racing.link(need(server)).exists() and server.asked == []
+
+
+def test_a_smoke_test_without_documents_is_said(server: Files, tmp_path: Path) -> None:
+    small = CorpusFile("logs", "documents-1k.json", "documents-1k.json.bz2", server.url, None, None, 1000)
+    with pytest.raises(TrackError, match="smokeTest: false"):
+        Racing(tmp_path).link(small, test_mode=True)
+
+
+def test_a_check_asks_without_downloading(server: Files, tmp_path: Path) -> None:
+    good, corpora = need(server), Racing(tmp_path / "w", tmp_path / "shared", 10**9).corpora
+    track = tmp_path / "track"
+
+    def said(corpus: CorpusFile, by: Corpora = corpora) -> str:
+        with pytest.raises(TrackError) as caught:
+            by.look([corpus], track)
+        return f"{caught.value.reason}: {caught.value.message}"
+
+    corpora.look([good], track)
+    assert "HTTP 404" in said(replace(good, document_archive="x.bz2"))
+    assert "the track says 5" in said(replace(good, compressed_bytes=5))
+    assert "no base-url" in said(replace(good, base_url=None))
+    small = Racing(tmp_path / "v", tmp_path / "shared", 1000).corpora
+    assert "CorporaCacheUnusable" in said(good, small) and "the bound is 1000" in said(good, small)
+    assert {command for command, _, _ in server.asked} == {"HEAD"}
+    server.status = [405]
+    assert reachable(good) == ""
+
+
+def test_generated_documents_are_made_once(tmp_path: Path) -> None:
+    made: list[Path] = []
+
+    def make(into: Path) -> None:
+        made.append(into)
+        (into / "documents.json").write_bytes(b"{}\n")
+
+    for name in ("a", "b"):
+        racing = Racing(tmp_path / name, tmp_path / "shared")
+        target = tmp_path / name / "track"
+        checksums = racing.corpora.generated("key", "log_ingest", make, target)
+        assert (target / "documents.json").read_bytes() == b"{}\n"
+        assert checksums == {"documents.json": hashlib.sha256(b"{}\n").hexdigest()}
+        assert digest_with("sha256:1", racing.corpora.used, checksums) == "sha256:1"
+        racing.corpora.close()
+    assert len(made) == 1
+
+
+def test_the_same_name_elsewhere_is_another_corpus(server: Files) -> None:
+    one = need(server)
+    others = [
+        replace(one, base_url="http://other/data"),
+        replace(one, compressed_bytes=1),
+        replace(one, uncompressed_bytes=1),
+    ]
+    assert len({key_of(each) for each in (one, *others)}) == 4
+    assert key_of(replace(one, lines=5, corpus="x")) == key_of(one)
+    assert corpora_module.key_of(one).startswith("corpus-")

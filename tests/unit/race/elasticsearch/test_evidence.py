@@ -1,0 +1,196 @@
+"""What Elasticsearch's answers mean; the answers are those of real servers, cut to what is read."""
+
+import pytest
+
+from fairlap_race.contract.record import Fresh
+from fairlap_race.elasticsearch import evidence
+
+NODES = {
+    "nodes": {
+        "a1": {
+            "name": "es-0",
+            "version": "8.6.1",
+            "build_hash": "180c98",
+            "jvm": {
+                "version": "17.0.15",
+                "vm_name": "OpenJDK 64-Bit Server VM",
+                "vm_version": "17.0.15+6",
+                "vm_vendor": "Debian",
+                "mem": {"heap_max_in_bytes": 536870912},
+                "gc_collectors": ["G1 Young Generation", "G1 Old Generation"],
+                "input_arguments": ["-Xms512m"],
+            },
+            "os": {"allocated_processors": 2},
+        }
+    }
+}
+MEMBERS = {"nodes": {"a1": {"name": "es-0", "ephemeral_id": "e1"}}}
+
+
+def node_stats(young=(1, 10), pipelines=None, key="a1"):
+    collectors = {
+        "young": {"collection_count": young[0], "collection_time_in_millis": young[1]},
+        "old": {"collection_count": 0, "collection_time_in_millis": 0},
+    }
+    return {
+        "nodes": {
+            key: {
+                "jvm": {"gc": {"collectors": collectors}},
+                "os": {"mem": {"total_in_bytes": 1 << 30}},
+                "ingest": {"pipelines": pipelines or {}},
+            }
+        }
+    }
+
+
+def test_environment():
+    root = {
+        "version": {"number": "8.6.1", "build_hash": "180c98", "build_flavor": "default", "lucene_version": "9.4.2"}
+    }
+    found = evidence.read_environment(root, NODES, node_stats(), MEMBERS)
+    assert (found.version, found.build_hash, found.lucene_version) == ("8.6.1", "180c98", "9.4.2")
+    node = found.nodes[0]
+    assert (node.name, node.ephemeral_id, node.java_version, node.heap_bytes) == ("es-0", "e1", "17.0.15", 536870912)
+    assert node.jvm == "OpenJDK 64-Bit Server VM 17.0.15+6" and node.memory_bytes == 1 << 30
+
+
+def test_environment_without_the_root_page_comes_from_the_nodes():
+    found = evidence.read_environment({}, NODES, {}, {})
+    assert (found.version, found.build_hash) == ("8.6.1", "180c98")
+    assert found.nodes[0].ephemeral_id is None
+
+
+@pytest.mark.parametrize(
+    ("name", "users"),
+    [
+        ("access-logs", True),
+        (".security-7", False),
+        (".ds-logs-app-default-2026.01.01-000001", True),
+        (".ds-.logs-deprecation.elasticsearch-default-2026.01.01-000001", False),
+        (".ds-ilm-history-5-2026.01.01-000001", False),
+    ],
+)
+def test_user_indices(name, users):
+    assert evidence.is_user_index(name) is users
+
+
+def test_indexing_before_the_race():
+    assert evidence.read_indexing({"_all": {"primaries": {}}}) == 0
+    assert evidence.read_indexing({"_all": {"primaries": {"indexing": {"index_time_in_millis": 7}}}}) == 7
+    assert evidence.read_indexing({}) is None
+
+
+def nodes_with(*codecs):
+    return {"nodes": {str(i): {"settings": {"index.codec": codec} if codec else {}} for i, codec in enumerate(codecs)}}
+
+
+def test_codec_of_an_index():
+    settings = {"a": {"settings": {"index.codec": "best_compression"}}, "b": {"settings": {}}}
+    assert evidence.effective_codec("a", settings, nodes_with(None)) == "best_compression"
+    assert evidence.effective_codec("b", settings, nodes_with(None, None)) == "default"
+    assert evidence.effective_codec("b", settings, nodes_with("best_compression")) == "best_compression"
+    assert evidence.effective_codec("b", settings, nodes_with("best_compression", None)) is None
+
+
+def test_index():
+    settings = {"a": {"settings": {"index.number_of_shards": "2", "index.number_of_replicas": "1"}}}
+    stats = {"indices": {"a": {"primaries": {"store": {"size_in_bytes": 5}}, "total": {"store": {"size_in_bytes": 9}}}}}
+    found = evidence.read_index("a", settings, nodes_with(None), {"indices": {"a": {"status": "green"}}}, stats, 100)
+    assert (found.shards, found.replicas, found.codec, found.health) == (2, 1, "default", "green")
+    assert (found.documents, found.primary_bytes, found.store_bytes) == (100, 5, 9)
+    assert evidence.read_index("z", {}, {}, {}, {}, None).shards is None
+    stream = evidence.read_index(".ds-logs-app-default-2026.01.01-000001", {}, {}, {}, {}, None)
+    assert stream.data_stream == "logs-app-default"
+
+
+def pipeline(count, millis=0, failed=0):
+    return {"count": count, "time_in_millis": millis, "failed": failed}
+
+
+def test_pipelines_count_what_the_race_did():
+    before = node_stats(pipelines={"old": pipeline(5), "idle": pipeline(3), "again": pipeline(9)})
+    after = node_stats(
+        pipelines={"old": pipeline(7, 3, 1), "idle": pipeline(3), "new": pipeline(0), "again": pipeline(4)}
+    )
+    found = {it.name: it for it in evidence.read_pipelines(before, after)}
+    assert set(found) == {"old", "new", "again"}
+    assert (found["old"].count, found["old"].time_millis, found["old"].failed) == (2, 3, 1)
+    assert found["again"].count == 4
+
+
+def test_restarts():
+    assert evidence.restarted({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "9", "d": "4"}) == ("b", "c")
+
+
+def test_totals():
+    stats = {
+        "indices": {
+            "a": {
+                "primaries": {"segments": {"count": 2}, "indexing": {"index_time_in_millis": 40}},
+                "total": {"store": {"size_in_bytes": 9}},
+            },
+            ".system": {"total": {"store": {"size_in_bytes": 1000}}},
+        }
+    }
+    found = evidence.read_totals(["a"], stats, node_stats((1, 10)), node_stats((4, 25)))
+    assert (found.store_bytes, found.segments, found.indexing_millis) == (9, 2, 40)
+    assert (found.young_gc_count, found.young_gc_millis, found.old_gc_count) == (3, 15, 0)
+    assert found.dataset_bytes is None
+    restarted = evidence.read_totals(["a"], stats, node_stats(key="other"), node_stats())
+    assert restarted.young_gc_count is None
+
+
+def test_work():
+    stats = {"_all": {"total": {"indexing": {"index_total": 3}, "merges": {"current": 1}}}}
+    recovery = {"a": {"shards": [{"index": {"size": {"recovered_in_bytes": 50}}}]}}
+    tasks = {
+        "nodes": {
+            "n": {
+                "tasks": {
+                    "n:1": {"action": "indices:admin/forcemerge"},
+                    "n:2": {"action": "cluster:monitor/tasks/lists"},
+                    "n:3": {"action": "cluster:monitor/health"},
+                }
+            }
+        }
+    }
+    counters, busy = evidence.read_work(stats, recovery, tasks)
+    assert counters[0] == 3 and counters[-1] == 50
+    assert busy == 2
+    assert evidence.read_work({}, {}, {}) == ((0,) * 9, 0)
+
+
+def test_nothing_is_guessed_from_empty_answers():
+    found = evidence.read_environment({}, {}, {}, {})
+    assert found.version is None and found.nodes == ()
+    assert evidence.read_pipelines({}, {}) == ()
+    assert Fresh().user_indices == ()
+
+
+DISK = {"decider": "disk_threshold", "decision": "NO", "explanation": "above the high watermark"}
+OTHER = {"decider": "filter", "decision": "NO", "explanation": "another tier"}
+AGREES = {"decider": "same_shard", "decision": "YES", "explanation": "not here"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "changes", "full"),
+    [
+        ([[DISK]], {}, True),
+        ([[DISK, AGREES], [DISK]], {}, True),
+        ([[DISK], [DISK, OTHER]], {}, False),
+        ([[DISK], []], {}, False),
+        ([], {}, False),
+        ([[DISK]], {"primary": False}, False),
+        ([[DISK]], {"can_allocate": "throttled"}, False),
+    ],
+)
+def test_full_disks_are_the_cause_only_when_nothing_else_is(
+    nodes: list[list[dict[str, str]]], changes: dict[str, object], full: bool
+) -> None:
+    decisions = [{"deciders": deciders} for deciders in nodes]
+    why = {"index": "t", "primary": True, "can_allocate": "no", "node_allocation_decisions": decisions, **changes}
+    assert evidence.read_full_disks(why) == ("index t: above the high watermark" if full else "")
+
+
+def test_without_an_answer_no_disk_is_full() -> None:
+    assert evidence.read_full_disks(None) == ""

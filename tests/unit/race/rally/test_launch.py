@@ -1,0 +1,95 @@
+"""What Rally's process writes for the runner, from objects shaped like Rally's."""
+
+from types import SimpleNamespace
+
+from fairlap_race.rally.launch import Observer, _ShorterSleep
+from fairlap_race.rally.live_files import SAMPLES, actor_pids, pid_file, read_state
+from fairlap_race.rally.samples import tally
+
+TASK = SimpleNamespace(
+    name="bulk",
+    operation=SimpleNamespace(name="bulk-op", type="bulk"),
+    clients=4,
+    target_throughput=SimpleNamespace(value=10.0, unit="ops/s"),
+)
+
+
+class Task(SimpleNamespace):
+    def __hash__(self):
+        return hash(self.name)
+
+
+def sample(kind=1, meta=None, ops=100, start=5.0, at=1000.0):
+    task = Task(**vars(TASK))
+    return SimpleNamespace(
+        task=task,
+        sample_type=kind,
+        request_meta_data=meta if meta is not None else {"success": True},
+        total_ops=ops,
+        total_ops_unit="docs",
+        absolute_time=at,
+        request_start=start,
+        service_time=0.25,
+        processing_time=0.3,
+        latency=0.25,
+        percent_completed=0.5,
+        client_id=0,
+    )
+
+
+def test_samples_are_read_back(tmp_path):
+    observer = Observer(tmp_path)
+    failed = {"success": False, "success-count": 60, "http-status": 429, "error-description": "queue\nis full"}
+    observer.samples([sample(kind=0), sample(), sample(meta=failed, at=999.5)])
+    observer.samples([])
+    observer.samples([sample()])
+    with (tmp_path / SAMPLES).open() as lines:
+        (found,) = tally(lines)
+    assert found.samples == [1, 3] and found.errors == [0, 1]
+    assert found.units_done == 260 and found.unit == "docs"
+    assert found.first_error == "HTTP 429: queue\nis full"
+    assert found.about["clients"] == 4 and found.about["target"] == 10.0
+    assert found.first_wallclock == 999.5
+
+
+def driver(step, recent=(), steps=3):
+    return SimpleNamespace(
+        current_step=step,
+        number_of_steps=steps,
+        tasks_per_join_point=[[TASK]] * steps,
+        most_recent_sample_per_client=dict(enumerate(recent)),
+    )
+
+
+def test_state(tmp_path):
+    observer = Observer(tmp_path)
+    assert read_state(tmp_path) is None
+    observer.state(driver(-1), False)
+    assert (read_state(tmp_path).step, read_state(tmp_path).steps) == (0, 3)
+    eternal = sample()
+    eternal.percent_completed = None
+    observer.samples([sample(at=1234.5)])
+    observer.state(driver(1, (sample(), eternal)), False)
+    state = read_state(tmp_path)
+    assert (state.step, state.tasks, state.percent, state.samples) == (2, ("bulk",), 50, 1)
+    assert state.first_request_at == 1234.5
+    observer.state(driver(1), True)
+    assert read_state(tmp_path).percent == 100
+
+
+def test_actor_pids(tmp_path):
+    assert actor_pids(tmp_path) == {}
+    pid_file(tmp_path, "driver").write_text("12")
+    pid_file(tmp_path, "benchmark").write_text("")
+    assert actor_pids(tmp_path) == {"driver": 12}
+
+
+def test_the_waits_of_the_shutdown(tmp_path):
+    answers = iter([True, False])
+    time = _ShorterSleep(tmp_path / "shutdown", lambda: next(answers))
+    assert time.monotonic() > 0
+    time.sleep(0.01)
+    assert (tmp_path / "shutdown").exists()
+    before = time.monotonic()
+    time.sleep(30)
+    assert time.monotonic() - before < 2

@@ -1,0 +1,123 @@
+"""Samples: what is computed from them, on cases worked out by hand and on properties of any race."""
+
+import json
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlap_race.rally.samples import quantile, support, tally, task_record, windows
+
+TASK = '#[0, {"task": "bulk", "operation": "bulk-op", "type": "bulk", "clients": 4, "target": null}]\n'
+
+
+def line(kind=1, ok=1, start=0.0, seconds=0.1, units=100, unit="docs", task=0, wallclock=1000.0):
+    return f"{task},{kind},{ok},{wallclock:.6f},{start:.6f},{seconds:.6f},{seconds:.6f},0.0,{units},{unit}\n"
+
+
+samples = st.builds(
+    line,
+    kind=st.integers(0, 1),
+    ok=st.integers(0, 1),
+    start=st.floats(0, 60),
+    seconds=st.floats(0, 20),
+    units=st.integers(0, 10_000),
+)
+
+
+def test_warm_up_errors_are_counted_apart():
+    lines = [TASK, line(kind=0, ok=0, units=0), '![0, "HTTP 429: full"]\n', line(kind=0), line(kind=1), line(kind=1)]
+    record = task_record(tally(lines)[0], None)
+    assert (record.samples.warmup, record.samples.normal) == (2, 2)
+    assert (record.errors.warmup, record.errors.normal) == (1, 0)
+    assert record.first_error == "HTTP 429: full"
+    assert record.units_done == 200
+
+
+def test_the_first_error_is_kept():
+    lines = [TASK, line(ok=0), '![0, "first"]\n', line(ok=0), '![0, "second"]\n']
+    assert tally(lines)[0].first_error == "first"
+
+
+def test_a_failed_request_does_not_name_the_unit():
+    assert tally([TASK, line(ok=0, unit="ops", units=0), line(unit="docs")])[0].unit == "docs"
+
+
+def test_steady_load_gives_its_rate_in_every_window():
+    lines = [TASK] + [line(start=0.5 + number / 10, seconds=0.1, units=50) for number in range(100)]
+    found = windows(tally(lines)[0])
+    assert found.count == 9
+    assert math.isclose(found.median, 500) and math.isclose(found.p10, 500) and math.isclose(found.p90, 500)
+
+
+def test_a_long_request_is_spread_over_its_windows():
+    found = windows(tally([TASK, line(start=0.0, seconds=4.0, units=400)])[0])
+    assert (found.count, found.median) == (4, 100)
+
+
+def test_a_pause_is_a_window_of_zero():
+    lines = [TASK, line(start=0.0, seconds=1.0), line(start=2.0, seconds=1.0)]
+    found = windows(tally(lines)[0])
+    assert (found.count, found.p10) == (3, 20)
+
+
+def test_too_short_for_a_window():
+    assert windows(tally([TASK, line(start=0.2, seconds=0.5)])[0]) is None
+    assert windows(tally([TASK, line(kind=0)])[0]) is None
+
+
+def test_a_cut_off_last_line_is_ignored():
+    whole = tally([TASK, line(), line()])[0].samples
+    assert tally([TASK, line(), line(), "0,1,1,10"])[0].samples == whole
+
+
+def test_support_of_percentiles():
+    assert support(0) == {}
+    assert support(1) == {"p100": 1}
+    assert support(9) == {"p50": 4, "p100": 1}
+    assert support(100) == {"p50": 50, "p90": 10, "p99": 1, "p100": 1}
+    assert support(10_000) == {"p50": 5000, "p90": 1000, "p99": 100, "p99.9": 10, "p99.99": 1, "p100": 1}
+
+
+@given(st.lists(samples, max_size=60))
+def test_nothing_is_lost_or_invented(lines):
+    it = tally([TASK, *lines])[0]
+    rows = [row.rstrip("\n").split(",") for row in lines]
+    normal = [row for row in rows if row[1] == "1"]
+    assert it.samples == [len(rows) - len(normal), len(normal)]
+    assert sum(it.errors) == sum(1 for row in rows if row[2] == "0")
+    assert math.isclose(it.units_done, sum(float(row[8]) for row in normal), abs_tol=1e-6)
+    assert math.isclose(sum(it.windows.values()), it.units_done, rel_tol=1e-6, abs_tol=1e-6)
+
+
+@given(st.lists(samples, min_size=1, max_size=60), st.floats(-1e6, 1e6))
+@settings(max_examples=50)
+def test_windows_are_ordered_and_within_what_was_done(lines, _shift):
+    found = windows(tally([TASK, *lines])[0])
+    if found is not None:
+        assert found.p10 <= found.median <= found.p90
+        assert found.p10 >= 0
+        assert found.count >= 1
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=50), st.floats(0, 1))
+def test_quantile_lies_between_its_neighbours(values, share):
+    ordered = sorted(values)
+    found = quantile(ordered, share)
+    assert ordered[0] <= found * (1 + 1e-12) and found <= ordered[-1] * (1 + 1e-12)
+
+
+@given(st.integers(0, 10**7))
+def test_support_is_never_more_than_the_samples(count):
+    assert all(1 <= value <= count for value in support(count).values())
+
+
+def test_two_tasks_side_by_side():
+    other = (
+        "#"
+        + json.dumps([1, {"task": "search", "operation": "s", "type": "search", "clients": 1, "target": 5.0}])
+        + "\n"
+    )
+    found = tally([TASK, line(), other, line(task=1, unit="ops", units=1), line()])
+    assert [(it.about["task"], it.samples[1]) for it in found] == [("bulk", 2), ("search", 1)]
+    assert task_record(found[1], None).target_throughput == 5.0

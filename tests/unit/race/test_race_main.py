@@ -1,0 +1,123 @@
+"""The program as a whole, short of Rally: whatever happens, the record is written."""
+
+import json
+import os
+import signal
+import time
+from dataclasses import replace
+
+import pytest
+
+from fairlap.plan.benchmark import RUNNER_GRACE
+from fairlap_race import __main__ as program
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record
+from fairlap_race.elasticsearch.client import TIMEOUT_SECONDS
+from fairlap_race.runner.config_map import ConfigMap, PatchError
+from fairlap_race.runner.race import Race, evidence_limit
+
+SPEC = {
+    "format": 1,
+    "mode": "race",
+    "namespace": "ns",
+    "record": "bm-race-1",
+    "raceId": "ns.bm.1.race-1",
+    "track": {"builtin": "none"},
+    "hosts": ["localhost:1"],
+    "passwordFile": "/nonexistent/password",
+}
+
+
+@pytest.fixture(autouse=True)
+def pod(monkeypatch, config_map, tmp_path):
+    monkeypatch.setattr(ConfigMap, "of_pod", staticmethod(lambda *_: config_map))
+    monkeypatch.setattr(program.process, "become_subreaper", lambda: None)
+    monkeypatch.setenv("FAIRLAP_RACE_WORK", str(tmp_path))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def run(monkeypatch, server, **change):
+    monkeypatch.setenv(program.SPEC_VARIABLE, json.dumps({**SPEC, **change}))
+    code = program.main()
+    record = Record.from_json(server.data.get("record.json"))
+    return code, record, json.loads(server.data.get("progress", "{}"))
+
+
+def test_a_failed_race_has_a_record(monkeypatch, server):
+    code, record, progress = run(monkeypatch, server)
+    assert code == 0 and progress["stage"] == "done"
+    assert record.outcome.reason is Reason.AUTHENTICATION_FAILED
+    assert record.race_id == "ns.bm.1.race-1" and record.started_at and record.finished_at
+    assert record.rally.poll_intervals["workerWakeup"] == 1.0
+
+
+def test_evidence_is_waited_for_but_not_past_what_the_operator_waits_for_the_record():
+    assert evidence_limit(1000, 9999) == 1180, "a node that restarts is back by then"
+    assert evidence_limit(1000, 1010) == 1070
+    last_request, others = TIMEOUT_SECONDS, 20
+    assert evidence_limit(1000, 1000) + last_request + others < 1000 + RUNNER_GRACE.total_seconds()
+
+
+def test_a_wrong_specification_has_a_record(monkeypatch, server):
+    code, record, _ = run(monkeypatch, server, surprise=1)
+    assert code == 0 and record.outcome.reason is Reason.INVALID_SPEC and "surprise" in record.outcome.message
+
+
+def test_a_bug_has_a_record(monkeypatch, server):
+    monkeypatch.setattr(Race, "run", lambda _: 1 / 0)
+    code, record, _ = run(monkeypatch, server)
+    assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and "division" in record.outcome.message
+
+
+def test_what_a_race_knew_before_a_bug_is_kept(monkeypatch, server):
+    def breaks(race):
+        race.secrets = ("word",)
+        race.record = replace(race.record, samples_dropped=True)
+        race.files.log.parent.mkdir(parents=True, exist_ok=True)
+        race.files.log.write_text("Rally said much")
+        raise KeyError("word")
+
+    monkeypatch.setattr(Race, "_run", breaks)
+    code, record, _ = run(monkeypatch, server)
+    assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and record.samples_dropped
+    assert "KeyError" in record.outcome.message and "word" not in record.outcome.message
+    assert server.binary["rally.log.gz"]
+
+
+def test_a_missing_config_map_is_an_exit_code(monkeypatch, server):
+    server.fail = [404] * 1000
+    monkeypatch.setattr("fairlap_race.runner.config_map.GIVE_UP_MISSING", 0.3)
+    code, record, _ = run(monkeypatch, server)
+    assert code == 1 and record is None
+
+
+def test_no_specification_at_all(monkeypatch):
+    monkeypatch.setenv(program.SPEC_VARIABLE, "nonsense")
+    assert program.main() == 2
+
+
+def test_outside_a_pod(monkeypatch, server):
+    def nowhere(*_):
+        raise PatchError("this is not a pod")
+
+    monkeypatch.setattr(ConfigMap, "of_pod", staticmethod(nowhere))
+    code, record, _ = run(monkeypatch, server)
+    assert code == 2 and record is None
+
+
+def test_sigterm_before_the_race(monkeypatch, server, tmp_path):
+    (tmp_path / "password").write_text("secret")
+    started = time.monotonic()
+    real = Race._before
+
+    def terminated(self, client):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return real(self, client)
+
+    monkeypatch.setattr(Race, "_before", terminated)
+    code, record, _ = run(monkeypatch, server, passwordFile=str(tmp_path / "password"))
+    assert code == 0 and record.outcome.reason is Reason.RACE_ABORTED
+    assert time.monotonic() - started < 5

@@ -1,0 +1,88 @@
+"""What a track does to a cluster, from its tasks."""
+
+import pytest
+
+from fairlap_race.contract.record import Touch
+from fairlap_race.track.effects import Action, touches
+
+
+def of(kind: str, **params: object) -> tuple[tuple[Touch, ...], tuple[str, ...]]:
+    return touches([Action("t", kind, {key.replace("_", "-"): value for key, value in params.items()})])
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "expected"),
+    [
+        ("create-index", {"indices": [("a", {}), ("b", None)]}, [Touch("index", "a", True), Touch("index", "b", True)]),
+        ("delete-index", {"indices": ["a*"]}, [Touch("index", "a*", deletes=True)]),
+        ("create-data-stream", {"data_streams": ["d"]}, [Touch("data stream", "d", True)]),
+        ("delete-data-stream", {"data_streams": ["d"]}, [Touch("data stream", "d", deletes=True)]),
+        ("create-index-template", {"templates": [("t", {})]}, [Touch("legacy template", "t", True)]),
+        (
+            "delete-index-template",
+            {"templates": [("t", True, "logs-*")]},
+            [Touch("legacy template", "t", deletes=True), Touch("index", "logs-*", deletes=True)],
+        ),
+        (
+            "delete-composable-template",
+            {"templates": [("t", False, None)]},
+            [Touch("index template", "t", deletes=True)],
+        ),
+        ("delete-component-template", {"templates": ["t"]}, [Touch("component template", "t", deletes=True)]),
+        ("put-pipeline", {"id": "p", "body": {}}, [Touch("ingest pipeline", "p", True)]),
+        ("delete-pipeline", {"id": "p"}, [Touch("ingest pipeline", "p", deletes=True)]),
+        ("shrink-index", {"source_index": "s", "target_index": "t"}, [Touch("index", n, True) for n in "st"]),
+        ("force-merge", {"index": "a,b"}, [Touch("index", "a", True), Touch("index", "b", True)]),
+    ],
+)
+def test_what_is_created_and_deleted(kind: str, params: dict[str, object], expected: list[Touch]) -> None:
+    assert of(kind, **params) == (tuple(expected), ())
+
+
+@pytest.mark.parametrize("kind", ["search", "refresh", "cluster-health", "sleep", "paginated-search"])
+def test_reading_touches_nothing(kind: str) -> None:
+    assert touches([Action("t", kind)]) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (Action("t", "put-settings", None), "put-settings"),
+        (Action("t", "my-own-operation", None), "my-own-operation"),
+        (Action("t", "create-index", None), "the track's own code"),
+        (Action("t", "bulk", None), "the documents themselves"),
+        (Action("t", "force-merge", {}), "_all"),
+        (Action("t", "raw-request", {"method": "PUT", "path": "/_cluster/settings"}), "PUT /_cluster/settings"),
+        (
+            Action(
+                "t", "composite", {"requests": [{"stream": [{"operation-type": "raw-request", "method": "DELETE",
+                                                             "path": "/x"}]}]}
+            ),
+            "DELETE /x",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_told_is_said(action: Action, words: str) -> None:
+    found, unforeseen = touches([action])
+    assert found == ()
+    assert len(unforeseen) == 1
+    assert "task t" in unforeseen[0]
+    assert words in unforeseen[0]
+
+
+def test_requests_that_read_are_allowed() -> None:
+    assert of("raw-request", path="/_cat/indices") == ((), ())
+    assert of("raw-request", method="POST", path="/a/_search?size=0") == ((), ())
+    assert of("composite", requests=[{"operation-type": "search"}, {"operation-type": "raw-request", "path": "/"}]) == (
+        (),
+        (),
+    )
+
+
+def test_a_name_that_is_created_and_deleted_is_one_touch() -> None:
+    actions = [
+        Action("d", "delete-index", {"indices": ["a"]}),
+        Action("c", "create-index", {"indices": [("a", {})]}),
+        Action("b", "bulk", bulk=(("index", "a"),)),
+    ]
+    assert touches(actions) == ((Touch("index", "a", creates=True, deletes=True),), ())

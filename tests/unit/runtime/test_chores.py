@@ -1,0 +1,146 @@
+"""Chores against a small cluster in memory: another run is made once, whatever fails in between."""
+
+import asyncio
+import copy
+from typing import Any
+
+import pytest
+
+from fairlap.kube.cluster import ApiError
+from fairlap.plan import rerun
+from fairlap.runtime.chores import Chores
+
+Json = dict[str, Any]
+
+
+class Cluster:
+    """Benchmarks by name; fails the n-th request once with what a lost connection is."""
+
+    def __init__(self, fail_at: int = -1, answered: bool = False) -> None:
+        self.benchmarks: dict[str, Json] = {}
+        self.deleted: list[str] = []
+        self.requests, self.fail_at, self.answered = 0, fail_at, answered
+        self.uids = 0
+
+    def add(self, name: str, **meta: Any) -> Json:
+        self.uids += 1
+        meta = {"name": name, "namespace": "ns", "uid": f"u{self.uids}", "resourceVersion": "1", **meta}
+        self.benchmarks[name] = {"metadata": meta, "spec": {"race": {}}}
+        return self.benchmarks[name]
+
+    def _request(self, *, before: bool) -> None:
+        if before:
+            self.requests += 1
+        if self.requests == self.fail_at and before is not self.answered:
+            self.fail_at = -1
+            raise ApiError(0, "no answer")
+
+    async def benchmark(self, _: str, name: str) -> Json | None:
+        self._request(before=True)
+        return copy.deepcopy(self.benchmarks.get(name))
+
+    async def create_benchmark(self, manifest: Json) -> Json | None:
+        self._request(before=True)
+        name = manifest["metadata"]["name"]
+        if name in self.benchmarks:
+            return None
+        self.add(name, **{k: v for k, v in manifest["metadata"].items() if k not in ("name", "namespace")})
+        self._request(before=False)
+        return copy.deepcopy(self.benchmarks[name])
+
+    async def annotate(self, benchmark: Json, annotations: dict[str, str]) -> Json:
+        self._request(before=True)
+        there = self.benchmarks[benchmark["metadata"]["name"]]["metadata"]
+        if there["resourceVersion"] != benchmark["metadata"]["resourceVersion"]:
+            raise ApiError(409, "changed")
+        there.setdefault("annotations", {}).update(annotations)
+        there["resourceVersion"] = str(int(there["resourceVersion"]) + 1)
+        self._request(before=False)
+        return copy.deepcopy(self.benchmarks[benchmark["metadata"]["name"]])
+
+    async def delete(self, _: str, there: Json) -> None:
+        self.deleted.append(there["metadata"]["name"])
+
+
+def chores(cluster: Cluster, told: list[str], clusters: list[Json] | None = None) -> Chores:
+    return Chores(
+        lambda about, _, reason, __: told.append(f"{about['metadata']['name']}: {reason}"),
+        lambda: cluster,  # type: ignore[arg-type, return-value]
+        lambda _: clusters or [],
+        lambda _: set(cluster.benchmarks) - {"unseen"},
+    )
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = asyncio.sleep
+    monkeypatch.setattr("fairlap.runtime.chores.asyncio.sleep", lambda _: real(0))
+
+
+async def done(work: Chores) -> None:
+    while work._tasks:
+        await asyncio.gather(*work._tasks.values())
+
+
+def rerun_all(cluster: Cluster, name: str = "bm") -> list[str]:
+    told: list[str] = []
+
+    async def run() -> None:
+        work = chores(cluster, told)
+        work.look(cluster.benchmarks[name])
+        work.look(cluster.benchmarks[name])  # an event comes again while it works
+        await done(work)
+
+    asyncio.run(run())
+    return told
+
+
+@pytest.mark.parametrize("answered", [False, True])
+@pytest.mark.parametrize("fail_at", range(-1, 8))
+def test_made_once_whatever_request_fails(fail_at: int, answered: bool) -> None:
+    cluster = Cluster(fail_at, answered)
+    cluster.add("bm", annotations={rerun.ASKED: "v"})
+    told = rerun_all(cluster)
+    assert sorted(cluster.benchmarks) == ["bm", "bm-2"]
+    assert cluster.benchmarks["bm"]["metadata"]["annotations"][rerun.DONE] == "v"
+    assert told.count("bm-2: RerunOf") <= 1
+    assert rerun_all(cluster) == [], "the value is dealt with"
+
+
+def test_a_name_that_is_taken_unseen() -> None:
+    cluster = Cluster()
+    cluster.add("bm", annotations={rerun.ASKED: "v", rerun.SAID: rerun.Next("v", "other").to_text()})
+    cluster.add("other")
+    rerun_all(cluster)
+    assert sorted(cluster.benchmarks) == ["bm", "bm-2", "other"]
+
+
+def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
+    cluster, told = Cluster(), list[str]()
+    over = cluster.add("bm")
+    over["spec"]["keepClusterFor"] = "1s"
+    over["status"] = {
+        "phase": "Failed",
+        "completionTime": "2026-01-01T00:00:00Z",
+        "conditions": [{"type": "ClusterKept", "status": "True"}],
+    }
+    there = [{"metadata": {"name": "bm-race-1"}}, {"metadata": {"name": "going", "deletionTimestamp": "x"}}]
+
+    async def run() -> None:
+        work = chores(cluster, told, there)
+        work.look(over)
+        await done(work)
+
+    asyncio.run(run())
+    assert cluster.deleted == ["bm-race-1"] and told == ["bm: ClusterRemoved"]
+
+
+def test_nothing_is_begun_for_others() -> None:
+    async def run() -> None:
+        work = chores(Cluster(), [])
+        work.look({"metadata": {"name": "bm", "uid": "u"}, "spec": {}, "status": {"phase": "Racing"}})
+        assert not work._tasks
+        work.forget("u")
+        await work.stop()
+
+    asyncio.run(run())

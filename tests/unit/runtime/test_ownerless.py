@@ -1,0 +1,48 @@
+"""Claims that lost their cluster are removed, and no others."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from fairlap.runtime.ownerless import ownerless, remove_ownerless
+
+Json = dict[str, Any]
+
+
+def thing(name: str, uid: str = "u1", step: str = "race-1", namespace: str = "ns", **meta: Any) -> Json:
+    labels = {"fairlap.dev/uid": uid, "fairlap.dev/step": step}
+    return {"metadata": {"name": name, "namespace": namespace, "labels": labels, **meta}}
+
+
+def test_a_claim_is_told_by_namespace_benchmark_and_step() -> None:
+    claims = [
+        thing("lives"), thing("other-step", step="race-2"), thing("other-benchmark", uid="u2"),
+        thing("elsewhere", namespace="there"), thing("going", step="smoke", deletionTimestamp="2026-01-01T00:00:00Z"),
+    ]  # fmt: skip
+    found = [claim["metadata"]["name"] for claim in ownerless(claims, [thing("bm-race-1")])]
+    assert found == ["other-step", "other-benchmark", "elsewhere"]
+
+
+class Cluster:
+    """Makes a claim together with its cluster between the two questions."""
+
+    def __init__(self) -> None:
+        self.clusters, self.claims, self.deleted = [thing("bm-race-1")], [thing("c1"), thing("c0", step="smoke")], []
+
+    async def ours(self, kind: str, namespaces: Iterable[str]) -> list[Json]:
+        assert tuple(namespaces) == ("ns",)
+        if kind == "Elasticsearch":
+            return list(self.clusters)
+        listed = list(self.claims)
+        self.clusters.append(thing("bm-race-2", step="race-2"))
+        self.claims.append(thing("c2", step="race-2"))
+        return listed
+
+    async def delete(self, kind: str, claim: Json) -> None:
+        self.deleted.append((kind, claim["metadata"]["name"]))
+
+
+def test_a_claim_that_is_made_meanwhile_stays() -> None:
+    cluster = Cluster()
+    asyncio.run(remove_ownerless(cluster, iter(["ns"])))  # type: ignore[arg-type]
+    assert cluster.deleted == [("PersistentVolumeClaim", "c0")]
