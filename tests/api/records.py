@@ -9,9 +9,9 @@ from fairlap_race.contract.race_spec import Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     Counts,
-    Environment,
+    EnvironmentRecord,
     Fresh,
-    Index,
+    IndexRecord,
     LoadGenerator,
     LoadGeneratorHost,
     Node,
@@ -26,8 +26,6 @@ from fairlap_race.contract.record import (
     Throughput,
     Totals,
     Touch,
-    Track,
-    TrackTask,
     Windows,
     timestamp,
 )
@@ -35,13 +33,14 @@ from fairlap_race.contract.resources import (
     ELASTICSEARCH,
     LOAD_GENERATOR,
     Machine,
-    Resources,
+    MachineTable,
     Sampler,
     TaskUsage,
     Usage,
     Volume,
     missing,
 )
+from fairlap_race.contract.track_record import TrackRecord, TrackTask
 from fairlap_race.track.settings_passed import asked
 
 DOCUMENTS = 100_000
@@ -75,7 +74,9 @@ def record(
         reason, message = _OUTCOMES[fault]
         return Record(**common, outcome=Outcome(reason, message))
     if spec.mode is Mode.PROBE:
-        return Record(**common, environment=Environment("8.11.0", "abc123", "default", "9.8.0", _nodes(TARGET), host))
+        return Record(
+            **common, environment=EnvironmentRecord("8.11.0", "abc123", "default", "9.8.0", _nodes(TARGET), host)
+        )
     if spec.mode is Mode.CHECK or elasticsearch is None:
         return Record(**common, rally=Rally("2.13.0", 0))
     version, nodes = elasticsearch["spec"]["version"], _nodes(elasticsearch)
@@ -86,10 +87,10 @@ def record(
         first_request_at=timestamp(started + 0.01),
         rally_exited_at=timestamp(now),
         rally=Rally("2.13.0", 0, {"actorWakeup": 0.5}),
-        environment=Environment(version, "abc123", "default", "10.1.0", nodes, host),
+        environment=EnvironmentRecord(version, "abc123", "default", "10.1.0", nodes, host),
         fresh=Fresh((), 0),
         indices=(
-            Index(
+            IndexRecord(
                 "access-logs",
                 shards=spec.index.shards or 1,
                 replicas=spec.index.replicas or 0,
@@ -116,7 +117,7 @@ def record(
     )
 
 
-def resources(of: Record) -> Resources:
+def resources(of: Record) -> MachineTable:
     """Return the table that the runner would leave beside this record, from node stats and its control group."""
     usage = Usage(seconds=60.0, samples=15, cpu_mean_cores=0.5, cpu_peak_cores=0.9, disk_reads=3.0)
     tasks = tuple(TaskUsage(task.task, task.measured_from, usage) for task in of.tasks)
@@ -130,7 +131,7 @@ def resources(of: Record) -> Resources:
     own = Machine(of.environment.load_generator.pod_name or "", LOAD_GENERATOR, race=usage, tasks=tasks)
     machines = tuple(replace(machine, missing=missing(machine)) for machine in (*nodes, own))
     volumes = tuple(Volume(node.name, "/data", "/data", "ext4", 10**10, 9 * 10**9) for node in nodes)
-    return Resources(race_id=of.race_id, sampler=Sampler(4.0, 15), machines=machines, volumes=volumes)
+    return MachineTable(race_id=of.race_id, sampler=Sampler(4.0, 15), machines=machines, volumes=volumes)
 
 
 _OUTCOMES: dict[str, tuple[Reason, str]] = {
@@ -140,8 +141,8 @@ _OUTCOMES: dict[str, tuple[Reason, str]] = {
 }
 
 
-def _track(spec: RaceSpec, digit: str) -> Track:
-    return Track(
+def _track(spec: RaceSpec, digit: str) -> TrackRecord:
+    return TrackRecord(
         name=spec.builtin or "track",
         challenge=spec.challenge or "default",
         challenges=("default", "high-concurrency", "ramp-up"),

@@ -21,7 +21,7 @@ from esrally.utils import io
 from fairlap_race.contract.race_spec import CorporaSpec, parse_spec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
-from fairlap_race.corpora.corpora import Corpora
+from fairlap_race.corpora.corpora import CorporaSource
 from fairlap_race.track.check.step import check
 from fairlap_race.track.check.tasks import load
 from fairlap_race.track.load import Request, describe, rally_config
@@ -85,7 +85,7 @@ def test_rally_finds_everything_done(tmp_path: Path, files: tuple[str, Path]) ->
     answer = describe(request)
     assert answer.error is None and len(answer.corpora) == 1 and not answer.own_code
     stop = threading.Event()
-    corpora = Corpora(CorporaSpec(tmp_path / "shared"), tmp_path, False, stop, lambda *_: None)
+    corpora = CorporaSource(CorporaSpec(tmp_path / "shared"), tmp_path, False, stop, lambda *_: None)
     corpora.link_all(answer.corpora, track, cache, test_mode=False)
     before = {path: path.lstat() for path in tmp_path.rglob("*") if path.is_file()}
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
 from fairlap_race.contract.race_spec import parse_spec
-from fairlap_race.contract.record import Track
+from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.track.check.step import check
 
 PLAIN = "{{ index_settings | default({}) | tojson }}"
@@ -24,7 +24,7 @@ TRACK = """{"version": 2, "description": "d", "indices": [{"name": "a", "body": 
               {"operation": {"operation-type": "bulk", "bulk-size": 1}, "name": "bulk"}]}"""
 
 
-def rendered(work: Path, index: dict[str, Any], settings: str = "", body: str = "{}", **params: Any) -> Track:
+def rendered(work: Path, index: dict[str, Any], settings: str = "", body: str = "{}", **params: Any) -> TrackRecord:
     track = work / "mine"
     track.mkdir()
     operation = f', "settings": {settings}' if settings else ""

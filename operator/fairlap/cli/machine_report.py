@@ -9,7 +9,7 @@ from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Cluster
 from fairlap.results.machine_table import UNKNOWN, header, rows
 from fairlap.results.machine_use import short_name
-from fairlap_race.contract.resources import KEY_RESOURCES, Machine, Resources
+from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable
 
 Json = dict[str, Any]
 
@@ -21,7 +21,7 @@ def machines(cluster: Cluster, benchmark: Json) -> str:
     if chosen is None:
         return f"{bm.name(benchmark)}: no race is recorded"
     there = cluster.config_map(chosen["record"]) or {}
-    table = Resources.from_json((there.get("data") or {}).get(KEY_RESOURCES))
+    table = MachineTable.from_json((there.get("data") or {}).get(KEY_RESOURCES))
     title = f"{bm.name(benchmark)}, {chosen['name']}"
     return (
         f"{title}: what the machines did was not recorded"
@@ -30,7 +30,7 @@ def machines(cluster: Cluster, benchmark: Json) -> str:
     )
 
 
-def text(table: Resources, record: str) -> str:
+def text(table: MachineTable, record: str) -> str:
     """Return the table for a terminal, without columns that nobody knows, and below it what must be known of it."""
     lines = [header(), *rows(table, record)]
     kept = [column for column in range(len(lines[0])) if any(line[column] != UNKNOWN for line in lines[1:])]
@@ -50,7 +50,7 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     )
 
 
-def sentences(table: Resources, record: str) -> list[str]:
+def sentences(table: MachineTable, record: str) -> list[str]:
     """Return what must be known of the numbers: sources, notes, and what could not be had."""
     found = [sentence for machine in table.machines for sentence in _about(machine, short_name(machine, record))]
     if table.dropped_tasks:

@@ -19,7 +19,7 @@ from fairlap.cli.exits import FAILED, SUCCEEDED, CliError, UsageError
 from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.track.check.finding import Finding, finding
-from fairlap_race.track.load import Answer, Request
+from fairlap_race.track.load import Request, TrackDescription
 from fairlap_race.track.prepare import TrackError, prepare
 
 TIMEOUT_SECONDS = 600
@@ -33,7 +33,7 @@ class Checked:
 
     path: str
     """as the user wrote it"""
-    answer: Answer
+    answer: TrackDescription
     errors: tuple[Finding, ...]
     warnings: tuple[Finding, ...]
 
@@ -100,11 +100,11 @@ def check_track(
             if builtin:
                 directory = prepare(directory, work, params, builtin=True)
         except TrackError as error:
-            return Checked(shown, Answer(), (finding(error.reason, error.message),), ())
+            return Checked(shown, TrackDescription(), (finding(error.reason, error.message),), ())
         if not (directory / TRACK_FILE).is_file():
             there = ", ".join(sorted(each.name for each in directory.iterdir())[:20]) or "nothing"
             what = finding(Reason.TRACK_NOT_FOUND, f"{TRACK_FILE} is missing; the track has: {there}")
-            return Checked(shown, Answer(), (what,), ())
+            return Checked(shown, TrackDescription(), (what,), ())
         request = Request(
             track_path=str(directory.resolve()),
             challenge=challenge,
@@ -115,7 +115,7 @@ def check_track(
         )
         data = _review(python, request, work)
     errors, warnings = (tuple(decode(Finding, each) for each in data[key]) for key in ("errors", "warnings"))
-    return Checked(shown, decode(Answer, data["answer"]), errors, warnings)
+    return Checked(shown, decode(TrackDescription, data["answer"]), errors, warnings)
 
 
 def _directory(path: str) -> tuple[Path, bool]:

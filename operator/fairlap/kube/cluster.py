@@ -22,7 +22,7 @@ from fairlap.plan.seen import Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import object_name
 from fairlap.queue.summary import child
 from fairlap_race.contract.record import KEY_RECORD, Record
-from fairlap_race.contract.resources import KEY_RESOURCES, Resources
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 
 log = logging.getLogger(__name__)
 _TIMEOUT_SECONDS: Final = 30.0
@@ -242,9 +242,9 @@ class Cluster:
         """Return the records of these steps; None where there is none that can be read."""
         return {step: Record.from_json((await self._written(subject, step)).get(KEY_RECORD)) for step in steps}
 
-    async def resources(self, subject: Subject, steps: tuple[str, ...]) -> dict[str, Resources | None]:
+    async def resources(self, subject: Subject, steps: tuple[str, ...]) -> dict[str, MachineTable | None]:
         """Return what the machines did in these steps; None where that was not recorded."""
-        return {step: Resources.from_json((await self._written(subject, step)).get(KEY_RESOURCES)) for step in steps}
+        return {step: MachineTable.from_json((await self._written(subject, step)).get(KEY_RESOURCES)) for step in steps}
 
     async def _written(self, subject: Subject, step: str) -> Json:
         """The texts in the ConfigMap of a step; none when there is none that belongs to this Benchmark."""
@@ -257,7 +257,7 @@ class Cluster:
         mine = there["metadata"].get("labels", {}).get(UID_LABEL) == subject.uid
         return there.get("data") or {} if mine else {}
 
-    async def keep_resources(self, namespace: str, name: str, table: Resources) -> None:
+    async def keep_resources(self, namespace: str, name: str, table: MachineTable) -> None:
         """Write the completed table of what the machines did into a step's record."""
         body = {"data": {KEY_RESOURCES: table.to_json()}}
         await self._request("PATCH", "ConfigMap", namespace, name, body=body)

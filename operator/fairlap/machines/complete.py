@@ -21,7 +21,7 @@ from fairlap.plan.steps import object_name
 from fairlap.results import cadvisor
 from fairlap.results.storage import Provisioned, with_claim, with_mount
 from fairlap_race.contract.record import Record
-from fairlap_race.contract.resources import ELASTICSEARCH, Machine, Resources, Volume, merged
+from fairlap_race.contract.resources import ELASTICSEARCH, Machine, MachineTable, Volume, merged
 from fairlap_race.contract.series import Span
 from fairlap_race.contract.task_spans import TaskSpan, race_span, task_spans
 
@@ -35,15 +35,15 @@ _REFUSED = (400, 403, 404)
 
 
 async def completed(
-    cluster: Cluster, prometheus: Prometheus | None, seen: Seen, step: str, table: Resources | None, record: Record
-) -> Resources:
+    cluster: Cluster, prometheus: Prometheus | None, seen: Seen, step: str, table: MachineTable | None, record: Record
+) -> MachineTable:
     """Return the table of a step with Prometheus' numbers and the evidence of its volumes, kept in its record.
 
     A table that was completed before is returned as it is. Raises ApiError when the API server does not answer.
     """
     if table is not None and table.completed:
         return table
-    table = table or Resources(race_id=record.race_id, remarks=("the runner left no table of its own",))
+    table = table or MachineTable(race_id=record.race_id, remarks=("the runner left no table of its own",))
     if prometheus is not None:
         table = await _with_prometheus(prometheus, seen, table, record)
     if seen.subject.spec.elasticsearch is not None:
@@ -71,7 +71,7 @@ def with_limits(machine: Machine, resources: Limits) -> Machine:
     )
 
 
-async def _with_prometheus(prometheus: Prometheus, seen: Seen, table: Resources, record: Record) -> Resources:
+async def _with_prometheus(prometheus: Prometheus, seen: Seen, table: MachineTable, record: Record) -> MachineTable:
     race, tasks = race_span(record.tasks), task_spans(record.tasks)
     pods = [str(pod["metadata"]["name"]) for pod in seen.children.pods]
     if race is None or not pods:
@@ -98,7 +98,7 @@ async def _of_pod(prometheus: Prometheus, seen: Seen, pod: str, race: Span, task
     return cadvisor.machines(collected, race, tasks)
 
 
-def with_series(table: Resources, found: Sequence[Machine], seen: Seen, url: str) -> Resources:
+def with_series(table: MachineTable, found: Sequence[Machine], seen: Seen, url: str) -> MachineTable:
     """Return the table with each group of columns that Prometheus has (`found`) taken from there."""
     by_name = {machine.name: machine for machine in found}
     remarks = list(table.remarks)

@@ -11,7 +11,7 @@ from fairlap.api.status import BenchmarkStatus
 from fairlap.queue.turn import Turn
 from fairlap.settings import Settings
 from fairlap_race.contract.record import Record
-from fairlap_race.contract.resources import Resources
+from fairlap_race.contract.resources import MachineTable
 
 
 class LogOf(NamedTuple):
@@ -80,7 +80,7 @@ class Seen:
     """keys of the track's ConfigMap, empty when it does not exist; None when not looked at yet"""
     records: Mapping[str, Record | None] | None = None
     """the records of all steps so far; None when not looked at yet"""
-    resources: Mapping[str, Resources | None] = field(default_factory=dict)
+    resources: Mapping[str, MachineTable | None] = field(default_factory=dict)
     """what the machines did in each step so far; looked at together with the records"""
     logs: Mapping[LogOf, str] = field(default_factory=dict)
     evictions: Mapping[str, str] | None = None

@@ -7,7 +7,7 @@ from typing import Any
 from fairlap.api.base import Json
 from fairlap.api.status import Environment, IndexEvidence
 from fairlap.results import lucene_codec, shards
-from fairlap_race.contract.record import Index, Record
+from fairlap_race.contract.record import IndexRecord, Record
 
 _TYPED = ("index.number_of_shards", "index.number_of_replicas", "index.codec")
 
@@ -40,7 +40,7 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
     )
 
 
-def _index(index: Index, record: Record) -> IndexEvidence:
+def _index(index: IndexRecord, record: Record) -> IndexEvidence:
     return IndexEvidence(
         name=index.name,
         shards=index.shards,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fairlap.results.machine_use import short_name
-from fairlap_race.contract.resources import Machine, Resources, Usage
+from fairlap_race.contract.resources import Machine, MachineTable, Usage
 
 Cell = Callable[[Usage], str]
 UNKNOWN = "-"
@@ -59,7 +59,7 @@ def header() -> list[str]:
     return ["machine", "span", *COLUMNS]
 
 
-def rows(table: Resources, race: str, *, tasks: bool = True) -> list[list[str]]:
+def rows(table: MachineTable, race: str, *, tasks: bool = True) -> list[list[str]]:
     """Return a row for each machine over the whole race, each followed by its tasks; `race`: name of its record."""
     found = []
     for machine in table.machines:

@@ -5,7 +5,7 @@ from statistics import median
 from typing import Any
 
 from fairlap.api.machine_status import MachineUse
-from fairlap_race.contract.resources import GROUPS, LOAD_GENERATOR, Machine, Resources
+from fairlap_race.contract.resources import GROUPS, LOAD_GENERATOR, Machine, MachineTable
 
 IN_STATUS = (
     *("cpu_mean_cores", "cpu_peak_cores", "throttled_periods", "memory_peak_bytes", "working_set_peak_bytes"),
@@ -16,7 +16,7 @@ IN_STATUS = (
 )
 
 
-def machine_uses(tables: Sequence[tuple[str, Resources]]) -> list[MachineUse]:
+def machine_uses(tables: Sequence[tuple[str, MachineTable]]) -> list[MachineUse]:
     """Return one line a machine, medians over the races; `tables`: the name of a race's objects, and its table."""
     lines: dict[str, list[Machine]] = {}
     for name, table in tables:
@@ -30,7 +30,7 @@ def short_name(machine: Machine, race: str) -> str:
     return LOAD_GENERATOR if machine.role == LOAD_GENERATOR else machine.name.removeprefix(f"{race}-")
 
 
-def remarks(table: Resources | None) -> list[str]:
+def remarks(table: MachineTable | None) -> list[str]:
     """Return what a reader of the race must know of its table."""
     if table is None:
         return ["what the machines did was not recorded"]

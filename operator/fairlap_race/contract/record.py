@@ -15,9 +15,7 @@ from typing import Any
 
 from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.track_record import Track as Track  # noqa: PLC0414 - this module is the contract
-from fairlap_race.contract.track_record import TrackCorpus as TrackCorpus  # noqa: PLC0414 - this module is the contract
-from fairlap_race.contract.track_record import TrackTask as TrackTask  # noqa: PLC0414 - this module is the contract
+from fairlap_race.contract.track_record import TrackRecord
 
 FORMAT = 1
 
@@ -114,7 +112,7 @@ class LoadGeneratorHost:
 
 
 @dataclass(frozen=True)
-class Environment:
+class EnvironmentRecord:
     """What really ran."""
 
     version: str | None = None
@@ -134,7 +132,7 @@ class Fresh:
 
 
 @dataclass(frozen=True)
-class Index:
+class IndexRecord:
     """One user index after the race, with the settings in effect."""
 
     name: str = ""
@@ -337,11 +335,11 @@ class Record:
     finished_at: str | None = None
     outcome: Outcome = Outcome()
     rally: Rally = Rally()
-    track: Track = field(default_factory=Track)
-    environment: Environment = Environment()
+    track: TrackRecord = field(default_factory=TrackRecord)
+    environment: EnvironmentRecord = EnvironmentRecord()
     fresh: Fresh | None = None
     """None when Elasticsearch could not be asked"""
-    indices: tuple[Index, ...] | None = None
+    indices: tuple[IndexRecord, ...] | None = None
     """user indices after the race; None when Elasticsearch could not be asked"""
     shards: tuple[Shard, ...] | None = None
     """copies of the user indices' shards after the race; None when not known, or left out of the record"""

@@ -167,7 +167,7 @@ class Volume:
 
 
 @dataclass(frozen=True)
-class Resources:
+class MachineTable:
     """The whole table of one race."""
 
     format: int = FORMAT
@@ -193,7 +193,7 @@ class Resources:
             table = replace(table, machines=table.machines[: len(table.machines) // 2], remarks=(words,))
         return text
 
-    def without_half_of_the_tasks(self) -> Resources:
+    def without_half_of_the_tasks(self) -> MachineTable:
         """Return the table with only the longer half of the tasks."""
         longest = {t.task: t.usage.seconds for m in self.machines for t in m.tasks}
         kept = set(sorted(longest, key=lambda name: -longest[name])[: len(longest) // 2])
@@ -201,7 +201,7 @@ class Resources:
         return replace(self, machines=machines, dropped_tasks=self.dropped_tasks + len(longest) - len(kept))
 
     @staticmethod
-    def from_json(text: str | None) -> Resources | None:
+    def from_json(text: str | None) -> MachineTable | None:
         """Return the table in a ConfigMap, or None when there is none, it is not JSON, or of another format."""
         try:
             data = json.loads(text or "")
@@ -209,10 +209,10 @@ class Resources:
             return None
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             return None
-        return decode(Resources, data)
+        return decode(MachineTable, data)
 
 
-def _text(table: Resources) -> str:
+def _text(table: MachineTable) -> str:
     return json.dumps(_without_empty(encode(table)), separators=(",", ":"), allow_nan=False)
 
 

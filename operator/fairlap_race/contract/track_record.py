@@ -35,7 +35,7 @@ class TrackCorpus:
 
 
 @dataclass(frozen=True)
-class Track:
+class TrackRecord:
     """The track as it was rendered for this step, after the task filter and, in a smoke test, test mode."""
 
     name: str | None = None

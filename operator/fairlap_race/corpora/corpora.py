@@ -17,13 +17,13 @@ from typing import Any
 
 from fairlap_race.contract.race_spec import CorporaSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import TrackCorpus
+from fairlap_race.contract.track_record import TrackCorpus
 from fairlap_race.corpora.fetch import CorpusFile, Tell, check_lines, fetch, reachable
 from fairlap_race.corpora.store import Entry, Partial, Store, StoreFullError
 from fairlap_race.track.prepare import TrackError
 
 
-class Corpora:
+class CorporaSource:
     """The corpora of one race: where they come from, and which were used."""
 
     def __init__(

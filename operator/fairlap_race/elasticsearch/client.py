@@ -28,7 +28,7 @@ def read_secret(path: Path) -> str:
     return path.read_text(encoding="utf-8").rstrip("\r\n")
 
 
-class Elasticsearch:
+class ElasticsearchClient:
     """Asks one cluster through any of `hosts` (NAME:PORT).
 
     With `ca_file` or `tls` over TLS, verified against that file, without one against the system's CAs.

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from fairlap_race.contract.record import Environment, Fresh, Index, Node, Pipeline, Shard, Totals
+from fairlap_race.contract.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
 from fairlap_race.elasticsearch import indices as index_evidence
-from fairlap_race.elasticsearch.client import Elasticsearch, ElasticsearchError
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.track.settings_passed import CODEC
 
 _BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
@@ -35,7 +35,7 @@ def is_user_index(name: str) -> bool:
 class Before:
     """What was there before the race."""
 
-    environment: Environment
+    environment: EnvironmentRecord
     fresh: Fresh
     ephemeral_ids: Mapping[str, str]
     """node name -> id that is new at each start of the node"""
@@ -46,7 +46,7 @@ class Before:
 class After:
     """What was there after the race."""
 
-    indices: tuple[Index, ...]
+    indices: tuple[IndexRecord, ...]
     shards: tuple[Shard, ...]
     pipelines: tuple[Pipeline, ...]
     nodes_restarted: tuple[str, ...]
@@ -60,7 +60,7 @@ def dig(data: Any, *path: str) -> Any:
     return data
 
 
-def before(client: Elasticsearch) -> Before:
+def before(client: ElasticsearchClient) -> Before:
     """Ask for versions, nodes and leftovers. Raises ElasticsearchError."""
     root = client.get("/")
     nodes = client.get("/_nodes/jvm,os,process")
@@ -81,7 +81,7 @@ def before(client: Elasticsearch) -> Before:
 
 
 def after(
-    client: Elasticsearch,
+    client: ElasticsearchClient,
     start: Before,
     asked_for: Collection[str] = (),
     mine: Callable[[str], bool] = is_user_index,
@@ -103,7 +103,7 @@ def after(
     node_stats = client.get("/_nodes/stats/ingest,jvm")
     version, names = start.environment.version, {*asked_for, CODEC}
 
-    def index(name: str) -> Index:
+    def index(name: str) -> IndexRecord:
         found = read_index(name, settings, node_settings, health, stats, count(client, name))
         effective = index_evidence.settings_of(client, name, names, node_settings, version)
         codec = effective.get(CODEC, found.codec)
@@ -118,13 +118,13 @@ def after(
     )
 
 
-def _red(client: Elasticsearch) -> set[str]:
+def _red(client: ElasticsearchClient) -> set[str]:
     """Return the indices that have a primary without a place."""
     health = _get(client, _HEALTH)
     return {name for name, it in (dig(health, "indices") or {}).items() if dig(it, "status") == "red"}
 
 
-def _get(client: Elasticsearch, path: str) -> Any:
+def _get(client: ElasticsearchClient, path: str) -> Any:
     """GET `path`; a version that does not know hidden indices refuses expand_wildcards=all, and needs it not."""
     try:
         return client.get(path)
@@ -134,7 +134,7 @@ def _get(client: Elasticsearch, path: str) -> Any:
         return client.get(re.sub(r"[?&]expand_wildcards=all", "", path))
 
 
-def count(client: Elasticsearch, index: str) -> int | None:
+def count(client: ElasticsearchClient, index: str) -> int | None:
     """Return the number of documents in one index, nested ones not counted; None when it cannot be had."""
     try:
         answer = client.get(f"/{quote(index, safe='')}/_count", timeout=120)
@@ -151,12 +151,12 @@ def read_indexing(stats: Any) -> int | None:
     return dig(primaries, "indexing", "index_time_in_millis")  # type: ignore[no-any-return]
 
 
-def read_environment(root: Any, nodes: Any, stats: Any, members: Any) -> Environment:
+def read_environment(root: Any, nodes: Any, stats: Any, members: Any) -> EnvironmentRecord:
     """Return the environment from the answers to `/`, `_nodes`, `_nodes/stats/os` and `_cluster/state/nodes`."""
     listed = dig(nodes, "nodes") or {}
     found = [_node(n, dig(stats, "nodes", key), dig(members, "nodes", key)) for key, n in listed.items()]
     first: Any = next(iter(listed.values()), None)
-    return Environment(
+    return EnvironmentRecord(
         version=dig(root, "version", "number") or dig(first, "version"),
         build_hash=dig(root, "version", "build_hash") or dig(first, "build_hash"),
         build_flavor=dig(root, "version", "build_flavor") or dig(first, "build_flavor"),
@@ -209,10 +209,12 @@ def effective_codec(name: str, settings: Any, node_settings: Any) -> str | None:
     return None if found is None else str(found)
 
 
-def read_index(name: str, settings: Any, node_settings: Any, health: Any, stats: Any, documents: int | None) -> Index:
+def read_index(
+    name: str, settings: Any, node_settings: Any, health: Any, stats: Any, documents: int | None
+) -> IndexRecord:
     """Return one index with the settings in effect."""
     backing = _BACKING.match(name)
-    return Index(
+    return IndexRecord(
         name=name,
         data_stream=backing["stream"] if backing else None,
         shards=_whole(dig(settings, name, "settings", "index.number_of_shards")),
@@ -304,7 +306,7 @@ _LONG_TASKS = re.compile(
 )
 
 
-def work_counters(client: Elasticsearch) -> tuple[tuple[int, ...], int]:
+def work_counters(client: ElasticsearchClient) -> tuple[tuple[int, ...], int]:
     """Return counters that grow as Elasticsearch works, and the number of long tasks that it runs.
 
     Refreshes and flushes are not among them, since Elasticsearch does them on its own. Raises ElasticsearchError.
@@ -341,7 +343,7 @@ def read_work(stats: Any, recovery: Any, tasks: Any) -> tuple[tuple[int, ...], i
     return (*counters, copied), merging + sum(1 for name in names if _LONG_TASKS.match(name))
 
 
-def standstill(client: Elasticsearch) -> str:
+def standstill(client: ElasticsearchClient) -> str:
     """Return in one sentence why the cluster may not go on: its health, and why a shard is unassigned."""
     try:
         health = client.get("/_cluster/health", timeout=5)
@@ -356,7 +358,7 @@ def standstill(client: Elasticsearch) -> str:
     return f"{text}{index}: {'; '.join(dict.fromkeys(told))}"[:1500] if told else text
 
 
-def full_disks(client: Elasticsearch) -> str:
+def full_disks(client: ElasticsearchClient) -> str:
     """Return Elasticsearch's words when full disks, and nothing else, keep a primary shard from every node; else ""."""
     return read_full_disks(_unassigned(client))
 
@@ -371,7 +373,7 @@ def read_full_disks(why: Any) -> str:
     return f"index {dig(why, 'index')}: {'; '.join(told)}"[:1500]
 
 
-def _unassigned(client: Elasticsearch) -> Any:
+def _unassigned(client: ElasticsearchClient) -> Any:
     try:
         return client.get("/_cluster/allocation/explain", timeout=5)
     except ElasticsearchError:  # which is also the answer when every shard has its place

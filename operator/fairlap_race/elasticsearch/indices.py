@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlap_race.contract.record import Shard
-from fairlap_race.elasticsearch.client import Elasticsearch, ElasticsearchError
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.track.settings_passed import SOURCE_MODE
 
 NODE_SCOPED = ("index.codec", "index.store.type", "index.store.preload")
@@ -19,7 +19,7 @@ NODE_SCOPED = ("index.codec", "index.store.type", "index.store.preload")
 
 
 def settings_of(
-    client: Elasticsearch, index: str, names: Collection[str], nodes: Any, version: str | None
+    client: ElasticsearchClient, index: str, names: Collection[str], nodes: Any, version: str | None
 ) -> dict[str, Any]:
     """Return the settings `names` of one index as they are in effect; `nodes` is the answer to `_nodes/settings`.
 
@@ -89,7 +89,7 @@ def _source(mappings: Any) -> Mapping[str, Any]:
     return {}
 
 
-def shards(client: Elasticsearch, user: Collection[str]) -> tuple[Shard, ...]:
+def shards(client: ElasticsearchClient, user: Collection[str]) -> tuple[Shard, ...]:
     """Ask for the copies of the shards of the indices `user`. Raises ElasticsearchError."""
     if not user:
         return ()

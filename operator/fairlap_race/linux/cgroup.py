@@ -13,7 +13,7 @@ MANY_BYTES = 1 << 60
 
 
 @dataclass(frozen=True)
-class Usage:
+class CgroupUsage:
     """Counters at one moment; None where the kernel does not say."""
 
     at: float = 0.0
@@ -32,11 +32,11 @@ class Limits:
     memory_bytes: int | None = None
 
 
-def read_usage(now: float, root: Path = ROOT) -> Usage:
+def read_usage(now: float, root: Path = ROOT) -> CgroupUsage:
     """Return the counters of the control group at `root`, stamped with `now`."""
     if (root / "cgroup.controllers").exists():
         cpu, memory = _pairs(root / "cpu.stat"), _pairs(root / "memory.events")
-        return Usage(
+        return CgroupUsage(
             at=now,
             cpu_seconds=_scaled(cpu.get("usage_usec"), 1e-6),
             throttled_periods=cpu.get("nr_throttled"),
@@ -44,7 +44,7 @@ def read_usage(now: float, root: Path = ROOT) -> Usage:
             oom_kills=memory.get("oom_kill"),
         )
     cpu, memory = _pairs(root / "cpu/cpu.stat"), _pairs(root / "memory/memory.oom_control")
-    return Usage(
+    return CgroupUsage(
         at=now,
         cpu_seconds=_scaled(_number(root / "cpuacct/cpuacct.usage"), 1e-9),
         throttled_periods=cpu.get("nr_throttled"),
@@ -64,7 +64,7 @@ def read_limits(root: Path = ROOT) -> Limits:
     return Limits(cpus, _limit(_number(root / "memory/memory.limit_in_bytes")))
 
 
-def judge(before: Usage, after: Usage, may_use: float, busiest: float | None) -> LoadGenerator:
+def judge(before: CgroupUsage, after: CgroupUsage, may_use: float, busiest: float | None) -> LoadGenerator:
     """Return whether the load generator was itself the bottleneck between two readings.
 
     `may_use`: cores it may use; `busiest`: mean share of a core that its busiest process used, or None. It is

@@ -1,8 +1,8 @@
 """Starts Rally in this process, with shorter waits between its steps and with every sample written to a file.
 
 Run as `python -m fairlap_race.rally.launch DIRECTORY ARGUMENT…`: the arguments are Rally's own. Rally's actors are
-forked from this process, so what is changed here before Rally's `main` holds in all of them. Nothing is changed between the
-start and the end of a measured request.
+forked from this process, so what is changed here before Rally's `main` holds in all of them. Nothing is changed between
+the start and the end of a measured request.
 
 The file's name and its arguments must not contain the name of Rally's package: Rally refuses to start when it finds
 that in the command line of another Python process.

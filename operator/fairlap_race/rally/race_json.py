@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairlap_race.contract.record import RallyNumbers, Task, Throughput, TrackTask
+from fairlap_race.contract.record import RallyNumbers, Task, Throughput
+from fairlap_race.contract.track_record import TrackTask
 from fairlap_race.rally.samples import Tally, task_record
 
 

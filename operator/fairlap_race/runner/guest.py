@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
 from fairlap_race.contract.record import OtherLoad, Pipeline, Record, TargetReport, Totals, Touch
-from fairlap_race.elasticsearch.client import Elasticsearch, ElasticsearchError
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.track import effects
 
 LOG = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Names:
     streams: tuple[str, ...] = ()
 
 
-def names(client: Elasticsearch) -> Names:
+def names(client: ElasticsearchClient) -> Names:
     """Return all indices, aliases and data streams, hidden ones too. Raises ElasticsearchError."""
     found = client.get(_NAMES).get("metadata", {}).get("indices", {})
     streams = _existing(client, "/_data_stream?expand_wildcards=all") or {}
@@ -56,7 +56,7 @@ def names(client: Elasticsearch) -> Names:
     )
 
 
-def report(client: Elasticsearch, planned: Iterable[Touch], unforeseen: tuple[str, ...]) -> TargetReport:
+def report(client: ElasticsearchClient, planned: Iterable[Touch], unforeseen: tuple[str, ...]) -> TargetReport:
     """Return what the track will do to the cluster, and what of it is there now. Raises ElasticsearchError."""
     root, there = client.get("/"), names(client)
     return TargetReport(
@@ -67,7 +67,7 @@ def report(client: Elasticsearch, planned: Iterable[Touch], unforeseen: tuple[st
     )
 
 
-def _seen(client: Elasticsearch, touch: Touch, there: Names) -> Touch:
+def _seen(client: ElasticsearchClient, touch: Touch, there: Names) -> Touch:
     if touch.kind not in (effects.INDEX, effects.DATA_STREAM):
         there_too = _existing(client, _PATHS[touch.kind] + quote(touch.name, safe="*"))
         return replace(touch, existing=(touch.name,) if there_too else ())
@@ -90,7 +90,7 @@ def matching(touch: Touch, there: Names) -> list[str]:
     return sorted(name for name in found if pattern[0] == "." or not name.startswith("."))
 
 
-def _count(client: Elasticsearch, name: str) -> int | None:
+def _count(client: ElasticsearchClient, name: str) -> int | None:
     try:
         found = client.get(f"/{quote(name, safe='')}/_count", timeout=120)
     except ElasticsearchError:
@@ -98,7 +98,7 @@ def _count(client: Elasticsearch, name: str) -> int | None:
     return int(found["count"]) if "count" in found else None
 
 
-def _existing(client: Elasticsearch, path: str) -> Any:
+def _existing(client: ElasticsearchClient, path: str) -> Any:
     """Return the answer to GET `path`, or None when there is no such thing, or no such API in this version."""
     try:
         return client.get(path)
@@ -133,7 +133,7 @@ class Load:
     """index -> documents indexed, searches"""
 
 
-def load(client: Elasticsearch) -> Load:
+def load(client: ElasticsearchClient) -> Load:
     """Return what the cluster has done so far. Raises ElasticsearchError."""
     found = client.get(_LOAD, timeout=60).get("indices") or {}
     return Load({name: _counters(index["total"]) for name, index in found.items()})
@@ -175,7 +175,7 @@ def owner_of(planned: Iterable[Touch]) -> Callable[[str], bool]:
     return mine
 
 
-def remove(client: Elasticsearch, found: TargetReport) -> TargetReport:
+def remove(client: ElasticsearchClient, found: TargetReport) -> TargetReport:
     """Delete what the race created and was not there before; returns the report with what was removed and is left."""
     removed, left = [], []
     for touch in _made(client, found):
@@ -188,12 +188,12 @@ def remove(client: Elasticsearch, found: TargetReport) -> TargetReport:
     return replace(found, removed=tuple(removed), left=tuple(left))
 
 
-def keep(client: Elasticsearch, found: TargetReport) -> TargetReport:
+def keep(client: ElasticsearchClient, found: TargetReport) -> TargetReport:
     """Return the report with what the race created and stays there."""
     return replace(found, left=tuple(f"{touch.kind} {touch.name}" for touch in _made(client, found)))
 
 
-def _made(client: Elasticsearch, found: TargetReport) -> Iterator[Touch]:
+def _made(client: ElasticsearchClient, found: TargetReport) -> Iterator[Touch]:
     try:
         there = names(client)
     except ElasticsearchError as error:
@@ -205,7 +205,7 @@ def _made(client: Elasticsearch, found: TargetReport) -> Iterator[Touch]:
             yield touch
 
 
-def _is_there(client: Elasticsearch, touch: Touch, there: Names) -> bool:
+def _is_there(client: ElasticsearchClient, touch: Touch, there: Names) -> bool:
     if touch.kind == effects.INDEX:
         return touch.name in there.indices
     if touch.kind == effects.DATA_STREAM:
@@ -254,13 +254,15 @@ def too_many_replicas(replicas: int | None, nodes: int) -> str:
 class Site:
     """The cluster that a race is a guest on, from before the race to after it."""
 
-    client: Elasticsearch
+    client: ElasticsearchClient
     about: TargetSpec
     report: TargetReport
     before: Load
 
     @staticmethod
-    def look(client: Elasticsearch, about: TargetSpec, planned: Iterable[Touch], unforeseen: tuple[str, ...]) -> Site:
+    def look(
+        client: ElasticsearchClient, about: TargetSpec, planned: Iterable[Touch], unforeseen: tuple[str, ...]
+    ) -> Site:
         """Return the site with what the track will do to it. Raises ElasticsearchError."""
         return Site(client, about, report(client, planned, unforeseen), load(client))
 

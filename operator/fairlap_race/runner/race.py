@@ -30,11 +30,11 @@ from fairlap_race.contract.record import (
     Touch,
     timestamp,
 )
-from fairlap_race.contract.resources import KEY_RESOURCES, Resources
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 from fairlap_race.corpora.claims import StoppedError
-from fairlap_race.corpora.corpora import Corpora, digest_with
+from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.elasticsearch import evidence
-from fairlap_race.elasticsearch.client import Elasticsearch, ElasticsearchError, read_secret
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError, read_secret
 from fairlap_race.linux import cgroup, process
 from fairlap_race.rally import classify, race_json, samples, schedule
 from fairlap_race.rally.config import Files, rally_argv, rally_env, user_name, write_files
@@ -48,7 +48,7 @@ from fairlap_race.runner.supervise import Ended, Supervisor
 from fairlap_race.runner.watchdog import Watchdog
 from fairlap_race.track import settings_passed
 from fairlap_race.track.ask import ask_describe, read_json, read_text, request_of, track_of
-from fairlap_race.track.load import Answer
+from fairlap_race.track.load import TrackDescription
 from fairlap_race.track.prepare import TrackError
 from fairlap_race.track.ready import ready
 
@@ -79,14 +79,14 @@ class Race:
     stop: threading.Event
     record: Record = field(default_factory=Record)
     secrets: tuple[str, ...] = ()
-    resources: Resources = field(default_factory=Resources)
+    resources: MachineTable = field(default_factory=MachineTable)
 
     def __post_init__(self) -> None:
         """Open what the race holds until its end."""
         self._limit = time.monotonic() + self.spec.timeout_seconds
         owner = os.environ.get("POD_NAME", "")
         private = self.files.work / "corpora"
-        self._corpora = Corpora(self.spec.corpora, private, self.spec.offline, self.stop, self._preparing, owner)
+        self._corpora = CorporaSource(self.spec.corpora, private, self.spec.offline, self.stop, self._preparing, owner)
 
     def run(self) -> Record:
         """Run the race and return its record, whatever happened: what was known before a bug is kept, too."""
@@ -117,7 +117,7 @@ class Race:
             self._fail(failure.outcome)
         return bounds.bounded(replace(self.record, finished_at=timestamp(time.time())))
 
-    def _before_anything(self) -> Elasticsearch:
+    def _before_anything(self) -> ElasticsearchClient:
         client = self._connect()[1]
         self._before(client)
         return client
@@ -166,7 +166,7 @@ class Race:
                 self.record = replace(self.record, target=site.leave(self.record))
 
     def _guest(
-        self, client: Elasticsearch, planned: tuple[Touch, ...], unforeseen: tuple[str, ...]
+        self, client: ElasticsearchClient, planned: tuple[Touch, ...], unforeseen: tuple[str, ...]
     ) -> target.Site | None:
         """Return the existing cluster that the race is a guest on, or None for one of its own."""
         if self.spec.target is None:
@@ -195,7 +195,7 @@ class Race:
             self.record, environment=replace(self.record.environment, load_generator=host), rally=rally
         )
 
-    def _connect(self) -> tuple[str | None, Elasticsearch]:
+    def _connect(self) -> tuple[str | None, ElasticsearchClient]:
         spec = self.spec
         if missing := target.missing_secret(spec):
             raise FailedError(Reason.SECRET_MISSING, missing)
@@ -208,11 +208,11 @@ class Race:
             basic = base64.b64encode(f"{user}:{password}".encode()).decode()
             self.secrets = (password, json.dumps(password)[1:-1], basic)
         try:
-            return password, Elasticsearch(spec.hosts, user, spec.password_file, spec.ca_file, spec.tls)
+            return password, ElasticsearchClient(spec.hosts, user, spec.password_file, spec.ca_file, spec.tls)
         except OSError as error:
             raise FailedError(Reason.TLS_UNTRUSTED, f"the CA file {spec.ca_file} cannot be used: {error}") from error
 
-    def _before(self, client: Elasticsearch) -> evidence.Before:
+    def _before(self, client: ElasticsearchClient) -> evidence.Before:
         limit = time.monotonic() + min(CONNECT_PATIENCE, self.spec.timeout_seconds)
         while True:
             try:
@@ -234,7 +234,7 @@ class Race:
             raise FailedError(Reason.INVALID_SPEC, objection)
         return start
 
-    def _track(self, flavor: str) -> tuple[Path, Answer]:
+    def _track(self, flavor: str) -> tuple[Path, TrackDescription]:
         spec = self.spec
         with self._told():
             found = ready(spec, self.files.work, self._corpora, self._preparing, self.stop)
@@ -272,7 +272,9 @@ class Race:
             raise FailedError(Reason.RACE_TIMEOUT, f"the race was not over at its deadline, while {words}")
         self.tell(Progress(at=timestamp(time.time()), stage="preparing", task=words, percent=percent))
 
-    def _race(self, client: Elasticsearch, track: Path, cores: int, may_use: float, answer: Answer) -> Ended:
+    def _race(
+        self, client: ElasticsearchClient, track: Path, cores: int, may_use: float, answer: TrackDescription
+    ) -> Ended:
         offline = self.spec.offline or not answer.own_code
         argv = rally_argv(self.spec, self.files, track, rally_version(), offline=offline)
         LOG.info("starting Rally: %s", argv)
@@ -295,7 +297,12 @@ class Race:
         return ended
 
     def _collect(
-        self, client: Elasticsearch, start: evidence.Before, ended: Ended, answer: Answer, site: target.Site | None
+        self,
+        client: ElasticsearchClient,
+        start: evidence.Before,
+        ended: Ended,
+        answer: TrackDescription,
+        site: target.Site | None,
     ) -> None:
         output = read_text(self.files.output)
         race = read_json(self.files.race_json(self.spec.race_id))
@@ -336,7 +343,7 @@ class Race:
         )
 
     def _after(
-        self, client: Elasticsearch, start: evidence.Before, mine: Callable[[str], bool]
+        self, client: ElasticsearchClient, start: evidence.Before, mine: Callable[[str], bool]
     ) -> evidence.After | None:
         """Return the evidence, or None when Elasticsearch does not answer even after the time a restart takes."""
         limit = evidence_limit(time.monotonic(), self._limit)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairlap_race.contract.record import Record
-from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Resources, Sampler, Volume
+from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, MachineTable, Sampler, Volume
 from fairlap_race.contract.series import Points, Span
 from fairlap_race.contract.task_spans import TaskSpan, machine, race_span, task_spans
 from fairlap_race.elasticsearch import node_stats
-from fairlap_race.elasticsearch.client import Elasticsearch, ElasticsearchError
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.node_stats import Sample
 from fairlap_race.linux import cgroup
 from fairlap_race.rally.live_files import read_state
@@ -44,7 +44,9 @@ class _Seen:
 class MachineSampler:
     """Samples every Elasticsearch node and this container until it is stopped."""
 
-    def __init__(self, client: Elasticsearch, live: Path, pod_name: str | None, interval: float = INTERVAL) -> None:
+    def __init__(
+        self, client: ElasticsearchClient, live: Path, pod_name: str | None, interval: float = INTERVAL
+    ) -> None:
         self._client = client
         self._live = live
         self._own_name = pod_name or LOAD_GENERATOR
@@ -117,10 +119,12 @@ class MachineSampler:
             LOG.warning("the file systems could not be looked at: %s", error)
             return ()
 
-    def table(self, race_id: str, race: Span | None, tasks: Iterable[TaskSpan]) -> Resources:
+    def table(self, race_id: str, race: Span | None, tasks: Iterable[TaskSpan]) -> MachineTable:
         """Return what was seen in the race as a whole and in each task, all given as name, start and span."""
         if race is None:
-            return Resources(race_id=race_id, sampler=self._told(), remarks=("no request was sent: nothing to sum up",))
+            return MachineTable(
+                race_id=race_id, sampler=self._told(), remarks=("no request was sent: nothing to sum up",)
+            )
         spans = list(tasks)
         limits = cgroup.read_limits()
         own = replace(
@@ -139,7 +143,7 @@ class MachineSampler:
             for name, seen in sorted(self._nodes.items())
         ]
         remarks = () if nodes else (f"Elasticsearch did not tell its node stats: {self._last_failure}",)
-        return Resources(race_id=race_id, sampler=self._told(), machines=(*nodes, own), remarks=remarks)
+        return MachineTable(race_id=race_id, sampler=self._told(), machines=(*nodes, own), remarks=remarks)
 
     def _told(self) -> Sampler:
         gaps = [later - earlier for earlier, later in zip(self._moments, self._moments[1:], strict=False)]
@@ -155,7 +159,7 @@ class MachineSampler:
         )
 
 
-def summed_up(sampler: MachineSampler, record: Record, *, ask: bool) -> Resources:
+def summed_up(sampler: MachineSampler, record: Record, *, ask: bool) -> MachineTable:
     """Return the table of a race that has ended; `ask`: whether Elasticsearch may still be asked for its disks."""
     table = sampler.table(record.race_id, race_span(record.tasks), task_spans(record.tasks))
     return replace(table, volumes=sampler.volumes() if ask else ())

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import LoadGenerator, Outcome, Progress, timestamp
-from fairlap_race.elasticsearch.client import Elasticsearch, ElasticsearchError
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.evidence import full_disks, standstill, work_counters
 from fairlap_race.linux import cgroup, process
 from fairlap_race.rally.live_files import SHUTDOWN, State, actor_pids, read_state
-from fairlap_race.runner.watchdog import Seen, Verdict, Watchdog
+from fairlap_race.runner.watchdog import Sighting, Verdict, Watchdog
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
@@ -47,8 +47,8 @@ class Ended:
 class _Cost:
     """CPU that the load generator used between the first and the last look at a running race."""
 
-    start: cgroup.Usage | None = None
-    end: cgroup.Usage | None = None
+    start: cgroup.CgroupUsage | None = None
+    end: cgroup.CgroupUsage | None = None
     processes: dict[int, tuple[float, float]] = field(default_factory=dict)
     """process id -> CPU seconds at the first and at the last look"""
 
@@ -76,7 +76,7 @@ class Supervisor:
         self,
         running: subprocess.Popen[bytes],
         live: Path,
-        client: Elasticsearch,
+        client: ElasticsearchClient,
         watchdog: Watchdog,
         tell: Callable[[Progress], None],
         stop: threading.Event,
@@ -136,7 +136,7 @@ class Supervisor:
         missing = () if ending else tuple(n for n, pid in actor_pids(self._live).items() if not process.alive(pid))
         verdict = self._watchdog.look(
             now,
-            Seen(
+            Sighting(
                 position=(state.step, state.percent, state.samples),
                 work=work,
                 busy_tasks=busy,

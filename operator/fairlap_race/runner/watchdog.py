@@ -22,7 +22,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True)
-class Seen:
+class Sighting:
     """One look at a running race."""
 
     position: tuple[int, int, int] = (0, 0, 0)
@@ -75,7 +75,7 @@ class Watchdog:
         """Return for how long nothing has moved."""
         return now - self._moved
 
-    def look(self, now: float, seen: Seen) -> Verdict:
+    def look(self, now: float, seen: Sighting) -> Verdict:
         """Take in one look and return what to do."""
         if now >= self._deadline:
             return Verdict.TIMEOUT

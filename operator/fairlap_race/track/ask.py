@@ -13,11 +13,11 @@ from typing import Any
 from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Track
+from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.corpora.claims import StoppedError
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files, rally_env
-from fairlap_race.track.load import Answer, Request
+from fairlap_race.track.load import Request, TrackDescription
 from fairlap_race.track.prepare import TrackError
 from fairlap_race.track.ready import Ready
 
@@ -44,9 +44,9 @@ def request_of(spec: RaceSpec, track: Path, data_cache: Path, flavor: str = "def
     )
 
 
-def track_of(answer: Answer, found: Ready, spec: RaceSpec) -> Track:
+def track_of(answer: TrackDescription, found: Ready, spec: RaceSpec) -> TrackRecord:
     """Return what the record says of a track that came from `found`; what the answer lacks is as the spec has it."""
-    return Track(
+    return TrackRecord(
         name=answer.name or found.path.name,
         challenge=answer.challenge or spec.challenge,
         challenges=answer.challenges,
@@ -63,7 +63,7 @@ def track_of(answer: Answer, found: Ready, spec: RaceSpec) -> Track:
     )
 
 
-def ask_describe(request: Request, files: Files, stop: threading.Event) -> Answer:
+def ask_describe(request: Request, files: Files, stop: threading.Event) -> TrackDescription:
     """Return the answer of `fairlap_race.track.load`, run in a process of its own.
 
     Raises TrackError when it crashes or takes longer than 300 s, and StoppedError when `stop` is set meanwhile.
@@ -89,7 +89,7 @@ def ask_describe(request: Request, files: Files, stop: threading.Event) -> Answe
     if running.returncode != 0 or data is None:
         code, tail = running.returncode, read_text(printed)[-800:]
         raise TrackError(Reason.TRACK_INVALID, f"loading the track ended with exit code {code}: {tail}")
-    return decode(Answer, data)
+    return decode(TrackDescription, data)
 
 
 def read_text(path: Path) -> str:

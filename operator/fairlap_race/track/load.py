@@ -18,7 +18,8 @@ from typing import Any
 
 from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.race_spec import IndexSpec
-from fairlap_race.contract.record import Touch, TrackTask
+from fairlap_race.contract.record import Touch
+from fairlap_race.contract.track_record import TrackTask
 from fairlap_race.corpora.fetch import CorpusFile
 from fairlap_race.rally import releases
 from fairlap_race.track import effects as touches
@@ -58,7 +59,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TrackDescription:
     """What was found; with `error` set, everything that was found before it."""
 
     error: str | None = None
@@ -107,17 +108,17 @@ def track_params(
     return params, passed_as
 
 
-def describe(request: Request) -> Answer:
+def describe(request: Request) -> TrackDescription:
     """Return what the track of `request` is. Errors of the track are in the answer, not raised."""
     found: dict[str, Any] = {}
     try:
         _load(request, found)
     except ContradictionError as error:
-        return Answer(error=str(error), error_type="Contradiction", **found)
+        return TrackDescription(error=str(error), error_type="Contradiction", **found)
     except Exception as error:
         full = getattr(error, "full_message", None) or str(error)
-        return Answer(error=full, error_type=type(error).__name__, **found)
-    return Answer(**found)
+        return TrackDescription(error=full, error_type=type(error).__name__, **found)
+    return TrackDescription(**found)
 
 
 def _load(request: Request, found: dict[str, Any]) -> None:

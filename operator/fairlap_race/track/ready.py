@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.race_spec import RaceSpec
-from fairlap_race.corpora.corpora import Corpora
+from fairlap_race.corpora.corpora import CorporaSource
 from fairlap_race.corpora.fetch import Tell
 from fairlap_race.track.git import fetch
 from fairlap_race.track.prepare import GENERATOR, digest, generate, generator_options, prepare
@@ -30,7 +30,7 @@ class Ready:
     """SHA-256 of the files that come from the corpora cache, by name"""
 
 
-def ready(spec: RaceSpec, work: Path, corpora: Corpora, tell: Tell, stop: threading.Event) -> Ready:
+def ready(spec: RaceSpec, work: Path, corpora: CorporaSource, tell: Tell, stop: threading.Event) -> Ready:
     """Return the track of `spec`, ready in a directory below `work`. Raises TrackError and StoppedError."""
     if spec.git is not None:
         tell(f"fetching the track from {spec.git.url}", None)

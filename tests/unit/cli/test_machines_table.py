@@ -3,7 +3,7 @@
 from typing import Any
 
 from fairlap.cli.machine_report import machines
-from fairlap_race.contract.resources import Machine, Resources, TaskUsage, Usage
+from fairlap_race.contract.resources import Machine, MachineTable, TaskUsage, Usage
 
 USAGE = Usage(60, 12, cpu_mean_cores=1.5, major_faults_per_minute=7.0)
 NODE = Machine(
@@ -28,7 +28,7 @@ def show(races: list[dict[str, Any]], **texts: str) -> str:
 
 
 def test_the_last_valid_race_task_by_task() -> None:
-    title, head, race, bulk, *below = show(RACES, bm_race_2=Resources(machines=(NODE,)).to_json()).splitlines()
+    title, head, race, bulk, *below = show(RACES, bm_race_2=MachineTable(machines=(NODE,)).to_json()).splitlines()
     assert title == "bm, race-2"
     assert head.split("  ")[0].strip() == "machine" and "major faults/min" in head and "disk read" not in head
     assert race.startswith("es-default-0  race") and race.endswith(" 7") and bulk.startswith("es-default-0  bulk")
@@ -38,4 +38,4 @@ def test_the_last_valid_race_task_by_task() -> None:
 def test_what_is_not_there_is_said() -> None:
     assert show([]) == "bm: no race is recorded"
     assert show(RACES) == "bm, race-2: what the machines did was not recorded"
-    assert show(RACES[2:], bm_race_3=Resources(remarks=("Prometheus is away",)).to_json()).startswith("bm, race-3")
+    assert show(RACES[2:], bm_race_3=MachineTable(remarks=("Prometheus is away",)).to_json()).startswith("bm, race-3")

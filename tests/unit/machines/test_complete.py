@@ -10,7 +10,7 @@ from world import good_record, pod, seen, spec
 from fairlap.kube.cluster import ApiError
 from fairlap.machines.complete import completed
 from fairlap.plan.seen import Children
-from fairlap_race.contract.resources import Machine, Resources, Usage, Volume
+from fairlap_race.contract.resources import Machine, MachineTable, Usage, Volume
 
 NODE = "bm-race-1-es-default-0"
 MOUNTS = "510 500 254:0 / /usr/share/elasticsearch/data rw,noatime - xfs /dev/sdb rw\n"
@@ -22,7 +22,7 @@ class FakeCluster:
 
     def __init__(self, **answers: Any) -> None:
         self.answers = {"log": MOUNTS, "PersistentVolumeClaim": CLAIM, "keep": None, **answers}
-        self.kept: list[Resources] = []
+        self.kept: list[MachineTable] = []
 
     def _answer(self, what: str) -> Any:
         found = self.answers.get(what, 404)
@@ -37,16 +37,16 @@ class FakeCluster:
         assert (namespace == "ns") == (kind == "PersistentVolumeClaim") and name
         return dict(self._answer(kind))
 
-    async def keep_resources(self, namespace: str, name: str, table: Resources) -> None:
+    async def keep_resources(self, namespace: str, name: str, table: MachineTable) -> None:
         assert (namespace, name) == ("ns", "bm-race-1")
         self._answer("keep")
         self.kept.append(table)
 
 
-def complete(cluster: FakeCluster, table: Resources | None = None, **elasticsearch: Any) -> Resources:
+def complete(cluster: FakeCluster, table: MachineTable | None = None, **elasticsearch: Any) -> MachineTable:
     wanted = {"storage": {"className": "fast", "size": "1Gi"}, **elasticsearch}
     of = seen(of=spec(elasticsearch=wanted), children=Children(pods=[pod(NODE), pod("bm-race-1-x", "load-generator")]))
-    told = table or Resources(
+    told = table or MachineTable(
         race_id="r",
         machines=(Machine(NODE, "elasticsearch", race=Usage(60)), Machine("bm-race-1-x", "load-generator")),
         volumes=(Volume(NODE, "/data", type="xfs", total_bytes=10, available_bytes=5),),
@@ -94,5 +94,5 @@ def test_limits_are_those_of_the_pods() -> None:
     assert (node.cpu_limit, node.memory_limit_bytes) == (1.5, 2**31)
     assert (own.cpu_limit, own.memory_limit_bytes) == (None, None)
     told = Machine(NODE, "elasticsearch", 1.0, 5.0)
-    node, *_ = complete(FakeCluster(), replace(Resources(race_id="r"), machines=(told,))).machines
+    node, *_ = complete(FakeCluster(), replace(MachineTable(race_id="r"), machines=(told,))).machines
     assert (node.cpu_limit, node.memory_limit_bytes) == (1.0, 5.0)

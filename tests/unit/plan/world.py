@@ -10,6 +10,7 @@ from fairlap.plan.seen import Children, Seen, Subject
 from fairlap.queue.turn import Turn
 from fairlap.settings import JdkImage, Settings
 from fairlap_race.contract import record as rec
+from fairlap_race.contract.track_record import TrackRecord, TrackTask
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings(
@@ -73,17 +74,17 @@ def good_record(step: str = "race-1", documents: int = 1000, rate: float = 5000.
         started_at="2026-01-01T00:00:00.000Z",
         finished_at="2026-01-01T00:01:00.000Z",
         rally=rec.Rally(version="2.13.0", exit_code=0),
-        track=rec.Track(
+        track=TrackRecord(
             name="log_ingest", challenge="default", digest="sha256:1", pipelines=("logs",),
             pipeline_documents={"logs": documents},
-            tasks=(rec.TrackTask("create-index"), rec.TrackTask("bulk", reported=True)),
+            tasks=(TrackTask("create-index"), TrackTask("bulk", reported=True)),
             expected_documents={"logs": documents},
         ),
-        environment=rec.Environment(
+        environment=rec.EnvironmentRecord(
             version="9.0.0", build_hash="abc", nodes=(rec.Node("es-0", version="9.0.0", java_version="21.0.8"),)
         ),
         fresh=rec.Fresh(),
-        indices=(rec.Index("logs", shards=1, replicas=0, codec="default", health="green", documents=documents),),
+        indices=(rec.IndexRecord("logs", shards=1, replicas=0, codec="default", health="green", documents=documents),),
         pipelines=(rec.Pipeline("logs", documents, 12),),
         nodes_restarted=(),
         tasks=(rec.Task("bulk", type="bulk", unit="docs/s", samples=rec.Counts(10, 200), rally=numbers),),

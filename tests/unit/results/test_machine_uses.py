@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from fairlap.results.machine_use import IN_STATUS, machine_uses, remarks
-from fairlap_race.contract.resources import Machine, Resources, Sampler, Usage, missing
+from fairlap_race.contract.resources import Machine, MachineTable, Sampler, Usage, missing
 
 
-def table(race: str, cpu: float, **columns: float) -> Resources:
+def table(race: str, cpu: float, **columns: float) -> MachineTable:
     node = Machine(f"{race}-es-default-0", "elasticsearch", 2.0, 4e9, {"cpu": "prometheus", "jvm": "nodeStats"})
     node = replace(node, race=Usage(60, 12, cpu_mean_cores=cpu, heap_peak_bytes=5.0, **columns))
     own = Machine(f"{race}-k2x9q", "load-generator", sources={"cpu": "cgroup"}, race=Usage(60, 12, cpu_mean_cores=0.1))
-    return Resources(machines=tuple(replace(m, missing=missing(m)) for m in (node, own)))
+    return MachineTable(machines=tuple(replace(m, missing=missing(m)) for m in (node, own)))
 
 
 def test_a_line_a_machine_with_medians_over_the_races() -> None:
@@ -34,6 +34,6 @@ def test_columns_of_the_status_exist() -> None:
 
 def test_remarks() -> None:
     assert remarks(None) == ["what the machines did was not recorded"]
-    assert remarks(Resources(remarks=("a",))) == ["a"]
-    (failed,) = remarks(Resources(sampler=Sampler(4.0, samples=8, failures=2, last_failure="HTTP 503")))
+    assert remarks(MachineTable(remarks=("a",))) == ["a"]
+    (failed,) = remarks(MachineTable(sampler=Sampler(4.0, samples=8, failures=2, last_failure="HTTP 503")))
     assert "2 of 10" in failed and "HTTP 503" in failed

@@ -6,7 +6,7 @@ import pytest
 
 from fairlap.results.lucene_codec import algorithm
 from fairlap.results.shards import memory_of, node_data, remarks, short
-from fairlap_race.contract.record import Environment, Node, Record, Shard
+from fairlap_race.contract.record import EnvironmentRecord, Node, Record, Shard
 
 GIB = 2**30
 TWO = (
@@ -16,7 +16,7 @@ TWO = (
 
 
 def record(*shards: Shard, nodes: tuple[Node, ...] = TWO) -> Record:
-    return Record(environment=Environment(nodes=nodes), shards=shards)
+    return Record(environment=EnvironmentRecord(nodes=nodes), shards=shards)
 
 
 def shard(number: int, node: str | None, *, primary: bool = True, **more: Any) -> Shard:
@@ -65,7 +65,7 @@ def test_memory_against_data_is_what_page_cache_there_can_be() -> None:
 
 def test_no_data_or_no_evidence_is_no_ratio() -> None:
     assert [it.memory_to_data for it in node_data(record())] == [None, None]
-    (unknown,) = node_data(Record(environment=Environment(nodes=(Node("es-0"),))))
+    (unknown,) = node_data(Record(environment=EnvironmentRecord(nodes=(Node("es-0"),))))
     assert (unknown.data_bytes, unknown.memory_to_data) == (None, None)
 
 

@@ -18,7 +18,7 @@ from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as resource_remarks
 from fairlap.results.storage import storage_evidence
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Index, Record
+from fairlap_race.contract.record import IndexRecord, Record
 
 
 def judged(seen: Seen, step: Step) -> BenchmarkStatus:
@@ -197,7 +197,7 @@ def _settings(record: Record) -> str:
     )
 
 
-def _further(index: Index) -> list[str]:
+def _further(index: IndexRecord) -> list[str]:
     shown = (index_settings.SHARDS, index_settings.REPLICAS, index_settings.CODEC)
     return [f"{name} {value}" for name, value in index.settings.items() if name not in shown]
 

@@ -21,7 +21,7 @@ from fairlap_race.track.check.finding import FoundError, json_cure, template_cur
 from fairlap_race.track.check.json_paths import task_path
 from fairlap_race.track.check.source_map import Place, Rendered, Templates, unclosed_line
 from fairlap_race.track.check.tasks import check_tasks, load, load_plugins
-from fairlap_race.track.load import Answer, Request
+from fairlap_race.track.load import Request, TrackDescription
 
 TRACK_FILE = "track.json"
 TEMPLATE_LISTS = (
@@ -33,7 +33,7 @@ TEMPLATE_LISTS = (
 """Members of track.json whose elements name a template file, and how they call it."""
 
 
-def explain(request: Request, answer: Answer, templates: Templates) -> None:
+def explain(request: Request, answer: TrackDescription, templates: Templates) -> None:
     """Raise FoundError for the error that Rally found."""
     if answer.error_type == "Contradiction":
         raise FoundError(Reason.INVALID_SPEC, str(answer.error), "Give it only once")
@@ -211,7 +211,7 @@ def _explain_parameters(templates: Templates, spec: dict[str, Any]) -> None:
         raise FoundError(Reason.UNKNOWN_PARAMETER, what, cure)
 
 
-def _explain_tasks(request: Request, answer: Answer, rendered: Rendered) -> None:
+def _explain_tasks(request: Request, answer: TrackDescription, rendered: Rendered) -> None:
     """Raise FoundError when the track can be loaded, but a task of it cannot run."""
     try:
         track = load(request, answer.params)
@@ -220,7 +220,7 @@ def _explain_tasks(request: Request, answer: Answer, rendered: Rendered) -> None
     check_tasks(request, track, rendered)
 
 
-def _explain_plugins(request: Request, answer: Answer) -> None:
+def _explain_plugins(request: Request, answer: TrackDescription) -> None:
     """Raise FoundError when the track's own Python code cannot be loaded."""
     track = Path(request.track_path)
     if not (track / "track.py").is_file():

@@ -30,7 +30,7 @@ from fairlap_race.track.check.source_map import Rendered, Templates
 from fairlap_race.track.check.tasks import PACKAGE_MISSING, load, load_plugins, task_errors
 from fairlap_race.track.check.text import duplicate_keys, quoted, windows_line, words
 from fairlap_race.track.check.undefined import EmptyVariable, empty_variables
-from fairlap_race.track.load import Answer, Request, describe, rally_config
+from fairlap_race.track.load import Request, TrackDescription, describe, rally_config
 
 _HEAD_BYTES = 64 * 1024
 """of a large corpus; its lines all end alike"""
@@ -44,7 +44,7 @@ Place = tuple[str, int, str]
 class Review:
     """What the track is and what was found, in the order in which it was looked for, each once."""
 
-    answer: Answer = field(default_factory=Answer)
+    answer: TrackDescription = field(default_factory=TrackDescription)
     errors: tuple[Finding, ...] = ()
     """with a reason each; the track cannot be raced, or not with a valid result"""
     warnings: tuple[Finding, ...] = ()
@@ -62,7 +62,7 @@ def review(request: Request) -> Review:
     )
 
 
-def _findings(request: Request, answer: Answer, templates: Templates) -> Iterator[Finding]:
+def _findings(request: Request, answer: TrackDescription, templates: Templates) -> Iterator[Finding]:
     yield from _file_findings(templates.track)
     try:
         missing = _missing_package(request, answer)
@@ -87,9 +87,14 @@ def _findings(request: Request, answer: Answer, templates: Templates) -> Iterato
 
 
 def _track_findings(
-    request: Request, answer: Answer, templates: Templates, track: Any, spec: dict[str, Any], rendered: Rendered,
+    request: Request,
+    answer: TrackDescription,
+    templates: Templates,
+    track: Any,
+    spec: dict[str, Any],
+    rendered: Rendered,
     complete: bool,
-) -> Iterator[Finding]:  # fmt: skip
+) -> Iterator[Finding]:
     every = track.challenges if request.every_challenge else [track.find_challenge_or_default(request.challenge or "")]
     texts = _words(templates, spec)
     added = load_plugins(request, answer.params) if complete and track.has_plugins else set()
@@ -203,7 +208,7 @@ def _is_mustache(value: Any, path: JsonPath) -> bool:
     return False
 
 
-def _missing_package(request: Request, answer: Answer) -> str | None:
+def _missing_package(request: Request, answer: TrackDescription) -> str | None:
     """Return the module that the track's own code lacks here although the track asks for it to be installed."""
     if answer.error is None or not request.downloads or not (Path(request.track_path) / "track.py").is_file():
         return None

@@ -16,14 +16,15 @@ from typing import Any
 from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Outcome, Rally, Record, TargetReport, Track, timestamp
+from fairlap_race.contract.record import Outcome, Rally, Record, TargetReport, timestamp
+from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.corpora.claims import StoppedError
-from fairlap_race.corpora.corpora import Corpora
+from fairlap_race.corpora.corpora import CorporaSource
 from fairlap_race.corpora.fetch import Tell
 from fairlap_race.rally.releases import rally_version
 from fairlap_race.track.ask import request_of, track_of
 from fairlap_race.track.check.finding import Finding
-from fairlap_race.track.load import Answer, Request
+from fairlap_race.track.load import Request, TrackDescription
 from fairlap_race.track.prepare import TrackError
 from fairlap_race.track.ready import ready
 
@@ -39,9 +40,9 @@ def check(spec: RaceSpec, work: Path, tell: Tell = lambda *_: None, stop: thread
     where that is known. The track part holds whatever could be found out.
     """
     started = time.time()
-    track, outcome, planned = Track(params=dict(spec.params)), Outcome(), None
+    track, outcome, planned = TrackRecord(params=dict(spec.params)), Outcome(), None
     stop = stop or threading.Event()
-    corpora = Corpora(spec.corpora, work / "corpora", spec.offline, stop, tell, os.environ.get("POD_NAME", ""))
+    corpora = CorporaSource(spec.corpora, work / "corpora", spec.offline, stop, tell, os.environ.get("POD_NAME", ""))
     try:
         found = ready(spec, work, corpora, tell, stop)
         track = replace(track, digest=found.digest, repository=found.repository, revision=found.revision)
@@ -71,7 +72,7 @@ def check(spec: RaceSpec, work: Path, tell: Tell = lambda *_: None, stop: thread
     )
 
 
-def _diagnose(request: Request, work: Path) -> tuple[Answer, Finding | None]:
+def _diagnose(request: Request, work: Path) -> tuple[TrackDescription, Finding | None]:
     # In a process of its own: the track's code may print, change the interpreter, use any memory, or exit.
     asked, answered = work / "check-request.json", work / "check-answer.json"
     temporary = work / "tmp"
@@ -105,7 +106,7 @@ def _diagnose(request: Request, work: Path) -> tuple[Answer, Finding | None]:
     if first is not None and len(errors) > 1:
         more = f"({len(errors) - 1} more; `fairlap track check` shows all.)"
         first = replace(first, message=f"{first.message} {more}")
-    return decode(Answer, data.get("answer")), first
+    return decode(TrackDescription, data.get("answer")), first
 
 
 def _read(path: Path) -> Mapping[str, Any] | None:

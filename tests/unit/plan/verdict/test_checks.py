@@ -33,7 +33,7 @@ def test_a_good_record_is_valid() -> None:
         (replace(GOOD, rally=rec.Rally(exit_code=None)), Reason.RALLY_FAILED),
         (replace(GOOD, indices=None), Reason.CLUSTER_UNREACHABLE),
         (replace(GOOD, nodes_restarted=None), Reason.CLUSTER_UNREACHABLE),
-        (replace(GOOD, environment=rec.Environment()), Reason.CLUSTER_UNREACHABLE),
+        (replace(GOOD, environment=rec.EnvironmentRecord()), Reason.CLUSTER_UNREACHABLE),
         (replace(GOOD, environment=replace(GOOD.environment, version="9.0.1")), Reason.VERSION_MISMATCH),
         (replace(GOOD, environment=replace(GOOD.environment, nodes=())), Reason.SETTINGS_NOT_APPLIED),
         (replace(GOOD, fresh=rec.Fresh(("old",), 0)), Reason.CLUSTER_NOT_FRESH),

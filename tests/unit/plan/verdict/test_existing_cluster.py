@@ -42,7 +42,7 @@ def probed(version: str = "6.0.0", **outcome: Any) -> rec.Record:
     return rec.Record(
         mode="probe",
         outcome=rec.Outcome(**outcome),
-        environment=rec.Environment(version=version, build_hash="abc", nodes=nodes),
+        environment=rec.EnvironmentRecord(version=version, build_hash="abc", nodes=nodes),
         target=rec.TargetReport(cluster_name="old", cluster_uuid="u-1"),
     )
 
@@ -136,7 +136,7 @@ def race_record(**changes: Any) -> rec.Record:
 
 
 def test_version_and_java_are_recorded_not_compared() -> None:
-    assert first_violation(race_record(environment=rec.Environment(version="6.0.0")), spec()) is None
+    assert first_violation(race_record(environment=rec.EnvironmentRecord(version="6.0.0")), spec()) is None
 
 
 def test_index_settings_are_compared() -> None:

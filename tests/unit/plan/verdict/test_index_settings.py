@@ -18,7 +18,7 @@ from fairlap_race.contract.reasons import Reason
 
 ROOT = Path(__file__).parents[4]
 GOOD = good_record()
-INDEX = rec.Index("logs", shards=1, replicas=0, codec="default", health="green", documents=1000)
+INDEX = rec.IndexRecord("logs", shards=1, replicas=0, codec="default", health="green", documents=1000)
 
 
 def record(passed_as: dict[str, str] | None = None, **found: Any) -> rec.Record:

@@ -18,9 +18,9 @@ from fairlap_race.contract.record import (
     MAX_ARTIFACT_BYTES,
     MAX_RECORD_BYTES,
     Counts,
-    Environment,
+    EnvironmentRecord,
     Fresh,
-    Index,
+    IndexRecord,
     Node,
     Outcome,
     Pipeline,
@@ -32,11 +32,10 @@ from fairlap_race.contract.record import (
     TargetReport,
     Task,
     Throughput,
-    Track,
-    TrackTask,
     Windows,
     timestamp,
 )
+from fairlap_race.contract.track_record import TrackRecord, TrackTask
 from fairlap_race.runner.bounds import bounded, packed_tail, scrub, shorten
 
 SPEC = {
@@ -68,9 +67,11 @@ FULL = Record(
     race_id="x",
     outcome=Outcome(Reason.REQUEST_ERRORS, "no"),
     fresh=Fresh(("a",), 12),
-    indices=(Index(name="a", shards=1),),
+    indices=(IndexRecord(name="a", shards=1),),
     pipelines=(),
-    track=Track(params={"a": [1, {"b": None}]}, tasks=(TrackTask("t", reported=True),), expected_documents={"a": 3}),
+    track=TrackRecord(
+        params={"a": [1, {"b": None}]}, tasks=(TrackTask("t", reported=True),), expected_documents={"a": 3}
+    ),
     tasks=(
         Task(
             task="t",
@@ -163,8 +164,8 @@ def test_a_record_is_kept_within_its_bound():
     big = Record(
         outcome=Outcome(Reason.RALLY_FAILED, "x" * 10_000),
         tasks=tuple(Task(task=f"t{i}" * 50, first_error="e" * 5000) for i in range(2000)),
-        indices=tuple(Index(name=f"i{i}" * 50) for i in range(2000)),
-        track=Track(exposed_params=tuple("p" * 100 for _ in range(2000))),
+        indices=tuple(IndexRecord(name=f"i{i}" * 50) for i in range(2000)),
+        track=TrackRecord(exposed_params=tuple("p" * 100 for _ in range(2000))),
     )
     small = bounded(big)
     assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
@@ -178,7 +179,7 @@ def large(nodes=1, shards=1, indices=1, tasks=1, arguments=70):
     return Record(
         mode="race",
         rally=Rally(exit_code=0),
-        environment=Environment(
+        environment=EnvironmentRecord(
             version="9.0.0",
             nodes=tuple(
                 Node(f"bm-race-1-es-default-{n}", version="9.0.0", jvm_arguments=(*options, "-XX:+UseZGC", "-Xmx8g"))
@@ -186,7 +187,7 @@ def large(nodes=1, shards=1, indices=1, tasks=1, arguments=70):
             ),
         ),
         fresh=Fresh(),
-        indices=tuple(Index(f"logs-{n}", shards=shards, replicas=1, documents=1000) for n in range(indices)),
+        indices=tuple(IndexRecord(f"logs-{n}", shards=shards, replicas=1, documents=1000) for n in range(indices)),
         shards=tuple(
             Shard(f"logs-{index}", number, primary, "STARTED", f"bm-race-1-es-default-{number % nodes}", 1, 250_000)
             for index in range(indices)
@@ -195,7 +196,7 @@ def large(nodes=1, shards=1, indices=1, tasks=1, arguments=70):
         ),
         pipelines=(Pipeline("logs", 1000 * indices),),
         nodes_restarted=(),
-        track=Track(
+        track=TrackRecord(
             tasks=tuple(TrackTask(f"t{n}", reported=True) for n in range(tasks)),
             expected_documents={f"logs-{n}": 1000 for n in range(indices)},
             pipelines=("logs",),

@@ -9,7 +9,7 @@ from fairlap_race.contract.resources import (
     GROUPS,
     MAX_RESOURCES_BYTES,
     Machine,
-    Resources,
+    MachineTable,
     TaskUsage,
     Usage,
     merged,
@@ -26,13 +26,13 @@ def machine(tasks=1, **columns):
 
 
 def test_round_trip_without_what_is_not_known():
-    table = Resources(race_id="r", machines=(machine(cpu_mean_cores=0.0, heap_peak_bytes=5.0),))
+    table = MachineTable(race_id="r", machines=(machine(cpu_mean_cores=0.0, heap_peak_bytes=5.0),))
     text = table.to_json()
-    assert Resources.from_json(text) == table
+    assert MachineTable.from_json(text) == table
     assert "null" not in text and "diskReads" not in text
     assert json.loads(text)["machines"][0]["race"]["cpuMeanCores"] == 0.0
     for odd in (None, "", "[]", "{}", "nonsense"):
-        assert Resources.from_json(odd) is None
+        assert MachineTable.from_json(odd) is None
 
 
 def test_groups_and_columns_are_the_same_set():
@@ -43,12 +43,12 @@ def test_groups_and_columns_are_the_same_set():
 
 def test_the_bound_keeps_the_longest_tasks():
     everything = {column: 123456.7 for group in GROUPS.values() for column in group}
-    text = Resources(race_id="r", machines=(machine(tasks=900, **everything),)).to_json()
+    text = MachineTable(race_id="r", machines=(machine(tasks=900, **everything),)).to_json()
     assert len(text) <= MAX_RESOURCES_BYTES
-    table = Resources.from_json(text)
+    table = MachineTable.from_json(text)
     kept = [task.task for task in table.machines[0].tasks]
     assert "task-899" in kept and "task-0" not in kept and table.dropped_tasks == 900 - len(kept)
-    many = Resources(race_id="r", machines=tuple(machine(tasks=0, **everything) for _ in range(400))).to_json()
+    many = MachineTable(race_id="r", machines=tuple(machine(tasks=0, **everything) for _ in range(400))).to_json()
     assert len(many) <= MAX_RESOURCES_BYTES and "left out" in many
 
 

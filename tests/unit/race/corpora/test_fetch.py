@@ -20,7 +20,7 @@ from fairlap_race.contract.race_spec import CorporaSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.corpora import corpora as corpora_module
 from fairlap_race.corpora import fetch
-from fairlap_race.corpora.corpora import Corpora, digest_with, key_of
+from fairlap_race.corpora.corpora import CorporaSource, digest_with, key_of
 from fairlap_race.corpora.fetch import CorpusFile, reachable
 from fairlap_race.track.prepare import TrackError
 
@@ -111,7 +111,7 @@ class Racing:
         self.work, self.said = work, list[tuple[str, int | None]]()
         spec = CorporaSpec(shared, bound) if shared else None
         tell = lambda words, percent: self.said.append((words, percent))  # noqa: E731
-        self.corpora = Corpora(spec, work / "corpora", offline, threading.Event(), tell)
+        self.corpora = CorporaSource(spec, work / "corpora", offline, threading.Event(), tell)
         (work / "track").mkdir(parents=True, exist_ok=True)
 
     def link(self, *needs: CorpusFile, test_mode: bool = False) -> Path:
@@ -267,7 +267,7 @@ def test_a_check_asks_without_downloading(server: Files, tmp_path: Path) -> None
     good, corpora = need(server), Racing(tmp_path / "w", tmp_path / "shared", 10**9).corpora
     track = tmp_path / "track"
 
-    def said(corpus: CorpusFile, by: Corpora = corpora) -> str:
+    def said(corpus: CorpusFile, by: CorporaSource = corpora) -> str:
         with pytest.raises(TrackError) as caught:
             by.look([corpus], track)
         return f"{caught.value.reason}: {caught.value.message}"

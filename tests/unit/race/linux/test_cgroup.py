@@ -21,7 +21,7 @@ def test_version_2(tmp_path):
             "memory.events": "low 0\noom 1\noom_kill 1\n",
         },
     )
-    assert cgroup.read_usage(5.0, tmp_path) == cgroup.Usage(5.0, 1.5, 3, 0.25, 1)
+    assert cgroup.read_usage(5.0, tmp_path) == cgroup.CgroupUsage(5.0, 1.5, 3, 0.25, 1)
     assert cgroup.read_limits(tmp_path) == cgroup.Limits(1.5, 1 << 30)
 
 
@@ -42,18 +42,18 @@ def test_version_1(tmp_path):
             "memory__memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n",
         },
     )
-    assert cgroup.read_usage(1.0, tmp_path) == cgroup.Usage(1.0, 3.0, 7, 2.0, 0)
+    assert cgroup.read_usage(1.0, tmp_path) == cgroup.CgroupUsage(1.0, 3.0, 7, 2.0, 0)
     assert cgroup.read_limits(tmp_path) == cgroup.Limits(2.0, None)
 
 
 def test_nothing_there(tmp_path):
-    assert cgroup.read_usage(1.0, tmp_path) == cgroup.Usage(1.0)
+    assert cgroup.read_usage(1.0, tmp_path) == cgroup.CgroupUsage(1.0)
     assert cgroup.read_limits(tmp_path) == cgroup.Limits()
 
 
 def judge(cpu=1.0, throttled=0.0, busiest=0.1, may_use=1.0):
-    start = cgroup.Usage(0.0, 0.0, 0, 0.0, 0)
-    return cgroup.judge(start, cgroup.Usage(10.0, cpu, 4, throttled, 0), may_use, busiest)
+    start = cgroup.CgroupUsage(0.0, 0.0, 0, 0.0, 0)
+    return cgroup.judge(start, cgroup.CgroupUsage(10.0, cpu, 4, throttled, 0), may_use, busiest)
 
 
 def test_saturation():
@@ -65,5 +65,5 @@ def test_saturation():
 
 
 def test_unknown_is_not_saturated():
-    found = cgroup.judge(cgroup.Usage(0.0), cgroup.Usage(10.0), 1.0, None)
+    found = cgroup.judge(cgroup.CgroupUsage(0.0), cgroup.CgroupUsage(10.0), 1.0, None)
     assert not found.saturated and found.cpu_seconds is None and found.cpu_share is None

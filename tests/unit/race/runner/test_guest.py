@@ -10,6 +10,7 @@ from fairlap_race.contract import record as rec
 from fairlap_race.contract.race_spec import Mode, RaceSpec, TargetSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Touch
+from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.elasticsearch.client import ElasticsearchError
 from fairlap_race.runner import guest
 
@@ -146,10 +147,12 @@ def test_what_stays(remove: str, failed: bool, stays: bool) -> None:
 
 def test_a_race_with_failed_requests_or_missing_documents_went_wrong() -> None:
     good = rec.Record(
-        track=rec.Track(expected_documents={"logs": 5}), indices=(rec.Index("logs", documents=5),), tasks=(rec.Task(),)
+        track=TrackRecord(expected_documents={"logs": 5}),
+        indices=(rec.IndexRecord("logs", documents=5),),
+        tasks=(rec.Task(),),
     )
     assert not guest.went_wrong(good)
-    assert guest.went_wrong(replace(good, indices=(rec.Index("logs", documents=4),)))
+    assert guest.went_wrong(replace(good, indices=(rec.IndexRecord("logs", documents=4),)))
     assert guest.went_wrong(replace(good, tasks=(rec.Task(errors=rec.Counts(1, 0)),)))
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.runner.watchdog import Seen, Verdict, Watchdog
+from fairlap_race.runner.watchdog import Sighting, Verdict, Watchdog
 
 STALL, DEADLINE = 100.0, 10_000.0
 
@@ -24,65 +24,65 @@ def every(seconds, until, make):
 
 
 def test_progress_by_percent_and_by_samples():
-    assert watch(*every(50, 1000, lambda at: Seen(position=(1, at // 50, 0))))[0] is Verdict.GO_ON
-    assert watch(*every(50, 1000, lambda at: Seen(position=(1, 0, at))))[0] is Verdict.GO_ON
+    assert watch(*every(50, 1000, lambda at: Sighting(position=(1, at // 50, 0))))[0] is Verdict.GO_ON
+    assert watch(*every(50, 1000, lambda at: Sighting(position=(1, 0, at))))[0] is Verdict.GO_ON
 
 
 def test_standing_still():
-    assert watch(*every(1, 1000, lambda at: Seen(position=(2, 0, 5)))) == (Verdict.STALLED, 100.0)
+    assert watch(*every(1, 1000, lambda at: Sighting(position=(2, 0, 5)))) == (Verdict.STALLED, 100.0)
 
 
 def test_an_endless_health_check_stalls_although_elasticsearch_answers():
-    looks = every(1, 1000, lambda at: Seen(position=(2, 0, 5), work=(10, 20), cpu_share=0.05))
+    looks = every(1, 1000, lambda at: Sighting(position=(2, 0, 5), work=(10, 20), cpu_share=0.05))
     assert watch(*looks) == (Verdict.STALLED, 100.0)
 
 
 def test_a_force_merge_at_zero_percent_goes_on():
-    looks = every(1, 5000, lambda at: Seen(position=(2, 0, 5), work=(10, 20), busy_tasks=1))
+    looks = every(1, 5000, lambda at: Sighting(position=(2, 0, 5), work=(10, 20), busy_tasks=1))
     assert watch(*looks)[0] is Verdict.GO_ON
 
 
 def test_a_recovery_that_copies_goes_on():
-    assert watch(*every(30, 5000, lambda at: Seen(work=(1, at))))[0] is Verdict.GO_ON
+    assert watch(*every(30, 5000, lambda at: Sighting(work=(1, at))))[0] is Verdict.GO_ON
 
 
 def test_the_first_answer_of_elasticsearch_is_no_work():
-    looks = [(float(at), Seen(work=(7,) if at >= 50 else None)) for at in range(500)]
+    looks = [(float(at), Sighting(work=(7,) if at >= 50 else None)) for at in range(500)]
     assert watch(*looks) == (Verdict.STALLED, 100.0)
 
 
 def test_computing_is_work_and_waiting_is_allowed():
-    assert watch(*every(1, 5000, lambda at: Seen(cpu_share=0.9)))[0] is Verdict.GO_ON
-    assert watch(*every(1, 5000, lambda at: Seen(waiting=True)))[0] is Verdict.GO_ON
+    assert watch(*every(1, 5000, lambda at: Sighting(cpu_share=0.9)))[0] is Verdict.GO_ON
+    assert watch(*every(1, 5000, lambda at: Sighting(waiting=True)))[0] is Verdict.GO_ON
 
 
 def test_the_deadline_comes_whatever_moves():
-    looks = every(10, 20_000, lambda at: Seen(position=(1, at, at), waiting=True))
+    looks = every(10, 20_000, lambda at: Sighting(position=(1, at, at), waiting=True))
     assert watch(*looks) == (Verdict.TIMEOUT, DEADLINE)
 
 
 def test_a_dead_driver_is_seen_soon():
-    looks = every(1, 100, lambda at: Seen(position=(1, at, at), missing_actors=("driver",) if at >= 20 else ()))
+    looks = every(1, 100, lambda at: Sighting(position=(1, at, at), missing_actors=("driver",) if at >= 20 else ()))
     assert watch(*looks) == (Verdict.DIED, 30.0)
 
 
 def test_a_process_that_is_gone_for_a_moment_is_forgiven():
-    looks = every(1, 90, lambda at: Seen(position=(1, at, at), missing_actors=("driver",) if at % 10 else ()))
+    looks = every(1, 90, lambda at: Sighting(position=(1, at, at), missing_actors=("driver",) if at % 10 else ()))
     assert watch(*looks)[0] is Verdict.GO_ON
 
 
 def test_a_machine_that_stood_still_does_not_lengthen_that_moment():
-    gone, ending = Seen(missing_actors=("driver",)), Seen()
-    assert watch((0.0, Seen()), (1.0, gone), (31.0, gone), (32.0, ending))[0] is Verdict.GO_ON
-    assert watch((0.0, Seen()), (1.0, gone), (31.0, gone), (32.0, gone)) == (Verdict.DIED, 32.0)
+    gone, ending = Sighting(missing_actors=("driver",)), Sighting()
+    assert watch((0.0, Sighting()), (1.0, gone), (31.0, gone), (32.0, ending))[0] is Verdict.GO_ON
+    assert watch((0.0, Sighting()), (1.0, gone), (31.0, gone), (32.0, gone)) == (Verdict.DIED, 32.0)
 
 
 def test_elasticsearch_is_asked_only_when_rally_stands():
     dog = Watchdog(0.0, STALL, DEADLINE)
-    dog.look(0.0, Seen(position=(1, 1, 1)))
+    dog.look(0.0, Sighting(position=(1, 1, 1)))
     assert not dog.wants_work(9.0)
     assert dog.wants_work(10.0)
-    dog.look(10.0, Seen(position=(1, 2, 1), work=(1,)))
+    dog.look(10.0, Sighting(position=(1, 2, 1), work=(1,)))
     assert not dog.wants_work(11.0)
 
 
@@ -93,7 +93,7 @@ def test_never_stalled_sooner_than_agreed(steps):
         now += pause
         if moves or count == 0:
             count, moved = count + 1, now
-        verdict = dog.look(now, Seen(position=(1, 0, count)))
+        verdict = dog.look(now, Sighting(position=(1, 0, count)))
         assert verdict is (Verdict.STALLED if now - moved >= STALL else Verdict.GO_ON)
         if verdict is Verdict.STALLED:
             break
@@ -107,6 +107,6 @@ def test_it_asks_before_it_would_stall(stall):
 @pytest.mark.parametrize(("stall", "soonest"), [(24.0, 8.0), (600.0, 60.0)])
 def test_a_disk_can_be_the_cause_only_of_what_stands_still_for_some_time(stall, soonest):
     dog = Watchdog(0.0, stall, 1e6)
-    dog.look(5.0, Seen(position=(1, 0, 0)))
+    dog.look(5.0, Sighting(position=(1, 0, 0)))
     assert not dog.may_lack_room(5.0 + soonest - 0.1)
     assert dog.may_lack_room(5.0 + soonest)
