@@ -11,6 +11,7 @@ from fairlap.api.crd import crd_yaml
 
 from .controlplane import ControlPlane
 from .manifests import benchmark
+from .operator_process import render
 from .stage import Stage
 from .tools import ROOT
 
@@ -288,3 +289,14 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize("path", ["crds/benchmarks.yaml", "charts/fairlap/crds/benchmarks.yaml"])
 def test_the_checked_in_crd_is_up_to_date(path: str) -> None:
     assert (ROOT / path).read_text() == crd_yaml(), "run `make generate`"
+
+
+def test_the_charts_network_policies_are_accepted(plane: ControlPlane) -> None:
+    rules = [{"to": [{"ipBlock": {"cidr": "192.0.2.7/32"}}], "ports": [{"port": 443}]}]
+    values = {"apiServer": [{"cidr": "10.96.0.1/32", "port": 443}], "raceEgress": rules, "operatorEgress": rules}
+    found = render("default", networkPolicies={"enabled": True, "eckNamespace": "elastic-system", **values})
+    policies = [manifest for manifest in found if manifest["kind"] == "NetworkPolicy"]
+    done = plane.kubectl(
+        "apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=yaml.safe_dump_all(policies)
+    )
+    assert (done.returncode, done.stdout.count("created (server dry run)")) == (0, 3), done.stderr

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from fairlap.api.crd import crd_yaml
+from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, ROLE_LOAD_GENERATOR
 from fairlap.settings import settings_from
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -241,10 +242,63 @@ def test_prometheus_reaches_the_operator_and_its_secrets_only_as_files() -> None
     assert volumes["prometheus-ca"]["secret"]["items"] == [{"key": "tls.crt", "path": "ca.crt"}]
 
 
+POLICIES = ("networkPolicies.enabled=true", "networkPolicies.apiServer[0].cidr=10.96.0.1/32")
+
+
+def test_network_policies_are_off_by_default() -> None:
+    assert not [m for m in render() if m["kind"] == "NetworkPolicy"]
+
+
+def test_each_pod_may_talk_to_what_it_needs_and_to_nothing_else() -> None:
+    manifests = render(*POLICIES, "scope.namespaces={team-a,team-b}", "networkPolicies.eckNamespace=eck")
+    found = {
+        (m["metadata"]["namespace"], m["metadata"]["name"]): m["spec"]
+        for m in manifests
+        if m["kind"] == "NetworkPolicy"
+    }
+    spaces = ("team-a", "team-b")
+    roles = ("load-generator", "elasticsearch")
+    assert set(found) == {("bench", "fairlap"), *((space, f"fairlap-{role}") for space in spaces for role in roles)}
+    assert all(spec["policyTypes"] == ["Ingress", "Egress"] for spec in found.values())
+    operator, race, cluster = (
+        found[key]
+        for key in (("bench", "fairlap"), ("team-a", "fairlap-load-generator"), ("team-a", "fairlap-elasticsearch"))
+    )
+    template = only(manifests, "Deployment")["spec"]["template"]
+    assert operator["podSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+    assert operator["ingress"] == [{"ports": [{"port": "metrics"}]}]
+    assert "ingress" not in race
+    api_server = {"to": [{"ipBlock": {"cidr": "10.96.0.1/32"}}], "ports": [{"port": 443}]}
+    assert api_server in operator["egress"]
+    assert api_server in race["egress"]
+    assert api_server not in cluster["egress"]
+    # The labels are those that the operator gives its pods.
+    assert race["podSelector"]["matchLabels"] == {ROLE_LABEL: ROLE_LOAD_GENERATOR}
+    assert cluster["podSelector"]["matchLabels"] == {ROLE_LABEL: ROLE_ELASTICSEARCH}
+    askers = cluster["ingress"][0]["from"]
+    assert {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "eck"}}} in askers
+    assert {"podSelector": {"matchLabels": {ROLE_LABEL: ROLE_LOAD_GENERATOR}}} in askers
+
+
+def test_more_egress_goes_to_the_pods_that_need_it() -> None:
+    manifests = render(
+        *POLICIES,
+        "networkPolicies.raceEgress[0].ports[0].port=22",
+        "networkPolicies.operatorEgress[0].ports[0].port=9090",
+    )
+    found = {m["metadata"]["name"]: m["spec"]["egress"] for m in manifests if m["kind"] == "NetworkPolicy"}
+    assert {"ports": [{"port": 22}]} in found["fairlap-load-generator"]
+    assert {"ports": [{"port": 9090}]} in found["fairlap"]
+    assert not any({"ports": [{"port": port}]} in found["fairlap-elasticsearch"] for port in (22, 9090))
+
+
 @pytest.mark.parametrize(
     ("settings", "word"),
     [
         (("nosuch=1",), "nosuch"),
+        (("networkPolicies.enabled=true",), "networkPolicies.apiServer is empty"),
+        ((*POLICIES, "scope.clusterWide=true"), "networkPolicies.enabled needs scope.namespaces"),
+        ((*POLICIES, "networkPolicies.apiServer[0].cidr=kubernetes.default"), "cidr"),
         (("prometheus.url=http://me:secret@prometheus:9090",), "url"),
         (("prometheus.url=prometheus:9090",), "url"),
         (("maxActive=0",), "maxActive"),

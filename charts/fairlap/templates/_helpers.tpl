@@ -111,3 +111,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   resources: [storageclasses]
   verbs: [get]
 {{- end -}}
+
+{{/* What every pod of ours may ask: DNS, and the API server where the values say that it answers. */}}
+{{- define "fairlap.knownEgress" -}}
+- ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
+{{- range .Values.networkPolicies.apiServer }}
+- to: [{ipBlock: {cidr: {{ .cidr }}}}]
+  ports: [{port: {{ .port | default 443 }}}]
+{{- end }}
+{{- end -}}
