@@ -21,6 +21,17 @@ _LARGEST_HEAP_MIB = 31 * 1024
 _NONE: Mapping[str, Any] = MappingProxyType({})
 DATA_VOLUME = "elasticsearch-data"
 MOUNTS_CONTAINER = "fairlap-mounts"
+# ECK completes the security of a container only where it has none, so ours say all that `restricted` asks for.
+_RESTRICTED: Mapping[str, Any] = MappingProxyType(
+    {
+        "runAsNonRoot": True,
+        "runAsUser": 1000,  # JDK images and Elasticsearch's before 8 start as root
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+)
 
 
 def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings: Mapping[str, Any] = _NONE) -> Json:
@@ -112,11 +123,7 @@ def _show_mounts() -> Json:
         "name": MOUNTS_CONTAINER,  # ECK gives it the image and the mounts of the main container
         "command": ["cat", "/proc/self/mountinfo"],
         "resources": {"requests": small, "limits": small},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": dict(_RESTRICTED),
     }
 
 
@@ -130,13 +137,7 @@ def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None
             "resources": container["resources"],  # without, the pod would lose its guarantee
             "command": ["cp", "-RP", f"{jdk.path}/.", JDK_FOLDER],
             "volumeMounts": [mount],
-            # JDK images run as root by default, which ECK's pods do not allow.
-            "securityContext": {
-                "runAsUser": 1000,
-                "allowPrivilegeEscalation": False,
-                "readOnlyRootFilesystem": True,
-                "capabilities": {"drop": ["ALL"]},
-            },
+            "securityContext": dict(_RESTRICTED),
         }
     )
     container["volumeMounts"] = [{**mount, "readOnly": True}]

@@ -1,0 +1,62 @@
+"""Pods in a namespace of the Pod Security level `restricted`, as a real API server judges them."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.manifests.elasticsearch import elasticsearch
+from fairlap.manifests.race_job import job
+from fairlap.plan.seen import Subject
+from fairlap.settings import JdkImage, Settings
+
+from .controlplane import ControlPlane
+
+Json = dict[str, Any]
+SETTINGS = Settings(race_image="race:1", jdk_images={21: JdkImage(image="jdk:21", path="/jdk")})
+# What ECK 3.5 gives each container that has no security context of its own, from Elasticsearch 8.8 on.
+BY_ECK = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "privileged": False,
+    "readOnlyRootFilesystem": True,
+    "runAsNonRoot": True,
+}
+
+
+def subject() -> Subject:
+    spec = {"elasticsearch": {"version": "9.0.0", "java": 21}, "race": {"track": {"builtin": "log_ingest"}}}
+    return Subject("bm", "ns", "uid-1", 1, BenchmarkSpec.model_validate(spec))
+
+
+def with_eck(pod: Json) -> Json:
+    """The pod template as ECK completes it: images, and security where there is none."""
+    for container in (*pod["initContainers"], *pod["containers"]):
+        container.setdefault("image", "elasticsearch:9.0.0")
+        container.setdefault("securityContext", BY_ECK)
+    return pod | {"securityContext": {"fsGroup": 1000, "seccompProfile": {"type": "RuntimeDefault"}}}
+
+
+def pods() -> dict[str, Json]:
+    cluster = elasticsearch(subject(), "race-1", SETTINGS)["spec"]["nodeSets"][0]["podTemplate"]["spec"]
+    return {
+        "elasticsearch": with_eck(cluster),
+        "load-generator": job(subject(), "race-1", SETTINGS)["spec"]["template"]["spec"],
+    }
+
+
+@pytest.mark.parametrize("role", ["elasticsearch", "load-generator"])
+def test_pods_fit_the_level_restricted(plane: ControlPlane, role: str) -> None:
+    name = f"restricted-{uuid.uuid4().hex[:8]}"
+    level = {"pod-security.kubernetes.io/enforce": "restricted"}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": level}}
+    assert plane.kubectl("create", "-f", "-", stdin=json.dumps(namespace)).returncode == 0
+    spec = {**pods()[role], "serviceAccountName": "default"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod", "namespace": name}, "spec": spec}
+    if role == "elasticsearch":
+        pod["spec"].setdefault("volumes", [])
+    done = plane.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(pod))
+    assert "violates PodSecurity" not in done.stderr, done.stderr
+    assert done.returncode == 0, done.stderr
