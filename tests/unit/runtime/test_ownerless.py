@@ -23,14 +23,14 @@ def test_a_claim_is_told_by_namespace_benchmark_and_step() -> None:
     assert found == ["other-step", "other-benchmark", "elsewhere"]
 
 
-class Cluster:
+class Server:
     """Makes a claim together with its cluster between the two questions."""
 
     def __init__(self) -> None:
         self.clusters, self.claims, self.deleted = [thing("bm-race-1")], [thing("c1"), thing("c0", step="smoke")], []
 
-    async def ours(self, kind: str, namespaces: Iterable[str]) -> list[Json]:
-        assert tuple(namespaces) == ("ns",)
+    async def list_metadata(self, kind: str, namespaces: Iterable[str], query: dict[str, str]) -> list[Json]:
+        assert (tuple(namespaces), query) == (("ns",), {"labelSelector": "fairlap.dev/uid"})
         if kind == "Elasticsearch":
             return list(self.clusters)
         listed = list(self.claims)
@@ -43,6 +43,6 @@ class Cluster:
 
 
 def test_a_claim_that_is_made_meanwhile_stays() -> None:
-    cluster = Cluster()
-    asyncio.run(remove_ownerless(cluster, iter(["ns"])))  # type: ignore[arg-type]
-    assert cluster.deleted == [("PersistentVolumeClaim", "c0")]
+    server = Server()
+    asyncio.run(remove_ownerless(server, iter(["ns"])))  # type: ignore[arg-type]
+    assert server.deleted == [("PersistentVolumeClaim", "c0")]
