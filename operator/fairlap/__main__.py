@@ -8,12 +8,13 @@ import sys
 
 import kopf
 
+from fairlap.environ import settings_from_environment
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.lease import Lease
 from fairlap.runtime.driver import registry_for
 from fairlap.runtime.metrics_server import serve
 from fairlap.runtime.state import Operator
-from fairlap.settings import Settings, settings_from
+from fairlap.settings import Settings
 
 
 class LeaseLostError(Exception):
@@ -91,7 +92,7 @@ async def _while_leading(
 def main() -> int:
     """Return the exit code: 0 after a signal, 1 after a failure, 2 when the environment cannot be used."""
     try:
-        settings = settings_from(os.environ)
+        settings = settings_from_environment()
     except ValueError as error:
         sys.stderr.write(f"fairlap: {error}\n")
         return 2

@@ -30,6 +30,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     # The operator. Of the race image it knows the contract.
     "fairlap.settings": (),
+    "fairlap.environ": ("fairlap.settings",),
     "fairlap.api": (),
     "fairlap.kube": ("fairlap.api",),
     "fairlap.queue": ("fairlap.api",),
@@ -54,7 +55,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue", "fairlap.plan",
         "fairlap.plan.explain", "fairlap.plan.verdict", "fairlap.manifests", "fairlap.machines",
     ),
-    "fairlap.__main__": ("fairlap.settings", "fairlap.kube", "fairlap.runtime"),
+    "fairlap.__main__": ("fairlap.settings", "fairlap.environ", "fairlap.kube", "fairlap.runtime"),
     # The command line checks tracks with the race image's own code.
     "fairlap.cli": (
         "fairlap_race.contract", "fairlap_race.track", "fairlap_race.track.check", "fairlap.api", "fairlap.results",
@@ -65,6 +66,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
 
 ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "kubernetes": ("fairlap.kube.api_server", "fairlap.cli.connection"),
+    "pydantic_settings": ("fairlap.environ",),
     "kopf": ("fairlap.runtime.driver", "fairlap.__main__"),
 }
 """Libraries that may be imported in these modules only: each outside world has one door."""

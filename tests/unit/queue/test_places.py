@@ -1,4 +1,4 @@
-"""The queue's owner: never more places than there are, each to the first in line, and nobody sleeps through its turn."""
+"""The queue's owner: never more places than there are, each to the first in line, and nobody sleeps through a turn."""
 
 from collections import deque
 from collections.abc import Iterator
