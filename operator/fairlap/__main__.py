@@ -1,17 +1,14 @@
 """Start the operator: `python -m fairlap`, configured by the environment (see docs/install.md)."""
 
 import asyncio
-import logging
 import os
 import signal
 import sys
 
-import kopf
-
 from fairlap.environ import settings_from_environment
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.lease import Lease
-from fairlap.runtime.driver import registry_for
+from fairlap.runtime.driver import configure_logging, run_handlers
 from fairlap.runtime.metrics_server import serve
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
@@ -19,13 +16,6 @@ from fairlap.settings import Settings
 
 class LeaseLostError(Exception):
     """Another operator may have taken over, so that this one had to end."""
-
-
-class _WithoutHandlerNoise(logging.Filter):
-    """kopf reports the success of every event handler; that would be most of the log."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not (record.levelno <= logging.INFO and "succeeded" in record.getMessage())
 
 
 async def run(settings: Settings) -> None:
@@ -39,16 +29,7 @@ async def run(settings: Settings) -> None:
         if lease and not await _acquired(lease):
             return
         leads.set()
-        working = asyncio.create_task(
-            kopf.operator(
-                registry=registry_for(operator),
-                standalone=True,
-                clusterwide=not settings.namespaces,
-                namespaces=settings.namespaces,
-                ready_flag=ready,
-                stop_flag=operator.stop,
-            )
-        )
+        working = asyncio.create_task(run_handlers(operator, ready))
         await _while_leading(working, lease, api_server, operator.stop)
     finally:
         if lease:
@@ -97,9 +78,7 @@ def main() -> int:
         sys.stderr.write(f"fairlap: {error}\n")
         return 2
     os.environ.setdefault("USER", "fairlap")  # kopf asks for the user's name, and an image has no passwd entry for it
-    kopf.configure(log_format=kopf.LogFormat.JSON, log_refkey="k8s")
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(_WithoutHandlerNoise())
+    configure_logging()
     try:
         asyncio.run(run(settings))
     except LeaseLostError:

@@ -67,7 +67,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
 ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "kubernetes": ("fairlap.kube.api_server", "fairlap.cli.connection"),
     "pydantic_settings": ("fairlap.environ",),
-    "kopf": ("fairlap.runtime.driver", "fairlap.__main__"),
+    "kopf": ("fairlap.runtime.driver",),
 }
 """Libraries that may be imported in these modules only: each outside world has one door."""
 

@@ -36,7 +36,7 @@ _REFUSED = (400, 403, 404)
 _MOUNTS_LOG = {"container": MOUNTS_CONTAINER, "limitBytes": str(256 * 1024)}
 
 
-async def completed(
+async def complete_table(
     api_server: ApiServer,
     prometheus: Prometheus | None,
     seen: Seen,

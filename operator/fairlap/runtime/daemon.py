@@ -26,7 +26,7 @@ from fairlap.kube.errors import ApiError
 from fairlap.plan.benchmark import plan
 from fairlap.plan.seen import Plan, Refusal, Seen
 from fairlap.runtime.announce import announcements, phase_words
-from fairlap.runtime.look import ChildIndexes, look_at, seen_from, unreadable
+from fairlap.runtime.look import ChildIndexes, build_seen, look_at, unreadable
 from fairlap.runtime.perform import perform
 from fairlap.runtime.state import Operator
 from fairlap.runtime.writes import write_status
@@ -86,7 +86,7 @@ class Daemon:
             return self._resync  # until kopf ends this daemon
         now = datetime.now(UTC)
         try:
-            seen = seen_from(benchmark, self.indexes, self.operator.settings, now)
+            seen = build_seen(benchmark, self.indexes, self.operator.settings, now)
         except ValidationError as error:
             # What an operator that could read it had begun goes first: afterwards nobody would look for it.
             await self._remove_children()

@@ -1,9 +1,11 @@
-"""The thin layer between kopf and the decisions: kopf's handlers are here, and nowhere else.
+"""The thin layer between kopf and the decisions. The only file that imports kopf.
 
 For each active Benchmark one daemon looks, plans, writes and acts; it sleeps until one of the Benchmark's children
 changes, its own deadline comes, or five minutes are over.
 """
 
+import asyncio
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,10 +33,40 @@ CHILDREN: dict[str, tuple[str, ...]] = {
     "pods": ("v1", "pods"),
     "endpoint_slices": ("discovery.k8s.io", "v1", "endpointslices"),
 }
-OURS = {MANAGED_BY: MANAGER}
+OWNED = {MANAGED_BY: MANAGER}
 
 
-def registry_for(operator: Operator) -> kopf.OperatorRegistry:
+async def run_handlers(operator: Operator, ready: asyncio.Event) -> None:
+    """Let kopf watch and call until `operator.stop` or a signal ends it; `ready` is set once it has begun.
+
+    Raises what ended one of kopf's tasks.
+    """
+    namespaces = operator.settings.namespaces
+    await kopf.operator(
+        registry=build_registry(operator),
+        standalone=True,
+        clusterwide=not namespaces,
+        namespaces=namespaces,
+        ready_flag=ready,
+        stop_flag=operator.stop,
+    )
+
+
+def configure_logging() -> None:
+    """Log one JSON object a line, without what is of no use."""
+    kopf.configure(log_format=kopf.LogFormat.JSON, log_refkey="k8s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_WithoutHandlerNoise())
+
+
+class _WithoutHandlerNoise(logging.Filter):
+    """kopf reports the success of every event handler; that would be most of the log."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (record.levelno <= logging.INFO and "succeeded" in record.getMessage())
+
+
+def build_registry(operator: Operator) -> kopf.OperatorRegistry:
     """Return kopf's handlers, bound to one operator."""
     registry = kopf.OperatorRegistry()
     _register_lifecycle(registry, operator)
@@ -115,8 +147,8 @@ def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> N
         operator.wakers.wake(owner_uid(body) or "")
 
     for name, resource in CHILDREN.items():
-        kopf.index(*resource, labels=OURS, id=name, param=resource[-1], registry=registry)(index)
-        kopf.on.event(*resource, labels=OURS, id=f"{name}_changed", registry=registry)(changed)
+        kopf.index(*resource, labels=OWNED, id=name, param=resource[-1], registry=registry)(index)
+        kopf.on.event(*resource, labels=OWNED, id=f"{name}_changed", registry=registry)(changed)
 
 
 def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) -> None:

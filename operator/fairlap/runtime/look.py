@@ -10,7 +10,7 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.index import UidIndex
-from fairlap.machines.complete import completed
+from fairlap.machines.complete import complete_table
 from fairlap.machines.prometheus import Prometheus
 from fairlap.plan.conditions import stamp, with_condition
 from fairlap.plan.seen import Children, LogOf, Look, Seen, Subject
@@ -41,7 +41,7 @@ class ChildIndexes(NamedTuple):
     endpoint_slices: UidIndex
 
 
-def seen_from(benchmark: Mapping[str, Any], indexes: ChildIndexes, settings: Settings, now: datetime) -> Seen:
+def build_seen(benchmark: Mapping[str, Any], indexes: ChildIndexes, settings: Settings, now: datetime) -> Seen:
     """Return what `plan` may look at, before anything was fetched.
 
     Raises pydantic.ValidationError when the spec is not one that this version of the operator can read.
@@ -62,11 +62,11 @@ def seen_from(benchmark: Mapping[str, Any], indexes: ChildIndexes, settings: Set
         settings=settings,
         now=now,
         turn=Turn(mine=False),
-        children=children_of(subject, step, indexes) if step else Children(),
+        children=select_children(subject, step, indexes) if step else Children(),
     )
 
 
-def children_of(subject: Subject, step: str, indexes: ChildIndexes) -> Children:
+def select_children(subject: Subject, step: str, indexes: ChildIndexes) -> Children:
     """Return the objects of one step."""
 
     def of_step(index: UidIndex) -> list[Json]:
@@ -112,7 +112,7 @@ async def _with_records(seen: Seen, api_server: ApiServer, prometheus: Prometheu
     tables = await read_machine_tables(api_server, seen.subject, steps)
     now, record = steps[-1], records[steps[-1]]
     if seen.status.step is not None and not is_preparation(now) and record is not None:
-        tables[now] = await completed(api_server, prometheus, seen, now, tables[now], record)
+        tables[now] = await complete_table(api_server, prometheus, seen, now, tables[now], record)
     return replace(seen, records=records, resources=tables)
 
 

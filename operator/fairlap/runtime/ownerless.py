@@ -18,11 +18,11 @@ async def remove_ownerless(api_server: ApiServer, namespaces: Iterable[str]) -> 
     # In this order: a claim comes after its cluster, so that one whose cluster is not listed afterwards has lost it.
     claims = await list_owned(api_server, "PersistentVolumeClaim", spaces)
     if claims:
-        for claim in ownerless(claims, await list_owned(api_server, "Elasticsearch", spaces)):
+        for claim in find_ownerless(claims, await list_owned(api_server, "Elasticsearch", spaces)):
             await api_server.delete("PersistentVolumeClaim", claim)
 
 
-def ownerless(claims: Iterable[Json], clusters: Iterable[Json]) -> list[Json]:
+def find_ownerless(claims: Iterable[Json], clusters: Iterable[Json]) -> list[Json]:
     """Return the claims that are of none of these clusters and that nobody has deleted yet."""
     living = {_place_of(cluster) for cluster in clusters}
     return [

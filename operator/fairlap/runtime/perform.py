@@ -19,7 +19,7 @@ async def perform(api_server: ApiServer, seen: Seen, todo: Plan) -> str:
     if step is None:
         return ""
     for what in todo.create:
-        for manifest in manifests(what, seen, seen.settings):
+        for manifest in build_manifests(what, seen, seen.settings):
             if foreign := await create_child(api_server, manifest):
                 return foreign
     if todo.start_job and seen.children.job is not None:
@@ -32,7 +32,7 @@ async def perform(api_server: ApiServer, seen: Seen, todo: Plan) -> str:
     return ""
 
 
-def manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
+def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
     """Return the manifests that one word of a plan stands for."""
     step = seen.status.step
     if step is None:

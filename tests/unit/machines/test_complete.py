@@ -8,7 +8,7 @@ import pytest
 from world import good_record, pod, seen, spec
 
 from fairlap.kube.errors import ApiError
-from fairlap.machines.complete import completed
+from fairlap.machines.complete import complete_table
 from fairlap.manifests.elasticsearch import MOUNTS_CONTAINER
 from fairlap.plan.seen import Children
 from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable, Usage, Volume
@@ -53,7 +53,7 @@ def complete(server: FakeServer, table: MachineTable | None = None, **elasticsea
         machines=(Machine(NODE, "elasticsearch", race=Usage(60)), Machine("bm-race-1-x", "load-generator")),
         volumes=(Volume(NODE, "/data", type="xfs", total_bytes=10, available_bytes=5),),
     )
-    return asyncio.run(completed(server, None, of, "race-1", told, good_record()))  # type: ignore[arg-type]
+    return asyncio.run(complete_table(server, None, of, "race-1", told, good_record()))  # type: ignore[arg-type]
 
 
 def test_everything_that_may_be_read_is_in_the_record() -> None:

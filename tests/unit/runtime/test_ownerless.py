@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from fairlap.runtime.ownerless import ownerless, remove_ownerless
+from fairlap.runtime.ownerless import find_ownerless, remove_ownerless
 
 Json = dict[str, Any]
 
@@ -19,7 +19,7 @@ def test_a_claim_is_told_by_namespace_benchmark_and_step() -> None:
         thing("lives"), thing("other-step", step="race-2"), thing("other-benchmark", uid="u2"),
         thing("elsewhere", namespace="there"), thing("going", step="smoke", deletionTimestamp="2026-01-01T00:00:00Z"),
     ]  # fmt: skip
-    found = [claim["metadata"]["name"] for claim in ownerless(claims, [thing("bm-race-1")])]
+    found = [claim["metadata"]["name"] for claim in find_ownerless(claims, [thing("bm-race-1")])]
     assert found == ["other-step", "other-benchmark", "elsewhere"]
 
 
