@@ -1,30 +1,21 @@
 """Start the operator: `python -m fairlap`, configured by the environment (see docs/install.md)."""
 
 import asyncio
-import logging
 import os
 import signal
 import sys
 
-import kopf
-
-from fairlap.kube.cluster import Cluster
+from fairlap.environ import settings_from_environment
+from fairlap.kube.api_server import ApiServer
 from fairlap.kube.lease import Lease
-from fairlap.runtime.driver import registry_for
-from fairlap.runtime.server import serve
+from fairlap.runtime.driver import configure_logging, run_handlers
+from fairlap.runtime.metrics_server import serve
 from fairlap.runtime.state import Operator
-from fairlap.settings import Settings, settings_from
+from fairlap.settings import Settings
 
 
 class LeaseLostError(Exception):
     """Another operator may have taken over, so that this one had to end."""
-
-
-class _WithoutHandlerNoise(logging.Filter):
-    """kopf reports the success of every event handler; that would be most of the log."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not (record.levelno <= logging.INFO and "succeeded" in record.getMessage())
 
 
 async def run(settings: Settings) -> None:
@@ -32,52 +23,43 @@ async def run(settings: Settings) -> None:
     operator, ready, leads = Operator(settings), asyncio.Event(), asyncio.Event()
     # One that waits for its turn is healthy, too.
     server = await serve(settings.metrics_port, operator.phases, lambda: ready.is_set() or not leads.is_set())
-    operator.cluster = cluster = await Cluster.connect()
-    lease = Lease(cluster, settings.lease, settings.lease_holder, settings.lease_seconds) if settings.lease else None
+    operator.api_server = api_server = await ApiServer.connect()
+    lease = Lease(api_server, settings.lease, settings.lease_holder, settings.lease_seconds) if settings.lease else None
     try:
         if lease and not await _acquired(lease):
             return
         leads.set()
-        working = asyncio.create_task(
-            kopf.operator(
-                registry=registry_for(operator),
-                standalone=True,
-                clusterwide=not settings.namespaces,
-                namespaces=settings.namespaces,
-                ready_flag=ready,
-                stop_flag=operator.stop,
-            )
-        )
-        await _while_leading(working, lease, cluster, operator.stop)
+        working = asyncio.create_task(run_handlers(operator, ready))
+        await _while_leading(working, lease, api_server, operator.stop)
     finally:
         if lease:
             await lease.release()
-        await cluster.close()
+        await api_server.close()
         await server.cleanup()
 
 
 async def _acquired(lease: Lease) -> bool:
     """Wait for the lease; return False when a signal came first."""
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    loop, signalled = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.set)
-    waits = [asyncio.create_task(lease.acquire()), asyncio.create_task(told.wait())]
+        loop.add_signal_handler(number, signalled.set)
+    waits = [asyncio.create_task(lease.acquire()), asyncio.create_task(signalled.wait())]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
         wait.cancel()
     for number in (signal.SIGTERM, signal.SIGINT):  # kopf has handlers of its own
         loop.remove_signal_handler(number)
-    return not told.is_set()
+    return not signalled.is_set()
 
 
 async def _while_leading(
-    working: asyncio.Task[None], lease: Lease | None, cluster: Cluster, stop: asyncio.Event
+    working: asyncio.Task[None], lease: Lease | None, api_server: ApiServer, stop: asyncio.Event
 ) -> None:
     """Return when the operator has ended; end it when the lease is lost. Raises what it raised."""
     if lease is None:
         await working
         return
-    cluster.may_write = lease.valid
+    api_server.may_write = lease.valid
     holding = asyncio.create_task(lease.hold())
     await asyncio.wait([working, holding], return_when=asyncio.FIRST_COMPLETED)
     stop.set()
@@ -91,14 +73,12 @@ async def _while_leading(
 def main() -> int:
     """Return the exit code: 0 after a signal, 1 after a failure, 2 when the environment cannot be used."""
     try:
-        settings = settings_from(os.environ)
+        settings = settings_from_environment()
     except ValueError as error:
         sys.stderr.write(f"fairlap: {error}\n")
         return 2
     os.environ.setdefault("USER", "fairlap")  # kopf asks for the user's name, and an image has no passwd entry for it
-    kopf.configure(log_format=kopf.LogFormat.JSON, log_refkey="k8s")
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(_WithoutHandlerNoise())
+    configure_logging()
     try:
         asyncio.run(run(settings))
     except LeaseLostError:

@@ -30,9 +30,11 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     # The operator. Of the race image it knows the contract.
     "fairlap.settings": (),
+    "fairlap.environ": ("fairlap.settings",),
     "fairlap.api": (),
+    "fairlap.kube": ("fairlap.api",),
+    "fairlap.queue": ("fairlap.api",),
     "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
-    "fairlap.queue": ("fairlap_race.contract", "fairlap.api", "fairlap.kube", "fairlap.plan"),
     "fairlap.plan": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.explain",
         "fairlap.plan.verdict",
@@ -42,7 +44,6 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.results", "fairlap.plan",
         "fairlap.plan.explain",
     ),
-    "fairlap.kube": ("fairlap_race.contract", "fairlap.api", "fairlap.queue", "fairlap.plan", "fairlap.plan.explain"),
     "fairlap.manifests": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan", "fairlap.plan.verdict",
     ),
@@ -52,9 +53,9 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "fairlap.runtime": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue", "fairlap.plan",
-        "fairlap.plan.verdict", "fairlap.manifests", "fairlap.machines",
+        "fairlap.plan.explain", "fairlap.plan.verdict", "fairlap.manifests", "fairlap.machines",
     ),
-    "fairlap.__main__": ("fairlap.settings", "fairlap.kube", "fairlap.runtime"),
+    "fairlap.__main__": ("fairlap.settings", "fairlap.environ", "fairlap.kube", "fairlap.runtime"),
     # The command line checks tracks with the race image's own code.
     "fairlap.cli": (
         "fairlap_race.contract", "fairlap_race.track", "fairlap_race.track.check", "fairlap.api", "fairlap.results",
@@ -64,8 +65,9 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
-    "kubernetes": ("fairlap.kube.cluster", "fairlap.cli.connection"),
-    "kopf": ("fairlap.runtime.driver", "fairlap.__main__"),
+    "kubernetes": ("fairlap.kube.api_server", "fairlap.cli.connection"),
+    "pydantic_settings": ("fairlap.environ",),
+    "kopf": ("fairlap.runtime.driver",),
 }
 """Libraries that may be imported in these modules only: each outside world has one door."""
 

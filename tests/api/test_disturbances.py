@@ -147,16 +147,16 @@ def test_the_api_server_restarts(stage: Stage, plane: ControlPlane, namespace: s
 
 LATE_ANSWERS = """
 import asyncio, runpy
-from fairlap.kube.cluster import Cluster
+from fairlap.runtime import daemon
 
-say = Cluster.say
+write_status = daemon.write_status
 
 async def late(*arguments):
-    answer = await say(*arguments)
+    answer = await write_status(*arguments)
     await asyncio.sleep(1)
     return answer
 
-Cluster.say = late
+daemon.write_status = late
 runpy.run_module("fairlap", run_name="__main__")
 """
 

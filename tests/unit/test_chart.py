@@ -9,13 +9,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import yaml
 
 from fairlap.api.crd import crd_yaml
 from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, ROLE_LOAD_GENERATOR
-from fairlap.settings import settings_from
+from fairlap.environ import settings_from_environment
+from fairlap.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "fairlap"
@@ -79,6 +81,11 @@ def rules(manifests: list[Manifest]) -> Iterator[Manifest]:
 def environment(manifests: list[Manifest]) -> dict[str, str]:
     container = only(manifests, "Deployment")["spec"]["template"]["spec"]["containers"][0]
     return {variable["name"]: variable["value"] for variable in container["env"] if "value" in variable}
+
+
+def settings_of(manifests: list[Manifest]) -> Settings:
+    with mock.patch.dict(os.environ, environment(manifests)):
+        return settings_from_environment()
 
 
 SCOPES = [
@@ -176,7 +183,7 @@ def test_one_operator_at_a_time() -> None:
     spec = only(render(), "Deployment")["spec"]
     assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
     manifests = render("leaseSeconds=7", "scope.namespaces={team-a}")
-    settings = settings_from(environment(manifests))
+    settings = settings_of(manifests)
     assert (settings.lease, settings.lease_seconds) == ("bench/fairlap", 7)
     (role,) = (m for m in manifests if m["kind"] == "Role" and m["metadata"]["name"] == "fairlap-lease")
     assert [rule["verbs"] for rule in role["rules"]] == [["create"], ["get", "update"]]
@@ -188,7 +195,7 @@ def test_the_operator_reads_its_settings() -> None:
         "jdkImages.25.image=registry.example/jdk:25", "jdkImages.25.path=/jdk", "maxActive=3", "metrics.port=9000",
         "raceImage.repository=registry.example/race", "raceImage.tag=v7", "raceImage.pullPolicy=Always",
     )  # fmt: skip
-    settings = settings_from(environment(manifests))
+    settings = settings_of(manifests)
     assert settings.race_image == "registry.example/race:v7"
     assert settings.race_image_pull_policy == "Always"
     assert set(settings.jdk_images) == {17, 21, 25}
@@ -231,7 +238,7 @@ def test_prometheus_reaches_the_operator_and_its_secrets_only_as_files() -> None
         "prometheus.url=https://prometheus.example:9090", "prometheus.labels.cluster=perf-1",
         "prometheus.credentialsSecret.name=prom", "prometheus.caSecret.name=ca", "prometheus.caSecret.key=tls.crt",
     )  # fmt: skip
-    settings = settings_from(environment(manifests)).prometheus
+    settings = settings_of(manifests).prometheus
     assert (settings.url, settings.labels) == ("https://prometheus.example:9090", {"cluster": "perf-1"})
     pod = only(manifests, "Deployment")["spec"]["template"]["spec"]
     mounts = {mount["name"]: mount for mount in pod["containers"][0]["volumeMounts"]}

@@ -8,7 +8,8 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.names import API_VERSION, KIND
-from fairlap.kube.cluster import ApiError, Cluster
+from fairlap.kube.api_server import ApiServer
+from fairlap.kube.errors import ApiError
 
 log = logging.getLogger(__name__)
 REPORTER = "fairlap-operator"
@@ -18,13 +19,13 @@ _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 class Events:
     """What is on its way; events are helpful but must not hold up what they tell of."""
 
-    def __init__(self, cluster: Callable[[], Cluster]) -> None:
-        self._cluster = cluster
+    def __init__(self, api_server: Callable[[], ApiServer]) -> None:
+        self._api_server = api_server
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def tell(self, about: Mapping[str, Any], kind: str, reason: str, message: str) -> None:
+    def post(self, about: Mapping[str, Any], kind: str, reason: str, message: str) -> None:
         """Send an event about a Benchmark; `kind` is Normal or Warning."""
-        task = asyncio.create_task(self._send(event(about, kind, reason, message)), name=f"event {reason}")
+        task = asyncio.create_task(self._send(event_about(about, kind, reason, message)), name=f"event {reason}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -38,9 +39,11 @@ class Events:
     async def _send(self, body: Json) -> None:
         for pause in _PAUSES:
             try:
-                await self._cluster().create_event(body)
+                await self._api_server().create(body)
                 return
             except ApiError as error:
+                if error.status == 409:  # created by a request whose answer was lost
+                    return
                 last = error
                 if error.final:
                     break
@@ -48,12 +51,14 @@ class Events:
         log.warning("event %s of %s was given up: %s", body["reason"], body["involvedObject"]["name"], last)
 
 
-def event(about: Mapping[str, Any], kind: str, reason: str, message: str) -> Json:
+def event_about(about: Mapping[str, Any], kind: str, reason: str, message: str) -> Json:
     """Return the event as Kubernetes' own components write it."""
     meta, now = about["metadata"], time.time()
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
     subject = {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in meta}
     return {
+        "apiVersion": "v1",
+        "kind": "Event",
         "metadata": {"name": f"{meta['name'][:230]}.{time.time_ns():x}", "namespace": meta["namespace"]},
         "involvedObject": {"apiVersion": API_VERSION, "kind": KIND, **subject},
         "type": kind,

@@ -11,7 +11,8 @@ import time
 from datetime import UTC, datetime
 
 from fairlap.api.base import Json
-from fairlap.kube.cluster import ApiError, Cluster
+from fairlap.kube.api_server import ApiServer
+from fairlap.kube.errors import ApiError
 
 log = logging.getLogger(__name__)
 _RENEW_SHARE, _TRUST_SHARE = 1 / 5, 2 / 3
@@ -21,8 +22,8 @@ _RENEW_SHARE, _TRUST_SHARE = 1 / 5, 2 / 3
 class Lease:
     """The Lease `namespace`/`name`, held by `holder` for `seconds` at a time."""
 
-    def __init__(self, cluster: Cluster, place: str, holder: str, seconds: int) -> None:
-        self._cluster = cluster
+    def __init__(self, api_server: ApiServer, place: str, holder: str, seconds: int) -> None:
+        self._api_server = api_server
         self._namespace, _, self._name = place.partition("/")
         self._holder, self._seconds = holder, seconds
         self._renewed = float("-inf")
@@ -35,7 +36,7 @@ class Lease:
     async def acquire(self) -> None:
         """Return as soon as it is ours."""
         waiting = ""
-        while not await self._try():
+        while not await self.renew():
             holder = self._seen[0].partition(" ")[0]
             if waiting != holder:
                 waiting = holder
@@ -46,7 +47,7 @@ class Lease:
         """Renew it again and again; return when it could not be renewed in time."""
         while self.valid():
             await asyncio.sleep(self._seconds * _RENEW_SHARE)
-            await self._try()
+            await self.renew()
         log.error("the lease %s/%s could not be renewed: another operator may take over", self._namespace, self._name)
 
     async def release(self) -> None:
@@ -54,22 +55,24 @@ class Lease:
         if not self.valid():
             return
         try:
-            there = await self._cluster.lease(self._namespace, self._name)
+            there = await self._api_server.find("Lease", self._namespace, self._name)
             if there and there["spec"].get("holderIdentity") == self._holder:
                 there["spec"]["holderIdentity"] = ""
-                await self._cluster.write_lease(there)
+                await self._api_server.replace(there)
         except ApiError as error:
             log.info("the lease was not released: %s", error)
         self._renewed = float("-inf")
 
-    async def _try(self) -> bool:
+    async def renew(self) -> bool:
+        """Take it, or hold it for longer; return whether it is held by us now."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(self._seconds * _TRUST_SHARE / 2):
-                there = await self._cluster.lease(self._namespace, self._name)
+                there = await self._api_server.find("Lease", self._namespace, self._name)
                 if there is not None and not self._may_take(there["spec"]):
                     return False
-                await self._cluster.write_lease(self._ours(there))
+                lease = self._held(there)
+                await (self._api_server.create(lease) if there is None else self._api_server.replace(lease))
         except (ApiError, TimeoutError) as error:
             log.warning("the lease could not be renewed: %s", error)
             return False
@@ -88,7 +91,7 @@ class Lease:
             self._seen = (version, now)
         return now - self._seen[1] > float(spec.get("leaseDurationSeconds") or self._seconds)
 
-    def _ours(self, there: Json | None) -> Json:
+    def _held(self, there: Json | None) -> Json:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         spec = dict(there["spec"]) if there else {"leaseTransitions": 0}
         if spec.get("holderIdentity") != self._holder:

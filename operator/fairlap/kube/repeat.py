@@ -4,13 +4,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from fairlap.kube.cluster import ApiError
+from fairlap.kube.errors import ApiError
 
 log = logging.getLogger(__name__)
 
 
-def again(every_seconds: float, look: Callable[[], Awaitable[None]], what: str) -> asyncio.Task[None]:
-    """Begin to call `look` after each pause of so many seconds, until the task that is returned is cancelled.
+def repeat(every_seconds: float, work: Callable[[], Awaitable[None]], what: str) -> asyncio.Task[None]:
+    """Begin to call `work` after each pause of so many seconds, until the task that is returned is cancelled.
 
     `what` says in the log what was not done when it fails.
     """
@@ -19,7 +19,7 @@ def again(every_seconds: float, look: Callable[[], Awaitable[None]], what: str) 
         while True:
             await asyncio.sleep(every_seconds)
             try:
-                await look()
+                await work()
             except ApiError as error:
                 log.info("%s: %s", what, error)
             except Exception:  # nobody else would tell

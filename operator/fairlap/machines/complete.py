@@ -12,7 +12,8 @@ from dataclasses import replace
 from fairlap.api.base import Json
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Resources as Limits
-from fairlap.kube.cluster import ApiError, Cluster
+from fairlap.kube.api_server import ApiServer
+from fairlap.kube.errors import ApiError
 from fairlap.machines.prometheus import Prometheus, PrometheusError
 from fairlap.manifests.elasticsearch import DATA_VOLUME, MOUNTS_CONTAINER
 from fairlap.plan.explain.trouble import elasticsearch_pods, load_generators
@@ -21,7 +22,7 @@ from fairlap.plan.steps import object_name
 from fairlap.results import cadvisor
 from fairlap.results.storage import Provisioned, with_claim, with_mount
 from fairlap_race.contract.record import Record
-from fairlap_race.contract.resources import ELASTICSEARCH, Machine, MachineTable, Volume, merged
+from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Volume, merged
 from fairlap_race.contract.series import Span
 from fairlap_race.contract.task_spans import TaskSpan, race_span, task_spans
 
@@ -32,10 +33,16 @@ SETTLE_SECONDS = 10.0
 PATIENCE_SECONDS = 120.0
 # Not there, not ours to read, or not to be had in this way: asking again gives the same answer.
 _REFUSED = (400, 403, 404)
+_MOUNTS_LOG = {"container": MOUNTS_CONTAINER, "limitBytes": str(256 * 1024)}
 
 
-async def completed(
-    cluster: Cluster, prometheus: Prometheus | None, seen: Seen, step: str, table: MachineTable | None, record: Record
+async def complete_table(
+    api_server: ApiServer,
+    prometheus: Prometheus | None,
+    seen: Seen,
+    step: str,
+    table: MachineTable | None,
+    record: Record,
 ) -> MachineTable:
     """Return the table of a step with Prometheus' numbers and the evidence of its volumes, kept in its record.
 
@@ -48,10 +55,11 @@ async def completed(
         table = await _with_prometheus(prometheus, seen, table, record)
     if seen.subject.spec.elasticsearch is not None:
         machines = tuple(with_limits(machine, seen.subject.spec.elasticsearch.resources) for machine in table.machines)
-        table = replace(table, machines=machines, volumes=await _volumes(cluster, seen, table.volumes))
+        table = replace(table, machines=machines, volumes=await _volumes(api_server, seen, table.volumes))
     table = replace(table, completed=True)
     try:
-        await cluster.keep_resources(seen.subject.namespace, object_name(seen.subject.name, step), table)
+        kept = {"data": {KEY_RESOURCES: table.to_json()}}
+        await api_server.patch("ConfigMap", seen.subject.namespace, object_name(seen.subject.name, step), kept)
     except ApiError as error:
         if not error.final:
             raise
@@ -115,33 +123,33 @@ def with_series(table: MachineTable, found: Sequence[Machine], seen: Seen, url: 
     return replace(table, machines=(*machines, *by_name.values()), remarks=tuple(remarks))
 
 
-async def _volumes(cluster: Cluster, seen: Seen, told: Sequence[Volume]) -> tuple[Volume, ...]:
+async def _volumes(api_server: ApiServer, seen: Seen, told: Sequence[Volume]) -> tuple[Volume, ...]:
     pods = [str(pod["metadata"]["name"]) for pod in elasticsearch_pods(seen.children.pods)]
     by_node = {volume.node: volume for volume in told}
-    return tuple([await _volume(cluster, seen, by_node.get(pod, Volume(node=pod))) for pod in pods])
+    return tuple([await _volume(api_server, seen, by_node.get(pod, Volume(node=pod))) for pod in pods])
 
 
-async def _volume(cluster: Cluster, seen: Seen, volume: Volume) -> Volume:
+async def _volume(api_server: ApiServer, seen: Seen, volume: Volume) -> Volume:
     namespace, wanted = seen.subject.namespace, seen.subject.spec.elasticsearch
     try:
-        volume = with_mount(volume, await cluster.whole_log(namespace, volume.node, MOUNTS_CONTAINER))
+        volume = with_mount(volume, await api_server.read_log(namespace, volume.node, _MOUNTS_LOG))
     except ApiError as error:
         if error.status not in _REFUSED:
             raise
         volume = with_mount(volume, None, error.message)
     if wanted is None or wanted.storage.size is None:
         return replace(volume, kind="emptyDir")
-    return with_claim(volume, await _provisioned(cluster, namespace, f"{DATA_VOLUME}-{volume.node}"))
+    return with_claim(volume, await _provisioned(api_server, namespace, f"{DATA_VOLUME}-{volume.node}"))
 
 
-async def _provisioned(cluster: Cluster, namespace: str, claim_name: str) -> Provisioned:
+async def _provisioned(api_server: ApiServer, namespace: str, claim_name: str) -> Provisioned:
     remarks: list[str] = []
 
     async def read(kind: str, name: str, inside: str = "") -> Json | None:
         if not name:
             return None
         try:
-            return await cluster.read(kind, inside, name)
+            return await api_server.read(kind, inside, name)
         except ApiError as error:
             if error.status not in _REFUSED:
                 raise

@@ -97,6 +97,7 @@ class Seen:
 
 Create = Literal["elasticsearch", "record", "job", "access"]
 Delete = Literal["elasticsearch", "job"]
+Look = Literal["track", "records", "evictions", "warnings", "children"] | LogOf
 
 
 @dataclass(frozen=True)
@@ -110,5 +111,5 @@ class Plan:
     """give the Job its permissions and let it run"""
     wake_in: float | None = None
     """seconds until the next look even if nothing happens"""
-    look: tuple[Literal["track", "records", "evictions", "warnings", "children"] | LogOf, ...] = ()
+    look: tuple[Look, ...] = ()
     """what must be read before anything can be decided"""

@@ -1,6 +1,6 @@
 """The queue: who may hold a cluster now, so that two Benchmarks never disturb each other's numbers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 
@@ -48,7 +48,7 @@ def turn(uid: str, benchmarks: Iterable[Waiting], places: int, hosts: frozenset[
     A Benchmark that already holds a place keeps it. One whose hosts somebody before it races against, or waits for,
     takes no place until they are free; meanwhile those behind it may go on. `benchmarks` need not contain `uid` itself.
     """
-    everyone = sorted(benchmarks, key=lambda b: (b.created, b.name))
+    everyone = sorted(benchmarks, key=_order)
     holders = [b for b in everyone if b.admitted]
     if any(b.uid == uid for b in holders):
         return Turn(mine=True)
@@ -72,3 +72,20 @@ def turn(uid: str, benchmarks: Iterable[Waiting], places: int, hosts: frozenset[
     if len(before) < places:
         return Turn(mine=True)
     return Turn(mine=False, ahead=len(before) - places + 1, behind=before[-1].name)
+
+
+def admissible(benchmarks: Iterable[Waiting], places: int) -> Iterator[str]:
+    """Yield the uids of all that wait and whose turn it is now, the first in line first."""
+    everyone = sorted(benchmarks, key=_order)
+    taken: set[str] = set()
+    before = 0
+    for other in [*(b for b in everyone if b.admitted), *(b for b in everyone if b.queued and not b.admitted)]:
+        hindered = not other.hosts.isdisjoint(taken)
+        if not (other.admitted or hindered) and before < places:
+            yield other.uid
+        before += other.admitted or not hindered
+        taken |= other.hosts
+
+
+def _order(benchmark: Waiting) -> tuple[str, str]:
+    return benchmark.created, benchmark.name

@@ -13,13 +13,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.kube.cluster import ApiError, Cluster
+from fairlap.api.names import KIND
+from fairlap.kube.api_server import ApiServer
+from fairlap.kube.errors import ApiError
 from fairlap.plan import rerun
 from fairlap.plan.keep import kept_until
+from fairlap.runtime.writes import annotate, create_if_free
 
 log = logging.getLogger(__name__)
 _LOOK_AGAIN_SECONDS = 300.0
-Tell = Callable[[Mapping[str, Any], str, str, str], None]
+PostEvent = Callable[[Mapping[str, Any], str, str, str], None]
 """posts an event: about what, type, reason, message"""
 
 
@@ -27,8 +30,8 @@ Tell = Callable[[Mapping[str, Any], str, str, str], None]
 class Chores:
     """The tasks that run, by Benchmark and kind."""
 
-    tell: Tell
-    cluster: Callable[[], Cluster]
+    post_event: PostEvent
+    connection: Callable[[], ApiServer]
     clusters_of: Callable[[str], list[Json]]
     """the Elasticsearch objects of a Benchmark's uid, as last seen"""
     names_in: Callable[[str], set[str]]
@@ -47,9 +50,13 @@ class Chores:
         for key in [key for key in self._tasks if key[0] == uid]:
             self._tasks[key].cancel()
 
+    def running(self) -> list[asyncio.Task[None]]:
+        """Return the chores that are not done yet."""
+        return list(self._tasks.values())
+
     async def stop(self) -> None:
         """End everything; another operator begins it again."""
-        tasks = list(self._tasks.values())
+        tasks = self.running()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -73,14 +80,14 @@ class Chores:
             await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
         for there in self.clusters_of(benchmark["metadata"]["uid"]):
             if not there["metadata"].get("deletionTimestamp"):
-                await self.cluster().delete("Elasticsearch", there)
+                await self.connection().delete("Elasticsearch", there)
                 name = there["metadata"]["name"]
-                self.tell(benchmark, "Normal", "ClusterRemoved", f"the time to keep the cluster {name} is over")
+                self.post_event(benchmark, "Normal", "ClusterRemoved", f"the time to keep the cluster {name} is over")
 
     async def _rerun(self, benchmark: Json) -> None:
-        cluster, meta = self.cluster(), benchmark["metadata"]
+        api_server, meta = self.connection(), benchmark["metadata"]
         while True:
-            found = await cluster.benchmark(meta["namespace"], meta["name"])
+            found = await api_server.find(KIND, meta["namespace"], meta["name"])
             value = rerun.asked(found) if found and found["metadata"]["uid"] == meta["uid"] else None
             if found is None or value is None:
                 return
@@ -88,30 +95,32 @@ class Chores:
             if upcoming is None:
                 name = rerun.free_name(rerun.first_of(found), self.names_in(meta["namespace"]))
                 upcoming = rerun.Next(value, name)
-                found = await cluster.annotate(found, {rerun.SAID: upcoming.to_text()})
+                found = await annotate(api_server, found, {rerun.SAID: upcoming.to_text()})
             await self._run_again(found, upcoming)
 
     async def _run_again(self, benchmark: Json, upcoming: rerun.Next) -> None:
-        cluster, meta = self.cluster(), benchmark["metadata"]
+        api_server, meta = self.connection(), benchmark["metadata"]
         try:
-            created: Json | None = await cluster.create_benchmark(rerun.manifest(benchmark, upcoming))
+            created: Json | None = await create_if_free(api_server, rerun.manifest(benchmark, upcoming))
         except ApiError as error:
             if not error.final:
                 raise
-            self.tell(benchmark, "Warning", "RerunRefused", f"{upcoming.name} was refused: {error.message}")
-            await cluster.annotate(benchmark, {rerun.DONE: upcoming.value})
+            self.post_event(benchmark, "Warning", "RerunRefused", f"{upcoming.name} was refused: {error.message}")
+            await annotate(api_server, benchmark, {rerun.DONE: upcoming.value})
             return
         if created is None:
-            created = await cluster.benchmark(meta["namespace"], upcoming.name)
+            created = await api_server.find(KIND, meta["namespace"], upcoming.name)
             if created is None or not rerun.is_for(created, benchmark, upcoming.value):
                 # The name was taken by somebody else meanwhile: say another one.
                 taken = {*self.names_in(meta["namespace"]), upcoming.name}
                 another = rerun.Next(upcoming.value, rerun.free_name(rerun.first_of(benchmark), taken))
-                await cluster.annotate(benchmark, {rerun.SAID: another.to_text()})
+                await annotate(api_server, benchmark, {rerun.SAID: another.to_text()})
                 return
-        await cluster.annotate(benchmark, {rerun.DONE: upcoming.value})
-        self.tell(benchmark, "Normal", "Rerun", f"Benchmark {upcoming.name} runs the same again")
-        self.tell(created, "Normal", "RerunOf", f"the same as Benchmark {meta['name']}, asked for by its annotation")
+        await annotate(api_server, benchmark, {rerun.DONE: upcoming.value})
+        self.post_event(benchmark, "Normal", "Rerun", f"Benchmark {upcoming.name} runs the same again")
+        self.post_event(
+            created, "Normal", "RerunOf", f"the same as Benchmark {meta['name']}, asked for by its annotation"
+        )
 
 
 async def _patiently(work: Callable[[Json], Coroutine[Any, Any, None]], benchmark: Json) -> None:

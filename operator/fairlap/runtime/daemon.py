@@ -1,4 +1,4 @@
-"""Drives one Benchmark: it looks, plans, says and does, and sleeps until there is a reason to look again.
+"""Drives one Benchmark: it looks, plans, writes the status and acts, and sleeps until there is a reason to look again.
 
 A status is written with the resourceVersion that the decision was made from, so a stale view is refused by the API
 server and the daemon looks again.
@@ -21,18 +21,15 @@ from pydantic import ValidationError
 
 from fairlap.api.base import Json
 from fairlap.api.status import TERMINAL, BenchmarkStatus
-from fairlap.kube.cluster import ApiError, Cluster
-from fairlap.machines.complete import completed
+from fairlap.kube.api_server import ApiServer
+from fairlap.kube.errors import ApiError
 from fairlap.plan.benchmark import plan
-from fairlap.plan.conditions import condition
-from fairlap.plan.keep import KEPT
-from fairlap.plan.seen import LogOf, Plan, Refusal, Seen, Subject
-from fairlap.plan.steps import is_preparation
-from fairlap.queue import summary as slim
-from fairlap.queue.turn import Turn, addresses, turn
-from fairlap.runtime.look import Index, Indexes, seen_from, unreadable
+from fairlap.plan.seen import Plan, Refusal, Seen
+from fairlap.runtime.announce import announcements, phase_words
+from fairlap.runtime.look import ChildIndexes, build_seen, look_at, unreadable
 from fairlap.runtime.perform import perform
 from fairlap.runtime.state import Operator
+from fairlap.runtime.writes import write_status
 
 FORBIDDEN_FAILURES = 6  # a permission that is missing for about a minute is believed to be
 
@@ -56,11 +53,12 @@ class Daemon:
     operator: Operator
     body: Mapping[str, Any]
     uid: str
-    indexes: Indexes
-    benchmarks: Index
+    indexes: ChildIndexes
     logger: Any
     written: Json = field(default_factory=dict)
     """our own last write, which may not have come back over the watch yet"""
+    in_doubt: bool = False
+    """whether an admission was sent whose answer was lost: it may have been written"""
     foreign: str = ""
     refusal: Refusal | None = None
     taken_up: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -68,126 +66,94 @@ class Daemon:
     stale: int = 0
 
     async def run(self, stopped: Stopped) -> None:
-        """Look, say and do until kopf says stop."""
-        waker, woken = self.operator.wakers[self.uid], True
+        """Look, write and act until kopf says stop."""
+        waker, woken = self.operator.wakers.waker(self.uid), True
         while not stopped:
             waker.clear()  # before looking, so that no wake-up is lost
             try:
                 async with _counted():
-                    pause = await self._pass(woken=woken)
+                    pause = await self._look_once(woken=woken)
                 self.failures = self.stale = 0
             except ApiError as error:
                 pause = self._back_off(error)
             if pause > 0:
                 woken = await _sleep(waker, stopped, pause)
 
-    async def _pass(self, *, woken: bool) -> float:
+    async def _look_once(self, *, woken: bool) -> float:
+        """Look, decide, and write or act; return how many seconds may pass until the next look."""
         benchmark = _newest(copy.deepcopy(dict(self.body)), self.written)
         if (benchmark.get("status") or {}).get("phase") in TERMINAL:
             return self._resync  # until kopf ends this daemon
         now = datetime.now(UTC)
         try:
-            seen = seen_from(benchmark, self.indexes, self.operator.settings, now)
+            seen = build_seen(benchmark, self.indexes, self.operator.settings, now)
         except ValidationError as error:
             # What an operator that could read it had begun goes first: afterwards nobody would look for it.
             await self._remove_children()
             status = BenchmarkStatus.model_validate(benchmark.get("status") or {})
-            await self._say(benchmark, status, unreadable(status, str(error), now))
+            await self._write(benchmark, status, unreadable(status, str(error), now))
             return 0
         children = replace(seen.children, foreign=self.foreign)
         seen = replace(seen, children=children, refusal=self.refusal, taken_up=self.taken_up)
-        seen = replace(seen, turn=self._turn(seen.subject))
+        seen = replace(seen, turn=self.operator.places.turn(self.uid))
         if not woken and seen.status.step:
-            seen = await self._confirmed(seen)
+            seen = await look_at("children", seen, self._api_server, self.operator.prometheus)
         seen, todo = await self._decide(seen)
-        admitted = todo.status.admitted_time and not seen.status.admitted_time
-        if admitted and not self._turn(seen.subject).mine:
+        if not self._holds_what_it_needs(seen.status, todo.status):
             return 0  # another one took the place while this one was reading what it decides by
         if todo.status != seen.status:
-            await self._say(benchmark, seen.status, todo.status)
+            await self._write(benchmark, seen.status, todo.status)
             return 0
         return await self._act(seen, todo)
 
     async def _remove_children(self) -> None:
         for kind, index in (("Elasticsearch", self.indexes.elasticsearches), ("Job", self.indexes.jobs)):
             for there in list(index.get(self.uid, ())):
-                await self._cluster.delete(kind, there)
+                await self._api_server.delete(kind, there)
 
     async def _decide(self, seen: Seen) -> tuple[Seen, Plan]:
-        cluster, subject = self._cluster, seen.subject
         todo = plan(seen)
         while todo.look:
             for what in todo.look:
-                if isinstance(what, LogOf):
-                    text = await cluster.log_tail(subject.namespace, what)
-                    seen = replace(seen, logs={**seen.logs, what: text})
-                elif what == "track":
-                    config_map = subject.spec.race.track.config_map
-                    keys = await cluster.config_map_keys(subject.namespace, config_map.name if config_map else "")
-                    seen = replace(seen, track_keys=keys)
-                elif what == "children":
-                    seen = await self._confirmed(seen)
-                elif what == "evictions":
-                    seen = replace(seen, evictions=await cluster.evictions(seen))
-                elif what == "warnings":
-                    seen = replace(seen, warnings=await cluster.warnings(seen))
-                else:
-                    seen = await self._with_records(seen)
+                seen = await look_at(what, seen, self._api_server, self.operator.prometheus)
             todo = plan(seen)
         return seen, todo
 
-    async def _confirmed(self, seen: Seen) -> Seen:
-        return replace(seen, confirmed=True, children=await self._cluster.children(seen))
+    def _holds_what_it_needs(self, before: BenchmarkStatus, after: BenchmarkStatus) -> bool:
+        """Take a place for one that is to be admitted now; return whether there was one, or none is needed."""
+        if before.admitted_time:
+            return True
+        if after.admitted_time:
+            return self.operator.places.assume(self.uid)
+        self._give_up_place()
+        return True
 
-    async def _with_records(self, seen: Seen) -> Seen:
-        cluster, subject, steps = self._cluster, seen.subject, slim.steps_so_far(seen.status)
-        records, resources = await cluster.records(subject, steps), await cluster.resources(subject, steps)
-        now, step = steps[-1], seen.status.step
-        record = records[now]
-        if step is not None and not is_preparation(now) and record is not None:
-            table = await completed(cluster, self.operator.prometheus, seen, now, resources[now], record)
-            resources[now] = table
-        return replace(seen, records=records, resources=resources)
-
-    async def _say(self, benchmark: Json, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
-        if after.admitted_time and not before.admitted_time:
-            self.operator.reserved.add(self.uid)
+    async def _write(self, benchmark: Json, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
         try:
-            self.written = await self._cluster.say(benchmark, after)
-        except ApiError:
-            if not before.admitted_time:
+            self.written = await write_status(self._api_server, benchmark, after)
+        except ApiError as error:
+            # A place that may have been written is kept until a later look, which decides by what there is then.
+            self.in_doubt = self.in_doubt or error.unanswered
+            if not before.admitted_time and not self.in_doubt:
                 self._give_up_place()
             raise
+        self.in_doubt = False
         if not after.admitted_time:
             self._give_up_place()
         if after.step != before.step:
             self.foreign, self.refusal = "", None
-        self._tell(before, after)
+        for event in announcements(before, after):
+            self.operator.post_event(self.body, *event)
+        if after.phase != before.phase:
+            self.logger.info("%s -> %s: %s", before.phase, after.phase, phase_words(after))
 
     def _give_up_place(self) -> None:
-        if self.uid in self.operator.reserved:
-            self.operator.reserved.discard(self.uid)
-            self.operator.wake_everyone()  # who looked meanwhile, be it on the event of this write, saw the place taken
-
-    def _tell(self, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
-        if after.failing and not before.failing:
-            self.operator.tell(self.body, "Warning", after.reason, after.message)
-        checked = condition(after, "TargetChecked")
-        if checked and checked != condition(before, "TargetChecked"):
-            self.operator.tell(self.body, "Normal", "TargetChecked", checked.message)
-        for kept in (
-            c for c in after.conditions if c.type == KEPT and not any(b.type == KEPT for b in before.conditions)
-        ):
-            self.operator.tell(self.body, "Normal", KEPT, kept.message)
-        if after.phase != before.phase:
-            bad = after.phase == "Failed"
-            text = f"{after.reason}: {after.message}" if bad else after.progress
-            self.operator.tell(self.body, "Warning" if bad else "Normal", str(after.phase), text)
-            self.logger.info("%s -> %s: %s", before.phase, after.phase, text)
+        self.operator.places.forget(self.uid)
+        self.in_doubt = False
 
     async def _act(self, seen: Seen, todo: Plan) -> float:
         try:
-            self.foreign = await perform(self._cluster, seen, todo)
+            self.foreign = await perform(self._api_server, seen, todo)
         except ApiError as error:
             if not (error.final or (error.forbidden and self.failures >= FORBIDDEN_FAILURES)):
                 raise
@@ -204,17 +170,6 @@ class Daemon:
     def _resync(self) -> float:
         return float(self.operator.settings.resync_seconds)
 
-    def _turn(self, subject: Subject) -> Turn:
-        reserved, vanished, target = self.operator.reserved, self.operator.vanished, subject.spec.target
-        waiting = [
-            summary.waiting(reserved=uid in reserved)
-            for uid, summaries in self.benchmarks.items()
-            if uid not in vanished
-            for summary in summaries
-        ]
-        hosts = addresses(target.hosts, subject.namespace) if target else frozenset[str]()
-        return turn(self.uid, waiting, self.operator.settings.max_active, hosts)
-
     def _back_off(self, error: ApiError) -> float:
         if error.status in (404, 409):  # gone or stale: look again when the watch has caught up
             self.stale += 1
@@ -225,7 +180,7 @@ class Daemon:
         return seconds * random.uniform(0.7, 1.3)  # noqa: S311
 
     @property
-    def _cluster(self) -> Cluster:
+    def _api_server(self) -> ApiServer:
         return self.operator.connection()
 
 

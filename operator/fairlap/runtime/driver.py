@@ -1,9 +1,11 @@
 """The thin layer between kopf and the decisions. The only file that imports kopf.
 
-For each active Benchmark one daemon looks, plans, says and does; it sleeps until one of the Benchmark's children
+For each active Benchmark one daemon looks, plans, writes and acts; it sleeps until one of the Benchmark's children
 changes, its own deadline comes, or five minutes are over.
 """
 
+import asyncio
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,14 +14,16 @@ import kopf
 from fairlap.api.base import Json
 from fairlap.api.names import GROUP, MANAGED_BY, MANAGER, PLURAL, VERSION
 from fairlap.api.status import TERMINAL
-from fairlap.kube.cluster import Cluster
-from fairlap.kube.repeat import again
+from fairlap.kube.api_server import ApiServer
+from fairlap.kube.repeat import repeat
 from fairlap.machines.prometheus import Prometheus
-from fairlap.queue import summary
+from fairlap.queue.summary import summarize
 from fairlap.runtime.daemon import Daemon
-from fairlap.runtime.look import Indexes
+from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
+from fairlap.runtime.project import drop_record, owner_uid, project_child
 from fairlap.runtime.state import Operator
+from fairlap.runtime.vanished import look_for_vanished
 
 BENCHMARKS = (GROUP, VERSION, PLURAL)
 CHILDREN: dict[str, tuple[str, ...]] = {
@@ -29,10 +33,40 @@ CHILDREN: dict[str, tuple[str, ...]] = {
     "pods": ("v1", "pods"),
     "endpoint_slices": ("discovery.k8s.io", "v1", "endpointslices"),
 }
-OURS = {MANAGED_BY: MANAGER}
+OWNED = {MANAGED_BY: MANAGER}
 
 
-def registry_for(operator: Operator) -> kopf.OperatorRegistry:
+async def run_handlers(operator: Operator, ready: asyncio.Event) -> None:
+    """Let kopf watch and call until `operator.stop` or a signal ends it; `ready` is set once it has begun.
+
+    Raises what ended one of kopf's tasks.
+    """
+    namespaces = operator.settings.namespaces
+    await kopf.operator(
+        registry=build_registry(operator),
+        standalone=True,
+        clusterwide=not namespaces,
+        namespaces=namespaces,
+        ready_flag=ready,
+        stop_flag=operator.stop,
+    )
+
+
+def configure_logging() -> None:
+    """Log one JSON object a line, without what is of no use."""
+    kopf.configure(log_format=kopf.LogFormat.JSON, log_refkey="k8s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_WithoutHandlerNoise())
+
+
+class _WithoutHandlerNoise(logging.Filter):
+    """kopf reports the success of every event handler; that would be most of the log."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (record.levelno <= logging.INFO and "succeeded" in record.getMessage())
+
+
+def build_registry(operator: Operator) -> kopf.OperatorRegistry:
     """Return kopf's handlers, bound to one operator."""
     registry = kopf.OperatorRegistry()
     _register_lifecycle(registry, operator)
@@ -45,20 +79,25 @@ def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> 
     async def sweep() -> None:
         await remove_ownerless(operator.connection(), operator.settings.namespaces)
 
+    async def resync() -> None:
+        await look_for_vanished(operator.connection(), operator.places, operator.settings.namespaces)
+
     @kopf.on.startup(registry=registry)
     async def connect(settings: kopf.OperatorSettings, **_: Any) -> None:
         configure(settings)
-        operator.cluster = operator.cluster or await Cluster.connect()
+        operator.api_server = operator.api_server or await ApiServer.connect()
         if operator.settings.prometheus.url:
             operator.prometheus = Prometheus(operator.settings.prometheus)
-        operator.vanished.look_every(operator.settings.resync_seconds)
-        operator.sweep = again(operator.settings.sweep_seconds, sweep, "claims without a cluster were not looked for")
+        every = operator.settings
+        operator.background += [
+            repeat(every.resync_seconds, resync, "vanished Benchmarks were not looked for"),
+            repeat(every.sweep_seconds, sweep, "claims without a cluster were not looked for"),
+        ]
 
     @kopf.on.cleanup(registry=registry)
     async def disconnect(**_: Any) -> None:
-        operator.vanished.stop()
-        if operator.sweep:
-            operator.sweep.cancel()
+        for task in operator.background:
+            task.cancel()
         await operator.chores.stop()
         await operator.events.flush(3.0)
         operator.stop.set()  # else kopf waits 5 s for its own task that waits for this
@@ -101,52 +140,42 @@ class Backoffs:
 
 def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> None:
     def index(body: kopf.Body, resource: kopf.Resource, **_: Any) -> dict[str, Json] | None:
-        uid = summary.owner_uid(body)
-        return {uid: summary.child(resource.plural, body)} if uid else None
+        uid = owner_uid(body)
+        return {uid: project_child(resource.plural, body)} if uid else None
 
     async def changed(body: kopf.Body, **_: Any) -> None:
-        if waker := operator.wakers.get(summary.owner_uid(body) or ""):  # none for a Benchmark that is over
-            waker.set()
+        operator.wakers.wake(owner_uid(body) or "")
 
     for name, resource in CHILDREN.items():
-        kopf.index(*resource, labels=OURS, id=name, param=resource[-1], registry=registry)(index)
-        kopf.on.event(*resource, labels=OURS, id=f"{name}_changed", registry=registry)(changed)
+        kopf.index(*resource, labels=OWNED, id=name, param=resource[-1], registry=registry)(index)
+        kopf.on.event(*resource, labels=OWNED, id=f"{name}_changed", registry=registry)(changed)
 
 
 def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) -> None:
     @kopf.index(*BENCHMARKS, id="benchmarks", registry=registry)
-    def benchmarks(body: kopf.Body, **_: Any) -> dict[str, summary.Summary]:
-        return {str(body["metadata"]["uid"]): summary.summary(body)}
+    async def observe(body: kopf.Body, **_: Any) -> None:
+        # An index, since kopf calls it for every Benchmark before any handler: nobody gets a place in a queue that is
+        # known in part. A coroutine, since kopf calls others in threads, and alarms may be set in this one only.
+        operator.places.observe(summarize(body))
 
     @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
     async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:
-        operator.benchmarks, operator.elasticsearches = kwargs["benchmarks"], kwargs["elasticsearches"]
-        gone = event["type"] == "DELETED"
-        over = gone or status.get("phase") in TERMINAL
-        if over:
-            operator.reserved.discard(uid)
-        if gone:
+        operator.elasticsearches = kwargs["elasticsearches"]
+        if event["type"] == "DELETED":
+            operator.places.remove(uid)
             operator.chores.forget(uid)
         else:
             operator.chores.look(body)
-        if over:
-            operator.wakers.pop(uid, None)
+        if event["type"] == "DELETED" or status.get("phase") in TERMINAL:
+            operator.wakers.drop(uid)
+            drop_record(event["object"])
         else:
-            operator.wakers[uid].set()
-        if over:
-            summary.forget_record(event["object"])
-        held = uid in operator.holding
-        if status.get("admittedTime") and not over:
-            operator.holding.add(uid)
-        else:
-            operator.holding.discard(uid)
-        if over or (held and uid not in operator.holding):  # ended, or suspended on its way
-            operator.wake_everyone()
+            operator.wakers.waker(uid).set()
 
     def is_active(status: kopf.Status, **_: Any) -> bool:
         return status.get("phase") not in TERMINAL
 
     @kopf.daemon(*BENCHMARKS, id="drive", when=is_active, cancellation_timeout=5, backoff=5, registry=registry)
     async def drive(body: kopf.Body, uid: str, stopped: kopf.DaemonStopped, logger: kopf.Logger, **kwargs: Any) -> None:
-        indexes = Indexes(*(kwargs[name] for name in CHILDREN))
-        await Daemon(operator, body, uid, indexes, kwargs["benchmarks"], logger).run(stopped)
+        indexes = ChildIndexes(*(kwargs[name] for name in CHILDREN))
+        await Daemon(operator, body, uid, indexes, logger).run(stopped)

@@ -1,47 +1,47 @@
-"""From a Benchmark and the indexes to what a decision may look at."""
+"""From a Benchmark, the indexes and the API server to what a decision may look at."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
+from fairlap.kube.api_server import ApiServer
+from fairlap.kube.index import UidIndex
+from fairlap.machines.complete import complete_table
+from fairlap.machines.prometheus import Prometheus
 from fairlap.plan.conditions import stamp, with_condition
-from fairlap.plan.seen import Children, Seen, Subject
-from fairlap.plan.steps import object_name
-from fairlap.queue.summary import step_of
+from fairlap.plan.seen import Children, LogOf, Look, Seen, Subject
+from fairlap.plan.steps import is_preparation, object_name
 from fairlap.queue.turn import Turn
+from fairlap.runtime.project import step_of
+from fairlap.runtime.reads import (
+    read_children,
+    read_config_map_keys,
+    read_evictions,
+    read_log_tail,
+    read_machine_tables,
+    read_records,
+    read_warnings,
+    recorded_steps,
+)
 from fairlap.settings import Settings
 from fairlap_race.contract.reasons import Reason
 
 
-class Index(Protocol):
-    """A kopf index: for each owner's uid the slim objects that belong to it."""
-
-    def __iter__(self) -> Iterator[str]: ...
-
-    def items(self) -> Iterable[tuple[str, Iterable[Any]]]:
-        """Return all keys with their objects."""
-
-    def values(self) -> Iterable[Iterable[Any]]:
-        """Return the objects of each key."""
-
-    def get(self, key: str, default: Any = ..., /) -> Any:
-        """Return the objects under a key."""
-
-
-class Indexes(NamedTuple):
+class ChildIndexes(NamedTuple):
     """The children of all Benchmarks, by the owner's uid."""
 
-    elasticsearches: Index
-    jobs: Index
-    config_maps: Index
-    pods: Index
-    endpoint_slices: Index
+    elasticsearches: UidIndex
+    jobs: UidIndex
+    config_maps: UidIndex
+    pods: UidIndex
+    endpoint_slices: UidIndex
 
 
-def seen_from(benchmark: Mapping[str, Any], indexes: Indexes, settings: Settings, now: datetime) -> Seen:
+def build_seen(benchmark: Mapping[str, Any], indexes: ChildIndexes, settings: Settings, now: datetime) -> Seen:
     """Return what `plan` may look at, before anything was fetched.
 
     Raises pydantic.ValidationError when the spec is not one that this version of the operator can read.
@@ -62,14 +62,14 @@ def seen_from(benchmark: Mapping[str, Any], indexes: Indexes, settings: Settings
         settings=settings,
         now=now,
         turn=Turn(mine=False),
-        children=children_of(subject, step, indexes) if step else Children(),
+        children=select_children(subject, step, indexes) if step else Children(),
     )
 
 
-def children_of(subject: Subject, step: str, indexes: Indexes) -> Children:
+def select_children(subject: Subject, step: str, indexes: ChildIndexes) -> Children:
     """Return the objects of one step."""
 
-    def of_step(index: Index) -> list[Json]:
+    def of_step(index: UidIndex) -> list[Json]:
         found: Collection[Json] = index.get(subject.uid, ())
         return [thing for thing in found if step_of(thing) == step]
 
@@ -83,6 +83,37 @@ def children_of(subject: Subject, step: str, indexes: Indexes) -> Children:
         pods=of_step(indexes.pods),
         ready_endpoints=sum(s["ready"] for s in slices),
     )
+
+
+async def look_at(what: Look, seen: Seen, api_server: ApiServer, prometheus: Prometheus | None) -> Seen:
+    """Return what is seen with what a plan has asked for, read from the API server. Raises ApiError."""
+    namespace = seen.subject.namespace
+    if isinstance(what, LogOf):
+        text = await read_log_tail(api_server, namespace, what)
+        return replace(seen, logs={**seen.logs, what: text})
+    match what:
+        case "track":
+            config_map = seen.subject.spec.race.track.config_map
+            keys = await read_config_map_keys(api_server, namespace, config_map.name if config_map else "")
+            return replace(seen, track_keys=keys)
+        case "children":
+            return replace(seen, confirmed=True, children=await read_children(api_server, seen))
+        case "evictions":
+            return replace(seen, evictions=await read_evictions(api_server, seen))
+        case "warnings":
+            return replace(seen, warnings=await read_warnings(api_server, seen))
+        case "records":
+            return await _with_records(seen, api_server, prometheus)
+
+
+async def _with_records(seen: Seen, api_server: ApiServer, prometheus: Prometheus | None) -> Seen:
+    steps = recorded_steps(seen.status)
+    records = await read_records(api_server, seen.subject, steps)
+    tables = await read_machine_tables(api_server, seen.subject, steps)
+    now, record = steps[-1], records[steps[-1]]
+    if seen.status.step is not None and not is_preparation(now) and record is not None:
+        tables[now] = await complete_table(api_server, prometheus, seen, now, tables[now], record)
+    return replace(seen, records=records, resources=tables)
 
 
 def unreadable(status: BenchmarkStatus, error: str, now: datetime) -> BenchmarkStatus:

@@ -7,28 +7,28 @@ removed right after it was asked for, as when its Benchmark is deleted, leaves t
 from collections.abc import Iterable
 
 from fairlap.api.base import Json
-from fairlap.api.names import STEP_LABEL, UID_LABEL
-from fairlap.kube.cluster import Cluster
+from fairlap.kube.api_server import ApiServer
+from fairlap.runtime.project import owner_uid, step_of
+from fairlap.runtime.reads import list_owned
 
 
-async def remove_ownerless(cluster: Cluster, namespaces: Iterable[str]) -> None:
+async def remove_ownerless(api_server: ApiServer, namespaces: Iterable[str]) -> None:
     """Delete such claims in some namespaces; without any, in the whole cluster. Raises ApiError."""
     spaces = tuple(namespaces)
     # In this order: a claim comes after its cluster, so that one whose cluster is not listed afterwards has lost it.
-    claims = await cluster.ours("PersistentVolumeClaim", spaces)
+    claims = await list_owned(api_server, "PersistentVolumeClaim", spaces)
     if claims:
-        for claim in ownerless(claims, await cluster.ours("Elasticsearch", spaces)):
-            await cluster.delete("PersistentVolumeClaim", claim)
+        for claim in find_ownerless(claims, await list_owned(api_server, "Elasticsearch", spaces)):
+            await api_server.delete("PersistentVolumeClaim", claim)
 
 
-def ownerless(claims: Iterable[Json], clusters: Iterable[Json]) -> list[Json]:
+def find_ownerless(claims: Iterable[Json], clusters: Iterable[Json]) -> list[Json]:
     """Return the claims that are of none of these clusters and that nobody has deleted yet."""
-    living = {_step_of(cluster) for cluster in clusters}
+    living = {_place_of(cluster) for cluster in clusters}
     return [
-        claim for claim in claims if _step_of(claim) not in living and not claim["metadata"].get("deletionTimestamp")
+        claim for claim in claims if _place_of(claim) not in living and not claim["metadata"].get("deletionTimestamp")
     ]
 
 
-def _step_of(thing: Json) -> tuple[str, str, str]:
-    labels = thing["metadata"].get("labels") or {}
-    return thing["metadata"]["namespace"], labels.get(UID_LABEL, ""), labels.get(STEP_LABEL, "")
+def _place_of(thing: Json) -> tuple[str, str | None, str]:
+    return thing["metadata"]["namespace"], owner_uid(thing), step_of(thing)

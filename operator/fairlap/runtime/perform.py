@@ -1,15 +1,16 @@
 """Carry out what a plan asks for. Every act can be repeated: names are fixed, "exists" and "gone" are successes."""
 
 from fairlap.api.base import Json
-from fairlap.kube.cluster import Cluster
+from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import access, job, record
 from fairlap.plan.seen import Create, Plan, Seen
 from fairlap.plan.verdict.existing_cluster import race_image
+from fairlap.runtime.writes import create_child, unsuspend
 from fairlap.settings import Settings
 
 
-async def perform(cluster: Cluster, seen: Seen, todo: Plan) -> str:
+async def perform(api_server: ApiServer, seen: Seen, todo: Plan) -> str:
     """Carry out the acts in order; returns a sentence when a foreign object is in the way.
 
     Raises ApiError when the API server does not do it.
@@ -18,20 +19,20 @@ async def perform(cluster: Cluster, seen: Seen, todo: Plan) -> str:
     if step is None:
         return ""
     for what in todo.create:
-        for manifest in manifests(what, seen, seen.settings):
-            if foreign := await cluster.create(manifest):
+        for manifest in build_manifests(what, seen, seen.settings):
+            if foreign := await create_child(api_server, manifest):
                 return foreign
     if todo.start_job and seen.children.job is not None:
-        await cluster.unsuspend(seen.children.job)
+        await unsuspend(api_server, seen.children.job)
     for doomed in todo.delete:
         kind = "Elasticsearch" if doomed == "elasticsearch" else "Job"
         there = seen.children.elasticsearch if doomed == "elasticsearch" else seen.children.job
         if there is not None:
-            await cluster.delete(kind, there)
+            await api_server.delete(kind, there)
     return ""
 
 
-def manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
+def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
     """Return the manifests that one word of a plan stands for."""
     step = seen.status.step
     if step is None:

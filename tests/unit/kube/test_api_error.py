@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlap.kube.cluster import ApiError
+from fairlap.kube.errors import ApiError
 
 RBAC = 'jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create resource "jobs" in API group "batch"'
 
@@ -22,3 +22,8 @@ RBAC = 'jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create 
 def test_what_is_tried_again(status: int, message: str, final: bool, forbidden: bool) -> None:
     error = ApiError(status, message)
     assert (error.final, error.forbidden) == (final, forbidden)
+
+
+@pytest.mark.parametrize(("status", "unanswered"), [(0, True), (500, True), (504, True), (409, False), (422, False)])
+def test_what_may_have_been_carried_out_all_the_same(status: int, unanswered: bool) -> None:
+    assert ApiError(status, "no").unanswered is unanswered

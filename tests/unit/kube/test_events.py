@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from fairlap.kube import events
-from fairlap.kube.cluster import ApiError
+from fairlap.kube.errors import ApiError
 
 ABOUT = {"metadata": {"name": "bm", "namespace": "n", "uid": "u", "resourceVersion": "7"}}
 
 
-class Cluster:
+class Server:
     def __init__(self, *errors: ApiError) -> None:
         self.errors, self.created = list(errors), []  # type: ignore[var-annotated]
         self.requests = 0
 
-    async def create_event(self, event: dict[str, Any]) -> None:
+    async def create(self, event: dict[str, Any]) -> None:
         self.requests += 1
         if self.errors:
             raise self.errors.pop(0)
@@ -29,22 +29,23 @@ class Cluster:
         ((), 1, 1),
         ((ApiError(0, "no answer"), ApiError(500, "busy")), 3, 1),
         ((ApiError(422, "invalid"),), 1, 0),
+        ((ApiError(0, "no answer"), ApiError(409, "exists")), 2, 0),
         (tuple(ApiError(0, "no answer") for _ in range(9)), 7, 0),
     ],
-    ids=["taken", "taken in the end", "refused", "given up"],
+    ids=["taken", "taken in the end", "refused", "was taken although no answer came", "given up"],
 )
 def test_an_event_is_sent_until_it_is_taken(
     monkeypatch: pytest.MonkeyPatch, errors: tuple[ApiError, ...], requests: int, created: int
 ) -> None:
     monkeypatch.setattr(events, "_PAUSES", (0.001,) * 7)
-    cluster = Cluster(*errors)
+    server = Server(*errors)
 
     async def play() -> None:
-        sender = events.Events(lambda: cluster)  # type: ignore[arg-type, return-value]
-        sender.tell(ABOUT, "Normal", "Racing", "race 1/1")
+        sender = events.Events(lambda: server)  # type: ignore[arg-type, return-value]
+        sender.post(ABOUT, "Normal", "Racing", "race 1/1")
         await sender.flush(5)
 
     asyncio.run(play())
-    assert (cluster.requests, len(cluster.created)) == (requests, created)
-    for event in cluster.created:
+    assert (server.requests, len(server.created)) == (requests, created)
+    for event in server.created:
         assert event["involvedObject"]["uid"] == "u" and event["reason"] == "Racing"

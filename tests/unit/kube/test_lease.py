@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlap.kube.cluster import ApiError
+from fairlap.kube.errors import ApiError
 from fairlap.kube.lease import Lease
 
 Json = dict[str, Any]
@@ -19,17 +19,23 @@ class Server:
         self.there: Json | None = None
         self.down = False
 
-    async def lease(self, *_: str) -> Json | None:
+    async def find(self, kind: str, *_: str) -> Json | None:
+        assert kind == "Lease"
         self._up()
         return copy.deepcopy(self.there)
 
-    async def write_lease(self, lease: Json) -> None:
+    async def create(self, lease: Json) -> Json:
+        assert "resourceVersion" not in lease["metadata"]
+        return await self.replace(lease)
+
+    async def replace(self, lease: Json) -> Json:
         self._up()
         version = lease["metadata"].get("resourceVersion")
         if version != (self.there or {"metadata": {}})["metadata"].get("resourceVersion"):
             raise ApiError(409, "changed")
         lease["metadata"]["resourceVersion"] = str(int(version or 0) + 1)
         self.there = copy.deepcopy(lease)
+        return lease
 
     def _up(self) -> None:
         if self.down:
@@ -106,7 +112,7 @@ def test_an_outage_that_is_short_is_survived(clock: dict[str, float]) -> None:
     clock["now"] += 8
     assert one.valid()
     server.down = False
-    run(one._try())
+    run(one.renew())
     clock["now"] += 9
     assert one.valid()
 
@@ -117,6 +123,6 @@ def test_it_is_not_taken_from_one_that_renews(clock: dict[str, float]) -> None:
     run(one.acquire())
     for _ in range(20):
         clock["now"] += 5
-        run(one._try())
-        assert not run(two._try())
+        run(one.renew())
+        assert not run(two.renew())
     assert server.holder == "one"

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+from fairlap.environ import settings_from_environment
 from fairlap.machines import prometheus as module
 from fairlap.machines.prometheus import Prometheus, PrometheusError
-from fairlap.settings import PrometheusSettings, settings_from
+from fairlap.settings import PrometheusSettings
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -114,7 +115,9 @@ def test_what_goes_wrong_is_said_in_its_words(server: ThreadingHTTPServer, monke
         ("FAIRLAP_PROMETHEUS_LABELS", "[]", "LABELS"),
     ],
 )
-def test_wrong_settings_are_refused(name: str, value: str, word: str) -> None:
+def test_wrong_settings_are_refused(name: str, value: str, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRLAP_RACE_IMAGE", "i")
+    monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match=word) as error:
-        settings_from({"FAIRLAP_RACE_IMAGE": "i", name: value})
+        settings_from_environment()
     assert "secret@" not in str(error.value)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.queue.turn import Waiting, addresses, turn
+from fairlap.queue.turn import Waiting, addresses, admissible, turn
 
 
 @given(
@@ -57,3 +57,21 @@ def test_the_same_service_under_its_names() -> None:
     assert len({addresses([name], "ns") for name in names}) == 1
     assert addresses(["http://es:9200"], "other") != addresses(["http://es:9200"], "ns")
     assert addresses(["http://es:9201"], "ns") != addresses(["http://es:9200"], "ns")
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.booleans(), st.booleans(), st.sets(st.sampled_from("xyz"), max_size=2)),
+        max_size=12,
+    ),
+    st.integers(1, 4),
+)
+def test_those_that_may_go_now_are_those_whose_turn_it_is(
+    entries: list[tuple[int, bool, bool, set[str]]], places: int
+) -> None:
+    everyone = [
+        Waiting(str(i), f"ns/{i:02}", f"2026-01-01T00:00:0{created}Z", admitted, queued, frozenset(hosts))
+        for i, (created, admitted, queued, hosts) in enumerate(entries)
+    ]
+    waiting = sorted((b for b in everyone if b.queued and not b.admitted), key=lambda b: (b.created, b.name))
+    assert list(admissible(everyone, places)) == [b.uid for b in waiting if turn(b.uid, everyone, places, b.hosts).mine]

@@ -1,4 +1,4 @@
-"""Chores against a small cluster in memory: another run is made once, whatever fails in between."""
+"""Chores against a small API server in memory: another run is made once, whatever fails in between."""
 
 import asyncio
 import copy
@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from fairlap.kube.cluster import ApiError
+from fairlap.kube.errors import ApiError
 from fairlap.plan import rerun
 from fairlap.runtime.chores import Chores
 
 Json = dict[str, Any]
 
 
-class Cluster:
+class Server:
     """Benchmarks by name; fails the n-th request once with what a lost connection is."""
 
     def __init__(self, fail_at: int = -1, answered: bool = False) -> None:
@@ -35,39 +35,39 @@ class Cluster:
             self.fail_at = -1
             raise ApiError(0, "no answer")
 
-    async def benchmark(self, _: str, name: str) -> Json | None:
+    async def find(self, _: str, __: str, name: str) -> Json | None:
         self._request(before=True)
         return copy.deepcopy(self.benchmarks.get(name))
 
-    async def create_benchmark(self, manifest: Json) -> Json | None:
+    async def create(self, manifest: Json) -> Json:
         self._request(before=True)
         name = manifest["metadata"]["name"]
         if name in self.benchmarks:
-            return None
+            raise ApiError(409, "exists")
         self.add(name, **{k: v for k, v in manifest["metadata"].items() if k not in ("name", "namespace")})
         self._request(before=False)
         return copy.deepcopy(self.benchmarks[name])
 
-    async def annotate(self, benchmark: Json, annotations: dict[str, str]) -> Json:
+    async def patch(self, _: str, __: str, name: str, body: Json) -> Json:
         self._request(before=True)
-        there = self.benchmarks[benchmark["metadata"]["name"]]["metadata"]
-        if there["resourceVersion"] != benchmark["metadata"]["resourceVersion"]:
+        there = self.benchmarks[name]["metadata"]
+        if there["resourceVersion"] != body["metadata"]["resourceVersion"]:
             raise ApiError(409, "changed")
-        there.setdefault("annotations", {}).update(annotations)
+        there.setdefault("annotations", {}).update(body["metadata"]["annotations"])
         there["resourceVersion"] = str(int(there["resourceVersion"]) + 1)
         self._request(before=False)
-        return copy.deepcopy(self.benchmarks[benchmark["metadata"]["name"]])
+        return copy.deepcopy(self.benchmarks[name])
 
     async def delete(self, _: str, there: Json) -> None:
         self.deleted.append(there["metadata"]["name"])
 
 
-def chores(cluster: Cluster, told: list[str], clusters: list[Json] | None = None) -> Chores:
+def chores(server: Server, told: list[str], clusters: list[Json] | None = None) -> Chores:
     return Chores(
         lambda about, _, reason, __: told.append(f"{about['metadata']['name']}: {reason}"),
-        lambda: cluster,  # type: ignore[arg-type, return-value]
+        lambda: server,  # type: ignore[arg-type, return-value]
         lambda _: clusters or [],
-        lambda _: set(cluster.benchmarks) - {"unseen"},
+        lambda _: set(server.benchmarks) - {"unseen"},
     )
 
 
@@ -78,17 +78,17 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def done(work: Chores) -> None:
-    while work._tasks:
-        await asyncio.gather(*work._tasks.values())
+    while tasks := work.running():
+        await asyncio.gather(*tasks)
 
 
-def rerun_all(cluster: Cluster, name: str = "bm") -> list[str]:
+def rerun_all(server: Server, name: str = "bm") -> list[str]:
     told: list[str] = []
 
     async def run() -> None:
-        work = chores(cluster, told)
-        work.look(cluster.benchmarks[name])
-        work.look(cluster.benchmarks[name])  # an event comes again while it works
+        work = chores(server, told)
+        work.look(server.benchmarks[name])
+        work.look(server.benchmarks[name])  # an event comes again while it works
         await done(work)
 
     asyncio.run(run())
@@ -98,26 +98,26 @@ def rerun_all(cluster: Cluster, name: str = "bm") -> list[str]:
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("fail_at", range(-1, 8))
 def test_made_once_whatever_request_fails(fail_at: int, answered: bool) -> None:
-    cluster = Cluster(fail_at, answered)
-    cluster.add("bm", annotations={rerun.ASKED: "v"})
-    told = rerun_all(cluster)
-    assert sorted(cluster.benchmarks) == ["bm", "bm-2"]
-    assert cluster.benchmarks["bm"]["metadata"]["annotations"][rerun.DONE] == "v"
+    server = Server(fail_at, answered)
+    server.add("bm", annotations={rerun.ASKED: "v"})
+    told = rerun_all(server)
+    assert sorted(server.benchmarks) == ["bm", "bm-2"]
+    assert server.benchmarks["bm"]["metadata"]["annotations"][rerun.DONE] == "v"
     assert told.count("bm-2: RerunOf") <= 1
-    assert rerun_all(cluster) == [], "the value is dealt with"
+    assert rerun_all(server) == [], "the value is dealt with"
 
 
 def test_a_name_that_is_taken_unseen() -> None:
-    cluster = Cluster()
-    cluster.add("bm", annotations={rerun.ASKED: "v", rerun.SAID: rerun.Next("v", "other").to_text()})
-    cluster.add("other")
-    rerun_all(cluster)
-    assert sorted(cluster.benchmarks) == ["bm", "bm-2", "other"]
+    server = Server()
+    server.add("bm", annotations={rerun.ASKED: "v", rerun.SAID: rerun.Next("v", "other").to_text()})
+    server.add("other")
+    rerun_all(server)
+    assert sorted(server.benchmarks) == ["bm", "bm-2", "other"]
 
 
 def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
-    cluster, told = Cluster(), list[str]()
-    over = cluster.add("bm")
+    server, told = Server(), list[str]()
+    over = server.add("bm")
     over["spec"]["keepClusterFor"] = "1s"
     over["status"] = {
         "phase": "Failed",
@@ -127,19 +127,19 @@ def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
     there = [{"metadata": {"name": "bm-race-1"}}, {"metadata": {"name": "going", "deletionTimestamp": "x"}}]
 
     async def run() -> None:
-        work = chores(cluster, told, there)
+        work = chores(server, told, there)
         work.look(over)
         await done(work)
 
     asyncio.run(run())
-    assert cluster.deleted == ["bm-race-1"] and told == ["bm: ClusterRemoved"]
+    assert server.deleted == ["bm-race-1"] and told == ["bm: ClusterRemoved"]
 
 
 def test_nothing_is_begun_for_others() -> None:
     async def run() -> None:
-        work = chores(Cluster(), [])
+        work = chores(Server(), [])
         work.look({"metadata": {"name": "bm", "uid": "u"}, "spec": {}, "status": {"phase": "Racing"}})
-        assert not work._tasks
+        assert not work.running()
         work.forget("u")
         await work.stop()
 

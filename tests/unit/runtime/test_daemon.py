@@ -1,99 +1,196 @@
-"""What a Benchmark's daemon tells the others, in the order in which an API server can answer."""
+"""Two Benchmarks and one place: their daemons against an API server in memory, in the orders in which it can answer."""
 
 import asyncio
+import copy
+import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from fairlap.api.status import BenchmarkStatus
-from fairlap.kube.cluster import ApiError
-from fairlap.plan.seen import Plan, Seen
-from fairlap.queue.summary import summary
+from fairlap.kube.errors import ApiError
+from fairlap.queue.summary import summarize
 from fairlap.runtime.daemon import Daemon
-from fairlap.runtime.look import Indexes
+from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
 
-ADMITTED = BenchmarkStatus(phase="Racing", admitted_time="2026-01-01T00:00:00Z")
-SUSPENDED = BenchmarkStatus(phase="Pending")
+Json = dict[str, Any]
+SPEC = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}, "params": {"days": 1}}}
+SINCE = "2026-01-01T00:00:00Z"
+CHECKED = {"phase": "Pending", "step": {"name": "check", "stage": "Cleaning", "since": SINCE}}
+"""in its track check it is not in the queue, so that the others do not see it there"""
+WAITS = {"phase": "Pending", "progress": "new", "finishedStep": "check"}
+HOLDS = {**WAITS, "admittedTime": SINCE}
 
 
-class Cluster:
-    """Writes a status, or refuses it; the event of the write comes before the answer."""
+class Stopped:
+    """kopf's sign that a daemon must end."""
 
-    def __init__(self, operator: Operator, error: ApiError | None = None) -> None:
-        self.operator, self.error = operator, error
-        self.seen_by_the_next: list[bool] = []
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
 
-    async def say(self, benchmark: dict[str, Any], _: BenchmarkStatus) -> dict[str, Any]:
-        self.operator.wake_everyone()
-        self.look()
-        if self.error:
-            raise self.error
-        return benchmark
+    def __bool__(self) -> bool:
+        return self.event.is_set()
 
-    def look(self) -> None:
-        """The next one looks at the queue if it was woken: is the place taken?"""
-        waker = self.operator.wakers["next"]
-        if waker.is_set():
-            waker.clear()
-            self.seen_by_the_next.append("first" in self.operator.reserved)
+    async def wait(self) -> None:
+        await self.event.wait()
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "error"),
-    [(ADMITTED, SUSPENDED, None), (SUSPENDED, ADMITTED, ApiError(409, "changed"))],
-    ids=["suspended", "not admitted after all"],
-)
-def test_who_waits_looks_again_when_a_place_is_really_free(
-    before: BenchmarkStatus, after: BenchmarkStatus, error: ApiError | None
-) -> None:
-    async def play() -> list[bool]:
-        operator = Operator(Settings(race_image="race"))
-        operator.wakers["next"].clear()
-        operator.reserved |= {"first"} if before.admitted_time else set()
-        operator.cluster = cluster = Cluster(operator, error)  # type: ignore[assignment]
-        daemon = Daemon(operator, {}, "first", Indexes(*[{}] * 5), {}, None)  # type: ignore[arg-type]
-        daemon._tell = lambda *_: None  # type: ignore[assignment, method-assign]
-        try:
-            await daemon._say({}, before, after)
-        except ApiError as raised:
-            assert raised is error
-        cluster.look()
-        return cluster.seen_by_the_next
+class Server:
+    """Benchmarks by uid; the event of a write comes before its answer, unless a test has it otherwise."""
 
-    assert asyncio.run(play()) == [True, False]
+    def __init__(self) -> None:
+        self.operator = Operator(Settings(race_image="race"))
+        self.operator.api_server = self  # type: ignore[assignment]
+        self.bodies: dict[str, Json] = {}
+        self.shown: dict[str, Json] = {}
+        """what the watch has shown of them"""
+        self.on_write: Callable[[Json], None] = self.show
+        self.most_holders = 0
 
+    def add(self, uid: str, status: Json, **spec: Any) -> None:
+        meta = {"name": uid, "namespace": "n", "uid": uid, "generation": 1, "creationTimestamp": SINCE}
+        meta["resourceVersion"] = "1"
+        self.bodies[uid] = {"metadata": meta, "spec": {**SPEC, **spec}, "status": status}
+        self.shown[uid] = {}
+        self.show(self.bodies[uid])
 
-class Slow(Daemon):
-    """Reads for a while before it decides, as one does that must look at a record first."""
+    def show(self, body: Json) -> None:
+        """An event tells of it."""
+        self.shown[body["metadata"]["uid"]].update(copy.deepcopy(body))
+        self.operator.places.observe(summarize(body))
+        self.operator.wakers.wake(body["metadata"]["uid"])
 
-    async def _decide(self, seen: Seen) -> tuple[Seen, Plan]:
+    def change(self, uid: str, **parts: Any) -> Json:
+        body = self.bodies[uid]
+        body.update(parts)
+        body["metadata"]["resourceVersion"] = str(int(body["metadata"]["resourceVersion"]) + 1)
+        self.most_holders = max(self.most_holders, len(self.holders()))
+        return body
+
+    def holders(self) -> list[str]:
+        return sorted(uid for uid, body in self.bodies.items() if body["status"].get("admittedTime"))
+
+    async def replace(self, manifest: Json, part: str) -> Json:
+        assert part == "status"
+        uid = manifest["metadata"]["uid"]
+        await asyncio.sleep(0)
+        if manifest["metadata"]["resourceVersion"] != self.bodies[uid]["metadata"]["resourceVersion"]:
+            raise ApiError(409, "changed")
+        body = copy.deepcopy(self.change(uid, status=manifest["status"]))
+        self.on_write(body)
+        await asyncio.sleep(0)
+        return body
+
+    async def find(self, *_: str) -> None:
         await asyncio.sleep(0.01)
-        return seen, Plan(ADMITTED if seen.turn.mine else seen.status)
+
+    async def list_objects(self, *_: Any) -> list[Json]:
+        return []
+
+    async def create(self, manifest: Json) -> Json:
+        return manifest
+
+    async def drive(self, seconds: float) -> None:
+        """Let the daemons of all Benchmarks work for so long."""
+        stopped = Stopped()
+        indexes = ChildIndexes(*[{}] * 5)  # type: ignore[arg-type]
+        logger = logging.getLogger("test")
+        daemons = [Daemon(self.operator, self.shown[uid], uid, indexes, logger) for uid in self.bodies]
+        working = [asyncio.create_task(daemon.run(stopped)) for daemon in daemons]
+        await asyncio.sleep(seconds)
+        stopped.event.set()
+        await asyncio.gather(*working)
+        await self.operator.events.flush(1)
+
+
+def play(prepare: Callable[[Server], None], seconds: float = 0.3) -> Server:
+    async def work() -> Server:
+        server = Server()
+        prepare(server)
+        await server.drive(seconds)
+        return server
+
+    return asyncio.run(work())
 
 
 def test_two_that_decide_at_once_do_not_both_get_the_only_place() -> None:
-    spec = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}}}
+    def prepare(server: Server) -> None:
+        server.add("first", CHECKED)
+        server.add("next", CHECKED)
 
-    def body(uid: str) -> dict[str, Any]:
-        meta = {"name": uid, "namespace": "n", "uid": uid, "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
-        # In its track check it is not in the queue, so the two do not see each other there.
-        step = {"name": "check", "stage": "Running", "since": "2026-01-01T00:00:00Z"}
-        return {"metadata": meta, "spec": spec, "status": {"phase": "Pending", "step": step}}
+    server = play(prepare)
+    assert len(server.holders()) == 1 == server.most_holders
 
-    async def play() -> list[str]:
-        operator = Operator(Settings(race_image="race"))
-        operator.cluster = Cluster(operator)  # type: ignore[assignment]
-        bodies = [body("first"), body("next")]
-        known = {each["metadata"]["uid"]: [summary(each)] for each in bodies}
-        for each in bodies:
-            uid = each["metadata"]["uid"]
-            daemon = Slow(operator, each, uid, Indexes(*[{}] * 5), known, None)  # type: ignore[arg-type]
-            daemon._tell = lambda *_: None  # type: ignore[assignment, method-assign]
-            passes.append(daemon._pass(woken=True))
-        await asyncio.gather(*passes)
-        return sorted(operator.reserved)
 
-    passes: list[Any] = []
-    assert len(asyncio.run(play())) == 1
+def suspended(server: Server) -> None:
+    server.add("first", HOLDS, suspend=True)
+    server.add("next", WAITS)
+
+
+def not_admitted(server: Server) -> None:
+    """The user suspends it while its admission is on its way, which is refused for that."""
+    server.add("first", WAITS)
+    server.add("next", WAITS)
+    refused: list[str] = []
+
+    async def replace(manifest: Json, part: str) -> Json:
+        if manifest["metadata"]["uid"] == "first" and not refused:
+            refused.append("first")
+            server.show(server.change("first", spec={**SPEC, "suspend": True}))
+            await asyncio.sleep(0.05)  # meanwhile the next one looks: the place is taken
+            assert server.operator.places.holders() == {"first"} and not server.holders()
+        return await Server.replace(server, manifest, part)
+
+    server.replace = replace  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("prepare", [suspended, not_admitted], ids=["suspended", "not admitted after all"])
+def test_who_waits_looks_again_when_a_place_is_really_free(prepare: Callable[[Server], None]) -> None:
+    server = play(prepare, 0.6)
+    assert server.holders() == ["next"] and server.most_holders == 1
+    assert server.bodies["first"]["status"]["progress"].startswith("suspended before")
+
+
+@pytest.mark.parametrize("status", [0, 504])
+def test_a_place_that_may_have_been_written_is_not_given_to_another(status: int) -> None:
+    """The admission was carried out, but its answer was lost and its event is late; then another one lines up."""
+
+    def prepare(server: Server) -> None:
+        server.add("first", CHECKED)
+        server.add("next", WAITS, suspend=True)
+        lost: list[str] = []
+
+        def lose(body: Json) -> None:
+            if server.holders() != ["first"] or lost:
+                server.show(body)
+                return
+            lost.append("first")
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.01, lambda: server.show(server.change("next", spec=SPEC)))
+            loop.call_later(0.1, server.show, body)
+            raise ApiError(status, "no answer")
+
+        server.on_write = lose
+
+    server = play(prepare)
+    assert (server.holders(), server.most_holders) == (["first"], 1)
+
+
+def test_a_place_in_doubt_is_given_up_when_it_was_not_written() -> None:
+    def prepare(server: Server) -> None:
+        server.add("first", WAITS)
+        server.add("next", WAITS)
+
+        async def replace(manifest: Json, part: str) -> Json:
+            if manifest["metadata"]["uid"] == "first" and not server.bodies["first"]["spec"].get("suspend"):
+                server.change("first", spec={**SPEC, "suspend": True})
+                asyncio.get_running_loop().call_later(0.05, server.show, server.bodies["first"])
+                raise ApiError(0, "no answer")
+            return await Server.replace(server, manifest, part)
+
+        server.replace = replace  # type: ignore[method-assign]
+
+    server = play(prepare)
+    assert server.holders() == ["next"]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from fairlap.runtime.ownerless import ownerless, remove_ownerless
+from fairlap.runtime.ownerless import find_ownerless, remove_ownerless
 
 Json = dict[str, Any]
 
@@ -19,18 +19,18 @@ def test_a_claim_is_told_by_namespace_benchmark_and_step() -> None:
         thing("lives"), thing("other-step", step="race-2"), thing("other-benchmark", uid="u2"),
         thing("elsewhere", namespace="there"), thing("going", step="smoke", deletionTimestamp="2026-01-01T00:00:00Z"),
     ]  # fmt: skip
-    found = [claim["metadata"]["name"] for claim in ownerless(claims, [thing("bm-race-1")])]
+    found = [claim["metadata"]["name"] for claim in find_ownerless(claims, [thing("bm-race-1")])]
     assert found == ["other-step", "other-benchmark", "elsewhere"]
 
 
-class Cluster:
+class Server:
     """Makes a claim together with its cluster between the two questions."""
 
     def __init__(self) -> None:
         self.clusters, self.claims, self.deleted = [thing("bm-race-1")], [thing("c1"), thing("c0", step="smoke")], []
 
-    async def ours(self, kind: str, namespaces: Iterable[str]) -> list[Json]:
-        assert tuple(namespaces) == ("ns",)
+    async def list_metadata(self, kind: str, namespaces: Iterable[str], query: dict[str, str]) -> list[Json]:
+        assert (tuple(namespaces), query) == (("ns",), {"labelSelector": "fairlap.dev/uid"})
         if kind == "Elasticsearch":
             return list(self.clusters)
         listed = list(self.claims)
@@ -43,6 +43,6 @@ class Cluster:
 
 
 def test_a_claim_that_is_made_meanwhile_stays() -> None:
-    cluster = Cluster()
-    asyncio.run(remove_ownerless(cluster, iter(["ns"])))  # type: ignore[arg-type]
-    assert cluster.deleted == [("PersistentVolumeClaim", "c0")]
+    server = Server()
+    asyncio.run(remove_ownerless(server, iter(["ns"])))  # type: ignore[arg-type]
+    assert server.deleted == [("PersistentVolumeClaim", "c0")]

@@ -1,0 +1,90 @@
+"""Reads the operator's settings from its environment, and says in one sentence which variable cannot be used.
+
+It is apart from the settings, which the command line knows too, since pydantic-settings takes a while to import.
+"""
+
+import socket
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, Json, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from fairlap.settings import JdkImage, PrometheusSettings, Settings
+
+_PREFIX = "FAIRLAP_"
+
+
+def _words(text: object) -> object:
+    return tuple(word.strip() for word in text.split(",") if word.strip()) if isinstance(text, str) else text
+
+
+def _http_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must look like http://prometheus.monitoring.svc:9090")
+    if parts.username or parts.password:
+        raise ValueError("must hold no credentials: use prometheus.credentialsSecret")
+    return url
+
+
+Whole = Annotated[int, Field(ge=1, description="a whole number from 1 up")]
+Name = Annotated[str, Field(min_length=1)]
+Label = Annotated[str, BeforeValidator(str)]
+
+
+class Variables(BaseSettings):
+    """The variables by their names without FAIRLAP_; an empty one counts as not set.
+
+    A description says what the variable must be, for the sentence about one that is not.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_ignore_empty=True, validate_default=False)
+
+    race_image: str
+    race_image_pull_policy: str = Settings.race_image_pull_policy
+    race_images: Json[dict[str, Name]] = Field({}, description='{"2.3": "IMAGE"}')
+    jdk_images: Json[dict[int, JdkImage]] = Field({}, description='{"21": {"image": ..., "path": ...}}')
+    namespaces: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Settings.namespaces
+    max_active: Whole = Settings.max_active
+    tracks_repository: str = Settings.tracks_repository
+    tracks_revision: str = Settings.tracks_revision
+    metrics_port: Whole = Settings.metrics_port
+    lease: str = Settings.lease
+    lease_holder: str = Field(default_factory=socket.gethostname)
+    lease_seconds: Whole = Settings.lease_seconds
+    resync_seconds: Whole = Settings.resync_seconds
+    sweep_seconds: Whole = Settings.sweep_seconds
+    cleanup_seconds: Whole = Settings.cleanup_seconds
+    prometheus_url: Annotated[str, AfterValidator(_http_url)] = PrometheusSettings.url
+    prometheus_credentials: str = PrometheusSettings.credentials
+    prometheus_ca: str = PrometheusSettings.ca_file
+    prometheus_labels: Json[dict[str, Label]] = Field({}, description='{"name": "value"}')
+
+
+def settings_from_environment() -> Settings:
+    """Return the settings of this process; raises ValueError with a variable's name when it cannot be used."""
+    try:
+        found = dict(Variables())
+    except ValidationError as error:
+        raise ValueError(_sentence(error)) from None
+    prometheus = PrometheusSettings(
+        url=found.pop("prometheus_url"),
+        credentials=found.pop("prometheus_credentials"),
+        ca_file=found.pop("prometheus_ca"),
+        labels=found.pop("prometheus_labels"),
+    )
+    return Settings(**found, prometheus=prometheus)
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors()[0]
+    field, *inside = (str(part) for part in first["loc"])
+    name, wanted = f"{_PREFIX}{field.upper()}", Variables.model_fields[field].description
+    if first["type"] == "missing" and not inside:
+        return f"{name} is not set: it names the image that Rally runs in"
+    if first["type"] == "value_error":
+        return f"{name} {first['ctx']['error']}"
+    if Variables.model_fields[field].annotation is int:
+        return f"{name} is {first['input']!r}: it must be {wanted}"
+    return f"{name} must be {wanted}: {' '.join(['.'.join(inside), first['msg']]).lstrip()}"

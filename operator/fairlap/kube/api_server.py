@@ -1,0 +1,200 @@
+"""The operator's requests to the API server: a transport that knows paths and no meaning."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+import aiohttp
+from kubernetes.aio import client, config
+from prometheus_client import Counter, Histogram
+
+from fairlap.api.base import Json
+from fairlap.api.names import GROUP, KIND, PLURAL, VERSION
+from fairlap.kube.errors import ApiError
+
+_TIMEOUT_SECONDS: Final = 30.0
+
+REQUESTS = Counter("fairlap_api_requests", "Requests to the API server", ["method", "resource", "code"])
+SECONDS = Histogram("fairlap_api_request_seconds", "Time of requests to the API server", ["method"])
+
+# kind -> (path prefix, plural)
+_KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    KIND: (f"/apis/{GROUP}/{VERSION}", PLURAL),
+    "Elasticsearch": ("/apis/elasticsearch.k8s.elastic.co/v1", "elasticsearches"),
+    "Job": ("/apis/batch/v1", "jobs"),
+    "Lease": ("/apis/coordination.k8s.io/v1", "leases"),
+    "ConfigMap": ("/api/v1", "configmaps"),
+    "ServiceAccount": ("/api/v1", "serviceaccounts"),
+    "Pod": ("/api/v1", "pods"),
+    "Event": ("/api/v1", "events"),
+    "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
+    "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
+    "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
+    "PersistentVolume": ("/api/v1", "persistentvolumes"),
+    "StorageClass": ("/apis/storage.k8s.io/v1", "storageclasses"),
+}
+
+
+class ApiServer:
+    """Requests to one API server; made by `connect`, to be closed with `close`."""
+
+    def __init__(self, api: client.ApiClient) -> None:
+        self._api = api
+        self.may_write: Callable[[], bool] = lambda: True
+        """asked before every write but that of the Lease itself: whether this operator still leads"""
+
+    @staticmethod
+    async def connect() -> "ApiServer":
+        """Return a connection as the pod's service account, or by the kubeconfig when there is no pod."""
+        configuration = client.Configuration()
+        try:
+            config.load_incluster_config(client_configuration=configuration)
+        except config.ConfigException:
+            await config.load_kube_config(client_configuration=configuration)
+        configuration.connection_pool_maxsize = 20
+        api = client.ApiClient(configuration)
+        api.user_agent = "fairlap"
+        return ApiServer(api)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._api.close()
+
+    async def read(self, kind: str, namespace: str, name: str) -> Json:
+        """Return one object; `namespace` is empty for what belongs to the whole cluster. Raises ApiError."""
+        return await self._request("GET", kind, namespace, name)
+
+    async def find(self, kind: str, namespace: str, name: str) -> Json | None:
+        """Return one object, or None when there is none of that name. Raises ApiError."""
+        try:
+            return await self.read(kind, namespace, name)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    async def list_objects(self, kind: str, namespace: str, query: Mapping[str, str]) -> list[Json]:
+        """Return the objects of a kind in a namespace that a label or field selector in `query` picks.
+
+        Raises ApiError.
+        """
+        answer: Json = json.loads(await self._text("GET", kind, namespace, query=query))
+        return list(answer["items"] or ())  # null when there is none
+
+    async def list_metadata(
+        self, kind: str, namespaces: Iterable[str], query: Mapping[str, str] | None = None
+    ) -> list[Json]:
+        """Return the objects of a kind with their metadata alone; without any namespace, those of the whole cluster.
+
+        Raises ApiError.
+        """
+        accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+        found: list[Json] = []
+        for namespace in tuple(namespaces) or ("",):
+            text = await self._text("GET", kind, namespace, query=query, accept=accept)
+            found += json.loads(text)["items"] or ()  # null when there is none
+        return found
+
+    async def read_log(self, namespace: str, pod: str, query: Mapping[str, str]) -> str:
+        """Return what a container printed; `query` names the container and how much of it. Raises ApiError."""
+        return await self._text("GET", "Pod", namespace, pod, "log", query=query)
+
+    async def create(self, manifest: Json) -> Json:
+        """Create an object and return it. Raises ApiError, 409 when the name is taken."""
+        return await self._request("POST", manifest["kind"], manifest["metadata"]["namespace"], body=manifest)
+
+    async def replace(self, manifest: Json, part: str = "") -> Json:
+        """Write a whole object, or one `part` of it such as its status, and return it.
+
+        Raises ApiError, 409 when the object has another resourceVersion by now.
+        """
+        meta = manifest["metadata"]
+        return await self._request("PUT", manifest["kind"], meta["namespace"], meta["name"], part, body=manifest)
+
+    async def patch(self, kind: str, namespace: str, name: str, body: Json) -> Json:
+        """Merge `body` into an object and return it.
+
+        Raises ApiError, 409 when `body` names a uid or resourceVersion that the object does not have.
+        """
+        return await self._request("PATCH", kind, namespace, name, body=body)
+
+    async def delete(self, kind: str, there: Json) -> None:
+        """Delete exactly this object (by uid), its dependents in the background; gone already is a success.
+
+        Raises ApiError.
+        """
+        meta = there["metadata"]
+        body = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Background",
+            "preconditions": {"uid": meta["uid"]},
+        }
+        try:
+            await self._request("DELETE", kind, meta["namespace"], meta["name"], body=body)
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+
+    async def _request(
+        self, method: str, kind: str, namespace: str, name: str = "", part: str = "", *, body: Json | None = None
+    ) -> Json:
+        answer: Json = json.loads(await self._text(method, kind, namespace, name, part, body=body))
+        return answer
+
+    async def _text(
+        self,
+        method: str,
+        kind: str,
+        namespace: str,
+        name: str = "",
+        part: str = "",
+        *,
+        body: Json | None = None,
+        query: Mapping[str, str] | None = None,
+        accept: str = "application/json",
+    ) -> str:
+        if method != "GET" and kind != "Lease" and not self.may_write():
+            raise ApiError(0, "not sent: another operator may have taken over")
+        prefix, plural = _KINDS[kind]
+        scope = f"{prefix}/namespaces/{quote(namespace)}" if namespace else prefix
+        path = "/".join(p for p in (scope, plural, quote(name), part) if p)
+        content = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        headers = {"Accept": accept, "Content-Type": content}
+        began = time.monotonic()
+        try:
+            status, text = await self._send(method, path, headers, body, query)
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            REQUESTS.labels(method, plural, "none").inc()
+            raise ApiError(0, f"no answer from the API server: {error!r}") from error
+        finally:
+            SECONDS.labels(method).observe(time.monotonic() - began)
+        REQUESTS.labels(method, plural, str(status)).inc()
+        if status >= 300:
+            raise ApiError(status, _message(text))
+        return text
+
+    async def _send(
+        self, method: str, path: str, headers: dict[str, str], body: Json | None, query: Mapping[str, str] | None
+    ) -> tuple[int, str]:
+        serialized = await self._api.param_serialize(
+            method=method,
+            resource_path=path,
+            query_params=list((query or {}).items()),
+            header_params=headers,
+            body=body,
+            auth_settings=["BearerToken"],
+        )
+        response = await self._api.call_api(*serialized, _request_timeout=_TIMEOUT_SECONDS)
+        data: bytes = await response.read()
+        return int(response.status), data.decode(errors="replace")
+
+
+def _message(text: str) -> str:
+    try:
+        answer: Any = json.loads(text)
+        return str(answer["message"])
+    except (ValueError, KeyError, TypeError):
+        return text[:500]

@@ -1,0 +1,27 @@
+"""What goes wrong between the operator and the API server."""
+
+
+class ApiError(Exception):
+    """The API server's answer to a request that it did not carry out; status 0 means that it did not answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}" if status else message)
+        self.status = status
+        self.message = message
+
+    @property
+    def final(self) -> bool:
+        """Whether the same request would be refused again for what it is."""
+        # A quota that is full may have room later.
+        wrong = self.status == 403 and "quota" not in self.message and not self.forbidden
+        return self.status in (400, 413, 422) or wrong
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether a permission is missing; an API server that has just started says so of any."""
+        return self.status == 403 and " cannot " in self.message and " resource " in self.message
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the request may have been carried out all the same: the connection broke, or the server failed."""
+        return self.status == 0 or self.status >= 500

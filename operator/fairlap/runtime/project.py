@@ -1,0 +1,66 @@
+"""What the indexes keep of an object: only what decisions read, so that thousands fit into memory."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairlap.api.base import Json
+from fairlap.api.names import STEP_LABEL, UID_LABEL
+from fairlap_race.contract.record import KEY_PROGRESS
+
+Body = Mapping[str, Any]
+_META = (
+    "name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "labels", "finalizers",
+)  # fmt: skip
+
+
+def owner_uid(body: Body) -> str | None:
+    """Return the uid of the Benchmark that an object belongs to, by its label."""
+    found = (body["metadata"].get("labels") or {}).get(UID_LABEL)
+    return str(found) if found else None
+
+
+def step_of(thing: Body) -> str:
+    """Return the step that a child belongs to, by its label; "" when it has none."""
+    return str(thing["metadata"].get("labels", {}).get(STEP_LABEL, ""))
+
+
+def project_child(plural: str, body: Body) -> Json:
+    """Return the parts of a child that decisions look at; `plural` names its kind as in the API's paths."""
+    meta = body["metadata"]
+    kept: Json = {"metadata": {key: meta[key] for key in _META if key in meta}}
+    if plural == "configmaps":
+        kept["progress"] = (body.get("data") or {}).get(KEY_PROGRESS)
+    elif plural == "endpointslices":
+        kept["ready"] = _ready_addresses(body)
+        kept["service"] = (meta.get("labels") or {}).get("kubernetes.io/service-name")
+    elif plural == "jobs":
+        kept |= {"spec": {"suspend": body["spec"].get("suspend", False)}, "status": dict(body.get("status") or {})}
+    elif plural == "pods":
+        kept |= {"spec": {"nodeName": body["spec"].get("nodeName")}, "status": _pod_status(body.get("status") or {})}
+    else:
+        kept["status"] = dict(body.get("status") or {})
+    return kept
+
+
+def drop_record(benchmark: Any) -> None:
+    """Drop the spec and the numbers of a Benchmark that is over, in place.
+
+    kopf keeps the last object it saw of every Benchmark for as long as that exists; a record takes 0.1 MiB.
+    """
+    phase = (benchmark.get("status") or {}).get("phase")
+    benchmark.pop("spec", None)
+    benchmark["metadata"].pop("managedFields", None)
+    benchmark["status"] = {"phase": phase}
+
+
+def _ready_addresses(body: Body) -> int:
+    return sum(
+        len(endpoint.get("addresses") or ())
+        for endpoint in body.get("endpoints") or ()
+        if (endpoint.get("conditions") or {}).get("ready", True)
+    )
+
+
+def _pod_status(status: Mapping[str, Any]) -> Json:
+    kept = ("phase", "reason", "message", "conditions", "containerStatuses", "initContainerStatuses", "qosClass")
+    return {key: status[key] for key in kept if key in status}

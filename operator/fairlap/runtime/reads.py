@@ -1,0 +1,130 @@
+"""What the operator reads from the API server about Benchmarks, in the words of the domain."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from fairlap.api.base import Json
+from fairlap.api.names import KIND, STEP_LABEL, UID_LABEL
+from fairlap.api.status import BenchmarkStatus
+from fairlap.kube.api_server import ApiServer
+from fairlap.kube.errors import ApiError
+from fairlap.plan.conditions import moment
+from fairlap.plan.explain.logs import telling_lines
+from fairlap.plan.explain.warned import of_step, when
+from fairlap.plan.seen import Children, LogOf, Seen, Subject, Warned
+from fairlap.plan.steps import CHECK, object_name
+from fairlap.runtime.project import project_child
+from fairlap_race.contract.record import KEY_RECORD, Record
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
+
+log = logging.getLogger(__name__)
+_LOG_LINES: Final = 200
+_LOG_BYTES: Final = 2500
+
+
+async def benchmark_uids(api_server: ApiServer, namespaces: Iterable[str]) -> set[str]:
+    """Return the uids of all Benchmarks in some namespaces; without any, in the whole cluster. Raises ApiError."""
+    return {item["metadata"]["uid"] for item in await api_server.list_metadata(KIND, namespaces)}
+
+
+async def list_owned(api_server: ApiServer, kind: str, namespaces: Iterable[str]) -> list[Json]:
+    """Return all objects of a kind that belong to any Benchmark, with their metadata alone. Raises ApiError."""
+    return await api_server.list_metadata(kind, namespaces, {"labelSelector": UID_LABEL})
+
+
+async def read_config_map_keys(api_server: ApiServer, namespace: str, name: str) -> frozenset[str]:
+    """Return the keys of a ConfigMap, none when it does not exist. Raises ApiError."""
+    found = await api_server.find("ConfigMap", namespace, name) or {}
+    return frozenset({**(found.get("data") or {}), **(found.get("binaryData") or {})})
+
+
+def recorded_steps(status: BenchmarkStatus) -> tuple[str, ...]:
+    """Return the steps whose records may be there: the races before the current step, and last that one itself."""
+    current = status.step.name if status.step else CHECK
+    return (*(race.name for race in status.races if race.valid and race.name != current), current)
+
+
+async def read_records(api_server: ApiServer, subject: Subject, steps: Iterable[str]) -> dict[str, Record | None]:
+    """Return the records of these steps; None where there is none that can be read. Raises ApiError."""
+    return {step: Record.from_json((await _written(api_server, subject, step)).get(KEY_RECORD)) for step in steps}
+
+
+async def read_machine_tables(
+    api_server: ApiServer, subject: Subject, steps: Iterable[str]
+) -> dict[str, MachineTable | None]:
+    """Return what the machines did in these steps; None where that was not recorded. Raises ApiError."""
+    return {
+        step: MachineTable.from_json((await _written(api_server, subject, step)).get(KEY_RESOURCES)) for step in steps
+    }
+
+
+async def _written(api_server: ApiServer, subject: Subject, step: str) -> Json:
+    """Return the texts in the ConfigMap of a step; none when there is none that belongs to this Benchmark."""
+    there = await api_server.find("ConfigMap", subject.namespace, object_name(subject.name, step))
+    return there.get("data") or {} if there and _is_owned(there, subject) else {}
+
+
+def _is_owned(there: Json, subject: Subject) -> bool:
+    return bool(there["metadata"].get("labels", {}).get(UID_LABEL) == subject.uid)
+
+
+async def read_children(api_server: ApiServer, seen: Seen) -> Children:
+    """Return the current step's children with its cluster, Job and pods as the API server has them now.
+
+    Raises ApiError.
+    """
+    step, subject = seen.status.step, seen.subject
+    if step is None:
+        return seen.children
+    found: dict[str, Json | None] = {}
+    for kind, plural in (("Elasticsearch", "elasticsearches"), ("Job", "jobs")):
+        there = await api_server.find(kind, subject.namespace, object_name(subject.name, step.name))
+        found[kind] = project_child(plural, there) if there and _is_owned(there, subject) else None
+    query = {"labelSelector": f"{UID_LABEL}={subject.uid},{STEP_LABEL}={step.name}"}
+    pods = [project_child("pods", pod) for pod in await api_server.list_objects("Pod", subject.namespace, query)]
+    return replace(seen.children, elasticsearch=found["Elasticsearch"], job=found["Job"], pods=pods)
+
+
+async def read_evictions(api_server: ApiServer, seen: Seen) -> dict[str, str]:
+    """Return the words of Kubernetes' events about evicted Elasticsearch pods of the current step, by pod.
+
+    Raises ApiError.
+    """
+    step, elasticsearch = seen.status.step, seen.children.elasticsearch
+    if step is None or elasticsearch is None:
+        return {}
+    query = {"fieldSelector": "reason=Evicted,involvedObject.kind=Pod"}
+    events = await api_server.list_objects("Event", seen.subject.namespace, query)
+    # An earlier Benchmark may have had the same name.
+    since = moment(elasticsearch["metadata"]["creationTimestamp"])
+    prefix = f"{object_name(seen.subject.name, step.name)}-es-"
+    return {
+        event["involvedObject"]["name"]: str(event.get("message") or "")
+        for event in events
+        if event["involvedObject"]["name"].startswith(prefix) and moment(when(event)) >= since
+    }
+
+
+async def read_warnings(api_server: ApiServer, seen: Seen) -> tuple[Warned, ...]:
+    """Return Kubernetes' warnings about the current step's objects, the newest first; none if they cannot be had.
+
+    They only explain: a deadline that passed must not wait for them.
+    """
+    try:
+        events = await api_server.list_objects("Event", seen.subject.namespace, {"fieldSelector": "type=Warning"})
+    except ApiError as error:
+        log.warning("Kubernetes' warnings were not listed: %s", error)
+        return ()
+    return of_step(seen, events)
+
+
+async def read_log_tail(api_server: ApiServer, namespace: str, of: LogOf) -> str:
+    """Return the telling lines at the end of a container's log, or why they cannot be had."""
+    query = {"container": of.container, "tailLines": str(_LOG_LINES), "previous": str(of.previous).lower()}
+    try:
+        text = await api_server.read_log(namespace, of.pod, query)
+    except ApiError as error:
+        return f"(no log: {error.message})"
+    return telling_lines(text)[-_LOG_BYTES:]

@@ -1,0 +1,68 @@
+"""What the operator writes to Benchmarks and creates for them, in the words of the domain."""
+
+from collections.abc import Mapping
+
+from fairlap.api.base import Json
+from fairlap.api.names import API_VERSION, KIND
+from fairlap.api.status import BenchmarkStatus
+from fairlap.kube.api_server import ApiServer
+from fairlap.kube.errors import ApiError
+
+
+async def write_status(api_server: ApiServer, benchmark: Json, status: BenchmarkStatus) -> Json:
+    """Write a Benchmark's status and return the new object.
+
+    Raises ApiError 409 when `benchmark` is not the newest version: somebody must look again.
+    """
+    meta = benchmark["metadata"]
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion")},
+        "spec": benchmark["spec"],
+        "status": status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True),
+    }
+    return await api_server.replace(body, "status")
+
+
+async def annotate(api_server: ApiServer, benchmark: Json, annotations: Mapping[str, str]) -> Json:
+    """Add annotations to a Benchmark and return it. Raises ApiError 409 when it is not the newest version."""
+    meta = benchmark["metadata"]
+    body = {"metadata": {"resourceVersion": meta["resourceVersion"], "annotations": dict(annotations)}}
+    return await api_server.patch(KIND, meta["namespace"], meta["name"], body)
+
+
+async def create_if_free(api_server: ApiServer, manifest: Json) -> Json | None:
+    """Create an object and return it; None when the name is taken. Raises ApiError."""
+    try:
+        return await api_server.create(manifest)
+    except ApiError as error:
+        if error.status == 409:
+            return None
+        raise
+
+
+async def create_child(api_server: ApiServer, manifest: Json) -> str:
+    """Create an object of a Benchmark; one of this Benchmark that exists already is a success.
+
+    Returns a sentence when something that is not of this Benchmark has the name, else "". Raises ApiError.
+    """
+    if await create_if_free(api_server, manifest) is not None:
+        return ""
+    meta, kind = manifest["metadata"], manifest["kind"]
+    if kind not in ("Elasticsearch", "Job", "ConfigMap"):
+        return ""  # belongs to a Job whose name was free: nobody else makes these, and we may not read them
+    there = await api_server.find(kind, meta["namespace"], meta["name"])
+    if there is None:  # gone meanwhile
+        return ""
+    owners = {reference["uid"] for reference in there["metadata"].get("ownerReferences", ())}
+    if owners & {reference["uid"] for reference in meta["ownerReferences"]}:
+        return ""
+    return f"waiting for {kind} {meta['name']}, which is not of this Benchmark, to go away"
+
+
+async def unsuspend(api_server: ApiServer, job: Json) -> None:
+    """Let a suspended Job run; another Job of its name is refused by the uid. Raises ApiError."""
+    meta = job["metadata"]
+    body = {"metadata": {"uid": meta["uid"]}, "spec": {"suspend": False}}
+    await api_server.patch("Job", meta["namespace"], meta["name"], body)

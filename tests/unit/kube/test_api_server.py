@@ -1,0 +1,74 @@
+"""What is asked of the API server and how its answers are taken; lists of metadata alone."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from fairlap.kube.api_server import ApiServer
+from fairlap.kube.errors import ApiError
+from fairlap.runtime.reads import benchmark_uids, list_owned
+
+
+class Answers(ApiServer):
+    """Answers as the API server does: the items of an empty list are null."""
+
+    def __init__(self, uids: dict[str, list[str]]) -> None:
+        self.uids, self.asked = uids, []
+
+    async def _text(self, method: str, kind: str, namespace: str, *_: Any, query: Any = None, **__: Any) -> str:
+        self.asked.append((method, kind, namespace, query))
+        return json.dumps({"items": [{"metadata": {"uid": uid}} for uid in self.uids.get(namespace, ())] or None})
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "found"), [((), set()), (("a",), {"1", "2"}), (("a", "b", "c"), {"1", "2", "3"}), (("c",), set())]
+)
+def test_benchmarks_of_some_namespaces(namespaces: tuple[str, ...], found: set[str]) -> None:
+    server = Answers({"a": ["1", "2"], "b": ["3"]})
+    assert asyncio.run(benchmark_uids(server, iter(namespaces))) == found
+    assert [namespace for _, _, namespace, _ in server.asked] == list(namespaces or ("",))
+
+
+def test_claims_of_benchmarks_only() -> None:
+    server = Answers({"a": ["1"]})
+    assert len(asyncio.run(list_owned(server, "PersistentVolumeClaim", ["a"]))) == 1
+    assert server.asked == [("GET", "PersistentVolumeClaim", "a", {"labelSelector": "fairlap.dev/uid"})]
+
+
+class Refuses(ApiServer):
+    """Answers every request with one status."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+    async def _text(self, *_: Any, **__: Any) -> str:
+        raise ApiError(self.status, "no")
+
+
+def test_what_is_not_there_is_none_and_any_other_refusal_an_error() -> None:
+    assert asyncio.run(Refuses(404).find("Job", "ns", "bm")) is None
+    with pytest.raises(ApiError, match="403"):
+        asyncio.run(Refuses(403).find("Job", "ns", "bm"))
+    with pytest.raises(ApiError, match="404"):
+        asyncio.run(Refuses(404).read("Job", "ns", "bm"))
+
+
+@pytest.mark.parametrize(("status", "raises"), [(404, False), (409, False), (403, True), (500, True)])
+def test_what_is_gone_need_not_be_deleted(status: int, raises: bool) -> None:
+    deleting = Refuses(status).delete("Job", {"metadata": {"name": "bm", "namespace": "ns", "uid": "u"}})
+    if raises:
+        with pytest.raises(ApiError):
+            asyncio.run(deleting)
+    else:
+        asyncio.run(deleting)
+
+
+@pytest.mark.parametrize(("write", "kind"), [("create", "Job"), ("replace", "Benchmark"), ("patch", "Job")])
+def test_one_that_may_have_lost_its_lease_writes_nothing(write: str, kind: str) -> None:
+    server = ApiServer(None)
+    server.may_write = lambda: False
+    manifest = {"kind": kind, "metadata": {"name": "bm", "namespace": "ns"}}
+    with pytest.raises(ApiError, match="another operator"):
+        asyncio.run(server.patch(kind, "ns", "bm", {}) if write == "patch" else getattr(server, write)(manifest))

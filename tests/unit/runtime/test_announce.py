@@ -1,0 +1,36 @@
+"""Which events a new status is worth."""
+
+import pytest
+
+from fairlap.api.status import BenchmarkStatus, Condition
+from fairlap.runtime.announce import announcements
+
+
+def condition(kind: str, message: str = "words") -> Condition:
+    return Condition(type=kind, status="True", reason=kind, message=message, last_transition_time="2026")
+
+
+QUEUED = BenchmarkStatus(phase="Queued", progress="waiting for 1")
+RACING = BenchmarkStatus(phase="Racing", progress="race 1/1")
+FAILING = BenchmarkStatus(phase="Racing", progress="race 1/1", failing=True, reason="JobLost", message="gone")
+KEPT = RACING.model_copy(update={"conditions": [condition("ClusterKept")]})
+CHECKED = RACING.model_copy(update={"conditions": [condition("ClusterKept", "new"), condition("TargetChecked")]})
+AGAIN = RACING.model_copy(update={"conditions": [condition("ClusterKept"), condition("TargetChecked", "new")]})
+FAILED = BenchmarkStatus(phase="Failed", progress="gone", failing=True, reason="JobLost", message="gone")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (QUEUED, QUEUED.model_copy(update={"progress": "waiting for 2"}), []),
+        (QUEUED, RACING, [("Normal", "Racing", "race 1/1")]),
+        (RACING, FAILING, [("Warning", "JobLost", "gone")]),
+        (FAILING, FAILED, [("Warning", "Failed", "JobLost: gone")]),
+        (RACING, KEPT, [("Normal", "ClusterKept", "words")]),
+        (KEPT, CHECKED, [("Normal", "TargetChecked", "words")]),
+        (CHECKED, AGAIN, [("Normal", "TargetChecked", "new")]),
+        (AGAIN, AGAIN, []),
+    ],
+)
+def test_what_is_told(before: BenchmarkStatus, after: BenchmarkStatus, told: list[tuple[str, str, str]]) -> None:
+    assert list(announcements(before, after)) == told

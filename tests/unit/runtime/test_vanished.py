@@ -1,0 +1,33 @@
+"""Benchmarks that went while nobody watched: found out by asking the API server itself."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from fairlap.queue.places import Places
+from fairlap.queue.summary import Summary
+from fairlap.runtime.vanished import look_for_vanished
+
+
+class Server:
+    """Has some Benchmarks, and makes one while it answers."""
+
+    def __init__(self, places: Places, *uids: str) -> None:
+        self.places, self.uids = places, uids
+
+    async def list_metadata(self, kind: str, namespaces: Iterable[str], _: Any = None) -> list[dict[str, Any]]:
+        assert (kind, tuple(namespaces)) == ("Benchmark", ("ns",))
+        self.places.observe(Summary("new", "ns/new", "2026", "Queued", False, True))
+        return [{"metadata": {"uid": uid}} for uid in self.uids]
+
+
+def test_who_is_gone_loses_its_place_and_who_is_new_stays() -> None:
+    woken: list[str] = []
+    places = Places(1, woken.append, lambda: woken.append("everyone"))
+    places.observe(Summary("a", "ns/a", "2025", "Racing", True, False))
+    places.observe(Summary("b", "ns/b", "2025", "Queued", False, True))
+    asyncio.run(look_for_vanished(Server(places, "a", "b"), places, ["ns"]))  # type: ignore[arg-type]
+    assert places.holders() == {"a"} and not woken
+    asyncio.run(look_for_vanished(Server(places, "b", "new"), places, ["ns"]))  # type: ignore[arg-type]
+    assert {found.uid for found in places.benchmarks()} == {"b", "new"}
+    assert places.assume("b") and woken == ["everyone"]
