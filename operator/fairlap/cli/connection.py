@@ -14,7 +14,7 @@ import queue
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,10 @@ class Connection:
         return Connection(
             client.ApiClient(configuration), namespace or default, f" --context {context}" if context else ""
         )
+
+    def command(self, verb: str, names: Sequence[str]) -> str:
+        """Return a command for the user about Benchmarks of this cluster and namespace."""
+        return f"fairlap {verb} {' '.join(names)} -n {self.namespace}{self.context}"
 
     def benchmark(self, name: str) -> Json:
         """Return a Benchmark; raises CliError when there is none."""

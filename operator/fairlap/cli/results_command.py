@@ -26,6 +26,8 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
         print(report.table(found) if everything else report.main_table(found))
         for sentence in report.sentences(found):
             print(f"* {sentence}")
+        if not everything and any(map(bm.tasks, found)):
+            print(f"\nAll figures: {connection.command('results', list(dict.fromkeys(names)))} --all")
     elif output == "machines":
         print("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
     else:

@@ -48,7 +48,7 @@ def run(connection: Connection, files: Sequence[str], wait: bool, timeout: float
 def _wait(connection: Connection, names: Sequence[str], wait: bool, timeout: float | None) -> int:
     if not wait:
         _show_line(
-            f"follow them: {_watch_command(connection)}\nread the results: {_command(connection, 'results', names)}"
+            f"follow them: {_watch_command(connection)}\nread the results: {connection.command('results', names)}"
         )
         return SUCCEEDED
     try:
@@ -100,7 +100,7 @@ def _apply(connection: Connection, manifest: Json) -> Json:
     if manifest_files.is_benchmark(applied) and bm.ended(applied):
         _show_line(
             f"{bm.name(applied)} has ended before and is not run again: its record stands. "
-            f"To measure it once more: {_command(connection, 'rerun', [bm.name(applied)])}",
+            f"To measure it once more: {connection.command('rerun', [bm.name(applied)])}",
             sys.stderr,
         )
     return applied
@@ -136,19 +136,16 @@ def _show_end(connection: Connection, ran: Sequence[Json]) -> int:
         _show_line(f"\nMedian over the races (smallest–largest):\n\n{report.main_table(ran)}\n")
         for sentence in report.sentences(ran):
             _show_line(f"* {sentence}")
+        _show_line(f"\nAll figures: {connection.command('results', list(map(bm.name, ran)))} --all")
     failed = [benchmark for benchmark in ran if bm.phase(benchmark) == "Failed"]
     for benchmark in failed:
         _show_line(report.verdict(benchmark), sys.stderr)
-        _show_line(f"Rally's log: {_command(connection, 'logs', [bm.name(benchmark)])}", sys.stderr)
+        _show_line(f"Rally's log: {connection.command('logs', [bm.name(benchmark)])}", sys.stderr)
     return FAILED if failed else SUCCEEDED
 
 
 def _going_on(names: Sequence[str]) -> str:
     return f"{', '.join(names)} {'goes' if len(names) == 1 else 'go'} on in the cluster"
-
-
-def _command(connection: Connection, verb: str, names: Sequence[str]) -> str:
-    return f"fairlap {verb} {' '.join(names)} -n {connection.namespace}{connection.context}"
 
 
 def _watch_command(connection: Connection) -> str:

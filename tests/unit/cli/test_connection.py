@@ -130,6 +130,11 @@ def test_a_known_kind_is_one_request(api: Fake) -> None:
     assert api.asked == [f"GET {BENCHMARKS}/es"]
 
 
+def test_a_command_for_the_user_names_the_cluster(api: Fake) -> None:
+    assert api.connect().command("results", ["a", "b"]) == "fairlap results a b -n n"
+    assert api.connect(context="c", namespace="o").command("logs", ["a"]) == "fairlap logs a -n o --context c"
+
+
 def test_a_name_cannot_leave_its_place(api: Fake) -> None:
     with pytest.raises(CliError):
         api.connect().benchmark("../../secrets/x?y")
