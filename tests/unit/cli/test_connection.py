@@ -15,6 +15,7 @@ import pytest
 
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import CliError
+from fairlap.cli.main import main
 
 BENCHMARKS = "/apis/fairlap.dev/v1alpha1/namespaces/n/benchmarks"
 GROUPS = ("fairlap.dev/v1alpha1", "apps/v1", "batch/v1")
@@ -330,3 +331,97 @@ def test_an_unknown_context_is_one_sentence(api: Fake) -> None:
     with pytest.raises(CliError, match=r"^no cluster: .*nosuch.*\(set KUBECONFIG or use --context\)$"):
         api.connect(context="nosuch")
     assert api.connect(namespace="other").namespace == "other"
+
+
+# --- whole commands --------------------------------------------------------------------------------------------
+
+
+def watched(*events: tuple[str, dict[str, Any]], listed: dict[str, Any]) -> Callable[[dict[str, str], Any], Answer]:
+    """A list with one Benchmark, and a watch with these events."""
+
+    def answer(query: dict[str, str], _: Any) -> Answer:
+        if "watch" in query:
+            return 200, [event(kind, found) for kind, found in events]
+        return 200, {"kind": "L", "items": [listed], "metadata": {"resourceVersion": "7"}}
+
+    return answer
+
+
+def in_phase(phase: str, **status: Any) -> dict[str, Any]:
+    return {**bm("es"), "status": {"phase": phase, **status}}
+
+
+@pytest.fixture
+def file(api: Fake, tmp_path: Path) -> str:
+    api.discovery(**{"/apis/fairlap.dev/v1alpha1": [BENCHMARK_KIND]})
+    api.on("PATCH", f"{BENCHMARKS}/es", in_phase("Pending"))
+    api.connect()
+    (tmp_path / "bm.json").write_text(json.dumps({**bm("es"), "metadata": {"name": "es"}}))
+    return str(tmp_path / "bm.json")
+
+
+FIGURE = {"median": 5.0, "min": 4.0, "max": 6.0, "races": 2}
+BULK = {"task": "bulk", "type": "bulk", "unit": "docs/s", "throughput": FIGURE, "errorRate": 0.0, "samples": 9}
+NUMBERS = {"results": {"tasks": [{**BULK, "serviceTimeMillis": {"p50": FIGURE, "p90": FIGURE}}]}}
+
+
+@pytest.mark.parametrize(
+    ("events", "words", "code", "out", "err"),
+    [
+        ([("MODIFIED", in_phase("Succeeded", **NUMBERS))], [], 0, "All figures: fairlap results es -n n --all\n", ""),
+        ([("MODIFIED", in_phase("Failed", reason="ErrorRate", message="x"))], [], 1, "", "es failed: ErrorRate: x\n"),
+        ([("DELETED", in_phase("Racing"))], [], 1, "", "fairlap: the Benchmark es was deleted\n"),
+        ([], ["--timeout", "1s"], 124, "", "Go on watching: kubectl get benchmarks -n n --watch\n"),
+    ],
+)
+def test_run_waits_to_the_end(
+    api: Fake,
+    file: str,
+    events: Any,
+    words: list[str],
+    code: int,
+    out: str,
+    err: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    api.on("GET", BENCHMARKS, watched(*events, listed=in_phase("Racing", progress="race 1/2")))
+    assert main(["run", "-f", file, "--wait", *words]) == code
+    said = capsys.readouterr()
+    assert said.out.startswith("benchmark/es created\n") and "Racing        race 1/2" in said.out
+    assert out in said.out and err in said.err
+
+
+def test_a_dry_run_changes_nothing(api: Fake, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-f", file, "--dry-run"]) == 0
+    assert capsys.readouterr().out == "benchmark/es would be created (server dry run)\n"
+    assert [each for each in api.asked if each.startswith("PATCH")] == [
+        f"PATCH {BENCHMARKS}/es?dryRun=All&fieldManager=fairlap"
+    ]
+
+
+def test_nothing_is_applied_when_one_is_refused(api: Fake, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    api.on("PATCH", f"{BENCHMARKS}/es", refusal(422, "spec.elasticsearch: 6.0.0 cannot be built"), 422)
+    assert main(["run", "-f", file]) == 1
+    said = capsys.readouterr().err
+    assert said == "benchmark/es: spec.elasticsearch: 6.0.0 cannot be built\nfairlap: nothing was applied\n"
+    assert all("dryRun=All" in each for each in api.asked if each.startswith("PATCH"))
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "hidden"),
+    [
+        (["results", "es"], "All figures: fairlap results es -n n --all", "p90"),
+        (["results", "es", "--all"], "bulk: service time p90, ms", "All figures"),
+        (["results", "es", "-o", "md"], "| bulk: service time p90, ms |", "All figures"),
+        (["results", "es", "-o", "csv"], "bulk,service time p90,ms", "All figures"),
+        (["-n", "other", "results", "-n", "n", "es"], "bulk: throughput, docs/s    5 (4–6)", "p90"),
+    ],
+)
+def test_results_show_the_main_figures_or_all(
+    api: Fake, words: list[str], shown: str, hidden: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.connect()
+    api.on("GET", f"{BENCHMARKS}/es", in_phase("Succeeded", racesDone="2/2", **NUMBERS))
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert shown in out and hidden not in out
