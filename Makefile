@@ -32,7 +32,7 @@ cluster: ## a real Kubernetes with ECK (built once, cached); CLUSTER=current use
 	$(PYTHON) -m localkube up
 clean-cluster: ## stop it and leave nothing behind (the build cache stays)
 	$(PYTHON) -m localkube down
-kubeconfig: ## the line that lets your own kubectl talk to it
+kubeconfig: ## a line for your shell: eval its output, and kubectl (ours, where you have none) talks to the cluster
 	@$(PYTHON) -m localkube kubeconfig
 
 .PHONY: lint generate check

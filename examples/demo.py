@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import selectors
 import shlex
 import shutil
@@ -49,7 +48,7 @@ class Tools:
     helm: str
     environ: dict[str, str]
     hint: str
-    """what a user types so that his own kubectl reaches the cluster; "" when it already does"""
+    """what a user types so that kubectl is found and reaches the cluster; "" when it already does"""
 
     def run(self, what: str, *argv: str, cure: str = "", quiet: bool = False) -> str:
         """Run a program and return its output; raises DemoError with the end of what it said."""
@@ -58,7 +57,7 @@ class Tools:
             words = (done.stderr.strip() or done.stdout.strip())[-3000:]
             raise DemoError(f"{what} failed:\n  {shlex.join(argv)}\n{_indent(words)}{_cure(cure)}")
         if not quiet:
-            say(f"{what}: done")
+            log(f"{what}: done")
         return done.stdout
 
 
@@ -73,7 +72,7 @@ def _cure(text: str) -> str:
 _STARTED = time.monotonic()
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     """Print a line with the seconds since the start."""
     print(f"[{time.monotonic() - _STARTED:5.0f} s] {text}", flush=True)
 
@@ -90,10 +89,10 @@ def find_tools() -> Tools:
                 raise DemoError(f"CLUSTER=current needs {tool} on PATH; install it, or use the demo's own cluster")
         return Tools(str(found["kubectl"]), str(found["helm"]), dict(os.environ), hint="")
     line = localkube("kubeconfig").strip()
-    kubeconfig = re.search(r"KUBECONFIG=(\S+)", line)
-    if not kubeconfig:
+    files = [word.removeprefix("KUBECONFIG=") for word in shlex.split(line) if word.startswith("KUBECONFIG=")]
+    if not files:
         raise DemoError(f"`python3 -m localkube kubeconfig` names no KUBECONFIG: {line!r}")
-    environ = {**os.environ, "KUBECONFIG": kubeconfig[1].strip("'\"")}
+    environ = {**os.environ, "KUBECONFIG": files[0]}
     return Tools(localkube("tool", "kubectl").strip(), localkube("tool", "helm").strip(), environ, hint=line)
 
 
@@ -147,7 +146,7 @@ def start(tools: Tools, namespace: str, manifests: Path, *, keep: bool) -> list[
     names = [line.partition("/")[2] for line in applied.split() if line.startswith("benchmark.")]
     if not names:
         raise DemoError(f"{manifests} holds no Benchmark")
-    say(f"Benchmarks {', '.join(names)} are in namespace {namespace}")
+    log(f"Benchmarks {', '.join(names)} are in namespace {namespace}")
     return names
 
 
@@ -210,7 +209,7 @@ class Screen:
     def __init__(self, out: TextIO, names: Sequence[str]) -> None:
         self._out = out
         self._drawn = 0
-        self._said: dict[str, str] = dict.fromkeys(names, "")
+        self._shown: dict[str, str] = dict.fromkeys(names, "")
 
     def show(self, benchmarks: Sequence[report.Benchmark]) -> None:
         """Show the current state of all Benchmarks."""
@@ -219,9 +218,9 @@ class Screen:
             return
         for benchmark in benchmarks:
             line = report.without_percent(report.progress_line(benchmark))
-            if line != self._said[report.name(benchmark)]:
-                self._said[report.name(benchmark)] = line
-                say(line)
+            if line != self._shown[report.name(benchmark)]:
+                self._shown[report.name(benchmark)] = line
+                log(line)
 
     def _redraw(self, benchmarks: Sequence[report.Benchmark]) -> None:
         width = shutil.get_terminal_size().columns
@@ -258,7 +257,7 @@ def demo(options: argparse.Namespace) -> int:
     names = start(tools, options.namespace, options.manifests, keep=options.keep)
     ran = follow(tools, options.namespace, names, time.monotonic() + options.minutes * 60)
     if any(report.has_numbers(benchmark) for benchmark in ran):
-        print(f"\nMedian over the races (smallest–largest), read from the statuses:\n\n{report.table(ran)}\n")
+        print(f"\nMedian over the races (smallest–largest), read from the statuses:\n\n{report.main_table(ran)}\n")
         for sentence in (report.reading(ran), *report.remarks(ran), STAND_IN if tools.hint else ""):
             if sentence:
                 print(f"* {sentence}")
@@ -267,7 +266,7 @@ def demo(options: argparse.Namespace) -> int:
         print(f"\n{report.failure(benchmark, options.namespace)}", file=sys.stderr)
     print("\nTry next:")
     if tools.hint:
-        print(f"  {tools.hint}")
+        print(f"  # first, so that your shell has kubectl for this cluster\n  {tools.hint}")
     print(report.next_commands(ran, options.namespace))
     return 1 if failed else 0
 

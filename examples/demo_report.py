@@ -10,12 +10,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "operator"))
 
 from fairlap.cli.benchmarks import Benchmark, ended, name, phase, progress_line, status, tasks, without_percent
-from fairlap.cli.report import reading, remarks, table
+from fairlap.cli.report import main_table, reading, remarks
 
 __all__ = [
     "ended",
     "failure",
     "has_numbers",
+    "main_table",
     "name",
     "next_commands",
     "phase",
@@ -23,7 +24,6 @@ __all__ = [
     "reading",
     "remarks",
     "status",
-    "table",
     "without_percent",
 ]
 

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import os
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -89,11 +90,16 @@ def status(paths: Paths) -> None:
 
 
 def _export(paths: Paths) -> str:
-    return f"export KUBECONFIG={shlex.quote(str(paths.kubeconfig))}"
+    """A line for a shell, by which kubectl talks to the cluster; where there is no kubectl, ours is put on the PATH."""
+    line = f"export KUBECONFIG={shlex.quote(str(paths.kubeconfig))}"
+    ours = golang.built_program(golang.KUBERNETES, "kubectl", paths)
+    if shutil.which("kubectl") or ours is None:
+        return line
+    return f'{line} PATH="$PATH":{shlex.quote(str(ours.parent))}'
 
 
 def kubeconfig(paths: Paths) -> None:
-    """Print the line that lets kubectl talk to the cluster."""
+    """Print the line that lets kubectl talk to the cluster, for `eval "$(make kubeconfig)"`."""
     if current.chosen():
         chosen = os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
         say(f"export KUBECONFIG={shlex.quote(chosen)}")

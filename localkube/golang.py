@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localkube import packages
-from localkube.cache import Artifact, digest_of, obtain
+from localkube.cache import Artifact, digest_of, folder_of, obtain
 from localkube.commands import environment, output, run, succeeds
 from localkube.settings import (
     ECK_VERSION,
@@ -233,3 +233,9 @@ def obtain_all(paths: Paths) -> None:
 def program_path(program: Program, name: str, paths: Paths) -> Path:
     """The path of one program (or other name of it), built when missing."""
     return obtain(artifact(program, paths), paths) / "bin" / name
+
+
+def built_program(program: Program, name: str, paths: Paths) -> Path | None:
+    """The path of one program, or None while it is not built."""
+    path = folder_of(artifact(program, paths), paths) / "bin" / name
+    return path if path.exists() else None

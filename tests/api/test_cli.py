@@ -42,6 +42,18 @@ def fairlap(environment: dict[str, str]) -> Call:
     return call
 
 
+def completed(environment: dict[str, str], words: str) -> str:
+    """What bash is told when it asks how to go on after the words."""
+    asked = {
+        "_FAIRLAP_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"fairlap {words}",
+        "COMP_CWORD": str(len(words.split()) + 1),
+    }
+    argv = [sys.executable, "-m", "fairlap.cli"]
+    done = subprocess.run(argv, env=environment | asked, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.strip()
+
+
 def manifest(path: Path, *objects: Json) -> str:
     path.write_text(yaml.safe_dump_all(objects))
     return str(path)
@@ -71,6 +83,13 @@ def test_run_to_the_end_then_results_and_logs(
     table = fairlap("results", "one", "two")
     assert table.returncode == 0, table.stderr
     assert table.stdout.splitlines()[0].split() == ["one", "two"]
+    assert "service time p90" not in table.stdout
+    whole = fairlap("results", "one", "two", "--all").stdout
+    assert "service time p90" in whole and len(whole.splitlines()) > len(table.stdout.splitlines())
+    assert fairlap("-n", namespace, "results", "one", "two").stdout == table.stdout
+    assert fairlap("-n", "kube-system", "results", "one", "two", "-n", namespace).stdout == table.stdout
+    elsewhere = fairlap("-n", "kube-system", "results", "one")
+    assert elsewhere.stderr == "fairlap: there is no Benchmark one in the namespace kube-system; there is none\n"
     data = json.loads(fairlap("results", "one", "-o", "json").stdout)
     assert data["benchmarks"][0]["phase"] == "Succeeded"
     assert data["benchmarks"][0]["results"]["tasks"]
@@ -195,14 +214,15 @@ def test_unknown_names_and_a_deleted_benchmark(
         assert process.stdout is not None
         while not process.stdout.readline().startswith("["):
             assert process.poll() is None
+        assert completed(environment, "results ") == completed(environment, f"-n {namespace} rerun ") == "plain,bm"
+        assert completed(environment, "-n kube-system results ") == ""
         there = fairlap("logs", "nosuch")
         assert "there are bm" in there.stderr
         stage.delete("benchmarks", namespace, "bm")
         _, said = process.communicate(timeout=120)
         assert process.returncode == 1
     assert "the Benchmark bm was deleted" in said
-    names = fairlap("__complete", "results", "")
-    assert names.stdout.strip() == ""
+    assert completed(environment, "results ") == ""
     time.sleep(0.1)
 
 

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -39,8 +40,9 @@ def localkube(*arguments: str) -> str:
 def environment() -> dict[str, str]:
     if os.environ.get("CLUSTER") == "current":
         return dict(os.environ)
-    line = localkube("kubeconfig")
-    return {**os.environ, "KUBECONFIG": line.removeprefix("export KUBECONFIG=").strip("'\"")}
+    words = shlex.split(localkube("kubeconfig"))
+    file = next(word.removeprefix("KUBECONFIG=") for word in words if word.startswith("KUBECONFIG="))
+    return {**os.environ, "KUBECONFIG": file}
 
 
 def run(*arguments: str, given: str | None = None, seconds: float = 400) -> subprocess.CompletedProcess[str]:

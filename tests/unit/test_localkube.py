@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from localkube import buildah, cache, cgroups, components, current, golang, images, java, packages, processes, steps
-from localkube.__main__ import full_disk
+from localkube.__main__ import full_disk, kubeconfig
 from localkube.settings import CHECKOUT, Paths, paths_from
 
 from fairlap_race.contract.rally_releases import LINES
@@ -240,6 +240,40 @@ def test_a_runtime_has_no_link_to_a_file_of_this_machine(tmp_path: Path) -> None
     assert not (home / "conf/net.properties").is_symlink() and (home / "conf/near").is_symlink()
     assert sorted(path.name for path in (home / "conf").iterdir()) == ["near", "net.properties"]
     assert mine.read_text() == "this machine's"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Paths:
+    """The folders of a cluster that runs, with a program in place of its kubectl."""
+    paths = Paths(tmp_path / "the cache")
+    bin_folder = cache.folder_of(golang.artifact(golang.KUBERNETES, paths), paths) / "bin"
+    bin_folder.mkdir(parents=True)
+    (bin_folder / "kubectl").write_text("#!/bin/sh\necho ours $KUBECONFIG\n")
+    (bin_folder / "kubectl").chmod(0o755)
+    paths.node.mkdir()
+    paths.kubeconfig.touch()
+    return paths
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_the_line_of_kubeconfig_finds_a_kubectl(
+    own: bool, cluster: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line is evaluated as a user does; a kubectl of the user's own goes before ours."""
+    mine = tmp_path / "bin"
+    mine.mkdir()
+    if own:
+        (mine / "kubectl").write_text("#!/bin/sh\necho mine $KUBECONFIG\n")
+        (mine / "kubectl").chmod(0o755)
+    monkeypatch.setenv("PATH", str(mine))
+    monkeypatch.delenv("CLUSTER", raising=False)
+    kubeconfig(cluster)
+    line = capsys.readouterr().out.strip()
+    assert len(line.splitlines()) == 1 and ("PATH" in line) is not own
+    done = subprocess.run(
+        ["/bin/bash", "-c", 'eval "$0"; kubectl get bm', line], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{'mine' if own else 'ours'} {cluster.kubeconfig}\n"
 
 
 @pytest.mark.parametrize(("free", "warned"), [(16, False), (15, True), (0, True)])

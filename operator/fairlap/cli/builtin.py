@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
+from fairlap.cli.text_table import align
 from fairlap_race.track.prepare import TrackError, prepare
 
 _INSTALLED = re.compile(r"share/fairlap/tracks/[^/]+/track\.json$")
@@ -30,8 +31,7 @@ def _installed() -> list[Path]:
 
 def list_tracks() -> int:
     """Print each builtin track with its description."""
-    for name, path in builtin_tracks().items():
-        print(f"{name:<16} {_description(path)}")
+    print(align([(name, _description(path)) for name, path in builtin_tracks().items()]))
     return SUCCEEDED
 
 

@@ -1,106 +1,40 @@
-"""Shell completion: the shells ask `fairlap __complete WORD…`, which answers from the parser itself."""
+"""Shell completion by click's own mechanism; kubectl, which has another one, is answered from the same source."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-COMMAND = "__complete"
-FILES = ":files"
-"""Said instead of words where a file name belongs."""
+from click import Command
+from click.shell_completion import CompletionItem, ShellComplete, get_completion_class, shell_complete
 
-_BASH = """\
-_fairlap() {
-  local IFS=$'\\n' answer
-  answer=$(fairlap __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-  if [[ $answer == ":files" ]]; then
-    COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
-    compopt -o filenames 2>/dev/null
-  else
-    COMPREPLY=($answer)
-  fi
-}
-complete -F _fairlap fairlap
-"""
-_ZSH = """\
-#compdef fairlap
-_fairlap() {
-  local -a answer
-  answer=("${(@f)$(fairlap __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  if [[ ${answer[1]} == ":files" ]]; then
-    _files
-  else
-    compadd -- $answer
-  fi
-}
-compdef _fairlap fairlap
-"""
-_FISH = """\
-function __fairlap_complete
-  set -l answer (fairlap __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
-  if test "$answer" = ":files"
-    __fish_complete_path (commandline -ct)
-  else
-    printf '%s\\n' $answer
-  end
-end
-complete -c fairlap -f -a '(__fairlap_complete)'
-"""
-SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+PROGRAM = "fairlap"
+VARIABLE = "_FAIRLAP_COMPLETE"
+"""Set by the completion scripts when they ask."""
+_FILES_ALLOWED, _NO_FILES = ":0", ":4"
+"""Directives of kubectl's completion (cobra's Default and NoFileComp)."""
 
 
-def complete(
-    parser: argparse.ArgumentParser, words: Sequence[str], names: Callable[[Sequence[str]], Sequence[str]]
-) -> list[str]:
-    """Return what the last of `words` may become; `names` returns the Benchmarks' names, given the words."""
+def completion_script(command: Command, shell: str) -> str:
+    """Return the completion script of bash, fish or zsh."""
+    found = get_completion_class(shell)
+    if found is None:
+        raise ValueError(shell)
+    return found(command, {}, PROGRAM, VARIABLE).source() + "\n"
+
+
+def answer_shell(command: Command, asked: str) -> int:
+    """Print what the shell asked for in its variables, `asked` being that of VARIABLE; return the exit code."""
+    return shell_complete(command, {}, PROGRAM, VARIABLE, asked)
+
+
+def suggest(command: Command, words: Sequence[str]) -> list[CompletionItem]:
+    """Return what the last of `words` may become; an item of the type "file" or "dir" stands for such names."""
     *before, current = words or [""]
-    waiting: argparse.Action | None = None
-    given = 0
-    for word in before:
-        if waiting is not None and waiting.nargs != 0 and not word.startswith("-"):
-            waiting = None
-            continue
-        option = _option(parser, word)
-        if option is not None:
-            waiting = option if option.nargs != 0 and "=" not in word else None
-            continue
-        waiting = None
-        below = _commands(parser).get(word)
-        parser, given = (below, 0) if below is not None else (parser, given + 1)
-    if waiting is not None and waiting.nargs != 0:
-        return _matching(_values(waiting, words, names), current)
-    if current.startswith("-"):
-        return _matching([name for action in parser._actions for name in action.option_strings], current)
-    commands = _commands(parser)
-    if commands:
-        return _matching([name for name in commands if not name.startswith("_")], current)
-    positional = [action for action in parser._actions if not action.option_strings]
-    if not positional or (given >= len(positional) and positional[-1].nargs not in ("+", "*")):
-        return []
-    return _matching(_values(positional[min(given, len(positional) - 1)], words, names), current)
+    return ShellComplete(command, {}, PROGRAM, VARIABLE).get_completions(before, current)
 
 
-def _option(parser: argparse.ArgumentParser, word: str) -> argparse.Action | None:
-    name = word.partition("=")[0]
-    return next((action for action in parser._actions if name in action.option_strings), None)
-
-
-def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
-    return {}
-
-
-def _values(
-    action: argparse.Action, words: Sequence[str], names: Callable[[Sequence[str]], Sequence[str]]
-) -> Sequence[str]:
-    if action.choices is not None:
-        return [str(choice) for choice in action.choices]
-    if action.metavar in ("FILE", "PATH", "DIR"):
-        return [FILES]
-    return names(words) if action.dest == "names" or action.metavar == "NAME" else []
-
-
-def _matching(values: Sequence[str], start: str) -> list[str]:
-    return [value for value in values if value == FILES or value.startswith(start)]
+def kubectl_answer(command: Command, words: Sequence[str]) -> list[str]:
+    """Return the lines that kubectl reads: what the last of `words` may become, and then a directive."""
+    found = suggest(command, words)
+    names = [str(item.value) for item in found if item.type == "plain"]
+    return [*names, _FILES_ALLOWED if any(item.type != "plain" for item in found) else _NO_FILES]

@@ -1,6 +1,8 @@
 """The command line's way to Kubernetes, with the user's own kubeconfig; the only file here that imports the client.
 
-Requests are plain dicts over the synchronous client. Whatever goes wrong is raised as a CliError with one sentence.
+The dynamic part of the client makes the requests, finds out about kinds, applies and watches; objects are plain dicts.
+Kinds that are known here need no discovery, so most commands are one request. Whatever goes wrong is raised as a
+CliError with one sentence.
 """
 
 from __future__ import annotations
@@ -9,24 +11,30 @@ import json
 import logging
 import os
 import queue
+import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import urllib3
-from kubernetes import client, config
+from kubernetes import client, config, watch
+from kubernetes.dynamic import DynamicClient, LazyDiscoverer, Resource
+from kubernetes.dynamic.exceptions import ResourceNotFoundError, ResourceNotUniqueError
 
 from fairlap.api.names import GROUP, KIND, PLURAL, VERSION
 from fairlap.cli.exits import CliError
 
 Json = dict[str, Any]
-BENCHMARKS = f"/apis/{GROUP}/{VERSION}/namespaces/{{}}/{PLURAL}"
 FIELD_MANAGER = "fairlap"
 _CONNECT_SECONDS, _READ_SECONDS = 10, 60
 _WATCH_SECONDS = 240
 _BACKOFF_SECONDS = 2.0
+_UNKNOWN_KIND = ("could not find the requested resource", "page not found")
+"""What the API server answers for a path that no kind has."""
 
 
 class RefusedError(CliError):
@@ -37,18 +45,28 @@ class RefusedError(CliError):
         self.status = status
 
 
-class Cluster:
-    """One cluster and namespace."""
+class Connection:
+    """A Kubernetes cluster, and the namespace in it that a command is about."""
 
     def __init__(self, api: client.ApiClient, namespace: str, context: str) -> None:
-        self._api = api
         self.namespace = namespace
         self.context = context
         """the option that names the context in a command for the user; "" for the current one"""
-        self._kinds: dict[str, list[Json]] = {}
+        self._client = DynamicClient(api, discoverer=_no_discovery)
+        self._discovered: LazyDiscoverer | None = None
+        log = {"log": {"name": "pods/log", "kind": "Pod", "namespaced": True}}
+        self._benchmarks = self._known("apis", GROUP, VERSION, KIND, PLURAL)
+        self._config_maps = self._known("api", "", "v1", "ConfigMap", "configmaps")
+        self._pods = self._known("api", "", "v1", "Pod", "pods", subresources=log)
+
+    def _known(self, prefix: str, group: str, version: str, kind: str, name: str, **more: Any) -> Any:
+        return Resource(
+            prefix=prefix, group=group, api_version=version, kind=kind, name=name, namespaced=True,
+            client=self._client, **more,
+        )  # fmt: skip
 
     @staticmethod
-    def connect(context: str | None, namespace: str | None) -> Cluster:
+    def open(context: str | None, namespace: str | None) -> Connection:
         """Return the cluster of `context` (None: the current one) in KUBECONFIG, or of the pod that this runs in.
 
         Without `namespace` it is that of the context. Raises CliError.
@@ -65,21 +83,25 @@ class Cluster:
                 default = _namespace_of(file, context)
         except (config.ConfigException, OSError, ValueError) as error:
             raise CliError(f"no cluster: {_first_line(error)} (set KUBECONFIG or use --context)") from error
-        return Cluster(
+        return Connection(
             client.ApiClient(configuration), namespace or default, f" --context {context}" if context else ""
         )
+
+    def command(self, verb: str, names: Sequence[str]) -> str:
+        """Return a command for the user about Benchmarks of this cluster and namespace."""
+        return f"fairlap {verb} {' '.join(names)} -n {self.namespace}{self.context}"
 
     def benchmark(self, name: str) -> Json:
         """Return a Benchmark; raises CliError when there is none."""
         try:
-            return self._get(f"{self._benchmarks()}/{quote(name)}")
+            return self._ask(self._benchmarks.get, name=quote(name, safe=""), namespace=self._space())
         except RefusedError as error:
             if error.status != 404:
                 raise
             raise CliError(self._unknown(name, error)) from error
 
     def _unknown(self, name: str, error: RefusedError) -> str:
-        if "could not find the requested resource" in str(error) or "page not found" in str(error):
+        if any(words in str(error) for words in _UNKNOWN_KIND):
             return "the cluster knows no Benchmarks: install the operator first (docs/install.md)"
         there = sorted(each["metadata"]["name"] for each in self.benchmarks())
         known = f"there are {', '.join(there[:20])}" if there else "there is none"
@@ -87,20 +109,24 @@ class Cluster:
 
     def benchmarks(self) -> list[Json]:
         """Return the Benchmarks of the namespace."""
-        return list(self._get(self._benchmarks())["items"])
+        return list(self._listed()["items"])
+
+    def _listed(self) -> Json:
+        return self._ask(self._benchmarks.get, namespace=self._space())
 
     def apply(self, manifest: Json, dry_run: bool = False) -> tuple[Json, str]:
         """Apply an object on the server's side; return it as it is then, and "created", "changed" or "unchanged".
 
         Raises RefusedError with the API server's sentence.
         """
-        path, meta = self._path(manifest), manifest["metadata"]
-        query = {"fieldManager": FIELD_MANAGER, **({"dryRun": "All"} if dry_run else {})}
+        resource, meta = self._resource(manifest), manifest["metadata"]
+        space = self._space(meta.get("namespace")) if resource.namespaced else None
+        options = {"namespace": space, "field_manager": FIELD_MANAGER, "dry_run": "All" if dry_run else None}
         if "name" not in meta:
-            return self._json("POST", path, query, manifest), "created"
-        target = f"{path}/{quote(meta['name'])}"
-        before = self._maybe(target)
-        after = self._json("PATCH", target, query, manifest, "application/apply-patch+yaml")
+            return self._ask(resource.create, body=manifest, **options), "created"
+        name = quote(meta["name"], safe="")
+        before = self._find(resource, name, space)
+        after = self._ask(resource.server_side_apply, body=manifest, name=name, **options)
         if before is None:
             return after, "created"
         same = before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
@@ -108,26 +134,31 @@ class Cluster:
 
     def annotate(self, name: str, key: str, value: str) -> Json:
         """Set an annotation of a Benchmark and return the Benchmark."""
-        body = {"metadata": {"annotations": {key: value}}}
-        target = f"{self._benchmarks()}/{quote(name)}"
-        return self._json("PATCH", target, {"fieldManager": FIELD_MANAGER}, body, "application/merge-patch+json")
+        return self._ask(
+            self._benchmarks.patch, name=quote(name, safe=""), namespace=self._space(),
+            body={"metadata": {"annotations": {key: value}}}, content_type="application/merge-patch+json",
+            field_manager=FIELD_MANAGER,
+        )  # fmt: skip
 
     def config_map(self, name: str) -> Json | None:
         """Return a ConfigMap, None when there is none."""
-        return self._maybe(f"/api/v1/namespaces/{quote(self.namespace)}/configmaps/{quote(name)}")
+        return self._find(self._config_maps, quote(name, safe=""), self._space())
 
     def pods(self, labels: Mapping[str, str]) -> list[Json]:
         """Return the pods with these labels, the oldest first."""
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
-        path = f"/api/v1/namespaces/{quote(self.namespace)}/pods"
-        found = self._json("GET", path, {"labelSelector": selector})["items"]
+        found = self._ask(self._pods.get, namespace=self._space(), label_selector=selector)["items"]
         return sorted(found, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
 
     def pod_log(self, pod: str, container: str, follow: bool) -> Iterator[str]:
         """Yield the lines of a container's log, as they come with `follow`."""
-        path = f"/api/v1/namespaces/{quote(self.namespace)}/pods/{quote(pod)}/log"
-        query = {"container": container, "follow": str(follow).lower()}
-        response = self._request("GET", path, query, timeout=(_CONNECT_SECONDS, None if follow else _READ_SECONDS))
+        with self._one_sentence():
+            response = self._pods.log.get(
+                name=quote(pod, safe=""), namespace=self._space(), serialize=False,
+                query_params=[("container", container), ("follow", str(follow).lower())],
+                header_params={"Accept": "application/json, */*"},
+                _request_timeout=(_CONNECT_SECONDS, None if follow else _READ_SECONDS),
+            )  # fmt: skip
         yield from _lines(response)
 
     def changes(self, stop: threading.Event) -> Iterator[Json | None]:
@@ -152,21 +183,12 @@ class Cluster:
     def _watch(self, found: queue.Queue[Json | RefusedError], stop: threading.Event) -> None:
         while not stop.is_set():
             try:
-                listed = self._get(self._benchmarks())
+                listed = self._listed()
                 for item in listed["items"]:
                     found.put(item)
-                query = {"watch": "true", "resourceVersion": listed["metadata"]["resourceVersion"]}
-                query |= {"timeoutSeconds": str(_WATCH_SECONDS), "allowWatchBookmarks": "true"}
-                response = self._request(
-                    "GET", self._benchmarks(), query, timeout=(_CONNECT_SECONDS, _WATCH_SECONDS + 30)
-                )
-                for line in _lines(response):
-                    event = json.loads(line)
-                    if event["type"] in ("ADDED", "MODIFIED", "DELETED"):
-                        gone = {"deleted": True} if event["type"] == "DELETED" else {}
-                        found.put({**event["object"], **gone})
-                    elif event["type"] == "ERROR":
-                        break
+                for event in self._events(listed["metadata"]["resourceVersion"]):
+                    gone = {"deleted": True} if event["type"] == "DELETED" else {}
+                    found.put({**event["raw_object"], **gone})
             except RefusedError as error:
                 if error.status in (401, 403, 404):
                     found.put(error)
@@ -175,69 +197,79 @@ class Cluster:
                 logging.getLogger(__name__).info("the watch is begun anew: %s", error)
             time.sleep(_BACKOFF_SECONDS)
 
-    def _benchmarks(self) -> str:
-        return BENCHMARKS.format(quote(self.namespace))
+    def _events(self, version: str) -> Iterator[Json]:
+        """Yield what happens to the Benchmarks after the resource version, until the API server ends the watch."""
+        # Not Resource.watch, which passes no timeout: a connection that died in silence would never end.
+        with self._one_sentence():
+            for event in watch.Watch().stream(
+                self._benchmarks.get, namespace=self._space(), resource_version=version, serialize=False,
+                timeout_seconds=_WATCH_SECONDS, allow_watch_bookmarks=True,
+                _request_timeout=(_CONNECT_SECONDS, _WATCH_SECONDS + 30),
+            ):  # fmt: skip
+                if event and event["type"] in ("ADDED", "MODIFIED", "DELETED"):
+                    yield event
 
-    def _path(self, manifest: Json) -> str:
-        group = str(manifest["apiVersion"])
-        prefix = f"/apis/{group}" if "/" in group else f"/api/{group}"
-        if prefix not in self._kinds:
-            self._kinds[prefix] = (self._maybe(prefix) or {}).get("resources", [])
-        for resource in self._kinds[prefix]:
-            if resource["kind"] == manifest["kind"] and "/" not in resource["name"]:
-                namespace = f"/namespaces/{quote(manifest['metadata'].get('namespace') or self.namespace)}"
-                return f"{prefix}{namespace if resource['namespaced'] else ''}/{resource['name']}"
-        hint = ": install the operator first (docs/install.md)" if manifest["kind"] == KIND else ""
-        raise CliError(f"the cluster knows no {manifest['kind']} of {group}{hint}")
-
-    def _maybe(self, path: str) -> Json | None:
+    def _resource(self, manifest: Json) -> Any:
+        """Return the kind of an object as the cluster knows it; raises CliError when it does not."""
+        version, kind = str(manifest["apiVersion"]), str(manifest["kind"])
         try:
-            return self._get(path)
+            with self._one_sentence():
+                if version.count("/") > 1:
+                    raise ResourceNotFoundError
+                # The prefix spares a request for each group that has a version of this name.
+                return self._discovery().get(prefix="apis" if "/" in version else "api", api_version=version, kind=kind)
+        except (ResourceNotFoundError, ResourceNotUniqueError) as error:
+            hint = ": install the operator first (docs/install.md)" if kind == KIND else ""
+            raise CliError(f"the cluster knows no {kind} of {version}{hint}") from error
+
+    def _discovery(self) -> LazyDiscoverer:
+        if self._discovered is None:
+            # By default it keeps what it learns in a file in /tmp that everybody can write, for ever.
+            with tempfile.TemporaryDirectory(prefix="fairlap-") as folder:
+                self._discovered = LazyDiscoverer(self._client, str(Path(folder) / "discovery.json"))
+        return self._discovered
+
+    def _space(self, namespace: str | None = None) -> str:
+        return quote(namespace or self.namespace, safe="")
+
+    def _find(self, resource: Any, name: str, namespace: str | None) -> Json | None:
+        try:
+            return self._ask(resource.get, name=name, namespace=namespace)
         except RefusedError as error:
             if error.status == 404:
                 return None
             raise
 
-    def _get(self, path: str) -> Json:
-        return self._json("GET", path, {})
-
-    def _json(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str],
-        body: Json | None = None,
-        content: str = "application/json",
-    ) -> Json:
-        response = self._request(method, path, query, body, content)
-        answer: Json = json.loads(response.data)
+    def _ask(self, request: Callable[..., Any], **options: Any) -> Json:
+        """Make a request of the dynamic client and return the answer as it is."""
+        with self._one_sentence():
+            answer = request(serializer=_plain, _request_timeout=(_CONNECT_SECONDS, _READ_SECONDS), **options)
+        if not isinstance(answer, dict):
+            raise CliError(f"what answers at {self._host()} is no Kubernetes API")
         return answer
 
-    def _request(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str],
-        body: Json | None = None,
-        content: str = "application/json",
-        timeout: tuple[float, float | None] = (_CONNECT_SECONDS, _READ_SECONDS),
-    ) -> Any:
-        serialized = self._api.param_serialize(
-            method=method,
-            resource_path=path,
-            query_params=list(query.items()),
-            header_params={"Accept": "application/json, */*", "Content-Type": content},
-            body=json.dumps(body) if content.endswith("yaml") else body,  # the client encodes JSON itself
-            auth_settings=["BearerToken"],
-        )
+    @contextmanager
+    def _one_sentence(self) -> Iterator[None]:
+        """Raise whatever the client raises as a CliError with one sentence: its own are pages, headers included."""
         try:
-            response = self._api.call_api(*serialized, _request_timeout=timeout).response
-        except (urllib3.exceptions.HTTPError, OSError, client.ApiException) as error:
-            where = self._api.configuration.host
-            raise CliError(f"the API server at {where} does not answer: {_cause(error)}") from error
-        if response.status >= 300:
-            raise RefusedError(response.status, _message(response))
-        return response
+            yield
+        except client.ApiException as error:
+            if not error.status:
+                raise CliError(f"the API server at {self._host()} does not answer: {error.reason}") from error
+            raise RefusedError(error.status, _message(error)) from error
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            raise CliError(f"the API server at {self._host()} does not answer: {_cause(error)}") from error
+
+    def _host(self) -> str:
+        return str(self._client.configuration.host)
+
+
+def _no_discovery(_client: Any, _cache: Any) -> None:
+    """Stand in for the discoverer that would ask two questions as soon as the client is made."""
+
+
+def _plain(_client: Any, answer: Json) -> Json:
+    return answer
 
 
 def _in_pod() -> str:
@@ -272,11 +304,14 @@ def _lines(response: Any) -> Iterator[str]:
         yield rest.decode(errors="replace")
 
 
-def _message(response: Any) -> str:
+def _message(error: client.ApiException) -> str:
     try:
-        return str(json.loads(response.data)["message"])
+        return str(json.loads(error.body or "")["message"])
     except (ValueError, KeyError, TypeError):
-        return f"the API server answered with status {response.status}"
+        text = str(error.body or error.reason or "").strip()
+        if not text or "<" in text:  # a page of a proxy's
+            return f"the API server answered with status {error.status}"
+        return f"the API server answered with status {error.status}: {text.splitlines()[0]}"
 
 
 def _cause(error: BaseException) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from fairlap.cli import benchmarks as bm
-from fairlap.cli.connection import Cluster
+from fairlap.cli.connection import Connection
+from fairlap.cli.text_table import align
 from fairlap.results.machine_table import UNKNOWN, header, rows
 from fairlap.results.machine_use import short_name
 from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable
@@ -14,13 +14,13 @@ from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable
 Json = dict[str, Any]
 
 
-def machines(cluster: Cluster, benchmark: Json) -> str:
+def machines(connection: Connection, benchmark: Json) -> str:
     """Return the table of the last race that is recorded, a valid one if there is one. Raises CliError."""
     raced = [race for race in bm.status(benchmark).get("races") or () if race.get("record")]
     chosen = next((race for race in reversed(raced) if race.get("valid")), raced[-1] if raced else None)
     if chosen is None:
         return f"{bm.name(benchmark)}: no race is recorded"
-    there = cluster.config_map(chosen["record"]) or {}
+    there = connection.config_map(chosen["record"]) or {}
     table = MachineTable.from_json((there.get("data") or {}).get(KEY_RESOURCES))
     title = f"{bm.name(benchmark)}, {chosen['name']}"
     return (
@@ -34,20 +34,8 @@ def text(table: MachineTable, record: str) -> str:
     """Return the table for a terminal, without columns that nobody knows, and below it what must be known of it."""
     lines = [header(), *rows(table, record)]
     kept = [column for column in range(len(lines[0])) if any(line[column] != UNKNOWN for line in lines[1:])]
-    shown = aligned([[line[column] for column in kept] for line in lines])
+    shown = align([[line[column] for column in kept] for line in lines], left=2)
     return "\n".join([shown, *(f"* {sentence}" for sentence in sentences(table, record))])
-
-
-def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Return lines of cells in columns: names to the left, numbers to the right."""
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
 
 
 def sentences(table: MachineTable, record: str) -> list[str]:

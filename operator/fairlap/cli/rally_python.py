@@ -20,8 +20,8 @@ _PROBE = "import importlib.metadata as m; print(m.version('esrally'))"
 _INSTALL_SECONDS = 900
 
 
-def python_with_rally(say: Callable[[str], None]) -> Path:
-    """Return the interpreter to check tracks with; `say` is told what takes time.
+def python_with_rally(report: Callable[[str], None]) -> Path:
+    """Return the interpreter to check tracks with; `report` gets a sentence on what takes time.
 
     In this order: the one that FAIRLAP_RALLY_PYTHON names, our own when it has Rally, that of a virtual environment in
     the user's cache, which is made on first use. Raises CliError.
@@ -35,7 +35,7 @@ def python_with_rally(say: Callable[[str], None]) -> Path:
         return Path(named)
     if _own_version() == VERSION:
         return Path(sys.executable)
-    return _cached(cache_directory() / f"rally-{VERSION}-python{sys.version_info[0]}.{sys.version_info[1]}", say)
+    return _cached(cache_directory() / f"rally-{VERSION}-python{sys.version_info[0]}.{sys.version_info[1]}", report)
 
 
 def cache_directory() -> Path:
@@ -59,7 +59,7 @@ def _version(python: Path) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _cached(home: Path, say: Callable[[str], None]) -> Path:
+def _cached(home: Path, report: Callable[[str], None]) -> Path:
     python, ready = home / "bin" / "python", home / ".ready"
     if ready.is_file() and python.exists():
         return python
@@ -68,20 +68,20 @@ def _cached(home: Path, say: Callable[[str], None]) -> Path:
         with (home / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two commands at once make it once
             if not ready.is_file() or not python.exists():
-                _make(home, python, say)
+                _make(home, python, report)
                 ready.touch()
     except OSError as error:
         raise CliError(f"{home}: {error.strerror or error}; {_otherwise()}") from error
     return python
 
 
-def _make(home: Path, python: Path, say: Callable[[str], None]) -> None:
-    say(f"Installing Rally {VERSION} into {home}, once; this takes about a minute ...")
+def _make(home: Path, python: Path, report: Callable[[str], None]) -> None:
+    report(f"Installing Rally {VERSION} into {home}, once; this takes about a minute ...")
     began = time.monotonic()
     _run([sys.executable, "-m", "venv", str(home)])
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
     _run([*pip, f"esrally=={VERSION}"])
-    say(f"Installed Rally {VERSION} in {time.monotonic() - began:.0f} s")
+    report(f"Installed Rally {VERSION} in {time.monotonic() - began:.0f} s")
 
 
 def _run(argv: list[str]) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.benchmarks import Benchmark
+from fairlap.cli.main_figures import main_rows
 from fairlap.cli.rows import Row, evidence_rows, machine_rows, result_rows
+from fairlap.cli.text_table import align
 
 _NOT_EVIDENCE = {"rallyPollIntervals", "indices", "storage"}
 _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
@@ -24,14 +26,19 @@ def rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
     return [*result_rows(benchmarks), *machine_rows(benchmarks), *evidence_rows(benchmarks)]
 
 
-def table(benchmarks: Sequence[Benchmark], shown: Sequence[Row] | None = None) -> str:
-    """Return the rows (all, unless `shown` is given) as a table for a terminal, one column a Benchmark."""
-    lines = [["", *(bm.name(b) for b in benchmarks)]]
-    lines += [[row.label, *row.texts()] for row in (rows(benchmarks) if shown is None else shown)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    out = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    rule = "  ".join("-" * width for width in widths)
-    return "\n".join([out[0], rule, *out[1:]])
+def table(benchmarks: Sequence[Benchmark]) -> str:
+    """Return all rows as a table for a terminal, one column a Benchmark."""
+    return _table(benchmarks, rows(benchmarks))
+
+
+def main_table(benchmarks: Sequence[Benchmark]) -> str:
+    """Return the main figures as a table for a terminal: what to look at first, and what is not the same."""
+    return _table(benchmarks, main_rows(benchmarks))
+
+
+def _table(benchmarks: Sequence[Benchmark], shown: Sequence[Row]) -> str:
+    head = ["", *(bm.name(b) for b in benchmarks)]
+    return align([head, *([row.label, *row.texts()] for row in shown)], rule=True)
 
 
 def markdown(benchmarks: Sequence[Benchmark]) -> str:
@@ -117,7 +124,7 @@ def remarks(benchmarks: Sequence[Benchmark]) -> list[str]:
     for benchmark in benchmarks:
         for race in bm.status(benchmark).get("races") or ():
             for remark in race.get("remarks") or () if race["name"].startswith("race-") else ():
-                found.setdefault((bm.name(benchmark), remark), []).append(race["name"])
+                found.setdefault((bm.name(benchmark), bm.remark_text(remark)), []).append(race["name"])
     return [f"{owner}, {', '.join(races)}: {remark}" for (owner, remark), races in found.items()]
 
 

@@ -17,7 +17,7 @@ class Screen:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._drawn = 0
-        self._said: dict[str, str] = {}
+        self._shown: dict[str, str] = {}
         self._started = time.monotonic()
 
     def show(self, benchmarks: Sequence[Benchmark]) -> None:
@@ -27,8 +27,8 @@ class Screen:
             return
         for benchmark in benchmarks:
             line = bm.without_percent(bm.progress_line(benchmark))
-            if line != self._said.get(bm.name(benchmark)):
-                self._said[bm.name(benchmark)] = line
+            if line != self._shown.get(bm.name(benchmark)):
+                self._shown[bm.name(benchmark)] = line
                 self._out.write(f"{self._clock()}{line}\n")
         self._out.flush()
 

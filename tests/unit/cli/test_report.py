@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statuses import benchmark, succeeded
+from statuses import benchmark, fig, succeeded
 
 from fairlap.api.status import BenchmarkStatus
 from fairlap.cli import figures, report, rows
@@ -55,6 +55,65 @@ def test_table_has_a_row_for_each_quantity(label: str, texts: list[str]) -> None
     text = report.table(TWO)
     assert text.splitlines()[0].split() == ["es-8", "es-9"]
     assert cells(text, label) == texts
+
+
+def log_ingest(version: str, *rates: float, errors: float = 0.0) -> dict[str, Any]:
+    """A Benchmark with the tasks of the builtin track log_ingest."""
+    status = succeeded(version, *rates)
+    bulk = status.results.tasks[0].model_copy(update={"error_rate": errors})
+    times = {name: fig(5.0, 6.0, 7.0) for name in ("p50", "p90", "p99", "p99.9")}
+    searches = [
+        bulk.model_copy(update={"task": task, "type": "search", "unit": "ops/s", "service_time_millis": times})
+        for task in ("search-request", "search-response", "search-time-range", "requests-per-hour")
+    ]
+    status.results.tasks[:] = [bulk, *searches]
+    return benchmark(f"es-{version}", status)
+
+
+def test_the_main_figures_are_about_twenty_rows() -> None:
+    two = [log_ingest("8.11.0"), log_ingest("9.0.0", 9000.0)]
+    text = report.main_table(two)
+    head, rule, *lines = text.splitlines()
+    assert head.split() == ["es-8.11.0", "es-9.0.0"] and not rule.strip("- ")
+    assert 15 <= len(lines) <= 22
+    assert cells(text, "bulk-index: throughput, docs/s") == ["13,000 (12,000–14,001)", "9,000"]
+    assert cells(text, "search-request: service time p50, ms") == ["6 (5–7)"] * 2
+    assert cells(text, "requests-per-hour: service time p99, ms") == ["6 (5–7)"] * 2
+    assert cells(text, "error rate, all tasks") == ["0.00 %"] * 2
+    assert cells(text, "store, MiB") == ["4 (3–6)"] * 2
+    assert cells(text, "races valid / asked") == ["3/3"] * 2
+    assert cells(text, "ran: Elasticsearch") == ["8.11.0", "9.0.0"]
+    assert not [line for line in lines if "p90" in line or "collections" in line or "ran: Java" in line]
+    whole = [line.split() for line in report.table(two).splitlines()]
+    assert [line for line in lines if line.split() not in whole] == [line for line in lines if "all tasks" in line]
+
+
+def test_main_figures_show_the_latency_where_a_rate_was_asked_for() -> None:
+    text = report.main_table(TWO)
+    assert cells(text, "search: latency p50, ms") == ["0.60 (0.50–0.70)"] * 2
+    assert "search: service time" not in text
+
+
+def test_main_figures_show_errors_by_task_and_what_is_not_the_same() -> None:
+    two = [log_ingest("9.0.0"), log_ingest("9.0.0", errors=0.25)]
+    two[1]["status"]["environment"] |= {"java": "17", "buildHash": "another"}
+    text = report.main_table(two)
+    assert cells(text, "bulk-index: error rate") == ["0.00 %", "25.00 %"]
+    assert cells(text, "ran: Java") == ["21.0.8 (Eclipse Adoptium)", "17"]
+    assert cells(text, "ran: build") == ["112859b85d50", "another"]
+    assert "ran: heap" not in text and "all tasks" not in text
+
+
+@pytest.mark.parametrize("names", [["new"], ["new", "old"]])
+def test_main_figures_cope_with_nothing(names: list[str]) -> None:
+    assert report.main_table([benchmark(name, None) for name in names]).splitlines()[0].split() == names
+
+
+def test_a_remark_is_a_text_or_an_object() -> None:
+    one = benchmark("es-9", succeeded())
+    remark = {"reason": "SharedMachine", "message": "shared a machine"}
+    one["status"]["races"][1]["remarks"] = [remark]
+    assert report.remarks([one]) == ["es-9, race-1, race-2: shared a machine"]
 
 
 def test_the_same_codec_with_another_algorithm_is_a_difference() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlap.cli.logs import current_step
+from fairlap.cli.logs_command import current_step
 from fairlap.cli.screen import Screen
 
 

@@ -1,6 +1,7 @@
 """The demo's texts, from statuses made with the API's own models, so that a renamed field fails here."""
 
 import io
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import demo_report as report  # noqa: E402
 
 
 def test_table_is_that_of_the_command_line() -> None:
-    text = report.table([benchmark("es-8", succeeded("8.11.0")), benchmark("es-9", succeeded("9.0.0", 9000.0))])
+    text = report.main_table([benchmark("es-8", succeeded("8.11.0")), benchmark("es-9", succeeded("9.0.0", 9000.0))])
     assert text.splitlines()[0].split() == ["es-8", "es-9"]
     assert "bulk-index: throughput, docs/s" in text
     assert report.has_numbers(benchmark("es-8", succeeded()))
@@ -44,6 +45,30 @@ def test_three_commands_to_try_next() -> None:
     assert all(line.strip().startswith("kubectl -n perf ") for line in commands)
 
 
+def test_the_commands_at_the_end_can_be_typed_without_a_kubectl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What stands below "Try next" is run as it is, by a shell that finds no kubectl on its PATH."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kubectl").write_text('#!/bin/sh\necho "$KUBECONFIG: $*" >&2\necho "{}"\n')
+    (tmp_path / "bin" / "kubectl").chmod(0o755)
+    told = {"kubeconfig": f'export KUBECONFIG="{tmp_path}/a file" PATH="$PATH":{tmp_path}/bin\n'}
+    monkeypatch.delenv("CLUSTER", raising=False)
+    monkeypatch.setattr(demo, "localkube", lambda *words: told.get(words[0], "/nonexistent\n"))
+    monkeypatch.setattr(demo, "install", lambda *_: None)
+    monkeypatch.setattr(demo, "start", lambda *_, **__: ["es-9"])
+    monkeypatch.setattr(demo, "follow", lambda *_: [benchmark("es-9", succeeded())])
+    assert demo.find_tools().environ["KUBECONFIG"] == f"{tmp_path}/a file"
+    assert demo.demo(demo.arguments([])) == 0
+    commands = capsys.readouterr().out.partition("Try next:\n")[2]
+    (tmp_path / "python3").symlink_to(sys.executable)
+    shell = ["/bin/bash", "-ec", commands]
+    done = subprocess.run(shell, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    called = done.stderr.splitlines()
+    assert len(called) == 3 and all(line.startswith(f"{tmp_path}/a file: -n fairlap ") for line in called)
+
+
 def test_progress_line_is_cut_to_the_terminal() -> None:
     found = benchmark("es-9-0-0", BenchmarkStatus(phase="Racing", progress="race 1/2 · bulk-index 43 %"))
     assert " ".join(report.progress_line(found).split()) == "es-9-0-0 Racing race 1/2 · bulk-index 43 %"
@@ -56,7 +81,7 @@ def test_without_a_terminal_only_changes_are_printed() -> None:
     said: list[str] = []
     screen = demo.Screen(out, ["es"])
     patch = pytest.MonkeyPatch()
-    patch.setattr(demo, "say", said.append)
+    patch.setattr(demo, "log", said.append)
     try:
         for percent in (1, 2, 50):
             text = f"race 1/2 · bulk-index {percent} %"

@@ -12,7 +12,7 @@ from typing import Any
 
 from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL
 from fairlap.cli import benchmarks as bm
-from fairlap.cli.connection import Cluster, RefusedError
+from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap_race.contract.record import KEY_LOG, KEY_RECORD, Record
 
@@ -32,9 +32,9 @@ def step_name(text: str) -> str:
     raise UsageError(f"--race takes a number, smoke or check, not {text!r}")
 
 
-def logs(cluster: Cluster, name: str, step: str | None, follow: bool) -> int:
+def logs(connection: Connection, name: str, step: str | None, follow: bool) -> int:
     """Print the log of a step (None: the one that runs, or the last one that ran); return the exit code."""
-    lines = _follow(cluster, name, step) if follow else _once(cluster, name, step)
+    lines = _follow(connection, name, step) if follow else _once(connection, name, step)
     for line in lines:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
@@ -50,27 +50,27 @@ def current_step(benchmark: Json) -> str | None:
     return running.get("name") or ran or ("check" if bm.ended(benchmark) else None)
 
 
-def _once(cluster: Cluster, name: str, step: str | None) -> Iterator[str]:
-    benchmark = cluster.benchmark(name)
+def _once(connection: Connection, name: str, step: str | None) -> Iterator[str]:
+    benchmark = connection.benchmark(name)
     chosen = step or current_step(benchmark)
     if chosen is None:
         raise CliError(f"{name} has not started: {bm.status(benchmark).get('progress') or 'it waits for the operator'}")
-    found = _recorded(cluster, name, chosen)
+    found = _recorded(connection, name, chosen)
     if found is not None:
         yield from found.splitlines()
         return
-    pod = _pod(cluster, name, chosen)
+    pod = _pod(connection, name, chosen)
     if pod is None:
-        raise CliError(_no_log(cluster, name, chosen))
-    yield from cluster.pod_log(pod, CONTAINER, follow=False)
+        raise CliError(_no_log(connection, name, chosen))
+    yield from connection.pod_log(pod, CONTAINER, follow=False)
 
 
-def _follow(cluster: Cluster, name: str, step: str | None) -> Iterator[str]:
+def _follow(connection: Connection, name: str, step: str | None) -> Iterator[str]:
     shown: set[str] = set()
     while True:
-        benchmark = cluster.benchmark(name)
+        benchmark = connection.benchmark(name)
         chosen = step or current_step(benchmark)
-        if chosen is not None and chosen not in shown and (lines := _live(cluster, name, chosen)) is not None:
+        if chosen is not None and chosen not in shown and (lines := _live(connection, name, chosen)) is not None:
             if step is None:
                 yield f"==> {name} {chosen} <=="
             yield from lines
@@ -78,20 +78,20 @@ def _follow(cluster: Cluster, name: str, step: str | None) -> Iterator[str]:
             continue
         if bm.ended(benchmark) or (step is not None and step in shown):
             if not shown:
-                raise CliError(_no_log(cluster, name, chosen or "check"))
+                raise CliError(_no_log(connection, name, chosen or "check"))
             return
         time.sleep(_WAIT_SECONDS)
 
 
-def _live(cluster: Cluster, name: str, step: str) -> Iterator[str] | None:
+def _live(connection: Connection, name: str, step: str) -> Iterator[str] | None:
     """Return the lines of the step's log, those of the running pod as they come; None when there is no log yet."""
-    found = _recorded(cluster, name, step)
+    found = _recorded(connection, name, step)
     if found is not None:
         return iter(found.splitlines())
-    pod = _pod(cluster, name, step)
+    pod = _pod(connection, name, step)
     if pod is None:
         return None
-    lines = cluster.pod_log(pod, CONTAINER, follow=True)
+    lines = connection.pod_log(pod, CONTAINER, follow=True)
     try:
         first = next(lines, None)
     except RefusedError as error:
@@ -107,8 +107,8 @@ def _joined(first: str | None, rest: Iterator[str]) -> Iterator[str]:
         yield from rest
 
 
-def _recorded(cluster: Cluster, name: str, step: str) -> str | None:
-    there = cluster.config_map(f"{name}-{step}") or {}
+def _recorded(connection: Connection, name: str, step: str) -> str | None:
+    there = connection.config_map(f"{name}-{step}") or {}
     packed = (there.get("binaryData") or {}).get(KEY_LOG)
     if not packed:
         return None
@@ -118,14 +118,14 @@ def _recorded(cluster: Cluster, name: str, step: str) -> str | None:
         raise CliError(f"the log in the record {name}-{step} cannot be unpacked: {error}") from error
 
 
-def _pod(cluster: Cluster, name: str, step: str) -> str | None:
+def _pod(connection: Connection, name: str, step: str) -> str | None:
     labels = {BENCHMARK_LABEL: name, STEP_LABEL: step, ROLE_LABEL: ROLE_LOAD_GENERATOR}
-    pods = cluster.pods(labels)
+    pods = connection.pods(labels)
     return str(pods[-1]["metadata"]["name"]) if pods else None
 
 
-def _no_log(cluster: Cluster, name: str, step: str) -> str:
-    there = cluster.config_map(f"{name}-{step}")
+def _no_log(connection: Connection, name: str, step: str) -> str:
+    there = connection.config_map(f"{name}-{step}")
     if there is None:
         return f"{name} has no step {step}, or it has not begun"
     record = Record.from_json((there.get("data") or {}).get(KEY_RECORD))

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlap.cli import benchmarks as bm
 from fairlap.cli import report
-from fairlap.cli.connection import Cluster
+from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED
 from fairlap.cli.machine_report import machines
 from fairlap.results.aggregate import aggregate
@@ -16,27 +16,32 @@ from fairlap_race.contract.record import KEY_RECORD, Record
 Json = dict[str, Any]
 
 
-def results(cluster: Cluster, names: Sequence[str], output: str) -> int:
-    """Print the results of the Benchmarks in the format `output`; return the exit code. Raises CliError."""
-    found = [_with_invalid(cluster, cluster.benchmark(name)) for name in dict.fromkeys(names)]
+def results(connection: Connection, names: Sequence[str], output: str, everything: bool = False) -> int:
+    """Print the results of the Benchmarks in the format `output`; return the exit code. Raises CliError.
+
+    A table has the main figures, or all with `everything`; the other formats have all in any case.
+    """
+    found = [_with_invalid(connection, connection.benchmark(name)) for name in dict.fromkeys(names)]
     if output == "table":
-        print(report.table(found))
+        print(report.table(found) if everything else report.main_table(found))
         for sentence in report.sentences(found):
             print(f"* {sentence}")
+        if not everything and any(map(bm.tasks, found)):
+            print(f"\nAll figures: {connection.command('results', list(dict.fromkeys(names)))} --all")
     elif output == "machines":
-        print("\n\n".join(machines(cluster, cluster.benchmark(name)) for name in dict.fromkeys(names)))
+        print("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
     else:
         print(report.FORMATS[output](found))
     return SUCCEEDED
 
 
-def _with_invalid(cluster: Cluster, benchmark: Json) -> Json:
+def _with_invalid(connection: Connection, benchmark: Json) -> Json:
     """Return the Benchmark with the numbers of its last race where no race was valid, marked as such."""
     status = bm.status(benchmark)
     raced = [race for race in status.get("races") or () if race.get("record") and race["name"].startswith("race-")]
     if bm.tasks(benchmark) or not raced or raced[-1].get("valid"):
         return benchmark
-    there = cluster.config_map(raced[-1]["record"]) or {}
+    there = connection.config_map(raced[-1]["record"]) or {}
     record = Record.from_json((there.get("data") or {}).get(KEY_RECORD))
     if record is None or not record.tasks:
         return benchmark

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairlap.cli import benchmarks as bm
 from fairlap.cli import manifest_files, report
-from fairlap.cli.connection import Cluster, RefusedError
+from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
 from fairlap.cli.screen import Screen
 from fairlap.plan.rerun import ASKED, said
@@ -19,95 +19,99 @@ Json = dict[str, Any]
 _ANSWER_SECONDS = 30
 
 
-def run(cluster: Cluster, files: Sequence[str], wait: bool, timeout: float | None, dry_run: bool) -> int:
+def run(connection: Connection, files: Sequence[str], wait: bool, timeout: float | None, dry_run: bool) -> int:
     """Apply the objects in `files`, after the API server has accepted all of them in a dry run; return the exit code.
 
     `timeout`: seconds to wait, None for as long as it takes. Raises CliError.
     """
     objects = manifest_files.load(files)
     spaces = {
-        each["metadata"].get("namespace") or cluster.namespace for each in objects if manifest_files.is_benchmark(each)
+        each["metadata"].get("namespace") or connection.namespace
+        for each in objects
+        if manifest_files.is_benchmark(each)
     }
-    if spaces != {cluster.namespace}:
+    if spaces != {connection.namespace}:
         if len(spaces) > 1:
             raise CliError(
                 f"the Benchmarks are of several namespaces ({', '.join(sorted(spaces))}): run them one by one"
             )
-        cluster.namespace = spaces.pop()
-    if not _accepted(cluster, objects, show=dry_run):
+        connection.namespace = spaces.pop()
+    if not _accepted(connection, objects, show=dry_run):
         return FAILED
     if dry_run:
         return SUCCEEDED
-    applied = [_apply(cluster, each) for each in objects]
+    applied = [_apply(connection, each) for each in objects]
     names = [bm.name(each) for each in applied if manifest_files.is_benchmark(each)]
-    return _wait(cluster, names, wait, timeout)
+    return _wait(connection, names, wait, timeout)
 
 
-def _wait(cluster: Cluster, names: Sequence[str], wait: bool, timeout: float | None) -> int:
+def _wait(connection: Connection, names: Sequence[str], wait: bool, timeout: float | None) -> int:
     if not wait:
-        _say(f"follow them: {_watch_command(cluster)}\nread the results: {_command(cluster, 'results', names)}")
+        _show_line(
+            f"follow them: {_watch_command(connection)}\nread the results: {connection.command('results', names)}"
+        )
         return SUCCEEDED
     try:
-        return _follow(cluster, names, timeout)
+        return _follow(connection, names, timeout)
     except KeyboardInterrupt:
-        _say(f"\nStopped waiting; {_going_on(names)}. Go on watching: {_watch_command(cluster)}")
+        _show_line(f"\nStopped waiting; {_going_on(names)}. Go on watching: {_watch_command(connection)}")
         return INTERRUPTED
 
 
-def rerun(cluster: Cluster, name: str, wait: bool, timeout: float | None) -> int:
+def rerun(connection: Connection, name: str, wait: bool, timeout: float | None) -> int:
     """Have the operator run the Benchmark `name` again as a new one; return the exit code. Raises CliError."""
-    cluster.benchmark(name)
+    connection.benchmark(name)
     value = f"{time.time():.3f}"
-    there = cluster.annotate(name, ASKED, value)
+    there = connection.annotate(name, ASKED, value)
     deadline = time.monotonic() + _ANSWER_SECONDS
-    while (upcoming := said(there, value)) is None or not _exists(cluster, upcoming.name):
+    while (upcoming := said(there, value)) is None or not _exists(connection, upcoming.name):
         if time.monotonic() > deadline:
             raise CliError(f"the operator has not answered within {_ANSWER_SECONDS} s: see whether it runs")
         time.sleep(0.5)
-        there = cluster.benchmark(name)
-    _say(f"benchmark/{upcoming.name} created")
-    return _wait(cluster, [upcoming.name], wait, timeout)
+        there = connection.benchmark(name)
+    _show_line(f"benchmark/{upcoming.name} created")
+    return _wait(connection, [upcoming.name], wait, timeout)
 
 
-def _exists(cluster: Cluster, name: str) -> bool:
-    return name in (each["metadata"]["name"] for each in cluster.benchmarks())
+def _exists(connection: Connection, name: str) -> bool:
+    return name in (each["metadata"]["name"] for each in connection.benchmarks())
 
 
-def _accepted(cluster: Cluster, objects: Sequence[Json], show: bool) -> bool:
+def _accepted(connection: Connection, objects: Sequence[Json], show: bool) -> bool:
     """Return whether the API server would take all objects; say what it says of those that it would not take."""
     refused = False
     for each in objects:
         try:
-            _, what = cluster.apply(each, dry_run=True)
+            _, what = connection.apply(each, dry_run=True)
         except RefusedError as error:
             refused = True
-            _say(f"{manifest_files.title(each)}: {error}", sys.stderr)
+            _show_line(f"{manifest_files.title(each)}: {error}", sys.stderr)
         else:
             if show:
-                _say(f"{manifest_files.title(each)} would be {what} (server dry run)")
+                _show_line(f"{manifest_files.title(each)} would be {what} (server dry run)")
     if refused:
-        _say("fairlap: nothing was applied", sys.stderr)
+        _show_line("fairlap: nothing was applied", sys.stderr)
     return not refused
 
 
-def _apply(cluster: Cluster, manifest: Json) -> Json:
-    applied, what = cluster.apply(manifest)
-    _say(f"{manifest_files.title(applied)} {what}")
+def _apply(connection: Connection, manifest: Json) -> Json:
+    applied, what = connection.apply(manifest)
+    _show_line(f"{manifest_files.title(applied)} {what}")
     if manifest_files.is_benchmark(applied) and bm.ended(applied):
-        _say(
+        _show_line(
             f"{bm.name(applied)} has ended before and is not run again: its record stands. "
-            f"To measure it once more: {_command(cluster, 'rerun', [bm.name(applied)])}",
+            f"To measure it once more: {connection.command('rerun', [bm.name(applied)])}",
             sys.stderr,
         )
     return applied
 
 
-def _follow(cluster: Cluster, names: Sequence[str], timeout: float | None) -> int:
+def _follow(connection: Connection, names: Sequence[str], timeout: float | None) -> int:
     began, stop = time.monotonic(), threading.Event()
     seen: dict[str, Json] = {}
     screen = Screen(sys.stdout)
     try:
-        for change in cluster.changes(stop):
+        for change in connection.changes(stop):
             if change is not None and bm.name(change) in names:
                 if change.get("deleted"):
                     raise CliError(f"the Benchmark {bm.name(change)} was deleted")
@@ -116,26 +120,27 @@ def _follow(cluster: Cluster, names: Sequence[str], timeout: float | None) -> in
             if len(seen) == len(names) and all(map(bm.ended, seen.values())):
                 break
             if timeout is not None and time.monotonic() - began > timeout:
-                _say(
+                _show_line(
                     f"fairlap: not at an end after {timeout:g} s; {_going_on(names)}. "
-                    f"Go on watching: {_watch_command(cluster)}",
+                    f"Go on watching: {_watch_command(connection)}",
                     sys.stderr,
                 )
                 return TIMED_OUT
     finally:
         stop.set()
-    return _show(cluster, [seen[name] for name in names])
+    return _show_end(connection, [seen[name] for name in names])
 
 
-def _show(cluster: Cluster, ran: Sequence[Json]) -> int:
+def _show_end(connection: Connection, ran: Sequence[Json]) -> int:
     if any(bm.tasks(benchmark) for benchmark in ran):
-        _say(f"\nMedian over the races (smallest–largest):\n\n{report.table(ran)}\n")
+        _show_line(f"\nMedian over the races (smallest–largest):\n\n{report.main_table(ran)}\n")
         for sentence in report.sentences(ran):
-            _say(f"* {sentence}")
+            _show_line(f"* {sentence}")
+        _show_line(f"\nAll figures: {connection.command('results', list(map(bm.name, ran)))} --all")
     failed = [benchmark for benchmark in ran if bm.phase(benchmark) == "Failed"]
     for benchmark in failed:
-        _say(report.verdict(benchmark), sys.stderr)
-        _say(f"Rally's log: {_command(cluster, 'logs', [bm.name(benchmark)])}", sys.stderr)
+        _show_line(report.verdict(benchmark), sys.stderr)
+        _show_line(f"Rally's log: {connection.command('logs', [bm.name(benchmark)])}", sys.stderr)
     return FAILED if failed else SUCCEEDED
 
 
@@ -143,13 +148,9 @@ def _going_on(names: Sequence[str]) -> str:
     return f"{', '.join(names)} {'goes' if len(names) == 1 else 'go'} on in the cluster"
 
 
-def _command(cluster: Cluster, verb: str, names: Sequence[str]) -> str:
-    return f"fairlap {verb} {' '.join(names)} -n {cluster.namespace}{cluster.context}"
+def _watch_command(connection: Connection) -> str:
+    return f"kubectl get benchmarks -n {connection.namespace}{connection.context} --watch"
 
 
-def _watch_command(cluster: Cluster) -> str:
-    return f"kubectl get benchmarks -n {cluster.namespace}{cluster.context} --watch"
-
-
-def _say(text: str, out: Any = None) -> None:
+def _show_line(text: str, out: Any = None) -> None:
     print(text, file=out or sys.stdout, flush=True)

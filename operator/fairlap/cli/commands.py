@@ -1,0 +1,262 @@
+"""The words that the command line understands, declared with click; each command returns the exit code.
+
+What a command does is imported when it is called: the Kubernetes client takes half a second, which `track list` and the
+completion of words need not wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
+from fairlap.cli.option_values import Duration, track_params
+
+if TYPE_CHECKING:
+    from fairlap.cli.connection import Connection
+
+F = TypeVar("F", bound=Callable[..., Any])
+SHELLS = ("bash", "fish", "zsh")
+_CHOSEN = "fairlap.cluster."
+"""Prefix of the keys in a context's `meta`, which a command shares with the words before it."""
+
+
+class _InOrder(click.Group):
+    """A group that lists its commands as they stand here."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None and param.name:
+        ctx.meta[_CHOSEN + param.name] = value
+
+
+def _cluster_options(command: F) -> F:
+    """Add the options that choose a cluster; given before and after the command, the latter win."""
+    namespace = click.option(
+        "-n",
+        "--namespace",
+        metavar="NAMESPACE",
+        callback=_keep,
+        expose_value=False,
+        help="Default: that of the context.",
+    )
+    context = click.option(
+        "--context", metavar="CONTEXT", callback=_keep, expose_value=False,
+        help="Of the kubeconfig (default: the current one).",
+    )  # fmt: skip
+    return namespace(context(command))
+
+
+def _connect(ctx: click.Context) -> Connection:
+    from fairlap.cli.connection import Connection  # noqa: PLC0415
+
+    return Connection.open(ctx.meta.get(f"{_CHOSEN}context"), ctx.meta.get(f"{_CHOSEN}namespace"))
+
+
+def _complete_benchmark(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    try:
+        names = [str(each["metadata"]["name"]) for each in _connect(ctx).benchmarks()]
+    except CliError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _complete_builtin(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from fairlap.cli import builtin  # noqa: PLC0415
+
+    return [name for name in builtin.builtin_tracks() if name.startswith(incomplete)]
+
+
+def _complete_track(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    # Shells take file names where they are told "file"; the names of builtin tracks must not hide those.
+    names = _complete_builtin(ctx, param, incomplete) if incomplete else []
+    return [CompletionItem(incomplete, type="file"), *map(CompletionItem, names)]
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    try:
+        click.echo(f"fairlap {version('fairlap')}")
+    except PackageNotFoundError:
+        click.echo("fairlap (not installed)")
+    ctx.exit()
+
+
+@click.group("fairlap", cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+@_cluster_options
+def fairlap() -> None:
+    """Elasticsearch benchmarks on Kubernetes."""
+
+
+# --- with a cluster --------------------------------------------------------------------------------------------
+
+
+def _waiting(command: F) -> F:
+    wait = click.option(
+        "--wait", is_flag=True,
+        help="Show progress until all have ended: exit code 0 when all succeeded, 1 when one failed.",
+    )  # fmt: skip
+    timeout = click.option(
+        "--timeout", type=Duration(), metavar="TIME",
+        help="With --wait: stop waiting after this time, as in 90m, with exit code 124.",
+    )  # fmt: skip
+    return wait(timeout(command))
+
+
+def _check_waiting(wait: bool, timeout: float | None) -> None:
+    if timeout is not None and not wait:
+        raise UsageError("--timeout is for --wait")
+
+
+_NAME = click.argument("name", metavar="NAME", shell_complete=_complete_benchmark)
+
+
+@fairlap.command(short_help="Apply Benchmarks and follow them to their end.")
+@click.option(
+    "-f", "--filename", "files", metavar="FILE", type=click.Path(), multiple=True, required=True,
+    help="Manifest, directory of manifests, or - for standard input; may be given several times.",
+)  # fmt: skip
+@_waiting
+@click.option("--dry-run", is_flag=True, help="Let the API server check the manifests, change nothing.")
+@_cluster_options
+@click.pass_context
+def run(ctx: click.Context, files: tuple[str, ...], wait: bool, timeout: float | None, dry_run: bool) -> int:
+    """Apply Benchmarks and follow them to their end."""
+    from fairlap.cli import run_command  # noqa: PLC0415
+
+    _check_waiting(wait, timeout)
+    return run_command.run(_connect(ctx), files, wait, timeout, dry_run)
+
+
+@fairlap.command(short_help="Measure the same once more, as a new Benchmark.")
+@_NAME
+@_waiting
+@_cluster_options
+@click.pass_context
+def rerun(ctx: click.Context, name: str, wait: bool, timeout: float | None) -> int:
+    """Measure the same as the Benchmark NAME once more, as a new Benchmark."""
+    from fairlap.cli import run_command  # noqa: PLC0415
+
+    _check_waiting(wait, timeout)
+    return run_command.rerun(_connect(ctx), name, wait, timeout)
+
+
+@fairlap.command(short_help="Results of Benchmarks side by side.")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=_complete_benchmark)
+@click.option(
+    "-o", "--output", type=click.Choice(["table", "json", "csv", "md", "machines"]), default="table",
+    help="Format (default: table); json, csv and md have everything.",
+)  # fmt: skip
+@click.option("--all", "everything", is_flag=True, help="In the table, too: all figures, machines, what really ran.")
+@_cluster_options
+@click.pass_context
+def results(ctx: click.Context, names: tuple[str, ...], output: str, everything: bool) -> int:
+    """Show the main figures of the Benchmarks NAME... side by side, and what differs between them."""
+    from fairlap.cli import results_command  # noqa: PLC0415
+
+    return results_command.results(_connect(ctx), names, output, everything)
+
+
+@fairlap.command(short_help="What Rally logged, or logs while it runs.")
+@_NAME
+@click.option(
+    "--race", metavar="STEP", help="Number of the race, smoke or check (default: the one that runs, or ran last)."
+)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the Benchmark has ended.")
+@_cluster_options
+@click.pass_context
+def logs(ctx: click.Context, name: str, race: str | None, follow: bool) -> int:
+    """Show what Rally logged in a step of the Benchmark NAME, or logs while it runs."""
+    from fairlap.cli import logs_command  # noqa: PLC0415
+
+    step = logs_command.step_name(race) if race else None
+    return logs_command.logs(_connect(ctx), name, step, follow)
+
+
+# --- without a cluster -----------------------------------------------------------------------------------------
+
+_PARAM = click.option(
+    "--param", "pairs", metavar="KEY=VALUE", multiple=True,
+    help="A track parameter; the value is JSON, or else a text; may be given several times.",
+)  # fmt: skip
+_DIRECTORY = click.argument("directory", metavar="DIR", type=click.Path(file_okay=False))
+
+
+@fairlap.group(cls=_InOrder, short_help="Check and make tracks; needs no cluster.")
+def track() -> None:
+    """Check and make tracks; needs no cluster."""
+
+
+@track.command("check", short_help="Find what is wrong with a track before it is raced.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, shell_complete=_complete_track)
+@_PARAM
+@click.option("--params", "file", metavar="FILE", type=click.Path(), help="Track parameters as a JSON or YAML file.")
+@click.option("--challenge", metavar="CHALLENGE", help="Look at this challenge only (default: at all).")
+@click.option("--test-mode", is_flag=True, help="As the smoke test races it.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="Format (default: text).")
+def check(
+    paths: tuple[str, ...],
+    pairs: tuple[str, ...],
+    file: str | None,
+    challenge: str | None,
+    test_mode: bool,
+    output: str,
+) -> int:
+    """Find what is wrong with the tracks PATH..., each a directory or the name of a builtin track."""
+    from fairlap.cli import track_check  # noqa: PLC0415
+
+    return track_check.check_tracks(paths, track_params(pairs, file), challenge, test_mode, output)
+
+
+@track.command("generate", short_help="Write a builtin track with its documents.")
+@click.argument("name", metavar="TRACK", shell_complete=_complete_builtin)
+@_DIRECTORY
+@click.option("--documents", type=int, metavar="N", help="How many (default: as the track says).")
+@click.option("--seed", type=int, metavar="N", help="Another seed gives other documents.")
+@_PARAM
+def generate(name: str, directory: str, documents: int | None, seed: int | None, pairs: tuple[str, ...]) -> int:
+    """Write the builtin track TRACK with its documents to DIR, a new or empty directory."""
+    from fairlap.cli import builtin  # noqa: PLC0415
+
+    asked = {"documents": documents, "seed": seed}
+    params = track_params(pairs, None) | {key: value for key, value in asked.items() if value is not None}
+    return builtin.generate_track(name, Path(directory), params)
+
+
+@track.command("new", short_help="Write a small track to begin with.")
+@_DIRECTORY
+def new(directory: str) -> int:
+    """Write a small track of one's own to begin with to DIR, a new or empty directory."""
+    from fairlap.cli import scaffold  # noqa: PLC0415
+
+    return scaffold.new_track(Path(directory))
+
+
+@track.command("list", short_help="List the builtin tracks.")
+def list_() -> int:
+    """List the builtin tracks."""
+    from fairlap.cli import builtin  # noqa: PLC0415
+
+    return builtin.list_tracks()
+
+
+@fairlap.command(short_help="Print the shell's completion script.")
+@click.argument("shell", metavar="SHELL", type=click.Choice(SHELLS))
+def completion(shell: str) -> int:
+    """Print the completion script of SHELL: bash, fish or zsh."""
+    from fairlap.cli.completion import completion_script  # noqa: PLC0415
+
+    click.echo(completion_script(fairlap, shell), nl=False)
+    return SUCCEEDED

@@ -1,0 +1,60 @@
+"""Values of options that are more than a word: a time, and the parameters of a track."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairlap.cli.exits import UsageError
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+class Duration(click.ParamType[float]):
+    """A time as Kubernetes writes it, 90s, 30m or 1h30m; its value is in seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds; raises click.BadParameter."""
+        if isinstance(value, float):
+            return value
+        parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", value)
+        if not parts or "".join(f"{number}{unit}" for number, unit in parts) != value:
+            self.fail(f"{value!r} is no time: write 90s, 30m or 1h30m", param, ctx)
+        return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def track_params(pairs: Sequence[str], file: str | None) -> dict[str, Any]:
+    """Return the track parameters of --params and --param; the latter win. Raises UsageError."""
+    params: dict[str, Any] = {}
+    if file is not None:
+        params |= _read(file)
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--param {pair}: write KEY=VALUE")
+        try:
+            params[key] = json.loads(value)
+        except ValueError:
+            params[key] = value
+    return params
+
+
+def _read(file: str) -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - most commands read no YAML
+
+    try:
+        found = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(
+            f"--params {file}: {getattr(error, 'strerror', None) or 'is neither JSON nor YAML'}"
+        ) from error
+    if not isinstance(found, dict):
+        raise UsageError(f"--params {file}: must hold one object with the parameters")
+    return found

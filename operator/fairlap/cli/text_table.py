@@ -1,0 +1,30 @@
+"""Cells in columns for a terminal or a file; pure, standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_GAP = "  "
+
+
+def align(lines: Sequence[Sequence[str]], left: int | None = None, rule: bool = False) -> str:
+    """Return lines of cells in columns as wide as their widest cell, however wide the terminal is.
+
+    All lines have the same number of cells. The first `left` columns (None: all) are flush left, the others flush
+    right. With `rule` there are dashes below the first line.
+    """
+    if not lines:
+        return ""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = [_line(cells, widths, len(widths) if left is None else left) for cells in lines]
+    if rule:
+        shown.insert(1, _GAP.join("-" * width for width in widths))
+    return "\n".join(shown)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: int) -> str:
+    padded = (
+        cell.ljust(width) if column < left else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
+    return _GAP.join(padded).rstrip()
