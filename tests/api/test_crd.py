@@ -14,6 +14,7 @@ from .manifests import benchmark
 from .stage import Stage
 from .tools import ROOT
 
+pytestmark = pytest.mark.independent
 Json = dict[str, Any]
 
 JAVA = "elasticsearch.version {} does not run on elasticsearch.java {}: it needs Java {} or later; write that, "

@@ -11,7 +11,7 @@ import pytest
 
 from kube import SMALL_JVM, Namespace, benchmark, condition, run, until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.longest(2)]
 
 
 def fairlap(

@@ -11,7 +11,7 @@ from fairlap_race.contract.reasons import Reason
 from kube import Json, Namespace, benchmark, condition
 
 # One worker for both: the second looks at what was begun before the first.
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.longest(3)]
 DOCUMENTS = "".join(json.dumps({"number": number, "text": f"text {number}"}) + "\n" for number in range(1000))
 TRACK = {
     "version": 2,
