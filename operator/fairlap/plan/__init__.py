@@ -1,4 +1,4 @@
 """Decisions: pure functions without I/O, clock or kopf. What may be looked at is in `Seen`, what follows in `Plan`.
 
-May be imported by the rooms that carry decisions out; it imports no room that does I/O.
+`benchmark.plan` is the entry; seen, steps, conditions, keep and rerun are what decisions stand on. All may be imported.
 """

@@ -1,4 +1,1 @@
-"""Records of races to typed results. Pure.
-
-May be imported by the verdict, the machines' tables and the command line.
-"""
+"""From the records of races to typed results and remarks. All may be imported."""

@@ -1,4 +1,1 @@
-"""Why something does not go on, in words: from what Kubernetes and the containers say. Pure.
-
-May be imported by `plan`, and by the rooms that fetch what it reads.
-"""
+"""Why something is not there, not ready or not gone, in Kubernetes' own words. All may be imported."""

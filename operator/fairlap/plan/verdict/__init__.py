@@ -1,4 +1,1 @@
-"""Whether a race counts, and why not: named checks over a record in which unknown is never success. Pure.
-
-May be imported by `plan`, and by the rooms that must know what a cluster is given for the verdict to hold.
-"""
+"""From a race's record to its verdict: named checks, remarks, and what both say in the status. All may be imported."""
