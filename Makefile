@@ -64,7 +64,7 @@ test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
 test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)
 	FAIRLAP_FULL_SIZE=1 $(BIN)/pytest --timeout 7200 tests/e2e/test_examples.py -k 'codec or replicas'
-generate: venv ## crds/, the chart's copy, docs/reference.md and docs/reasons.md from the models
+generate: venv ## crds/, the chart's copy, docs/reference.md, docs/reasons.md and the picture in docs/architecture.md
 	$(BIN)/python -m fairlap.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
 	cp crds/benchmarks.yaml charts/fairlap/crds/benchmarks.yaml
 	$(BIN)/python -m fairlap_docs.pages docs

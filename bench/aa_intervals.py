@@ -11,6 +11,8 @@ Needs a Python with Rally, and an Elasticsearch on this machine that nothing els
 
     PYTHONPATH=operator python bench/aa_intervals.py --host localhost:9200 --server-pid PID --pairs 6 \\
         [--user elastic --password-file FILE --ca-file FILE]
+
+With --smallest it runs one pair of races of a few seconds, however busy the machine is: only to see that it works.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import fairlap_race
 from fairlap_race.contract.race_spec import Mode, RaceSpec
@@ -34,7 +36,6 @@ from fairlap_race.linux import process
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
 
-DOCUMENTS = 100_000
 CPUS = os.cpu_count() or 1
 QUIET_SECONDS = 3.0
 QUIET_SHARE = 0.08
@@ -48,12 +49,26 @@ T_95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31,
 """Student's t for a 95 % interval, by number of pairs."""
 
 
-def write_track(directory: Path) -> None:
+class Size(NamedTuple):
+    """How long a race is, and what is asked of the machine meanwhile."""
+
+    pairs: int
+    documents: int
+    searches: int
+    throttled_seconds: int
+    undisturbed: bool
+    """whether races wait for a quiet machine, and are run again when others disturbed them"""
+
+
+SMALLEST = Size(pairs=1, documents=1000, searches=20, throttled_seconds=1, undisturbed=False)
+
+
+def write_track(directory: Path, size: Size) -> None:
     """Write a track of an indexing task, an unthrottled search and a throttled one."""
     directory.mkdir(parents=True)
     chosen = random.Random(7)
     with (directory / "docs.json").open("w", encoding="utf-8") as out:
-        for number in range(DOCUMENTS):
+        for number in range(size.documents):
             document = {
                 "n": number,
                 "ip": f"10.0.{chosen.randrange(256)}.{chosen.randrange(256)}",
@@ -67,10 +82,14 @@ def write_track(directory: Path) -> None:
         {"operation": {"operation-type": "create-index", "name": "create"}},
         {"name": "bulk", "clients": 2, "operation": {"operation-type": "bulk", "bulk-size": 100}},
         {"operation": {"operation-type": "refresh", "name": "refresh"}},
-        {"name": "search", "warmup-iterations": 500, "iterations": 5000, "operation": {"name": "a", **search}},
+        {
+            "name": "search",
+            **{"warmup-iterations": size.searches // 10, "iterations": size.searches},
+            "operation": {"name": "a", **search},
+        },
         {
             "name": "search-throttled",
-            **{"target-throughput": 100, "warmup-time-period": 2, "time-period": 15},
+            **{"target-throughput": 100, "warmup-time-period": 2, "time-period": size.throttled_seconds},
             "operation": {"name": "b", **search},
         },
     ]
@@ -78,7 +97,7 @@ def write_track(directory: Path) -> None:
         "version": 2,
         "description": "Rally's intervals",
         "indices": [{"name": "aa", "body": "index.json"}],
-        "corpora": [{"name": "aa", "documents": [{"source-file": "docs.json", "document-count": DOCUMENTS}]}],
+        "corpora": [{"name": "aa", "documents": [{"source-file": "docs.json", "document-count": size.documents}]}],
         "schedule": schedule,
     }
     settings = {"settings": {"index.number_of_shards": 1, "index.number_of_replicas": 0}}
@@ -129,7 +148,7 @@ def busy_seconds() -> float:
 
 
 def race(
-    spec: RaceSpec, password: str | None, track: Path, work: Path, argv_of: ArgvOf, server: int
+    spec: RaceSpec, password: str | None, track: Path, work: Path, argv_of: ArgvOf, load: Load
 ) -> tuple[float, float, dict[str, float]]:
     """Run one race and return its seconds, the CPU seconds that others used, and its numbers by 'task · number'.
 
@@ -139,8 +158,6 @@ def race(
     write_files(spec, files, {}, password, spec.cores or 1)
     argv = argv_of(rally_argv(spec, files, track))
     env = rally_env(files, os.environ) | {"PYTHONPATH": str(Path(fairlap_race.__file__).parents[1])}
-    load = Load(server)
-    load.wait_for_quiet()
     started = time.monotonic()
     running = process.start(argv, env, work, files.output)
     load.begin()
@@ -163,7 +180,9 @@ def race(
 
 
 def interval(ratios: list[float]) -> tuple[float, float, float]:
-    """Return the geometric mean of `ratios` and its 95 % interval."""
+    """Return the geometric mean of `ratios` and its 95 % interval; of one ratio nothing else is known."""
+    if len(ratios) < 2:
+        return ratios[0], 0.0, math.inf
     logs = [math.log(ratio) for ratio in ratios]
     mean = statistics.fmean(logs)
     near = min(T_95, key=lambda pairs: abs(pairs - len(logs)))
@@ -196,7 +215,9 @@ def as_stock(argv: list[str]) -> list[str]:
 ARMS: dict[str, ArgvOf] = {"stock": as_stock, "reduced": list}
 
 
-def run_pair(number: int, asked: argparse.Namespace, directory: Path, password: str | None) -> dict[str, Any] | None:
+def run_pair(
+    number: int, asked: argparse.Namespace, size: Size, directory: Path, password: str | None
+) -> dict[str, Any] | None:
     """Return the seconds and numbers of one race of each kind by kind, or None when others disturbed them."""
     found: dict[str, Any] = {}
     for arm in list(ARMS) if number % 2 else list(reversed(ARMS)):
@@ -212,10 +233,13 @@ def run_pair(number: int, asked: argparse.Namespace, directory: Path, password: 
             ca_file=asked.ca_file,
             cores=1,
         )
-        took, others, numbers = race(spec, password, directory / "aa", directory / name, ARMS[arm], asked.server_pid)
+        load = Load(asked.server_pid)
+        if size.undisturbed:
+            load.wait_for_quiet()
+        took, others, numbers = race(spec, password, directory / "aa", directory / name, ARMS[arm], load)
         found[arm] = took, numbers
         print(f"pair {number} {arm}: {took:.1f} s, others used {others:.1f} s of CPU", flush=True)
-        if others > OTHERS_SECONDS:
+        if size.undisturbed and others > OTHERS_SECONDS:
             return None
     return found
 
@@ -229,15 +253,19 @@ def main() -> None:
     parser.add_argument("--user", default="elastic")
     parser.add_argument("--password-file", type=Path)
     parser.add_argument("--ca-file", type=Path)
+    parser.add_argument("--smallest", action="store_true", help="one pair of the shortest races, however disturbed")
     asked = parser.parse_args()
+    full = Size(asked.pairs, documents=100_000, searches=5000, throttled_seconds=15, undisturbed=True)
+    size = SMALLEST if asked.smallest else full
     password = asked.password_file.read_text(encoding="utf-8").rstrip("\n") if asked.password_file else None
     pairs: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as directory:
-        write_track(Path(directory) / "aa")
-        # The first race meets a cold server and only warms it.
-        run_pair(0, asked, Path(directory), password)
-        while len(pairs) < asked.pairs:
-            pair = run_pair(len(pairs) + 1, asked, Path(directory), password)
+        write_track(Path(directory) / "aa", size)
+        if size.undisturbed:
+            # The first race meets a cold server and only warms it.
+            run_pair(0, asked, size, Path(directory), password)
+        while len(pairs) < size.pairs:
+            pair = run_pair(len(pairs) + 1, asked, size, Path(directory), password)
             if pair is None:
                 print("disturbed by others: once more", flush=True)
             else:

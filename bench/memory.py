@@ -1,6 +1,7 @@
 """How much memory the operator takes: idle, with 200 finished Benchmarks, and with 50 that race at the same time.
 
     .venv/bin/python bench/memory.py [--finished 200] [--active 50]
+    .venv/bin/python bench/memory.py --smallest  # one of each: only to see that it works
 
 It starts a real kube-apiserver with the fake ECK and Job controllers of tests/api, so it needs no cluster. Every
 Benchmark is driven by the operator from its creation on. Resident memory is the process' VmRSS, its peak VmHWM.
@@ -77,7 +78,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--finished", type=int, default=200, help="Benchmarks that have ended")
     parser.add_argument("--active", type=int, default=50, help="Benchmarks that race at once")
+    parser.add_argument("--smallest", action="store_true", help="one Benchmark of each kind")
     wanted = parser.parse_args()
+    if wanted.smallest:
+        wanted.finished = wanted.active = 1
     plane = ControlPlane()
     plane.start()
     stage = Stage(plane)

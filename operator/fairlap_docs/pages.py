@@ -14,6 +14,7 @@ from fairlap.api.crd import COLUMNS
 from fairlap.api.names import API_VERSION, KIND, MAX_NAME
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
+from fairlap_docs.architecture import architecture
 from fairlap_docs.reason_signs import SIGNS
 from fairlap_race.contract.reasons import Reason
 
@@ -214,7 +215,7 @@ def main(folder: Path) -> None:
 
 def pages() -> dict[str, str]:
     """Return the generated pages by file name."""
-    return {"reference.md": reference(), "reasons.md": reasons()}
+    return {"reference.md": reference(), "reasons.md": reasons(), "architecture.md": architecture()}
 
 
 if __name__ == "__main__":

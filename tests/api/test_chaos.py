@@ -7,11 +7,14 @@ import os
 import random
 import time
 
+import pytest
+
 from .controlplane import ControlPlane
 from .manifests import benchmark
 from .operator_process import Operator
 from .stage import Stage
 
+pytestmark = pytest.mark.longest(2)
 KILLS = int(os.environ.get("FAIRLAP_CHAOS_KILLS", "50"))
 IN_FLIGHT = 20
 OVER = ("Succeeded", "Failed")

@@ -15,6 +15,7 @@ from .operator_process import render
 from .stage import Stage
 from .tools import ROOT
 
+pytestmark = pytest.mark.independent
 Json = dict[str, Any]
 
 JAVA = "elasticsearch.version {} does not run on elasticsearch.java {}: it needs Java {} or later; write that, "

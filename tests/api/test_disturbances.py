@@ -15,6 +15,7 @@ from .operator_process import Operator
 from .stage import Stage
 from .tools import PATIENCE
 
+pytestmark = [pytest.mark.longest(3), pytest.mark.independent]
 AFTER_AN_OUTAGE = 120.0
 """seconds until the garbage collector surely works again: it waits longer after each failure to list"""
 LEASE_SECONDS = 45

@@ -20,6 +20,7 @@ from .manifests import benchmark
 from .operator_process import Operator
 from .stage import Stage
 
+pytestmark = pytest.mark.longest(1)
 Json = dict[str, Any]
 CHECK_ONLY = ("check",)
 

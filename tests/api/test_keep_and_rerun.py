@@ -4,11 +4,14 @@ import random
 import time
 from collections.abc import Callable
 
+import pytest
+
 from .controlplane import ControlPlane
 from .manifests import Json, benchmark
 from .operator_process import Operator
 from .stage import Stage
 
+pytestmark = pytest.mark.independent
 Install = Callable[..., Operator]
 RERUN, OF, VALUE = "fairlap.dev/rerun", "fairlap.dev/rerun-of", "fairlap.dev/rerun-value"
 

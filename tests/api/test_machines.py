@@ -19,6 +19,7 @@ from .manifests import benchmark
 from .operator_process import Operator
 from .stage import Stage
 
+pytestmark = pytest.mark.independent
 Install = Callable[..., Operator]
 Answer = Callable[[str, float], tuple[int, Any]]
 NOTHING = {"status": "success", "data": {"resultType": "matrix", "result": []}}

@@ -5,11 +5,14 @@ import time
 import urllib.request
 from collections.abc import Callable
 
+import pytest
+
 from .controlplane import ControlPlane
 from .manifests import benchmark
 from .operator_process import Operator
 from .stage import Stage
 
+pytestmark = pytest.mark.independent
 Install = Callable[..., Operator]
 
 

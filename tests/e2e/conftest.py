@@ -1,5 +1,6 @@
 """The operator, installed by its chart into a namespace of its own, with the chart's permissions and no more."""
 
+import itertools
 import os
 import shlex
 import subprocess
@@ -19,13 +20,16 @@ from kube import PROMETHEUS, ROOT, Namespace, environment, localkube, run, tool
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 # Each worker has an operator and a queue of its own: most of a small race is waiting, so several share the machine.
 NAMESPACE = f"fairlap-e2e-{WORKER}" if WORKER else "fairlap-e2e"
+_tries = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
 def namespace() -> Iterator[Namespace]:
     """A clean namespace with the operator running in it."""
     values = ["--set", f"prometheus.url={PROMETHEUS}"] if FULL_SIZE else []
-    with installed(NAMESPACE, *values) as there:
+    # A test that is run once more has a namespace of another name, for what failed may be slow to go.
+    number = next(_tries)
+    with installed(NAMESPACE if number == 1 else f"{NAMESPACE}-{number}", *values) as there:
         yield there
 
 

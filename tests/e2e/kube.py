@@ -76,7 +76,8 @@ class Namespace:
         return run(tool("kubectl"), "-n", self.name, *arguments, given=given, seconds=seconds)
 
     def apply(self, *manifests: Json) -> None:
-        self.kubectl("apply", "-f", "-", given="\n---\n".join(json.dumps(manifest) for manifest in manifests))
+        # A List, since kubectl 1.32 takes no `---` between documents of JSON.
+        self.kubectl("apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}))
 
     def get(self, kind: str, name: str) -> Json:
         found: Json = json.loads(self.kubectl("get", kind, name, "-o", "json"))

@@ -9,7 +9,7 @@ from small_examples import FOLDER, FULL_SIZE, manifests, race_image, smaller
 
 from kube import Namespace
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.longest(6), pytest.mark.independent]
 # test_machines.py races this one, and looks at the machines as well.
 ELSEWHERE = "storage-classes"
 EXAMPLES = sorted(

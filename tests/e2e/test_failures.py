@@ -9,7 +9,7 @@ from fairlap_docs.reason_signs import SIGNS, looks_like
 from fairlap_race.contract.reasons import Reason
 from kube import Namespace, benchmark, condition, until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.independent]
 
 TRACK = '{% import "rally.helpers" as rally %}\n{"version": 2, "description": "d",\n "schedule": [{{ nonsense }}]}\n'
 

@@ -13,6 +13,7 @@ from kube import PROMETHEUS, ROOT, Namespace, environment, tool, until
 
 pytestmark = [
     pytest.mark.e2e,
+    pytest.mark.longest(1),
     pytest.mark.skipif(os.environ.get("CLUSTER") == "current", reason="the storage classes are localkube's"),
 ]
 PROXY = "/api/v1/namespaces/monitoring/services/prometheus-operated:9090/proxy"

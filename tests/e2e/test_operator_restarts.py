@@ -11,7 +11,7 @@ import pytest
 
 from kube import Namespace, benchmark, environment, tool, until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.longest(5)]
 SELECTOR = "app.kubernetes.io/name=fairlap"
 
 

@@ -8,7 +8,7 @@ from fairlap_docs.reason_signs import SIGNS, looks_like
 from fairlap_race.contract.reasons import Reason
 from kube import Namespace, benchmark
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.longest(4)]
 
 IMAGE = "localhost/no/such-image:1"
 # Longer than Kubernetes needs to see how large a volume is: once a minute, every 15 s on localkube.

@@ -5,13 +5,14 @@ import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kube import SMALL_JVM, Namespace, benchmark, condition, run, until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.longest(2)]
 
 
 def fairlap(
@@ -48,7 +49,8 @@ def check_evidence(found: dict[str, Any]) -> None:
     assert any("GC" in name or "G1" in name for name in found["gc"])
 
 
-def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace) -> None:
+@pytest.fixture(scope="module")
+def whole(namespace: Namespace) -> Iterator[subprocess.CompletedProcess[str]]:
     """8.11.0 on Java 21, two nodes with volumes, two shards, one replica, another codec, a smoke test, a race."""
     wanted = benchmark(
         "whole",
@@ -62,11 +64,17 @@ def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace)
         race={"userTags": {"team": "search"}, "telemetry": ["disk-usage-stats"]},
         smokeTest=True,
     )
-    done = fairlap(namespace, "run", "-f", "-", "--wait", "--timeout", "20m", given=json.dumps(wanted))
+    yield fairlap(namespace, "run", "-f", "-", "--wait", "--timeout", "20m", given=json.dumps(wanted))
+    namespace.kubectl("delete", "bm", "whole", "--timeout=200s")
+
+
+def test_a_whole_benchmark_on_two_nodes_with_every_setting(
+    namespace: Namespace, whole: subprocess.CompletedProcess[str]
+) -> None:
     status = namespace.status("whole")
-    assert done.returncode == 0, done.stdout + done.stderr + json.dumps(status, indent=1)
+    assert whole.returncode == 0, whole.stdout + whole.stderr + json.dumps(status, indent=1)
     for seen in ("benchmark/whole created", "Provisioning", "Racing", "Succeeded", "bulk-index: throughput, docs/s"):
-        assert seen in done.stdout
+        assert seen in whole.stdout
     assert (status["phase"], status["racesDone"]) == ("Succeeded", "1/1")
     for kind in ("Accepted", "SettingsVerified", "RacesValid", "Complete"):
         assert condition(status, kind) == "True", kind
@@ -82,8 +90,9 @@ def test_a_whole_benchmark_on_two_nodes_with_every_setting(namespace: Namespace)
     namespace.nothing_left_of("whole")
 
 
+@pytest.mark.usefixtures("whole")
 def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:
-    """The races of the test before: race.json and Rally's log are where the status says."""
+    """race.json and Rally's log are where the status says."""
     record = namespace.get("configmap", namespace.status("whole")["races"][-1]["record"])
     race = json.loads(gzip.decompress(base64.b64decode(record["binaryData"]["race.json.gz"])))
     assert race["results"]["op_metrics"] and race["user-tags"]["team"] == "search"
@@ -104,6 +113,7 @@ def test_printer_columns_read_like_a_sentence(namespace: Namespace) -> None:
     namespace.kubectl("delete", "bm", "columns", "--timeout=200s")
 
 
+@pytest.mark.usefixtures("whole")
 def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
     """The results and the log of the same Benchmark."""
     table = fairlap(namespace, "results", "whole")
@@ -114,4 +124,3 @@ def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
     log = fairlap(namespace, "logs", "whole", "--race", "1")
     assert log.returncode == 0 and "esrally" in log.stdout
     assert "fairlap: whole has no step race-2" in fairlap(namespace, "logs", "whole", "--race", "2").stderr
-    namespace.kubectl("delete", "bm", "whole", "--timeout=200s")

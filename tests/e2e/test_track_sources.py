@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 
 import pytest
 from small_examples import race_image
@@ -11,7 +12,7 @@ from fairlap_race.contract.reasons import Reason
 from kube import Json, Namespace, benchmark, condition
 
 # One worker for both: the second looks at what was begun before the first.
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.longest(3)]
 DOCUMENTS = "".join(json.dumps({"number": number, "text": f"text {number}"}) + "\n" for number in range(1000))
 TRACK = {
     "version": 2,
@@ -81,6 +82,7 @@ def server(image: str) -> list[Json]:
 
 # The checks run side by side; none of these needs much.
 SMALL = {"requests": {"cpu": "50m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
+SHARED = {"track": GOOD, "corpora": {"claimName": "corpora", "maxSize": "32Mi"}, "params": {}, "resources": SMALL}
 NEVER = {
     "nogit": ({"track": {"git": {"url": "http://files:8000/tracks.git", "revision": "main"}}}, "TrackFetchFailed"),
     "nomirror": ({"track": {"name": "geonames", "repository": "git://none.invalid/tracks"}}, "TrackFetchFailed"),
@@ -93,18 +95,25 @@ NEVER = {
 }
 
 
-def test_two_benchmarks_share_what_one_downloaded(namespace: Namespace) -> None:
+@pytest.fixture(scope="module")
+def begun(namespace: Namespace) -> Iterator[Namespace]:
+    """Volumes and the server, beside which the first Benchmark and those that must fail have begun."""
     namespace.apply(claim("track"), claim("corpora"), *server(race_image(namespace)))
     namespace.kubectl("wait", "--for=condition=Ready", "pod/files", "--timeout=400s", seconds=420)
-    shared = {"track": GOOD, "corpora": {"claimName": "corpora", "maxSize": "32Mi"}, "params": {}, "resources": SMALL}
     namespace.apply(
-        benchmark("first", race=shared),
+        benchmark("first", race=SHARED),
         *(benchmark(name, race={**race, "resources": SMALL}) for name, (race, _) in NEVER.items()),
     )
-    first = namespace.until_over("first")
+    yield namespace
+    namespace.kubectl("delete", "bm", "first", *NEVER, "--timeout=200s")
+    namespace.kubectl("delete", "pod/files", "--wait=false")
+
+
+def test_two_benchmarks_share_what_one_downloaded(begun: Namespace) -> None:
+    first = begun.until_over("first")
     assert first["phase"] == "Succeeded", first
-    namespace.apply(benchmark("second", race={**shared, "offline": True}))
-    second = namespace.until_over("second")
+    begun.apply(benchmark("second", race={**SHARED, "offline": True}))
+    second = begun.until_over("second")
     assert second["phase"] == "Succeeded", second
 
     sha256 = hashlib.sha256(DOCUMENTS.encode()).hexdigest()
@@ -114,22 +123,20 @@ def test_two_benchmarks_share_what_one_downloaded(namespace: Namespace) -> None:
         wanted = f"numbers/documents.json, {len(DOCUMENTS)} bytes, sha256:{sha256}, {origin}"
         assert status["environment"]["corpora"] == [wanted]
     assert first["environment"]["trackDigest"] == second["environment"]["trackDigest"]
-    log = namespace.kubectl("logs", "pod/files")
+    log = begun.kubectl("logs", "pod/files")
     assert log.count('"GET /documents.json.bz2') == 1, log
-    namespace.kubectl("delete", "bm", "first", "second", "--timeout=200s")
+    begun.kubectl("delete", "bm", "second", "--timeout=200s")
 
 
 @pytest.mark.produces(Reason.TRACK_FETCH_FAILED, Reason.VOLUME_CLAIM_MISSING, Reason.CORPORA_CACHE)
-def test_a_track_that_cannot_be_had_is_said_before_a_cluster_is_built(namespace: Namespace) -> None:
+def test_a_track_that_cannot_be_had_is_said_before_a_cluster_is_built(begun: Namespace) -> None:
     for name, (_, reason) in NEVER.items():
-        status = namespace.until_over(name, 240)
+        status = begun.until_over(name, 240)
         assert (status["reason"], condition(status, "Accepted")) == (reason, "False"), status
         assert not status.get("races")
-        namespace.nothing_left_of(name)
+        begun.nothing_left_of(name)
         if name != "nomirror":
             sign = SIGNS[Reason(reason)]
             assert not __file__.endswith(sign.test) or looks_like(sign.example, status["message"]), status["message"]
-    assert "none.invalid" in namespace.status("nomirror")["message"]
-    assert "no/such/path" in namespace.status("nopath")["message"]
-    namespace.kubectl("delete", "bm", *NEVER, "--timeout=200s")
-    namespace.kubectl("delete", "pod/files", "--wait=false")
+    assert "none.invalid" in begun.status("nomirror")["message"]
+    assert "no/such/path" in begun.status("nopath")["message"]

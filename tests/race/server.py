@@ -127,6 +127,12 @@ class Elasticsearch:
                 raise RuntimeError(f"Elasticsearch did not start:\n{(self.folder / 'out').read_text()[-3000:]}")
             time.sleep(0.3)
 
+    @property
+    def pid(self) -> int:
+        """The process id of its Java; the server must run."""
+        assert self._process is not None
+        return self._process.pid
+
     def _answers(self) -> bool:
         with contextlib.suppress(OSError, http.client.HTTPException, AssertionError):
             self.ask("GET", "/_cluster/health?wait_for_status=yellow&timeout=2s")

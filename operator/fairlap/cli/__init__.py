@@ -1,1 +1,4 @@
-"""The command line: `fairlap`, also as a kubectl plugin (`kubectl fairlap`)."""
+"""The command line: `fairlap`, also as a kubectl plugin (`kubectl fairlap`).
+
+Not a part of the operator: no other room may import it.
+"""

@@ -1,0 +1,41 @@
+"""The picture in docs/architecture.md, drawn from the table of who may import whom that a test enforces."""
+
+import re
+from pathlib import Path
+
+from fairlap_docs.floors import FLOORS
+
+PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+BEGIN, END = "<!-- Written by `make generate` from operator/fairlap_docs/floors.py -->", "<!-- End -->"
+
+
+def architecture() -> str:
+    """Return docs/architecture.md with the picture as it must be; raises ValueError when there is no place for it."""
+    page = PAGE.read_text(encoding="utf-8")
+    block = f"{BEGIN}\n\n```text\n{picture()}\n```\n\n{END}"
+    drawn, places = re.subn(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: block, page, flags=re.DOTALL)
+    if places != 1:
+        raise ValueError(f"{PAGE} has {places} places between the lines {BEGIN} and {END}")
+    return drawn
+
+
+def picture() -> str:
+    """Return the rooms in the order of their floors: a row says whom a room may import, a column who may import it."""
+    rooms = list(FLOORS)
+    width = max(map(len, rooms))
+    lines = [" " * (width + 4) + "".join(f"{number:>3}" for number in range(1, len(rooms) + 1))]
+    above = ""
+    for number, name in enumerate(rooms, 1):
+        package = name.split(".")[0]
+        if above and package != above:
+            lines.append("")
+        above = package
+        cells = "".join(f"{_cell(name, other):>3}" for other in rooms).rstrip()
+        lines.append(f"{number:>2}  {name:<{width}}{cells}")
+    return "\n".join(lines)
+
+
+def _cell(room: str, other: str) -> str:
+    if room == other:
+        return "■"
+    return "●" if other in FLOORS[room] else "·"

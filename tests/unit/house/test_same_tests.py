@@ -1,0 +1,57 @@
+"""Of a test that moved is known where it is, and of one that went, that it went."""
+
+from pathlib import Path
+
+import pytest
+from tests.same_tests import TABLE, missing, moved, read_table
+
+ROOT = Path(__file__).parents[3]
+MOVED = read_table("""
+# comment
+tests/a.py tests/x/b.py  # why
+tests/x/b.py tests/x/c.py
+tests/x/c.py::test_old tests/x/c.py::test_new
+tests/d.py::test_one[1] tests/d.py::test_one[2]
+tests/e.py::test_gone -
+pkg/old.py pkg/room/new.py
+pkg/removed.py -
+""")
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("tests/a.py::test_it", "tests/x/c.py::test_it"),
+        ("tests/a.py::test_it[x]", "tests/x/c.py::test_it[x]"),
+        ("tests/a.py::test_old[x-y]", "tests/x/c.py::test_new[x-y]"),
+        ("tests/d.py::test_one[1]", "tests/d.py::test_one[2]"),
+        ("tests/d.py::test_one[3]", "tests/d.py::test_one[3]"),
+        ("tests/e.py::test_gone[3]", "-"),
+        ("tests/imports.py::test_way[pkg/old.py]", "tests/imports.py::test_way[pkg/room/new.py]"),
+        ("tests/imports.py::test_way[pkg/removed.py]", "-"),
+        ("tests/z.py::test_z", "tests/z.py::test_z"),
+    ],
+)
+def test_where_a_test_is_now(before: str, now: str) -> None:
+    assert moved(before, MOVED) == now
+
+
+def test_what_is_missing_is_told_with_its_new_name() -> None:
+    now = {"tests/x/c.py::test_it"}
+    before = ["tests/a.py::test_it", "tests/e.py::test_gone", "tests/a.py::test_lost"]
+    assert missing(before, now, MOVED) == ["tests/a.py::test_lost -> tests/x/c.py::test_lost"]
+
+
+def test_a_circle_or_a_name_that_stands_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="circle"):
+        moved("tests/a.py::t", {"tests/a.py": "tests/b.py", "tests/b.py": "tests/a.py"})
+    with pytest.raises(ValueError, match="twice"):
+        read_table("a b\na c\n")
+
+
+def test_the_table_leads_to_files_that_are_there() -> None:
+    table = read_table(TABLE.read_text())
+    files = {moved(old, table).partition("::")[0] for old in table} - {"-"}
+    assert [
+        name for name in sorted(files) if not (ROOT / name).exists() and not (ROOT / "operator" / name).exists()
+    ] == []

@@ -1,0 +1,55 @@
+"""The scripts of bench/ as far as they go without a cluster; at their smallest size they run in other tests."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted((ROOT / "bench").glob("*.py"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_every_script_has_a_smallest_size(script: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(script), "--help"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0 and "--smallest" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_every_script_is_run_by_a_test(script: Path) -> None:
+    suites = [ROOT / "tests" / suite / "test_bench.py" for suite in ("race", "api", "e2e")]
+    assert [path for path in suites if f"bench/{script.name}" in path.read_text()]
+
+
+@pytest.fixture
+def overhead() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("overhead", ROOT / "bench/overhead.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_kubectl_is_given_one_document_of_json(overhead: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Since kubectl 1.32 takes no `---` between documents of JSON."""
+    given: list[str] = []
+
+    def run(argv: list[str], **options: str) -> subprocess.CompletedProcess[str]:
+        given.append(options["input"])
+        return subprocess.CompletedProcess(argv, 0, "", "")
+
+    monkeypatch.setattr(overhead.subprocess, "run", run)
+    overhead.Kubectl("here").apply({"kind": "ConfigMap"}, {"kind": "Job"})
+    (text,) = given
+    assert [item["kind"] for item in json.loads(text)["items"]] == ["ConfigMap", "Job"]
+
+
+def test_both_sizes_are_benchmarks(overhead: ModuleType) -> None:
+    for spec in (overhead.SPEC, overhead.SMALLEST):
+        overhead.BenchmarkSpec.model_validate(spec)
