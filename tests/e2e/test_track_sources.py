@@ -6,7 +6,7 @@ import json
 import pytest
 from small_examples import race_image
 
-from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from kube import Json, Namespace, benchmark, condition
 
@@ -127,8 +127,8 @@ def test_a_track_that_cannot_be_had_is_said_before_a_cluster_is_built(namespace:
         assert not status.get("races")
         namespace.nothing_left_of(name)
         if name != "nomirror":
-            sign = SIGNS[Reason(reason)]
-            assert not __file__.endswith(sign.test) or looks_like(sign.example, status["message"]), status["message"]
+            known = Reason(reason)
+            assert not __file__.endswith(known.test) or looks_like(known.example, status["message"]), status["message"]
     assert "none.invalid" in namespace.status("nomirror")["message"]
     assert "no/such/path" in namespace.status("nopath")["message"]
     namespace.kubectl("delete", "bm", *NEVER, "--timeout=200s")
