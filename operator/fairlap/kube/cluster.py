@@ -17,7 +17,7 @@ from fairlap.api.names import API_VERSION, GROUP, KIND, PLURAL, STEP_LABEL, UID_
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import moment
 from fairlap.plan.explain.logs import telling_lines
-from fairlap.plan.explain.warned import of_step, when
+from fairlap.plan.explain.warned import event_time, select_warnings
 from fairlap.plan.seen import Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import object_name
 from fairlap.queue.summary import child
@@ -304,7 +304,7 @@ class Cluster:
         return {
             event["involvedObject"]["name"]: str(event.get("message") or "")
             for event in json.loads(text)["items"]
-            if event["involvedObject"]["name"].startswith(prefix) and moment(when(event)) >= since
+            if event["involvedObject"]["name"].startswith(prefix) and moment(event_time(event)) >= since
         }
 
     async def warnings(self, seen: Seen) -> tuple[Warned, ...]:
@@ -317,7 +317,7 @@ class Cluster:
         except ApiError as error:
             log.warning("Kubernetes' warnings were not listed: %s", error)
             return ()
-        return of_step(seen, json.loads(text)["items"])
+        return select_warnings(seen, json.loads(text)["items"])
 
     async def log_tail(self, namespace: str, of: LogOf) -> str:
         """Return the telling lines at the end of a container's log, or why they cannot be had."""

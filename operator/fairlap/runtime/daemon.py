@@ -28,9 +28,10 @@ from fairlap.plan.conditions import condition
 from fairlap.plan.keep import KEPT
 from fairlap.plan.seen import LogOf, Plan, Refusal, Seen, Subject
 from fairlap.plan.steps import is_preparation
+from fairlap.plan.unreadable import unreadable
 from fairlap.queue import summary as slim
 from fairlap.queue.turn import Turn, addresses, turn
-from fairlap.runtime.look import Index, Indexes, seen_from, unreadable
+from fairlap.runtime.look import Index, Indexes, seen_from
 from fairlap.runtime.perform import perform
 from fairlap.runtime.state import Operator
 

@@ -7,13 +7,11 @@ from typing import Any, NamedTuple, Protocol
 from fairlap.api.base import Json
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.conditions import stamp, with_condition
 from fairlap.plan.seen import Children, Seen, Subject
 from fairlap.plan.steps import object_name
 from fairlap.queue.summary import step_of
 from fairlap.queue.turn import Turn
 from fairlap.settings import Settings
-from fairlap_race.contract.reasons import Reason
 
 
 class Index(Protocol):
@@ -82,23 +80,6 @@ def children_of(subject: Subject, step: str, indexes: Indexes) -> Children:
         progress=record["progress"] if record else None,
         pods=of_step(indexes.pods),
         ready_endpoints=sum(s["ready"] for s in slices),
-    )
-
-
-def unreadable(status: BenchmarkStatus, error: str, now: datetime) -> BenchmarkStatus:
-    """Return the status of a Benchmark whose spec cannot be read: failed."""
-    message = f"the specification cannot be read by this version of the operator: {error}"[:4096]
-    for kind, truth in (("Accepted", "False"), ("Complete", "False"), ("Failed", "True")):
-        status = with_condition(status, kind, truth, Reason.INVALID_SPEC, message, now)  # type: ignore[arg-type]
-    return status.model_copy(
-        update={
-            "phase": "Failed",
-            "reason": str(Reason.INVALID_SPEC),
-            "message": message,
-            "progress": message[:120],
-            "completion_time": stamp(now),
-            "step": None,
-        }
     )
 
 
