@@ -1,1 +1,4 @@
-"""The API as pydantic models: what a user writes, what the operator answers, and the CRD made from both."""
+"""The API as pydantic models: what a user writes, what the operator answers, and the CRD made from both.
+
+All may be imported.
+"""

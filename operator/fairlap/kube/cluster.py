@@ -16,7 +16,7 @@ from fairlap.api.base import Json
 from fairlap.api.names import API_VERSION, GROUP, KIND, PLURAL, STEP_LABEL, UID_LABEL, VERSION
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import moment
-from fairlap.plan.explain.logs import telling_lines
+from fairlap.plan.explain.log_lines import telling_lines
 from fairlap.plan.explain.warned import event_time, select_warnings
 from fairlap.plan.seen import Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import object_name

@@ -1,1 +1,1 @@
-"""Records of races to typed results."""
+"""From the records of races to typed results and remarks. All may be imported."""
