@@ -136,7 +136,7 @@ def _remarked(made: Record, now: float) -> Record:
             Shard("access-logs", 0, False, "UNASSIGNED", why="NODE_LEFT"),
         ),
         load_generator=LoadGenerator(4.0, 9.0, 0.2, throttled_periods=7, throttled_seconds=0.2),
-        left_out=("segments",),
+        left_out=("shards",),
         target=replace(made.target, others=(OtherLoad("orders", 12, 3),), left=("index access-logs",))
         if made.target
         else None,

@@ -5,10 +5,11 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from world import START
+from world import START, seen
 
 from fairlap.api.condition_types import ConditionType
 from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import LONGEST_MESSAGE, Observation, conditions, moment
 
 OBSERVATIONS = st.lists(
@@ -69,3 +70,9 @@ def test_what_is_there_keeps_its_place(passes: list[list[Observation]], observed
 def test_a_long_message_fits_the_api() -> None:
     (found,) = conditions(BenchmarkStatus(), [Observation(ConditionType.FAILED, True, "ErrorRate", "x" * 9999)], START)
     assert len(found.message) == LONGEST_MESSAGE
+
+
+def test_what_a_decision_observed_is_in_the_status_and_nowhere_else() -> None:
+    decided = plan(seen())
+    assert decided.observed == ()
+    assert [(c.type, c.status) for c in decided.status.conditions] == [("Accepted", "True")]
