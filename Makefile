@@ -67,7 +67,7 @@ test-full-size: venv cluster ## the examples of data larger than memory and of r
 generate: venv ## crds/, the chart's copy, docs/reference.md, docs/reasons.md and the picture in docs/architecture.md
 	$(BIN)/python -m fairlap.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
 	cp crds/benchmarks.yaml charts/fairlap/crds/benchmarks.yaml
-	$(BIN)/python -m fairlap_docs.pages docs
+	$(BIN)/python -m fairlap_docs docs
 
 .PHONY: demo
 demo: cluster ## cluster, operator, two Benchmarks, and their results side by side; CLUSTER=current as above

@@ -35,31 +35,44 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.kube": ("fairlap.api",),
     "fairlap.queue": ("fairlap.api",),
     "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
-    "fairlap.plan": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.explain",
-        "fairlap.plan.verdict",
+    # What decisions stand on; above it explain, then verdict, then the decisions themselves.
+    "fairlap.plan.conditions": ("fairlap.api",),
+    "fairlap.plan.deadline": (),
+    "fairlap.plan.keep": ("fairlap.api", "fairlap.plan.conditions", "fairlap.plan.deadline"),
+    "fairlap.plan.rerun": ("fairlap.api",),
+    "fairlap.plan.steps": ("fairlap.api",),
+    "fairlap.plan.seen": (
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
     ),
-    "fairlap.plan.explain": ("fairlap_race.contract", "fairlap.api", "fairlap.plan"),
+    "fairlap.plan.explain": (
+        "fairlap_race.contract", "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.seen", "fairlap.plan.steps",
+    ),
     "fairlap.plan.verdict": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.results", "fairlap.plan",
-        "fairlap.plan.explain",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.results", "fairlap.plan.conditions",
+        "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain",
+    ),
+    "fairlap.plan": (
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.deadline",
+        "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
     ),
     "fairlap.manifests": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan", "fairlap.plan.verdict",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.seen", "fairlap.plan.steps",
+        "fairlap.plan.verdict",
     ),
     "fairlap.machines": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.results", "fairlap.plan",
-        "fairlap.plan.explain", "fairlap.manifests",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.results",
+        "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.manifests",
     ),
     "fairlap.runtime": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue", "fairlap.plan",
+        "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.rerun", "fairlap.plan.seen", "fairlap.plan.steps",
         "fairlap.plan.explain", "fairlap.plan.verdict", "fairlap.manifests", "fairlap.machines",
     ),
     "fairlap.__main__": ("fairlap.settings", "fairlap.environ", "fairlap.kube", "fairlap.runtime"),
     # The command line checks tracks with the race image's own code.
     "fairlap.cli": (
         "fairlap_race.contract", "fairlap_race.track", "fairlap_race.track.check", "fairlap.api", "fairlap.results",
-        "fairlap.plan",
+        "fairlap.plan.rerun",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip

@@ -15,6 +15,7 @@ from fairlap_race.contract.record import (
     LoadGenerator,
     LoadGeneratorHost,
     Node,
+    OtherLoad,
     Outcome,
     Pipeline,
     Rally,
@@ -82,7 +83,7 @@ def record(
     version, nodes = elasticsearch["spec"]["version"], _nodes(elasticsearch)
     expected = 1000 if spec.mode is Mode.SMOKE else DOCUMENTS
     failed = 7 if fault == "error-rate" else 0
-    return Record(
+    made = Record(
         **common,
         first_request_at=timestamp(started + 0.01),
         rally_exited_at=timestamp(now),
@@ -114,6 +115,31 @@ def record(
         if fault == "saturated"
         else LoadGenerator(4.0, 9.0, 0.2),
         totals=Totals(store_bytes=4_000_000, segments=3, young_gc_count=5, young_gc_millis=40),
+    )
+    return _remarked(made, now) if fault == "remarks" else made
+
+
+def _remarked(made: Record, now: float) -> Record:
+    """Return the record with something for every remark that a record gives rise to, and 25 tasks that were late."""
+    node = made.environment.nodes[0].name
+    late = tuple(
+        replace(_task(f"late-{number}", "search", "ops/s", 0, now), target_throughput=100.0, schedule_share=0.5)
+        for number in range(25)
+    )
+    return replace(
+        made,
+        rally=replace(made.rally, warnings=("No index template matches",)),
+        track=replace(made.track, expected_documents=None),
+        tasks=(*made.tasks, *late),
+        shards=(
+            *(Shard("access-logs", number, True, "STARTED", node, 500, 2_000_000) for number in (0, 1)),
+            Shard("access-logs", 0, False, "UNASSIGNED", why="NODE_LEFT"),
+        ),
+        load_generator=LoadGenerator(4.0, 9.0, 0.2, throttled_periods=7, throttled_seconds=0.2),
+        left_out=("shards",),
+        target=replace(made.target, others=(OtherLoad("orders", 12, 3),), left=("index access-logs",))
+        if made.target
+        else None,
     )
 
 

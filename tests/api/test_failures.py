@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
 
@@ -243,10 +243,10 @@ def test_fails_with_reason_and_words(stage: Stage, failing: str, name: str) -> N
     told = {key: status.get(key) for key in ("phase", "reason", "message", "progress", "racesDone")}
     assert (status["phase"], status["reason"]) == ("Failed", case.reason), told
     assert case.words in status["message"], told
-    sign = SIGNS[Reason(case.reason)]
+    known = Reason(case.reason)
     if name in DOCUMENTED:
         said = status["message"].removeprefix("smoke: ").removeprefix("race-1: ")
-        assert looks_like(sign.example, said), f"{said}\nis not of the form\n{sign.example}"
+        assert looks_like(known.example, said), f"{said}\nis not of the form\n{known.example}"
     conditions = {c["type"]: c for c in status["conditions"]}
     assert (conditions["Failed"]["status"], conditions["Failed"]["reason"]) == ("True", case.reason)
     assert conditions["Complete"]["status"] == "False"
@@ -320,7 +320,7 @@ def test_a_cluster_that_somebody_holds_is_told(stage: Stage, overdue: Operator) 
     overdue.lives()
     assert (status["phase"], status["reason"]) == ("Failed", "CleanupTimeout"), status.get("message")
     assert f"Elasticsearch held-race-1 (finalizers: {HOLD})" in status["message"]
-    assert looks_like(SIGNS[Reason.CLEANUP_TIMEOUT].example, status["message"]), status["message"]
+    assert looks_like(Reason.CLEANUP_TIMEOUT.example, status["message"]), status["message"]
     assert status["racesDone"] == "1/1", "the numbers of the race count all the same"
     stage.patch("elasticsearches", "holding", "held-race-1", {"metadata": {"finalizers": None}})
     stage.is_clean("holding")

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 from .fakes import STEP, UID
@@ -152,12 +152,57 @@ def test_what_does_not_void_a_race_is_said_in_it(stage: Stage, namespace: str) -
     assert told["Complete"][0] == told["LoadGeneratorShared"][0] == told["LoadGeneratorSaturated"][0] == "True"
     (race,) = status["races"]
     assert race["valid"]
-    assert race["remarks"] == [
-        "the load generator was saturated: it used 97 % of 2 cores",
-        "Elasticsearch and the load generator shared the machine node-a",
-    ]
-    assert looks_like(SIGNS[Reason.LOAD_GENERATOR_SHARED].example, race["remarks"][1])
+    saturated, shared = race["remarks"]
+    assert saturated == {
+        "reason": "LoadGeneratorSaturated", "message": "the load generator was saturated: it used 97 % of 2 cores",
+    }  # fmt: skip
+    assert shared == {
+        "reason": "LoadGeneratorShared",
+        "message": "Elasticsearch and the load generator shared the machine node-a",
+    }
+    assert looks_like(Reason.LOAD_GENERATOR_SHARED.example, shared["message"])
     assert (race["elasticsearchOn"], race["loadGeneratorOn"]) == (["node-a"], "node-a")
+
+
+BUILT = {"elasticsearch": {"version": "9.0.0", "nodes": 2, "index": {"codec": "best_compression"}}}
+EXISTING = {"elasticsearch": None, "target": {"hosts": ["http://shop:9200"]}}
+REMARKED = (
+    Reason.LOAD_GENERATOR_THROTTLED, Reason.SCHEDULE_NOT_KEPT, Reason.DOCUMENTS_NOT_COUNTED, Reason.SHARDS_UNASSIGNED,
+    Reason.PRIMARIES_ON_ONE_NODE, Reason.RECORD_CUT, Reason.RALLY_WARNING,
+)  # fmt: skip
+OF_BUILT = (*REMARKED, Reason.LOAD_GENERATOR_SHARED, Reason.SETTINGS_ON_NODES)
+OF_EXISTING = (*REMARKED, Reason.TARGET_SHARED, Reason.LEFT_ON_TARGET)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        pytest.param(BUILT, OF_BUILT, marks=pytest.mark.produces(*OF_BUILT), id="built"),
+        pytest.param(EXISTING, OF_EXISTING, marks=pytest.mark.produces(*OF_EXISTING), id="existing"),
+    ],
+)
+def test_each_remark_is_said_with_its_reason_and_too_many_of_one_are_counted(
+    stage: Stage, namespace: str, wanted: Json, expected: tuple[Reason, ...]
+) -> None:
+    stage.behave(namespace, race="remarks", shared_node=True)
+    # A parameter of the track asks for its check, which finds out what the nodes must be given.
+    stage.apply(benchmark(namespace, smokeTest=False, race__params={"bulk_size": 100}, **wanted))
+    status = stage.ends(namespace, "bm")
+    assert status["phase"] == "Succeeded", status
+    (race,) = status["races"]
+    found = race["remarks"]
+    assert {it["reason"] for it in found} == {str(reason) for reason in expected}
+    assert len(found) == 20
+    for reason in expected:
+        messages = [it["message"] for it in found if it["reason"] == reason]
+        if reason is not Reason.SCHEDULE_NOT_KEPT:
+            assert any(looks_like(reason.example, message) for message in messages), messages
+    late = [it["message"] for it in found if it["reason"] == "ScheduleNotKept"]
+    assert late[-1].endswith(f"; and {25 - len(late)} more of this reason")
+    told = conditions(status)
+    assert told["ScheduleNotKept"] == ("True", "ScheduleNotKept")
+    assert told["LoadGeneratorShared"][0] == ("True" if Reason.LOAD_GENERATOR_SHARED in expected else "False")
+    assert told["LoadGeneratorSaturated"] == ("False", "No"), "it was throttled for a moment only"
 
 
 def test_suspend_and_resume(stage: Stage, namespace: str) -> None:
@@ -253,7 +298,7 @@ def test_a_deleted_job_is_a_lost_race_and_never_runs_again(stage: Stage, namespa
     stage.delete("jobs", namespace, "bm-race-1")
     status = stage.ends(namespace, "bm")
     assert (status["phase"], status["reason"]) == ("Failed", "JobLost")
-    assert looks_like(SIGNS[Reason.JOB_LOST].example, status["message"])
+    assert looks_like(Reason.JOB_LOST.example, status["message"])
     time.sleep(1)
     assert stage.runs(namespace) == ["bm-race-1"]
     stage.is_clean(namespace)

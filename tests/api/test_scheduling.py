@@ -10,7 +10,7 @@ import pytest
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import job
-from fairlap.plan.explain.trouble import explained, troubles
+from fairlap.plan.explain.trouble import explain_unschedulable, find_troubles
 from fairlap.plan.seen import Subject
 from fairlap.settings import Settings
 from fairlap_race.contract.reasons import Reason
@@ -142,8 +142,8 @@ def test_what_is_missing_for_exclusive_machines_is_said(scheduler: ControlPlane,
     machines("m1")
     bench = Bench(scheduler, "tight", **EXCLUSIVE)
     assert (bench.start_elasticsearch(), bench.start_load_generator()) == (["m1"], "")
-    (trouble,) = troubles([bench.pod("tight-rally")])
-    told = explained(trouble, bench.spec)
+    (trouble,) = find_troubles([bench.pod("tight-rally")])
+    told = explain_unschedulable(trouble, bench.spec)
     assert told is not None and told.reason == Reason.UNSCHEDULABLE
     assert "nodes are available" in told.message and "anti-affinity" in told.message
     assert "exclusiveNodes asks for 1 machine(s)" in told.message

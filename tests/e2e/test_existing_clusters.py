@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from kube import SMALL_JVM, Json, Namespace, benchmark, condition, until
 
@@ -126,7 +126,7 @@ def test_a_secret_or_a_key_that_is_missing_is_named(shop: Namespace) -> None:
     shop.apply(target("no-secret", credentialsSecret={"name": "nobody"}))
     status = shop.until_over("no-secret", 120)
     assert (status["phase"], status["reason"]) == ("Failed", "SecretMissing")
-    assert looks_like(SIGNS[Reason.SECRET_MISSING].example, status["message"]), status["message"]
+    assert looks_like(Reason.SECRET_MISSING.example, status["message"]), status["message"]
     assert condition(status, "Accepted") == "False"
     shop.kubectl("delete", "bm", "no-secret", "--timeout=200s")
 

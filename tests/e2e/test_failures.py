@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from kube import Namespace, benchmark, condition, until
 
@@ -51,7 +51,7 @@ def test_a_setting_that_elasticsearch_refuses_is_explained_by_its_log(namespace:
     namespace.apply(benchmark("badsetting", elasticsearch={"config": config}, race={"params": {}}))
     status = namespace.until_over("badsetting", 420)
     assert status["reason"] == "ElasticsearchBootstrap" and "no.such.setting" in status["message"]
-    assert looks_like(SIGNS[Reason.ELASTICSEARCH_BOOTSTRAP].example, status["message"]), status["message"]
+    assert looks_like(Reason.ELASTICSEARCH_BOOTSTRAP.example, status["message"]), status["message"]
     namespace.nothing_left_of("badsetting")
 
 

@@ -67,7 +67,7 @@ def test_every_column_of_a_race_and_what_held_the_data(
 ) -> None:
     status = raced[name]
     assert (status["phase"], status["racesDone"]) == ("Succeeded", "1/1"), status
-    assert not [text for text in status["races"][0].get("remarks", []) if "Prometheus" in text]
+    assert not [it for it in status["races"][0].get("remarks", []) if "Prometheus" in it["message"]]
     found = table(watched, name)
     (node,) = [machine for machine in found["machines"] if machine["role"] == "elasticsearch"]
     (own,) = [machine for machine in found["machines"] if machine["role"] == "load-generator"]

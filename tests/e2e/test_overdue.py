@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from kube import Namespace, benchmark
 
@@ -36,7 +36,7 @@ def failing(crowd: Namespace) -> Namespace:
 def test_a_cluster_that_no_node_can_hold(failing: Namespace) -> None:
     status = failing.until_over("huge", 120)
     assert status["reason"] == "Unschedulable"
-    assert looks_like(SIGNS[Reason.UNSCHEDULABLE].example, status["message"]), status["message"]
+    assert looks_like(Reason.UNSCHEDULABLE.example, status["message"]), status["message"]
     failing.nothing_left_of("huge")
 
 
@@ -44,7 +44,7 @@ def test_a_cluster_that_no_node_can_hold(failing: Namespace) -> None:
 def test_a_wrong_image_fails_by_name_and_the_cluster_is_removed(failing: Namespace) -> None:
     status = failing.until_over("noimage", 300)
     assert status["reason"] == "ImagePull" and IMAGE in status["message"]
-    assert looks_like(SIGNS[Reason.IMAGE_PULL].example, status["message"]), status["message"]
+    assert looks_like(Reason.IMAGE_PULL.example, status["message"]), status["message"]
     failing.nothing_left_of("noimage")
 
 
@@ -53,5 +53,5 @@ def test_more_data_than_the_machine_lends_it(failing: Namespace) -> None:
     status = failing.until_over("crowded", 400)
     assert status["reason"] == "Evicted" and 'EmptyDir volume "elasticsearch-data" exceeds' in status["message"], status
     said = status["message"].removeprefix("race-1: ")
-    assert looks_like(SIGNS[Reason.EVICTED].example, said), said
+    assert looks_like(Reason.EVICTED.example, said), said
     failing.nothing_left_of("crowded")

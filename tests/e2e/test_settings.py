@@ -59,7 +59,10 @@ def test_a_codec_that_the_track_cannot_take_comes_from_the_nodes_and_what_cannot
     assert (found["shards"], found["codec"], found["algorithm"]) == (2, "best_compression", "ZSTD")
     # A default that is as asked is found among the defaults.
     assert found["settings"]["index.translog.durability"].lower() == "request"
-    assert any("index.codec was set on the nodes" in text for text in status["races"][0]["remarks"])
+    remarks = status["races"][0]["remarks"]
+    assert any(
+        "index.codec was set on the nodes" in it["message"] for it in remarks if it["reason"] == "SettingsOnNodes"
+    )
     namespace.kubectl("delete", "bm", "few", "--timeout=200s")
 
 

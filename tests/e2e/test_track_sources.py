@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from small_examples import race_image
 
-from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from kube import Json, Namespace, benchmark, condition
 
@@ -136,7 +136,7 @@ def test_a_track_that_cannot_be_had_is_said_before_a_cluster_is_built(begun: Nam
         assert not status.get("races")
         begun.nothing_left_of(name)
         if name != "nomirror":
-            sign = SIGNS[Reason(reason)]
-            assert not __file__.endswith(sign.test) or looks_like(sign.example, status["message"]), status["message"]
+            known = Reason(reason)
+            assert not __file__.endswith(known.test) or looks_like(known.example, status["message"]), status["message"]
     assert "none.invalid" in begun.status("nomirror")["message"]
     assert "no/such/path" in begun.status("nopath")["message"]

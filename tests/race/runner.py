@@ -15,6 +15,7 @@ from typing import Any
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import Violation, first_violation, remarks
+from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,7 +71,7 @@ class Ran:
         assert found is not None, f"the race counts: {self.record.to_json()[:3000]}"
         return found
 
-    def remarks(self) -> list[str]:
+    def remarks(self) -> list[RaceRemark]:
         """Return what the operator would remark on the race."""
         return remarks(self.record, [], "")
 

@@ -16,7 +16,7 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from tests.fixtures.broken_tracks import NAMES, BrokenTrack, Edit, make_track
 
 from fairlap.cli.track_check import Checked, check_track
-from fairlap_docs.reason_signs import SIGNS, looks_like
+from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.track.check.step import check
@@ -127,7 +127,7 @@ def test_the_documentation_shows_what_a_user_sees() -> None:
     """Last in this file: one of the messages above is the one in docs/reasons.md."""
     if len(MESSAGES) < 2:
         pytest.skip("only a part of the tracks was checked")
-    mine = [reason for reason, sign in SIGNS.items() if sign.test == "tests/rally/test_broken_tracks.py"]
+    mine = [reason for reason in Reason if reason.test == "tests/rally/test_broken_tracks.py"]
     for reason in mine:
-        found = [message for message in MESSAGES[reason] if looks_like(SIGNS[reason].example, message)]
-        assert found, f"{SIGNS[reason].example} is none of {MESSAGES[reason]}"
+        found = [message for message in MESSAGES[reason] if looks_like(reason.example, message)]
+        assert found, f"{reason.example} is none of {MESSAGES[reason]}"

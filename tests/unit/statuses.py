@@ -10,10 +10,14 @@ from fairlap.api.status import (
     IndexEvidence,
     PipelineResult,
     RaceStatus,
+    RemarkStatus,
     Results,
     StoreResult,
     TaskResult,
 )
+
+SHARED = RemarkStatus(reason="LoadGeneratorShared", message="shared a machine")
+OF_NO_INTEREST = RemarkStatus(reason="RallyWarning", message="of no interest")
 
 
 def fig(*values: float) -> Figure:
@@ -60,9 +64,9 @@ def succeeded(version: str = "9.0.0", *throughputs: float) -> BenchmarkStatus:
             gc=GcResult(young_count=fig(3), young_millis=fig(41)),
         ),
         races=[
-            RaceStatus(name="smoke", id="s", valid=True, remarks=["of no interest"], record="es-smoke"),
-            RaceStatus(name="race-1", id="a", valid=True, remarks=["shared a machine"], record="es-race-1"),
-            RaceStatus(name="race-2", id="b", valid=True, remarks=["shared a machine"], record="es-race-2"),
+            RaceStatus(name="smoke", id="s", valid=True, remarks=[OF_NO_INTEREST], record="es-smoke"),
+            RaceStatus(name="race-1", id="a", valid=True, remarks=[SHARED], record="es-race-1"),
+            RaceStatus(name="race-2", id="b", valid=True, remarks=[SHARED], record="es-race-2"),
         ],
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Kubernetes quantities, Elasticsearch heap sizes and durations: text to numbers and back."""
+"""Kubernetes quantities, Elasticsearch heap sizes and durations: text to numbers."""
 
 import re
 from datetime import timedelta
@@ -34,12 +34,3 @@ def parse_duration(text: str) -> timedelta:
         raise ValueError(f"{text!r} is not a duration: write for example 90s, 15m or 1h30m")
     hours, minutes, seconds = (int(part or 0) for part in found.groups())
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
-
-
-def format_duration(span: timedelta) -> str:
-    """Return the shortest text for a duration, whole seconds (parse_duration's inverse)."""
-    total = int(span.total_seconds())
-    hours, rest = divmod(total, 3600)
-    minutes, seconds = divmod(rest, 60)
-    parts = [f"{n}{unit}" for n, unit in ((hours, "h"), (minutes, "m"), (seconds, "s")) if n]
-    return "".join(parts) or "0s"

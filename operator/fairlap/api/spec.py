@@ -236,13 +236,6 @@ class ConfigMapTrack(Api):
     """Name of the ConfigMap."""
 
 
-class SecretReference(Api):
-    """A secret of the same namespace."""
-
-    name: Name
-    """Name of the secret."""
-
-
 class GitTrack(Api):
     """A track in a git repository. The commit is found once, before the first race, and every race runs that one."""
 
@@ -261,7 +254,7 @@ class GitTrack(Api):
     """Commit (best in full), tag or branch."""
     path: Annotated[str, Field(pattern=INNER_PATH, max_length=500)] = ""
     """Directory of track.json in the repository; empty for its top."""
-    credentials_secret: SecretReference | None = None
+    credentials_secret: SecretRef | None = None
     """Secret with username and password (https; a token as password will do), or ssh-privatekey and known_hosts (ssh);
     ca.crt beside them for a server with a certificate of your own CA. Mounted into the race's pod, never read by the
     operator."""

@@ -141,6 +141,18 @@ class Results(Answer):
     """Garbage collection."""
 
 
+MOST_REMARKS = 20
+
+
+class RemarkStatus(Answer):
+    """What a reader must know of a race though it does not void it, for example a saturated load generator."""
+
+    reason: Annotated[str, Field(max_length=63)]
+    """What it is, as one word from the closed list of reasons."""
+    message: Text
+    """What it is, as a sentence."""
+
+
 class RaceStatus(Answer):
     """One race (or the smoke test): when, whether it counts, and where its whole record is."""
 
@@ -162,8 +174,9 @@ class RaceStatus(Answer):
     """Why it is not valid."""
     message: Text = ""
     """Why it is not valid, in the words of Rally, Elasticsearch or Kubernetes."""
-    remarks: Annotated[list[Text], Field(max_length=20)] = []
-    """What a reader must know though it does not void the race, for example a saturated load generator."""
+    remarks: Annotated[list[RemarkStatus], Field(max_length=MOST_REMARKS)] = []
+    """What a reader must know though it does not void the race; at least one of each reason that there is, and the
+    last one of a reason says how many more were left out."""
     elasticsearch_on: Annotated[list[Text], Field(max_length=50)] = []
     """Machines that the Elasticsearch pods ran on."""
     load_generator_on: Text = ""

@@ -36,11 +36,6 @@ def tasks(benchmark: Benchmark) -> list[Mapping[str, Any]]:
     return list((status(benchmark).get("results") or {}).get("tasks") or ())
 
 
-def remark_text(remark: str | Mapping[str, Any]) -> str:
-    """Return the sentence of a race's remark, which is an object with reason and message, or a text."""
-    return remark if isinstance(remark, str) else str(remark.get("message") or remark.get("reason") or "")
-
-
 def progress_line(benchmark: Benchmark, width: int = 0) -> str:
     """Return one line on how far a Benchmark is, cut to `width` columns (0: not cut)."""
     found = status(benchmark)

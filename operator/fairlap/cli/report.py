@@ -124,7 +124,7 @@ def remarks(benchmarks: Sequence[Benchmark]) -> list[str]:
     for benchmark in benchmarks:
         for race in bm.status(benchmark).get("races") or ():
             for remark in race.get("remarks") or () if race["name"].startswith("race-") else ():
-                found.setdefault((bm.name(benchmark), bm.remark_text(remark)), []).append(race["name"])
+                found.setdefault((bm.name(benchmark), remark["message"]), []).append(race["name"])
     return [f"{owner}, {', '.join(races)}: {remark}" for (owner, remark), races in found.items()]
 
 

@@ -13,7 +13,7 @@ from fairlap.cli import manifest_files, report
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
 from fairlap.cli.screen import Screen
-from fairlap.plan.rerun import ASKED, said
+from fairlap.plan.rerun import ASKED, announced
 
 Json = dict[str, Any]
 _ANSWER_SECONDS = 30
@@ -64,7 +64,7 @@ def rerun(connection: Connection, name: str, wait: bool, timeout: float | None) 
     value = f"{time.time():.3f}"
     there = connection.annotate(name, ASKED, value)
     deadline = time.monotonic() + _ANSWER_SECONDS
-    while (upcoming := said(there, value)) is None or not _exists(connection, upcoming.name):
+    while (upcoming := announced(there, value)) is None or not _exists(connection, upcoming.name):
         if time.monotonic() > deadline:
             raise CliError(f"the operator has not answered within {_ANSWER_SECONDS} s: see whether it runs")
         time.sleep(0.5)

@@ -7,46 +7,39 @@ uid is recorded, and only then is it let run; if it vanishes, the race has faile
 """
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from fairlap.api.base import Json
+from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.quantity import parse_duration
-from fairlap.api.status import TERMINAL, BenchmarkStatus, Phase, Stage, Step
+from fairlap.api.status import TERMINAL, BenchmarkStatus, Phase, Step
 from fairlap.plan.accept import objections
-from fairlap.plan.conditions import moment, stamp, with_condition
-from fairlap.plan.explain.leftover import left_over, told
-from fairlap.plan.explain.readiness import missing, overdue, overdue_run
+from fairlap.plan.conditions import Observation, conditions, moment, stamp
+from fairlap.plan.deadline import Deadline, wake_in
+from fairlap.plan.explain.leftover import describe_leftovers, report_leftovers
+from fairlap.plan.explain.readiness import describe_missing, explain_overdue, explain_overdue_run
 from fairlap.plan.explain.trouble import (
     Trouble,
     elasticsearch_pods,
-    ending,
-    explained,
-    is_ready,
+    explain_unschedulable,
+    find_ending,
+    find_mishaps,
+    find_troubles,
     is_running,
     load_generators,
-    mishaps,
-    replaced,
     running_log,
-    troubles,
+    was_replaced,
 )
-from fairlap.plan.explain.warned import why_not_ready
+from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_log
 from fairlap.plan.keep import KEPT
-from fairlap.plan.seen import Plan, Seen
-from fairlap.plan.steps import (
-    CHECK,
-    SMOKE,
-    builds_cluster,
-    is_preparation,
-    needs_check,
-    step_after,
-    steps,
-    title,
-    track_words,
-)
+from fairlap.plan.seen import Delete, Plan, Seen
+from fairlap.plan.steps import CHECK, builds_cluster, is_preparation, needs_check, step_after, steps, title, track_words
+from fairlap.plan.transition import describe_progress, enter, one_line, running_phase, update
 from fairlap.plan.verdict import collect
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Progress
 
+ACCEPTED, CLUSTER_READY = ConditionType.ACCEPTED, ConditionType.CLUSTER_READY
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
 # only room for a pod may still come later, when something else ends or a machine is added.
 PULL_PATIENCE = timedelta(seconds=120)
@@ -55,14 +48,18 @@ RECORD_PATIENCE = timedelta(seconds=15)
 # The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job. A track
 # check is ended by the operator alone.
 RUNNER_GRACE = timedelta(seconds=120)
-# What fits a line of kubectl's table beside the other columns; conditions have the whole sentence.
-PROGRESS_LENGTH = 120
 # Tools apply a folder in some order: the track's ConfigMap may come a little after the Benchmark.
 TRACK_PATIENCE = timedelta(seconds=20)
 
 
 def plan(seen: Seen) -> Plan:
     """Return what follows from what is seen; deterministic, and repeatable until something changes."""
+    decided = _decide(seen)
+    found = conditions(decided.status, decided.observed, seen.now)
+    return replace(decided, status=update(decided.status, conditions=found), observed=())
+
+
+def _decide(seen: Seen) -> Plan:
     status = seen.status
     if status.phase in TERMINAL:
         return Plan(status)
@@ -95,12 +92,11 @@ def _begin(seen: Seen) -> Plan:
     )
     found = objections(spec, seen.settings)
     if not found:
-        if not needs_check(spec):
-            status = with_condition(status, "Accepted", "True", "BuiltinTrack", f"track {status.track}", seen.now)
-        return Plan(status)
+        builtin = Observation(ACCEPTED, True, ConditionReason.BUILTIN_TRACK, f"track {status.track}")
+        return Plan(status, observed=() if needs_check(spec) else (builtin,))
     message = ". ".join(objection.message for objection in found)
-    status = with_condition(status, "Accepted", "False", found[0].reason, message, seen.now)
-    return _end(replace(seen, status=status), "Failed", found[0].reason, message)
+    refused = Observation(ACCEPTED, False, found[0].reason, message)
+    return _end(replace(seen, status=status), "Failed", found[0].reason, message, refused)
 
 
 def _between_steps(seen: Seen) -> Plan:
@@ -109,20 +105,20 @@ def _between_steps(seen: Seen) -> Plan:
         return _end(seen, "Failed", status.reason, status.message)
     upcoming = step_after(spec, status.finished_step)
     if upcoming is None:
-        return _end(seen, "Succeeded", "RacesValid", f"{status.races_done} races are valid")
+        return _end(seen, "Succeeded", ConditionReason.RACES_VALID, f"{status.races_done} races are valid")
     if spec.suspend:
         text = f"suspended before {title(spec, upcoming)}"
-        return Plan(_update(status, phase="Pending", progress=text, admitted_time=None))
+        return Plan(update(status, phase="Pending", progress=text, admitted_time=None))
     if upcoming == CHECK and spec.target is None:
         return _check_track(seen)
     # On an existing cluster even a look waits for its turn: before that it would see another Benchmark's indices.
     if not seen.turn.mine:
         text = f"waiting for {seen.turn.ahead} before it in the queue, the last is {seen.turn.behind}"
-        return Plan(_update(status, phase="Queued", progress=text))
-    status = _update(status, admitted_time=status.admitted_time or stamp(seen.now))
+        return Plan(update(status, phase="Queued", progress=text))
+    status = update(status, admitted_time=status.admitted_time or stamp(seen.now))
     if upcoming == CHECK:
         return _check_track(replace(seen, status=status))
-    return Plan(_enter(status, upcoming, "Provisioning" if spec.elasticsearch else "Starting", seen))
+    return Plan(enter(status, upcoming, "Provisioning" if spec.elasticsearch else "Starting", seen))
 
 
 def _check_track(seen: Seen) -> Plan:
@@ -131,61 +127,70 @@ def _check_track(seen: Seen) -> Plan:
         if seen.track_keys is None:
             return Plan(seen.status, look=("track",))
         if "track.json" not in seen.track_keys:
-            if seen.now - moment(seen.status.start_time or stamp(seen.now)) < TRACK_PATIENCE:
+            began = moment(seen.status.start_time or stamp(seen.now))
+            if not Deadline(began, TRACK_PATIENCE).passed(seen.now):
                 text = f"waiting for ConfigMap {config_map.name} with the key track.json"
-                return Plan(_update(seen.status, progress=text), wake_in=2)
+                return Plan(update(seen.status, progress=text), wake_in=2)
             has = f"has only {', '.join(sorted(seen.track_keys))}" if seen.track_keys else "does not exist"
             message = (
                 f"race.track.configMap {config_map.name} {has}: create it in namespace {seen.subject.namespace} "
                 "with the key track.json and the files that it uses"
             )
-            status = with_condition(seen.status, "Accepted", "False", Reason.TRACK_NOT_FOUND, message, seen.now)
-            return _end(replace(seen, status=status), "Failed", Reason.TRACK_NOT_FOUND, message)
-    return Plan(_enter(seen.status, CHECK, "Starting", seen))
+            refused = Observation(ACCEPTED, False, Reason.TRACK_NOT_FOUND, message)
+            return _end(seen, "Failed", Reason.TRACK_NOT_FOUND, message, refused)
+    return Plan(enter(seen.status, CHECK, "Starting", seen))
 
 
 def _provisioning(seen: Seen, step: Step) -> Plan:
     spec, children = seen.subject.spec, seen.children
     wanted = spec.elasticsearch
     assert wanted is not None  # noqa: S101 - nothing is provisioned for a target
-    left = _left(seen, step, parse_duration(spec.timeouts.provisioning), begun=children.elasticsearch is not None)
-    if refused := _refused(seen, step):
+    allowed = parse_duration(spec.timeouts.provisioning)
+    deadline = _deadline(seen, step, allowed, begun=children.elasticsearch is not None)
+    pull = _deadline(seen, step, PULL_PATIENCE)
+    if refused := fail_if_refused(seen):
         return refused
-    lacking = children.foreign or missing(children, wanted.nodes)
+    lacking = children.foreign or describe_missing(children, wanted.nodes)
     if not lacking:
         text = f"{wanted.nodes} node(s) of Elasticsearch {wanted.version} are ready"
-        status = with_condition(seen.status, "ClusterReady", "True", "ClusterReady", text, seen.now)
-        return Plan(_enter(status, step.name, "Starting", seen))
-    if replaced(children.elasticsearch, children.pods) and seen.evictions is None:
+        ready = Observation(CLUSTER_READY, True, ConditionReason.CLUSTER_READY, text)
+        return Plan(enter(seen.status, step.name, "Starting", seen), observed=(ready,))
+    if was_replaced(children.elasticsearch, children.pods) and seen.evictions is None:
         return Plan(seen.status, look=("evictions",))
-    evicted = mishaps((), seen.evictions or {})
-    hindrance = explained(next(iter([*evicted, *troubles(elasticsearch_pods(children.pods))]), None), spec)
-    if hindrance and _gives_up(hindrance, seen, step, left):
-        return _fail_with_log(seen, hindrance)
-    if left <= timedelta(0):
-        reason, message = overdue(children, wanted.nodes)
+    evicted = find_mishaps((), seen.evictions or {})
+    found = [*evicted, *find_troubles(elasticsearch_pods(children.pods))]
+    hindrance = explain_unschedulable(next(iter(found), None), spec)
+    if hindrance and _gives_up(hindrance, seen.now, deadline, pull):
+        return fail_with_log(seen, hindrance)
+    if deadline.passed(seen.now):
+        reason, message = explain_overdue(children, wanted.nodes)
         late = Trouble(reason, children.foreign or message, final=True)
         pods = elasticsearch_pods(children.pods)
-        return _fail_unready(seen, late, pods, wanted.nodes, "Elasticsearch", "StatefulSet")
-    why, words = (hindrance.reason, f"{lacking} ({hindrance.message})") if hindrance else ("Provisioning", lacking)
-    status = with_condition(seen.status, "ClusterReady", "False", why, words, seen.now)
-    progress = _one_line(f"{title(spec, step.name)} · cluster: {lacking}", hindrance)
-    create = ("elasticsearch",) if children.elasticsearch is None else ()
-    return Plan(_update(status, progress=progress), create=create, wake_in=_patience(seen, step, left))  # type: ignore[arg-type]
+        return fail_unready(seen, late, pods, wanted.nodes, "Elasticsearch", "StatefulSet")
+    unready = Observation(CLUSTER_READY, False, ConditionReason.PROVISIONING, lacking)
+    if hindrance:
+        unready = unready._replace(reason=hindrance.reason, message=f"{lacking} ({hindrance.message})")
+    progress = one_line(f"{title(spec, step.name)} · cluster: {lacking}", hindrance)
+    return Plan(
+        update(seen.status, progress=progress),
+        create=("elasticsearch",) if children.elasticsearch is None else (),
+        wake_in=wake_in(seen.now, deadline, pull),
+        observed=(unready,),
+    )
 
 
 def _starting(seen: Seen, step: Step) -> Plan:
-    left = _left(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning), begun=False)
-    if refused := _refused(seen, step):
+    deadline = _deadline(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning), begun=False)
+    if refused := fail_if_refused(seen):
         return refused
-    if left <= timedelta(0):
-        return _fail(seen, Reason.PROVISIONING_TIMEOUT, seen.children.foreign or "the race's Job could not be created")
+    if deadline.passed(seen.now):
+        return fail(seen, Reason.PROVISIONING_TIMEOUT, seen.children.foreign or "the race's Job could not be created")
     job = seen.children.job
     if job is None:
         words = seen.children.foreign or f"{title(seen.subject.spec, step.name)} · starting"
-        status = _update(seen.status, progress=words)
-        return Plan(status, create=("record", "job"), wake_in=left.total_seconds())
-    return Plan(_enter(seen.status, step.name, "Running", seen, job_uid=job["metadata"]["uid"]))
+        status = update(seen.status, progress=words)
+        return Plan(status, create=("record", "job"), wake_in=wake_in(seen.now, deadline))
+    return Plan(enter(seen.status, step.name, "Running", seen, job_uid=job["metadata"]["uid"]))
 
 
 def _running(seen: Seen, step: Step) -> Plan:
@@ -194,197 +199,131 @@ def _running(seen: Seen, step: Step) -> Plan:
     if progress and progress.stage == "done":
         return _collecting(seen, step)
     if children.job is None or children.job["metadata"]["uid"] != step.job_uid:
-        return _fail(seen, Reason.JOB_LOST, "the race's Job was deleted before the race had written its record")
+        return fail(seen, Reason.JOB_LOST, "the race's Job was deleted before the race had written its record")
     if (ended := _job_ended(children.job)) is not None:
-        if seen.now - moment(ended) < RECORD_PATIENCE:
+        if not Deadline(moment(ended), RECORD_PATIENCE).passed(seen.now):
             return Plan(seen.status, wake_in=1)
-        reason, message, log = ending(children.pods)
-        return _fail_with_log(seen, Trouble(reason, message, final=True, log=log))
+        reason, message, log = find_ending(children.pods)
+        return fail_with_log(seen, Trouble(reason, message, final=True, log=log))
     allowed = spec.timeouts.provisioning if is_preparation(step.name) else spec.timeouts.race
     suspended = bool(children.job["spec"].get("suspend"))
-    left = _left(seen, step, parse_duration(allowed) + RUNNER_GRACE, begun=not suspended)
-    if left <= timedelta(0):
-        return _fail_with_log(seen, overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
+    deadline = _deadline(seen, step, parse_duration(allowed) + RUNNER_GRACE, begun=not suspended)
+    start = _deadline(seen, step, parse_duration(spec.timeouts.provisioning))
+    pull = _deadline(seen, step, PULL_PATIENCE)
+    if deadline.passed(seen.now):
+        return fail_with_log(seen, explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
     started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
     hindrance = None
     if not started and not suspended:
-        hindrance = explained(next(iter(troubles(load_generators(children.pods))), None), spec)
-        if stuck := _not_starting(seen, step, hindrance):
+        found = find_troubles(load_generators(children.pods))
+        hindrance = explain_unschedulable(next(iter(found), None), spec)
+        if stuck := _not_starting(seen, hindrance, start, pull):
             return stuck
-    status = _update(
+    status = update(
         seen.status,
-        phase=_racing_phase(step.name, progress),
-        progress=_one_line(f"{title(spec, step.name)} · {_doing(progress, started)}", hindrance),
+        phase=running_phase(step.name, progress),
+        progress=one_line(f"{title(spec, step.name)} · {describe_progress(progress, started=started)}", hindrance),
         step=step.model_copy(update={"job_started": started}),
     )
-    wake_in = left if started else min(left, PULL_PATIENCE)
     return Plan(
-        status, create=("access",) if suspended else (), start_job=suspended, wake_in=max(wake_in.total_seconds(), 1)
+        status,
+        create=("access",) if suspended else (),
+        start_job=suspended,
+        wake_in=wake_in(seen.now, deadline) if started else wake_in(seen.now, deadline, start, pull),
     )
 
 
-def _not_starting(seen: Seen, step: Step, hindrance: Trouble | None) -> Plan | None:
-    left = _left(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning))
-    if hindrance and _gives_up(hindrance, seen, step, left):
-        return _fail_with_log(seen, hindrance)
-    if left <= timedelta(0):
+def _not_starting(seen: Seen, hindrance: Trouble | None, deadline: Deadline, pull: Deadline) -> Plan | None:
+    if hindrance and _gives_up(hindrance, seen.now, deadline, pull):
+        return fail_with_log(seen, hindrance)
+    if deadline.passed(seen.now):
         late = Trouble(Reason.PROVISIONING_TIMEOUT, "the load generator's pod did not start in time", final=True)
-        return _fail_unready(seen, late, load_generators(seen.children.pods), 1, "Job")
+        return fail_unready(seen, late, load_generators(seen.children.pods), 1, "Job")
     return None
 
 
 def _collecting(seen: Seen, step: Step) -> Plan:
     if seen.records is None:
-        return Plan(_update(seen.status, phase=_racing_phase(step.name, None, over=True)), look=("records",))
-    if seen.evictions is None and replaced(seen.children.elasticsearch, seen.children.pods):
+        return Plan(update(seen.status, phase=running_phase(step.name, None, over=True)), look=("records",))
+    if seen.evictions is None and was_replaced(seen.children.elasticsearch, seen.children.pods):
         return Plan(seen.status, look=("evictions",))
-    status = collect.judged(seen, step)
-    return Plan(_enter(status, step.name, "Cleaning", seen))
+    status, observed = collect.judge_step(seen, step)
+    return Plan(enter(status, step.name, "Cleaning", seen), observed=observed)
 
 
 def _cleaning(seen: Seen, step: Step) -> Plan:
     children, spec = seen.children, seen.subject.spec
     keep = _keeps_cluster(seen, step)
     pods = load_generators(children.pods) if keep else children.pods
-    doomed = [
-        (what, thing)
-        for what, thing in (("elasticsearch", None if keep else children.elasticsearch), ("job", children.job))
-        if thing is not None
-    ]
-    began = max(moment(step.since), seen.taken_up or moment(step.since))
-    late = seen.now >= began + timedelta(seconds=seen.settings.cleanup_seconds)
-    if (doomed or pods) and not late:
-        delete = tuple(what for what, thing in doomed if not thing["metadata"].get("deletionTimestamp"))
-        status = seen.status
-        if builds_cluster(spec, step.name):
-            status = with_condition(status, "ClusterReady", "False", "CleaningUp", "the cluster is removed", seen.now)
+    elasticsearch = None if keep else children.elasticsearch
+    all_things: tuple[tuple[Delete, Json | None], ...] = (("elasticsearch", elasticsearch), ("job", children.job))
+    doomed = [(what, thing) for what, thing in all_things if thing is not None]
+    deadline = _deadline(seen, step, timedelta(seconds=seen.settings.cleanup_seconds), begun=False)
+    builds = builds_cluster(spec, step.name)
+    if (doomed or pods) and not deadline.passed(seen.now):
+        removing = Observation(CLUSTER_READY, False, ConditionReason.CLEANING_UP, "the cluster is removed")
         phase: Phase = "Pending" if is_preparation(step.name) else "CleaningUp"
-        text = f"{title(spec, step.name)} · removing what it used"
-        return Plan(_update(status, phase=phase, progress=text), delete=delete, wake_in=10)  # type: ignore[arg-type]
+        return Plan(
+            update(seen.status, phase=phase, progress=f"{title(spec, step.name)} · removing what it used"),
+            delete=tuple(what for what, thing in doomed if not thing["metadata"].get("deletionTimestamp")),
+            wake_in=10,
+            observed=(removing,) if builds else (),
+        )
     if not seen.confirmed and not keep:
         return Plan(seen.status, look=("children",))
     kinds = {"elasticsearch": "Elasticsearch", "job": "Job"}
-    left = left_over(seen, step.name, [*((kinds[what], thing) for what, thing in doomed), *(("pod", p) for p in pods)])
-    status = told(seen.status, left) if left else seen.status
-    if builds_cluster(spec, step.name):
-        truth, word, text = ("True", "ClusterKept", collect.how_to_reach(seen, step)) if keep else (
-            "False", Reason.CLEANUP_TIMEOUT if left else "ClusterRemoved",
-            left or "the cluster of the last race is removed")  # fmt: skip
-        status = with_condition(status, "ClusterReady", truth, word, text, seen.now)  # type: ignore[arg-type]
-        if keep:
-            status = with_condition(status, KEPT, "True", KEPT, text, seen.now)
+    there = [*((kinds[what], thing) for what, thing in doomed), *(("pod", pod) for pod in pods)]
+    left = describe_leftovers(seen, step.name, there)
+    status = report_leftovers(seen.status, left) if left else seen.status
     done = status.finished_step if status.failing else step.name
-    return _between_steps(replace(seen, status=_update(status, step=None, finished_step=done)))
+    after = _between_steps(replace(seen, status=update(status, step=None, finished_step=done)))
+    return replace(after, observed=(*(_cluster_after(seen, step, keep, left) if builds else ()), *after.observed))
 
 
-# --- small parts -----------------------------------------------------------------------------------------------
+def _cluster_after(seen: Seen, step: Step, keep: bool, left: str) -> tuple[Observation, ...]:
+    """Return what is to be said of a step's own cluster after its cleaning up; `left`: what did not go away."""
+    if keep:
+        access = collect.describe_access(seen, step)
+        reason = ConditionReason.CLUSTER_KEPT
+        return (Observation(CLUSTER_READY, True, reason, access), Observation(KEPT, True, reason, access))
+    if left:
+        return (Observation(CLUSTER_READY, False, Reason.CLEANUP_TIMEOUT, left),)
+    removed = "the cluster of the last race is removed"
+    return (Observation(CLUSTER_READY, False, ConditionReason.CLUSTER_REMOVED, removed),)
 
 
-def _one_line(progress: str, hindrance: Trouble | None = None) -> str:
-    told = f"{progress} ({hindrance.reason}: {hindrance.message})" if hindrance else progress
-    return told if len(told) <= PROGRESS_LENGTH else f"{told[: PROGRESS_LENGTH - 1].rstrip()}…"
-
-
-def _update(status: BenchmarkStatus, **changes: object) -> BenchmarkStatus:
-    return status.model_copy(update=changes)
-
-
-def _enter(status: BenchmarkStatus, step: str, stage: Stage, seen: Seen, job_uid: str | None = None) -> BenchmarkStatus:
-    spec = seen.subject.spec
-    phase: Phase = "CleaningUp" if stage == "Cleaning" else "Provisioning"
-    if is_preparation(step):
-        phase = "Pending"
-    if stage == "Running":
-        phase = _racing_phase(step, None)
-    words = {"Provisioning": "cluster: requested", "Starting": "starting", "Running": "starting the load generator",
-             "Cleaning": "removing what it used"}[stage]  # fmt: skip
-    return _update(
-        status,
-        step=Step(name=step, stage=stage, since=stamp(seen.now), job_uid=job_uid),
-        phase=phase,
-        progress=f"{title(spec, step)} · {words}",
-    )
-
-
-def _end(seen: Seen, phase: Phase, reason: str, message: str) -> Plan:
+def _end(seen: Seen, phase: Phase, reason: str, message: str, *observed: Observation) -> Plan:
     good = phase == "Succeeded"
-    status = with_condition(seen.status, "Complete", "True" if good else "False", reason, message, seen.now)
     # A status that an older operator wrote may have a reason that this one does not know.
     cure = next((f". What to do: {known.cure}" for known in Reason if known == reason), "")
-    told = message if good else f"{message[:3500].rstrip('. ')}{cure}"
-    status = with_condition(status, "Failed", "False" if good else "True", reason, told, seen.now)
-    return Plan(
-        _update(
-            status,
-            phase=phase,
-            progress=_one_line(f"{status.races_done} races valid" if good else message.split(". ", maxsplit=1)[0]),
-            reason="" if good else reason,
-            message="" if good else message[:4096],
-            completion_time=stamp(seen.now),
-            step=None,
-            failing=False,
-        )
+    sentence = message if good else f"{message[:3500].rstrip('. ')}{cure}"
+    complete = Observation(ConditionType.COMPLETE, good, reason, message)
+    failed = Observation(ConditionType.FAILED, not good, reason, sentence)
+    status = update(
+        seen.status,
+        phase=phase,
+        progress=one_line(f"{seen.status.races_done} races valid" if good else message.split(". ", maxsplit=1)[0]),
+        reason="" if good else str(reason),
+        message="" if good else message[:4096],
+        completion_time=stamp(seen.now),
+        step=None,
+        failing=False,
     )
+    return Plan(status, observed=(*observed, complete, failed))
 
 
-def _failing(status: BenchmarkStatus, reason: Reason, message: str) -> BenchmarkStatus:
-    return _update(status, failing=True, reason=str(reason), message=message[:4096])
-
-
-def _fail(seen: Seen, reason: Reason, message: str) -> Plan:
-    step = seen.status.step
-    assert step is not None  # noqa: S101 - only stages fail
-    status = collect.without_record(seen, step, reason, message)
-    return Plan(_enter(_failing(status, reason, message), step.name, "Cleaning", seen))
-
-
-def _fail_with_log(seen: Seen, trouble: Trouble) -> Plan:
-    if trouble.log is None:
-        return _fail(seen, trouble.reason, trouble.message)
-    if trouble.log not in seen.logs:
-        return Plan(seen.status, look=(trouble.log,))
-    words = seen.logs[trouble.log].strip()
-    return _fail(seen, trouble.reason, f"{trouble.message}; its log ends with: {words}" if words else trouble.message)
-
-
-def _fail_unready(seen: Seen, trouble: Trouble, pods: list[Json], wanted: int, *owners: str) -> Plan:
-    """Fail for pods that are missing or not ready at their deadline, with what Kubernetes and their log say of it."""
-    unready = [pod for pod in pods if not is_ready(pod)]
-    if seen.children.foreign or len(pods) - len(unready) >= wanted:
-        return _fail(seen, trouble.reason, trouble.message)
-    if seen.warnings is None:
-        return Plan(seen.status, look=("warnings",))
-    log = running_log(unready)
-    told = (
-        trouble.message,
-        why_not_ready(seen.warnings, pods, wanted, owners),
-        f"pod {log.pod} runs but is not ready" if log else "",
-    )
-    return _fail_with_log(seen, trouble._replace(message="; ".join(filter(None, told)), log=log))
-
-
-def _refused(seen: Seen, step: Step) -> Plan | None:
-    if seen.refusal is None:
-        return None
-    return _fail(seen, Reason.INVALID_SPEC, f"the {seen.refusal.what} was refused: {seen.refusal.message}")
-
-
-def _left(seen: Seen, step: Step, allowed: timedelta, *, begun: bool = True) -> timedelta:
+def _deadline(seen: Seen, step: Step, allowed: timedelta, *, begun: bool = True) -> Deadline:
+    """Return the deadline of the stage; `begun`: what takes the time goes on without the operator."""
     since = moment(step.since)
     if not begun and seen.taken_up:
         # While the operator was away, nothing could happen that only it begins.
         since = max(since, seen.taken_up)
-    return since + allowed - seen.now
+    return Deadline(since, allowed)
 
 
-def _gives_up(trouble: Trouble, seen: Seen, step: Step, left: timedelta) -> bool:
-    in_vain = trouble.reason != Reason.UNSCHEDULABLE and seen.now - moment(step.since) >= PULL_PATIENCE
-    return trouble.final or in_vain or left <= timedelta(0)
-
-
-def _patience(seen: Seen, step: Step, left: timedelta) -> float:
-    until_pull = PULL_PATIENCE - (seen.now - moment(step.since))
-    return max(min(left, until_pull) if until_pull > timedelta(0) else left, timedelta(seconds=1)).total_seconds()
+def _gives_up(trouble: Trouble, now: datetime, deadline: Deadline, pull: Deadline) -> bool:
+    in_vain = trouble.reason != Reason.UNSCHEDULABLE and pull.passed(now)
+    return trouble.final or in_vain or deadline.passed(now)
 
 
 def _keeps_cluster(seen: Seen, step: Step) -> bool:
@@ -404,21 +343,3 @@ def _job_ended(job: dict[str, object]) -> str | None:
         if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
             return str(condition["lastTransitionTime"])
     return None
-
-
-def _racing_phase(step: str, progress: Progress | None, *, over: bool = False) -> Phase:
-    if is_preparation(step):
-        return "Pending"
-    if over or (progress and progress.stage in ("collecting", "done")):
-        return "Collecting"
-    return "SmokeTesting" if step == SMOKE else "Racing"
-
-
-def _doing(progress: Progress | None, started: bool) -> str:
-    if progress is None:
-        return "starting Rally" if started else "starting the load generator"
-    if progress.stage == "collecting":
-        return "reading the results"
-    if progress.task:
-        return f"{progress.task} {progress.percent} %" if progress.percent is not None else progress.task
-    return "preparing the track"

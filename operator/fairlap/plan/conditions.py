@@ -1,11 +1,26 @@
-"""Conditions and times in the form that all of Kubernetes uses."""
+"""Conditions and times in the form that all of Kubernetes uses.
 
+What decisions find out are observations; `conditions` alone makes conditions of them, once a pass, at its end.
+"""
+
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from fairlap.api.condition_types import ConditionType
 from fairlap.api.status import BenchmarkStatus, Condition
 
-Truth = Literal["True", "False", "Unknown"]
+LONGEST_MESSAGE = 4096
+
+
+class Observation(NamedTuple):
+    """What a pass has found out: whether a condition holds, and why."""
+
+    type: ConditionType
+    holds: bool
+    reason: str
+    """a Reason of the contract, or a ConditionReason when nothing is wrong"""
+    message: str
 
 
 def stamp(now: datetime) -> str:
@@ -18,30 +33,26 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def with_condition(
-    status: BenchmarkStatus, kind: str, truth: Truth, reason: str, message: str, now: datetime
-) -> BenchmarkStatus:
-    """Return the status with one condition set; lastTransitionTime moves only when its truth changes."""
-    old = condition(status, kind)
-    since = old.last_transition_time if old and old.status == truth else stamp(now)
-    new = Condition(
-        type=kind,
-        status=truth,
-        reason=reason,
-        message=message[:4096],
-        last_transition_time=since,
-        observed_generation=status.observed_generation,
-    )
-    updated = [new if c.type == kind else c for c in status.conditions] if old else [*status.conditions, new]
-    return status.model_copy(update={"conditions": updated})
+def conditions(status: BenchmarkStatus, observed: Iterable[Observation], now: datetime) -> list[Condition]:
+    """Return the status's conditions after what a pass has observed; of two observations of a type the last counts.
+
+    lastTransitionTime moves only when the truth of a condition changes. What was not observed stays as it is.
+    """
+    found = {known.type: known for known in status.conditions}
+    for it in observed:
+        old = condition(status, it.type)
+        truth: Literal["True", "False"] = "True" if it.holds else "False"
+        found[it.type] = Condition(
+            type=it.type.value,
+            status=truth,
+            reason=str(it.reason),
+            message=it.message[:LONGEST_MESSAGE],
+            last_transition_time=old.last_transition_time if old and old.status == truth else stamp(now),
+            observed_generation=status.observed_generation,
+        )
+    return list(found.values())
 
 
 def condition(status: BenchmarkStatus, kind: str) -> Condition | None:
     """Return the condition of that type, if it is there."""
     return next((c for c in status.conditions if c.type == kind), None)
-
-
-def is_true(status: BenchmarkStatus, kind: str) -> bool:
-    """Return whether the condition is there and True."""
-    found = condition(status, kind)
-    return found is not None and found.status == "True"

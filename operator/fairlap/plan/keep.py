@@ -1,22 +1,23 @@
 """How long a kept cluster stays: decided by what the record says, so that any operator at any time decides the same."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
+from fairlap.api.condition_types import ConditionType
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import TERMINAL
 from fairlap.plan.conditions import moment
+from fairlap.plan.deadline import Deadline
 
-KEPT = "ClusterKept"
+KEPT = ConditionType.CLUSTER_KEPT
 _DEFAULT = BenchmarkSpec.model_fields["keep_cluster_for"].default
 
 
 def until(spec: Mapping[str, Any], ended: datetime) -> datetime:
     """Return when the cluster of a Benchmark that ended at `ended` is to be removed."""
-    span: timedelta = parse_duration(str(spec.get("keepClusterFor") or _DEFAULT))
-    return ended + span
+    return Deadline(ended, parse_duration(str(spec.get("keepClusterFor") or _DEFAULT))).end
 
 
 def kept_until(benchmark: Mapping[str, Any]) -> datetime | None:

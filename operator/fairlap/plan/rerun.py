@@ -34,7 +34,7 @@ class Next(NamedTuple):
         return json.dumps(self._asdict())
 
 
-def asked(benchmark: Mapping[str, Any]) -> str | None:
+def requested_value(benchmark: Mapping[str, Any]) -> str | None:
     """Return the value that still has to be dealt with, or None."""
     annotations = benchmark["metadata"].get("annotations") or {}
     value = annotations.get(ASKED)
@@ -42,7 +42,7 @@ def asked(benchmark: Mapping[str, Any]) -> str | None:
     return None if not value or deleted or annotations.get(DONE) == value else str(value)
 
 
-def said(benchmark: Mapping[str, Any], value: str) -> Next | None:
+def announced(benchmark: Mapping[str, Any], value: str) -> Next | None:
     """Return what was said about this value, or None."""
     text = (benchmark["metadata"].get("annotations") or {}).get(SAID)
     try:
@@ -52,7 +52,7 @@ def said(benchmark: Mapping[str, Any], value: str) -> Next | None:
     return found if found and found.value == value else None
 
 
-def first_of(benchmark: Mapping[str, Any]) -> str:
+def first_name(benchmark: Mapping[str, Any]) -> str:
     """Return the name that all runs of this Benchmark are numbered after."""
     meta = benchmark["metadata"]
     return str((meta.get("labels") or {}).get(OF) or meta["name"])
@@ -81,14 +81,14 @@ def manifest(benchmark: Mapping[str, Any], upcoming: Next) -> Json:
         "metadata": {
             "name": upcoming.name,
             "namespace": meta["namespace"],
-            "labels": {OF: first_of(benchmark)},
+            "labels": {OF: first_name(benchmark)},
             "annotations": {OF: meta["name"], OF_UID: meta["uid"], VALUE: upcoming.value},
         },
         "spec": {key: value for key, value in benchmark["spec"].items() if key != "suspend"},
     }
 
 
-def is_for(found: Mapping[str, Any], benchmark: Mapping[str, Any], value: str) -> bool:
+def was_made_for(found: Mapping[str, Any], benchmark: Mapping[str, Any], value: str) -> bool:
     """Return whether a Benchmark that exists is the one that this value asked for."""
     annotations = found["metadata"].get("annotations") or {}
     return annotations.get(OF_UID) == benchmark["metadata"]["uid"] and annotations.get(VALUE) == value

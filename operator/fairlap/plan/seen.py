@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from fairlap.api.base import Json
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.conditions import Observation
 from fairlap.queue.turn import Turn
 from fairlap.settings import Settings
 from fairlap_race.contract.record import Record
@@ -113,3 +114,5 @@ class Plan:
     """seconds until the next look even if nothing happens"""
     look: tuple[Look, ...] = ()
     """what must be read before anything can be decided"""
+    observed: tuple[Observation, ...] = ()
+    """what a decision has found out; `plan` makes conditions of it, so that it is empty in what `plan` returns"""

@@ -5,6 +5,8 @@ from statistics import median
 from typing import Any
 
 from fairlap.api.machine_status import MachineUse
+from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import GROUPS, LOAD_GENERATOR, Machine, MachineTable
 
 IN_STATUS = (
@@ -30,10 +32,10 @@ def short_name(machine: Machine, race: str) -> str:
     return LOAD_GENERATOR if machine.role == LOAD_GENERATOR else machine.name.removeprefix(f"{race}-")
 
 
-def remarks(table: MachineTable | None) -> list[str]:
+def remarks(table: MachineTable | None) -> list[RaceRemark]:
     """Return what a reader of the race must know of its table."""
     if table is None:
-        return ["what the machines did was not recorded"]
+        return [RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, "what the machines did was not recorded")]
     found = list(table.remarks)
     if table.sampler.failures:
         looks = table.sampler.failures + table.sampler.samples
@@ -41,7 +43,7 @@ def remarks(table: MachineTable | None) -> list[str]:
             f"{table.sampler.failures} of {looks} looks at the machines failed, the last one with: "
             f"{table.sampler.last_failure}"
         )
-    return found
+    return [RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text) for text in found]
 
 
 def _line(name: str, machines: Sequence[Machine]) -> MachineUse:

@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from fairlap.api.status import NodeData
+from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Node, Record, Shard
 
 
@@ -20,7 +22,7 @@ def _unfinished(shard: Shard) -> str:
     return f" {shard.state}" if shard.node and shard.state != "STARTED" else ""
 
 
-def remarks(record: Record) -> Iterator[str]:
+def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield what a reader must know of the placement although it does not void the race."""
     by_index: dict[str, list[Shard]] = defaultdict(list)
     for shard in record.shards or ():
@@ -31,13 +33,15 @@ def remarks(record: Record) -> Iterator[str]:
         if unassigned:
             kind = "primary shard(s)" if any(it.primary for it in unassigned) else "replica(s)"
             why = ", ".join(sorted({it.why for it in unassigned if it.why}))
-            yield f"index {index}: {len(unassigned)} {kind} unassigned at the end{f' ({why})' if why else ''}"
+            text = f"index {index}: {len(unassigned)} {kind} unassigned at the end{f' ({why})' if why else ''}"
+            yield RaceRemark(Reason.SHARDS_UNASSIGNED, text)
         homes = {it.node for it in copies if it.primary and it.node}
         if nodes > 1 and len(homes) == 1:
             primaries = sum(it.primary for it in copies)
-            yield (
+            yield RaceRemark(
+                Reason.PRIMARIES_ON_ONE_NODE,
                 f"index {index}: {_all(primaries)} on {homes.pop()}, one of {nodes} nodes: the others did not index "
-                "for it except as replicas"
+                "for it except as replicas",
             )
 
 

@@ -42,7 +42,7 @@ class Chores:
         """Begin what a Benchmark needs and nobody does yet."""
         if kept_until(benchmark) is not None:
             self._begin(benchmark, "keep", self._remove_kept)
-        if rerun.asked(benchmark) is not None:
+        if rerun.requested_value(benchmark) is not None:
             self._begin(benchmark, "rerun", self._rerun)
 
     def forget(self, uid: str) -> None:
@@ -88,12 +88,12 @@ class Chores:
         api_server, meta = self.connection(), benchmark["metadata"]
         while True:
             found = await api_server.find(KIND, meta["namespace"], meta["name"])
-            value = rerun.asked(found) if found and found["metadata"]["uid"] == meta["uid"] else None
+            value = rerun.requested_value(found) if found and found["metadata"]["uid"] == meta["uid"] else None
             if found is None or value is None:
                 return
-            upcoming = rerun.said(found, value)
+            upcoming = rerun.announced(found, value)
             if upcoming is None:
-                name = rerun.free_name(rerun.first_of(found), self.names_in(meta["namespace"]))
+                name = rerun.free_name(rerun.first_name(found), self.names_in(meta["namespace"]))
                 upcoming = rerun.Next(value, name)
                 found = await annotate(api_server, found, {rerun.SAID: upcoming.to_text()})
             await self._run_again(found, upcoming)
@@ -110,10 +110,10 @@ class Chores:
             return
         if created is None:
             created = await api_server.find(KIND, meta["namespace"], upcoming.name)
-            if created is None or not rerun.is_for(created, benchmark, upcoming.value):
+            if created is None or not rerun.was_made_for(created, benchmark, upcoming.value):
                 # The name was taken by somebody else meanwhile: say another one.
                 taken = {*self.names_in(meta["namespace"]), upcoming.name}
-                another = rerun.Next(upcoming.value, rerun.free_name(rerun.first_of(benchmark), taken))
+                another = rerun.Next(upcoming.value, rerun.free_name(rerun.first_name(benchmark), taken))
                 await annotate(api_server, benchmark, {rerun.SAID: another.to_text()})
                 return
         await annotate(api_server, benchmark, {rerun.DONE: upcoming.value})

@@ -25,8 +25,9 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.kube.errors import ApiError
 from fairlap.plan.benchmark import plan
 from fairlap.plan.seen import Plan, Refusal, Seen
+from fairlap.plan.unreadable import unreadable
 from fairlap.runtime.announce import announcements, phase_words
-from fairlap.runtime.look import ChildIndexes, build_seen, look_at, unreadable
+from fairlap.runtime.look import ChildIndexes, build_seen, look_at
 from fairlap.runtime.perform import perform
 from fairlap.runtime.state import Operator
 from fairlap.runtime.writes import write_status

@@ -12,7 +12,6 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.kube.index import UidIndex
 from fairlap.machines.complete import complete_table
 from fairlap.machines.prometheus import Prometheus
-from fairlap.plan.conditions import stamp, with_condition
 from fairlap.plan.seen import Children, LogOf, Look, Seen, Subject
 from fairlap.plan.steps import is_preparation, object_name
 from fairlap.queue.turn import Turn
@@ -28,7 +27,6 @@ from fairlap.runtime.reads import (
     recorded_steps,
 )
 from fairlap.settings import Settings
-from fairlap_race.contract.reasons import Reason
 
 
 class ChildIndexes(NamedTuple):
@@ -114,23 +112,6 @@ async def _with_records(seen: Seen, api_server: ApiServer, prometheus: Prometheu
     if seen.status.step is not None and not is_preparation(now) and record is not None:
         tables[now] = await complete_table(api_server, prometheus, seen, now, tables[now], record)
     return replace(seen, records=records, resources=tables)
-
-
-def unreadable(status: BenchmarkStatus, error: str, now: datetime) -> BenchmarkStatus:
-    """Return the status of a Benchmark whose spec cannot be read: failed."""
-    message = f"the specification cannot be read by this version of the operator: {error}"[:4096]
-    for kind, truth in (("Accepted", "False"), ("Complete", "False"), ("Failed", "True")):
-        status = with_condition(status, kind, truth, Reason.INVALID_SPEC, message, now)  # type: ignore[arg-type]
-    return status.model_copy(
-        update={
-            "phase": "Failed",
-            "reason": str(Reason.INVALID_SPEC),
-            "message": message,
-            "progress": message[:120],
-            "completion_time": stamp(now),
-            "step": None,
-        }
-    )
 
 
 def _first(things: list[Json]) -> Json | None:

@@ -11,8 +11,8 @@ from fairlap.api.status import BenchmarkStatus
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.errors import ApiError
 from fairlap.plan.conditions import moment
-from fairlap.plan.explain.logs import telling_lines
-from fairlap.plan.explain.warned import of_step, when
+from fairlap.plan.explain.log_lines import telling_lines
+from fairlap.plan.explain.warned import event_time, select_warnings
 from fairlap.plan.seen import Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import CHECK, object_name
 from fairlap.runtime.project import project_child
@@ -103,7 +103,7 @@ async def read_evictions(api_server: ApiServer, seen: Seen) -> dict[str, str]:
     return {
         event["involvedObject"]["name"]: str(event.get("message") or "")
         for event in events
-        if event["involvedObject"]["name"].startswith(prefix) and moment(when(event)) >= since
+        if event["involvedObject"]["name"].startswith(prefix) and moment(event_time(event)) >= since
     }
 
 
@@ -117,7 +117,7 @@ async def read_warnings(api_server: ApiServer, seen: Seen) -> tuple[Warned, ...]
     except ApiError as error:
         log.warning("Kubernetes' warnings were not listed: %s", error)
         return ()
-    return of_step(seen, events)
+    return select_warnings(seen, events)
 
 
 async def read_log_tail(api_server: ApiServer, namespace: str, of: LogOf) -> str:

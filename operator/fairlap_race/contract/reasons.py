@@ -1,330 +1,721 @@
-"""Why a race or a Benchmark did not end well: a closed list, each with one sentence of cause and one of cure."""
+"""Why a race or a Benchmark did not end well, and what is remarked on one that did: a closed list.
+
+All that a reason has stands here: its word, its texts, how it shows, and the test that produces it. From it
+docs/reasons.md is made.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final, Self
+
+_API: Final = "tests/api/test_failures.py"
+_LIFECYCLE: Final = "tests/api/test_lifecycle.py"
+_E2E: Final = "tests/e2e/test_failures.py"
+_OVERDUE: Final = "tests/e2e/test_overdue.py"
+_SOURCES: Final = "tests/e2e/test_track_sources.py"
+_RACE: Final = "tests/race/test_reasons.py"
+_TRACKS: Final = "tests/rally/test_broken_tracks.py"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    word: str
+    cause: str
+    cure: str
+    recognized: str
+    example: str
+    test: str
+    remark: bool = False
 
 
 class Reason(StrEnum):
-    """The only reasons a record, a condition or an event may carry."""
+    """The only reasons a record, a condition, a remark or an event may carry."""
+
+    cause: str
+    """one sentence that says what happened"""
+    cure: str
+    """one sentence that says what to do about it"""
+    recognized: str
+    """one sentence that says how it shows"""
+    example: str
+    """a message that a user sees; … stands for any text and every number for any number"""
+    test: str
+    """the file whose tests produce it, and compare what they produce with the example"""
+    remark: bool
+    """whether it is said of a race that counts: its numbers are true, but a reader must know this"""
+
+    def __new__(cls, entry: _Entry) -> Self:
+        """Make the word of the entry a member that has its texts."""
+        member = str.__new__(cls, entry.word)
+        member._value_ = entry.word
+        member.cause, member.cure = entry.cause, entry.cure
+        member.recognized, member.example, member.test = entry.recognized, entry.example, entry.test
+        member.remark = entry.remark
+        return member
 
     # What was asked for cannot be done.
-    INVALID_SPEC = "InvalidSpec"
-    UNKNOWN_TRACK = "UnknownTrack"
-    UNKNOWN_CHALLENGE = "UnknownChallenge"
-    TRACK_INVALID = "TrackInvalid"
-    TRACK_NOT_FOUND = "TrackNotFound"
-    TRACK_FETCH_FAILED = "TrackFetchFailed"
-    TEMPLATE_ERROR = "TemplateError"
-    UNKNOWN_PARAMETER = "UnknownParameter"
-    PARAMETER_MISSING = "ParameterMissing"
-    CORPUS_MISSING = "CorpusMissing"
-    CORPUS_COUNT_MISMATCH = "CorpusCountMismatch"
-    CLIENT_TOO_NEW = "ClientTooNew"
-    SECRET_MISSING = "SecretMissing"  # noqa: S105 - a reason, not a password
-    CORPORA_CACHE = "CorporaCacheUnusable"
-    VOLUME_CLAIM_MISSING = "VolumeClaimMissing"
+    INVALID_SPEC = _Entry(
+        "InvalidSpec",
+        cause="The specification is not one that can be run.",
+        cure="Correct the field that the message names.",
+        recognized=(
+            "The operator's checks of the spec before anything is created; an object that the API server refuses."
+        ),
+        example=(
+            "elasticsearch.java is 24, but this installation has JDK images for: 17, 21; write one of these, leave "
+            "java out for the JDK of the image, or add an image to the chart's value jdkImages"
+        ),
+        test=_API,
+    )
+    UNKNOWN_TRACK = _Entry(
+        "UnknownTrack",
+        cause="There is no builtin track of that name.",
+        cure="Use one of the tracks that the message lists, or give your own in a ConfigMap.",
+        recognized="The name is not among the tracks that ship with the operator.",
+        example="race.track.builtin geonamez does not exist; the builtin tracks are: …",
+        test=_API,
+    )
+    UNKNOWN_CHALLENGE = _Entry(
+        "UnknownChallenge",
+        cause="The track has no challenge of that name.",
+        cure="Use one of the challenges that the message lists, or leave the field out for the track's default.",
+        recognized="Rally's loader, or the operator for a builtin track: no challenge of that name.",
+        example="race.challenge nope does not exist in track log_ingest; it has: default, high-concurrency, ramp-up",
+        test=_API,
+    )
+    TRACK_INVALID = _Entry(
+        "TrackInvalid",
+        cause="The track is not valid JSON, or not a valid Rally track.",
+        cure="Correct the file and line that the message names; `esrally render-track` shows the same error.",
+        recognized="The track is rendered and loaded by Rally before any cluster is built; its JSON or schema error.",
+        example=(
+            "track.json line 28: track.json is not JSON once it is rendered: Expecting value. A variable without a "
+            'value renders as nothing: write {{ name | default(VALUE) }}. The line: "bulk-size": {{ bulk_size }},'
+        ),
+        test=_TRACKS,
+    )
+    TRACK_NOT_FOUND = _Entry(
+        "TrackNotFound",
+        cause="There is no track.json where the track should be.",
+        cure=(
+            "Check what race.track names: the ConfigMap and its key track.json, or path and revision in the "
+            "repository, or the path in the volume."
+        ),
+        recognized=(
+            "The ConfigMap, or the key track.json in it, is not there 20 seconds after the Benchmark was created; or "
+            "the path in the repository (at that revision) or in the volume has no track.json."
+        ),
+        example=(
+            "race.track.configMap none does not exist: create it in namespace … with the key track.json and the files "
+            "that it uses"
+        ),
+        test=_API,
+    )
+    TRACK_FETCH_FAILED = _Entry(
+        "TrackFetchFailed",
+        cause="The track's repository could not be fetched.",
+        cure="Read git's words in the message: check the address, the way there from the pod, and credentialsSecret.",
+        recognized="Git could not fetch the repository in four attempts; the message has git's words.",
+        example="http://files:8000/tracks.git: git could not fetch main: … not found",
+        test=_SOURCES,
+    )
+    TEMPLATE_ERROR = _Entry(
+        "TemplateError",
+        cause="A Jinja2 template of the track could not be rendered.",
+        cure="Correct the template; put Mustache braces, as in ingest pipelines, between {% raw %} and {% endraw %}.",
+        recognized="Jinja2's syntax error or undefined variable while the track is rendered.",
+        example=(
+            "track.json line 23: Jinja2: '_ingest' is undefined. These braces are for Elasticsearch, not for Jinja2: "
+            "put them between {% raw %} and {% endraw %}, as in … The line: …"
+        ),
+        test=_TRACKS,
+    )
+    UNKNOWN_PARAMETER = _Entry(
+        "UnknownParameter",
+        cause="A track parameter was given that the track does not use.",
+        cure="Remove the parameter or correct its spelling; the message lists the parameters that the track has.",
+        recognized="Rally's check of the given parameters against those that the track uses.",
+        example=(
+            "params.bulk_sizes: the track has no such parameter. Did you mean bulk_size? It has: bulk_size, "
+            "number_of_shards."
+        ),
+        test=_TRACKS,
+    )
+    PARAMETER_MISSING = _Entry(
+        "ParameterMissing",
+        cause="An operation of the track lacks a parameter that it must have.",
+        cure="Add the parameter that the message names to the operation in the track.",
+        recognized="Rally's parameter sources are asked for every task; in a race, Rally's words: mandatory parameter.",
+        example=(
+            "track.json line 20: task put-notes-pipeline: the operation put-pipeline lacks the parameter 'id'. Add "
+            '"id" to the operation. The line: "name": "put-notes-pipeline",'
+        ),
+        test=_TRACKS,
+    )
+    CORPUS_MISSING = _Entry(
+        "CorpusMissing",
+        cause="The documents that the track indexes are not there and could not be downloaded.",
+        cure=(
+            "Put the file that the message names beside the track, or make its address reachable from the pod; the "
+            "smoke test needs the '-1k' file too."
+        ),
+        recognized=(
+            "The files that the track names are looked for; in a race, Rally's words: cannot find, offline mode."
+        ),
+        example=(
+            "track.json line 12: corpus notes: documents.json is not in the track. Put the file beside track.json, in "
+            'a ConfigMap as one more key, or correct source-file. The line: "source-file": "documents.json",'
+        ),
+        test=_TRACKS,
+    )
+    CORPUS_COUNT_MISMATCH = _Entry(
+        "CorpusCountMismatch",
+        cause="A corpus file does not have as many documents as the track says.",
+        cure="Set the track's document-count to the real number, or restore the file.",
+        recognized=(
+            "Lines and size of each corpus file are compared with what the track says, by the check and by Rally."
+        ),
+        example=(
+            "track.json line 12: corpus notes: documents.json has 5 lines, the track says 6. Write 5 as "
+            'document-count. The line: "source-file": "documents.json",'
+        ),
+        test=_TRACKS,
+    )
+    CLIENT_TOO_NEW = _Entry(
+        "ClientTooNew",
+        cause=(
+            "This Elasticsearch is too old for the Rally that was to race against it, or for every one installed here."
+        ),
+        cure="Add the race image of an older Rally line to the chart's value raceImages, as far as there is one.",
+        recognized=(
+            "Rally refuses the server and its version is below 6.8, or Elasticsearch refuses the client's media type."
+        ),
+        example=(
+            "Elasticsearch 6.7.2 is too old for Rally 2.13.0; Rally said: …The client noticed that the server is not "
+            "Elasticsearch and we do not support this unknown product…"
+        ),
+        test=_RACE,
+    )
+    SECRET_MISSING = _Entry(
+        "SecretMissing",
+        cause="A Secret that the Benchmark names does not exist, or lacks a key.",
+        cure="Create it in the Benchmark's namespace with the keys that the message names.",
+        recognized="The files of a mounted Secret that the pod was to find are not there.",
+        example="there is no Secret nobody with the key username in the namespace …",
+        test="tests/e2e/test_existing_clusters.py",
+    )
+    CORPORA_CACHE = _Entry(
+        "CorporaCacheUnusable",
+        cause="The documents could not be kept: there is no room for them, or the volume cannot be written.",
+        cure=(
+            "Raise race.corpora.maxSize or the size of the volume, set race.corpora where there is none, and let user "
+            "1000 write to the volume."
+        ),
+        recognized=(
+            "Sizes and eviction on the volume of race.corpora, or the operating system's words when it is written."
+        ),
+        example=(
+            "corpus numbers: no room in the volume of race.corpora: 31890 bytes are needed to unpack it, the bound is "
+            "1024"
+        ),
+        test=_SOURCES,
+    )
+    VOLUME_CLAIM_MISSING = _Entry(
+        "VolumeClaimMissing",
+        cause="A volume claim that the race needs does not exist.",
+        cure="Create the claim that the message names in the Benchmark's namespace.",
+        recognized="Kubernetes says for two minutes that it cannot place the pod, since the claim is not found.",
+        example='pod noclaim-check-…: … persistentvolumeclaim "nowhere" not found…',
+        test=_SOURCES,
+    )
 
     # The cluster under test did not come up.
-    UNSCHEDULABLE = "Unschedulable"
-    IMAGE_PULL = "ImagePull"
-    ELASTICSEARCH_BOOTSTRAP = "ElasticsearchBootstrap"
-    EVICTED = "Evicted"
-    OUT_OF_MEMORY = "OutOfMemory"
-    CLUSTER_NOT_GREEN = "ClusterNotGreen"
-    PROVISIONING_TIMEOUT = "ProvisioningTimeout"
+    UNSCHEDULABLE = _Entry(
+        "Unschedulable",
+        cause="Kubernetes found no node for a pod.",
+        cure="Lower the resources, or free or add a node that fits the pod's resources, node selector and tolerations.",
+        recognized="The pod's condition PodScheduled is False until the deadline timeouts.provisioning.",
+        example="pod …-race-1-es-default-0: 0/1 nodes are available: …",
+        test=_OVERDUE,
+    )
+    IMAGE_PULL = _Entry(
+        "ImagePull",
+        cause="An image could not be pulled.",
+        cure="Check the image's name, the registry's credentials and the node's way to the registry.",
+        recognized="A container waits with ErrImagePull, ImagePullBackOff or the like for two minutes.",
+        example="pod noimage-race-1-es-default-0, container …: image localhost/no/such-image:1: …",
+        test=_OVERDUE,
+    )
+    ELASTICSEARCH_BOOTSTRAP = _Entry(
+        "ElasticsearchBootstrap",
+        cause="Elasticsearch ended while it started.",
+        cure="Read the log lines in the message; most often a setting is unknown or memory is short.",
+        recognized=(
+            "The Elasticsearch container has ended twice; the message quotes the lines of its log that name the cause."
+        ),
+        example=(
+            "pod badsetting-race-1-es-default-0, container elasticsearch: Error (exit code 1), started 3 times; its "
+            "log ends with: …unknown setting [no.such.setting]…"
+        ),
+        test=_E2E,
+    )
+    EVICTED = _Entry(
+        "Evicted",
+        cause="Kubernetes evicted a pod, because it used more of its node than it may or the node ran short.",
+        cure="Raise the limit that the message names, for example storage.ephemeral.sizeLimit, or free the node.",
+        recognized=(
+            "The pod's status says Evicted, or a Kubernetes event does for an Elasticsearch pod that was replaced."
+        ),
+        example="pod …-race-1-es-default-0 was evicted: …",
+        test=_OVERDUE,
+    )
+    OUT_OF_MEMORY = _Entry(
+        "OutOfMemory",
+        cause="Elasticsearch was killed because its container or its heap ran out of memory.",
+        cure=(
+            "Raise elasticsearch.resources.limits.memory to at least twice the heap; if the heap is exhausted, raise "
+            "that."
+        ),
+        recognized="An Elasticsearch container ended with OOMKilled (its memory limit) or exit code 3 (Java's heap).",
+        example="pod …-race-1-es-default-0: Elasticsearch was killed for lack of memory (OOMKilled, exit code 137)…",
+        test=_API,
+    )
+    CLUSTER_NOT_GREEN = _Entry(
+        "ClusterNotGreen",
+        cause="The cluster did not become green.",
+        cure="Use fewer replicas than there are data nodes, and check disk space and allocation settings.",
+        recognized="All pods are ready at the deadline, but ECK's health is yellow or red.",
+        example="the cluster was not ready in time: health is yellow",
+        test=_API,
+    )
+    PROVISIONING_TIMEOUT = _Entry(
+        "ProvisioningTimeout",
+        cause=(
+            "The cluster, the load generator's pod or the track check was not ready before the deadline "
+            "timeouts.provisioning."
+        ),
+        cure="Look at what the message says was missing, or raise the deadline.",
+        recognized=(
+            "The deadline timeouts.provisioning passed; the message says what was missing, with the newest warning of "
+            "Kubernetes about it and the end of the log of a pod that runs but is not ready."
+        ),
+        example="the cluster was not ready in time: 0/1 http endpoints ready",
+        test=_API,
+    )
 
     # The race did not run to its end.
-    RACE_TIMEOUT = "RaceTimeout"
-    RACE_STALLED = "RaceStalled"
-    RACE_ABORTED = "RaceAborted"
-    JOB_LOST = "JobLost"
-    RECORD_MISSING = "RecordMissing"
-    LOAD_GENERATOR_DIED = "LoadGeneratorDied"
-    LOAD_GENERATOR_OUT_OF_MEMORY = "LoadGeneratorOutOfMemory"
-    RALLY_FAILED = "RallyFailed"
-    CLUSTER_UNREACHABLE = "ClusterUnreachable"
-    AUTHENTICATION_FAILED = "AuthenticationFailed"
-    TLS_UNTRUSTED = "TLSUntrusted"
-    UNSUPPORTED_PRODUCT = "UnsupportedProduct"
-    ASSERTION_FAILED = "AssertionFailed"
-    REQUEST_ERRORS = "RequestErrors"
-    DISK_WATERMARK = "DiskWatermark"
-    CIRCUIT_BREAKER = "CircuitBreaker"
+    RACE_TIMEOUT = _Entry(
+        "RaceTimeout",
+        cause="The race took longer than timeouts.race.",
+        cure="Raise the deadline or make the race smaller.",
+        recognized=(
+            "The runner ends the race at timeouts.race; the operator does, two minutes later, if the runner cannot."
+        ),
+        example="the race was not over at its deadline, in step 2 of 2, search at 4 %",
+        test=_RACE,
+    )
+    RACE_STALLED = _Entry(
+        "RaceStalled",
+        cause="The race stood still: no progress, no sample and no work in Elasticsearch for a long time.",
+        cure=(
+            "Look at the task in the message: a health check that can never become green (too many replicas, full "
+            "disk) is the most common one."
+        ),
+        recognized="No progress of Rally, no sample, no work in Elasticsearch and no CPU used for 15 minutes.",
+        example="nothing moved for 4 s in step 2 of 2, health at 0 %; …",
+        test=_RACE,
+    )
+    RACE_ABORTED = _Entry(
+        "RaceAborted",
+        cause="The race was told to stop before its end.",
+        cure="Nothing is wrong with the race: run it again when the node is not being drained.",
+        recognized="The runner got SIGTERM, as from a drained node.",
+        example="the runner was told to stop in step 2 of 2, search at 4 %",
+        test=_RACE,
+    )
+    JOB_LOST = _Entry(
+        "JobLost",
+        cause="The race's Job or pod disappeared before it had written a record.",
+        cure="Look for an eviction, a node that went away, or somebody who deleted it, and run the Benchmark again.",
+        recognized="The Job that the status names is gone, or its pod is, and there is no record.",
+        example="the race's Job was deleted before the race had written its record",
+        test=_LIFECYCLE,
+    )
+    RECORD_MISSING = _Entry(
+        "RecordMissing",
+        cause="The race's pod ended without writing a record, or what a race is judged by did not fit into one.",
+        cure=(
+            "Read the pod's log: the runner's permission to patch its ConfigMap is the first thing to check; where "
+            "the message says that the record is too large, use fewer nodes, indices or tasks."
+        ),
+        recognized=(
+            "The Job has ended and 15 seconds later there is no record that can be read; or the record says that it "
+            "would have been too large."
+        ),
+        example="pod dies-race-1-… ended with exit code 1; its log ends with: INFO the runner began",
+        test=_API,
+    )
+    LOAD_GENERATOR_DIED = _Entry(
+        "LoadGeneratorDied",
+        cause="A process of the load generator ended unexpectedly.",
+        cure="Give the load generator more memory and read Rally's log in the record.",
+        recognized="A process of Rally is gone although the race has not ended.",
+        example="Rally's driver process ended in step 2 of 2, search at 4 %",
+        test=_RACE,
+    )
+    LOAD_GENERATOR_OUT_OF_MEMORY = _Entry(
+        "LoadGeneratorOutOfMemory",
+        cause="The load generator was killed because it ran out of memory.",
+        cure="Raise its memory limit (about 200 MiB plus 6 KiB for each request of the race), or make fewer requests.",
+        recognized=(
+            "The load generator's container was OOMKilled, or the kernel counted such a kill in its control group."
+        ),
+        example="pod out-of-memory-race-1-…: OOMKilled (exit code 137); its log ends with: INFO the runner began",
+        test=_API,
+    )
+    RALLY_FAILED = _Entry(
+        "RallyFailed",
+        cause="Rally ended with an error that has no reason of its own.",
+        cure="Read Rally's own words in the message and its log in the record.",
+        recognized="Rally ended with an error that no other reason's words are found in.",
+        example="Error in load generator [0] Cannot run task [broken]: the track's own runner is broken",
+        test=_RACE,
+    )
+    CLUSTER_UNREACHABLE = _Entry(
+        "ClusterUnreachable",
+        cause="Rally could not connect to Elasticsearch.",
+        cure="Check that the pods are ready and that no network policy stands between them.",
+        recognized="The runner or Rally got no connection, before or during the race.",
+        example="GET / at localhost:1: ConnectionRefusedError: [Errno 111] Connection refused",
+        test=_RACE,
+    )
+    AUTHENTICATION_FAILED = _Entry(
+        "AuthenticationFailed",
+        cause="Elasticsearch refused the user or password.",
+        cure="Check the secret that holds the password of the user.",
+        recognized="Elasticsearch answered with 401 or 403 to the runner or to Rally.",
+        example="GET /: HTTP 401: …unable to authenticate user [elastic] for REST request [/]…",
+        test=_RACE,
+    )
+    TLS_UNTRUSTED = _Entry(
+        "TLSUntrusted",
+        cause="The certificate of Elasticsearch could not be verified.",
+        cure="Check that the CA belongs to this cluster and that the certificate covers the host name.",
+        recognized="The verification of the certificate failed in the runner or in Rally.",
+        example=(
+            "GET / at localhost:9200: SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify "
+            "failed: …"
+        ),
+        test=_RACE,
+    )
+    UNSUPPORTED_PRODUCT = _Entry(
+        "UnsupportedProduct",
+        cause="The server that answered is not an Elasticsearch that Rally can race against.",
+        cure="Race against Elasticsearch itself, without a proxy that strips the X-elastic-product header.",
+        recognized=(
+            "Elasticsearch's own client, inside of Rally, refuses a server without the X-elastic-product header."
+        ),
+        example="…The client noticed that the server is not Elasticsearch and we do not support this unknown product…",
+        test=_RACE,
+    )
+    ASSERTION_FAILED = _Entry(
+        "AssertionFailed",
+        cause="An assertion of the track did not hold.",
+        cure="Compare the expected and the real value in the message: data or query are not what the track expects.",
+        recognized="Rally's words: Expected [property] to be, a condition, but was.",
+        example="…Expected [hits] to be == [5] but was [1000].…",
+        test=_RACE,
+    )
+    REQUEST_ERRORS = _Entry(
+        "RequestErrors",
+        cause="A request of the race was answered with an error, and the race was ended there.",
+        cure="Read the answer of Elasticsearch in the message.",
+        recognized="Rally ended because a request was answered with an error (Rally runs with on-error=abort).",
+        example="…Request returned an error…no such index [nowhere]…",
+        test=_RACE,
+    )
+    DISK_WATERMARK = _Entry(
+        "DiskWatermark",
+        cause="The disk of Elasticsearch is too full for it to accept or allocate data.",
+        cure=(
+            "Make the volume larger than three times the corpus, or the corpus smaller, or, where volumes share a "
+            "machine's disk, free space on it: Elasticsearch places no shard on a disk that is 90 % full."
+        ),
+        recognized=(
+            "Elasticsearch's words: flood-stage watermark; or a race stands still for a minute, and full disks alone "
+            "keep a shard from every node."
+        ),
+        example="…disk usage exceeded flood-stage watermark, index has read-only-allow-delete block…",
+        test=_RACE,
+    )
+    CIRCUIT_BREAKER = _Entry(
+        "CircuitBreaker",
+        cause="Elasticsearch refused a request because its heap would not have sufficed.",
+        cure="Raise the heap, or lower bulk size or the number of clients.",
+        recognized="Elasticsearch's words: circuit_breaking_exception, Data too large.",
+        example="…Data too large…",
+        test=_RACE,
+    )
 
     # What was built for it did not go away.
-    CLEANUP_TIMEOUT = "CleanupTimeout"
+    CLEANUP_TIMEOUT = _Entry(
+        "CleanupTimeout",
+        cause="What was built for a race was still there ten minutes after its end.",
+        cure=(
+            "Look at what holds the objects that the message names (a finalizer, a volume that is not let go, a node "
+            "that is not ready), and delete what is left before you run the Benchmark again."
+        ),
+        recognized=(
+            "The objects of a step were deleted, and the API server still has some of them; the message names their "
+            "finalizers."
+        ),
+        example="still there 600 s after the end of race-1: Elasticsearch held-race-1 (finalizers: …)…",
+        test=_API,
+    )
 
     # The race ran to its end, but its numbers mean nothing.
-    NO_TASKS = "NoTasks"
-    TASK_MISSING = "TaskMissing"
-    WARMUP_ATE_ALL = "WarmupAteAll"
-    ERROR_RATE = "ErrorRate"
-    DOCUMENT_COUNT_MISMATCH = "DocumentCountMismatch"
-    PIPELINE_MISSING = "PipelineMissing"
-    PIPELINE_NOT_APPLIED = "PipelineNotApplied"
-    SETTINGS_NOT_APPLIED = "SettingsNotApplied"
-    CLUSTER_NOT_FRESH = "ClusterNotFresh"
-    VERSION_MISMATCH = "VersionMismatch"
-    JAVA_MISMATCH = "JavaMismatch"
-    ELASTICSEARCH_RESTARTED = "ElasticsearchRestarted"
-    SAMPLES_DROPPED = "SamplesDropped"
-    TRACK_CHANGED = "TrackChanged"
+    NO_TASKS = _Entry(
+        "NoTasks",
+        cause="The race had no task to run.",
+        cure="Correct includeTasks or excludeTasks: together they leave nothing of the challenge.",
+        recognized="The task filter leaves nothing of the challenge that Rally loaded.",
+        example="includeTasks (no-such-task) leave no task of the challenge index-and-search.",
+        test=_TRACKS,
+    )
+    TASK_MISSING = _Entry(
+        "TaskMissing",
+        cause="A task that was to run has no numbers.",
+        cure="Read Rally's log for the task that the message names.",
+        recognized="A task of the schedule that Rally reports on has no sample and no numbers in race.json.",
+        example="task nothing was to run but has no numbers",
+        test=_RACE,
+    )
+    WARMUP_ATE_ALL = _Entry(
+        "WarmupAteAll",
+        cause="A task ended during its warm-up, so that nothing was measured.",
+        cure="Shorten the warm-up or give the task more work.",
+        recognized='A task has samples of warm-up only; Rally says "No throughput metrics available".',
+        example="task bulk has 10 requests in its warm-up and 0 after it: nothing was measured",
+        test=_RACE,
+    )
+    ERROR_RATE = _Entry(
+        "ErrorRate",
+        cause="Requests failed, measured or during warm-up; failing requests are fast and make numbers meaningless.",
+        cure="Read the first error in the message and remove its cause.",
+        recognized="Failed requests among Rally's samples, warm-up included, in a race that went on in spite of them.",
+        example="task search: 40 of 40 requests failed (0 of them in the warm-up); the first answer: HTTP 404: …",
+        test=_RACE,
+    )
+    DOCUMENT_COUNT_MISMATCH = _Entry(
+        "DocumentCountMismatch",
+        cause="Elasticsearch does not hold as many documents as the race was to index.",
+        cure="Look for rejected documents, duplicate ids or a pipeline that drops documents.",
+        recognized="The counts of the live indices after a refresh, against the documents that the track was to index.",
+        example="index t was to hold 1000 documents, Elasticsearch counts 1001",
+        test=_RACE,
+    )
+    PIPELINE_MISSING = _Entry(
+        "PipelineMissing",
+        cause="The ingest pipeline that the track uses does not exist in Elasticsearch.",
+        cure="Create it in the schedule before the bulk that uses it.",
+        recognized="Elasticsearch's words: pipeline with id [x] does not exist.",
+        example="…pipeline with id [nowhere] does not exist…",
+        test=_RACE,
+    )
+    PIPELINE_NOT_APPLIED = _Entry(
+        "PipelineNotApplied",
+        cause="The ingest pipeline did not process every document that was indexed.",
+        cure="Check the bulk's pipeline parameter and the pipeline's failures in the message.",
+        recognized="The pipeline's counters in Elasticsearch's node stats: none, fewer than documents, or failures.",
+        example="ingest pipeline p processed no document",
+        test=_RACE,
+    )
+    SETTINGS_NOT_APPLIED = _Entry(
+        "SettingsNotApplied",
+        cause="Elasticsearch ran with another index setting, number of nodes, heap or JVM option than was asked for.",
+        cure="The message names both; let the track take index settings as parameters, or ask for what it sets.",
+        recognized="The settings in effect, read from the live indices and nodes, against those asked for.",
+        example="index t: index.number_of_shards was to be 3, Elasticsearch has 1; …",
+        test=_RACE,
+    )
+    CLUSTER_NOT_FRESH = _Entry(
+        "ClusterNotFresh",
+        cause="The cluster held user data or had indexed before the race, or what the track makes was there already.",
+        cure=(
+            "Let nothing else write to the cluster; every race needs one of its own; on an existing cluster remove "
+            "what the message names, or allow it with target.overwrite."
+        ),
+        recognized="Before the race the cluster held user indices, or had spent more than two seconds indexing.",
+        example="before the race there were indices: left-over",
+        test=_RACE,
+    )
+    VERSION_MISMATCH = _Entry(
+        "VersionMismatch",
+        cause="The Elasticsearch that ran is not the version that was asked for.",
+        cure="Check elasticsearch.image: its content must match elasticsearch.version.",
+        recognized="The version that Elasticsearch and each node reported, against the one asked for.",
+        example="asked for Elasticsearch 9.0.0, found 8.6.1",
+        test=_RACE,
+    )
+    JAVA_MISMATCH = _Entry(
+        "JavaMismatch",
+        cause="The Java that ran is not the version that was asked for.",
+        cure="Check the JDK image that is configured for this Java version.",
+        recognized="The Java version that each node reported, against the one asked for.",
+        example="asked for Java 21, found 17.0.15",
+        test=_RACE,
+    )
+    ELASTICSEARCH_RESTARTED = _Entry(
+        "ElasticsearchRestarted",
+        cause="An Elasticsearch node restarted or disappeared during the race.",
+        cure="Look for out-of-memory kills, evictions or failing probes of the pod; raise its memory.",
+        recognized="A node's ephemeral id changed during the race, or Kubernetes counts a restart of its container.",
+        example="restarted or gone during the race: race-0; the race ended with: …",
+        test=_RACE,
+    )
+    SAMPLES_DROPPED = _Entry(
+        "SamplesDropped",
+        cause="The load generator could not keep all samples, so its numbers are incomplete.",
+        cure="Use fewer clients, throttle the task, or give the load generator more CPU.",
+        recognized="Rally's log: Dropping sample … due to a full sampling queue.",
+        example="Rally dropped samples because its queue was full",
+        test=_RACE,
+    )
+    TRACK_CHANGED = _Entry(
+        "TrackChanged",
+        cause="The track was changed between the races of one Benchmark, so that they did not measure the same.",
+        cure="Leave the track's ConfigMap alone while a Benchmark runs; create another Benchmark for another track.",
+        recognized="The digest over all files of the track differs between two races.",
+        example="race-2: the track is not the same in race-1, race-2",
+        test=_API,
+    )
 
     # Said of a race that counts: its numbers are true, but a reader must know this.
-    LOAD_GENERATOR_SHARED = "LoadGeneratorShared"
-    LOAD_GENERATOR_SATURATED = "LoadGeneratorSaturated"
-    SCHEDULE_NOT_KEPT = "ScheduleNotKept"
+    LOAD_GENERATOR_SHARED = _Entry(
+        "LoadGeneratorShared",
+        cause="Elasticsearch and the load generator ran on the same machine and took resources from each other.",
+        cure="Add a machine; the operator keeps the two apart as soon as there is room.",
+        recognized="The pods' nodes: the load generator's is one of Elasticsearch's.",
+        example="Elasticsearch and the load generator shared the machine node-a",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    LOAD_GENERATOR_SATURATED = _Entry(
+        "LoadGeneratorSaturated",
+        cause="The load generator had no CPU left or fell behind its own schedule, so that it measured itself.",
+        cure="Raise race.resources.limits.cpu, use fewer clients, or lower the target throughput.",
+        recognized=(
+            "The load generator used more than 80 % of its CPU, one of its processes more than 90 % of a core, it was "
+            "throttled for more than 1 % of the race, or it sent requests late although its clients were free."
+        ),
+        example=(
+            "the load generator was saturated: …sent requests late although its clients were free: …hungry (10% busy)…"
+        ),
+        test=_RACE,
+        remark=True,
+    )
+    SCHEDULE_NOT_KEPT = _Entry(
+        "ScheduleNotKept",
+        cause="A task reached less than 98 % of its target throughput, so its latencies contain a growing wait.",
+        cure="Lower the rate or use more clients; or take it as the answer: this is more than the cluster can do.",
+        recognized="Planned against real start of each request: below 98 % of the target throughput.",
+        example="task hungry reached 25 % of its target throughput 100",
+        test=_RACE,
+        remark=True,
+    )
 
-    @property
-    def voids(self) -> bool:
-        """Whether a race with this reason does not count."""
-        return self not in _REMARKS
-
-    @property
-    def cause(self) -> str:
-        """One sentence that says what happened."""
-        return _TEXTS[self][0]
-
-    @property
-    def cure(self) -> str:
-        """One sentence that says what to do about it."""
-        return _TEXTS[self][1]
-
-
-_REMARKS = frozenset({Reason.LOAD_GENERATOR_SHARED, Reason.LOAD_GENERATOR_SATURATED, Reason.SCHEDULE_NOT_KEPT})
-_TEXTS: dict[Reason, tuple[str, str]] = {
-    Reason.INVALID_SPEC: (
-        "The specification is not one that can be run.",
-        "Correct the field that the message names.",
-    ),
-    Reason.UNKNOWN_TRACK: (
-        "There is no builtin track of that name.",
-        "Use one of the tracks that the message lists, or give your own in a ConfigMap.",
-    ),
-    Reason.UNKNOWN_CHALLENGE: (
-        "The track has no challenge of that name.",
-        "Use one of the challenges that the message lists, or leave the field out for the track's default.",
-    ),
-    Reason.TRACK_INVALID: (
-        "The track is not valid JSON, or not a valid Rally track.",
-        "Correct the file and line that the message names; `esrally render-track` shows the same error.",
-    ),
-    Reason.TRACK_NOT_FOUND: (
-        "There is no track.json where the track should be.",
-        "Check what race.track names: the ConfigMap and its key track.json, or path and revision in the repository, "
-        "or the path in the volume.",
-    ),
-    Reason.TRACK_FETCH_FAILED: (
-        "The track's repository could not be fetched.",
-        "Read git's words in the message: check the address, the way there from the pod, and credentialsSecret.",
-    ),
-    Reason.TEMPLATE_ERROR: (
-        "A Jinja2 template of the track could not be rendered.",
-        "Correct the template; put Mustache braces, as in ingest pipelines, between {% raw %} and {% endraw %}.",
-    ),
-    Reason.UNKNOWN_PARAMETER: (
-        "A track parameter was given that the track does not use.",
-        "Remove the parameter or correct its spelling; the message lists the parameters that the track has.",
-    ),
-    Reason.PARAMETER_MISSING: (
-        "An operation of the track lacks a parameter that it must have.",
-        "Add the parameter that the message names to the operation in the track.",
-    ),
-    Reason.CORPUS_MISSING: (
-        "The documents that the track indexes are not there and could not be downloaded.",
-        "Put the file that the message names beside the track, or make its address reachable from the pod; the smoke "
-        "test needs the '-1k' file too.",
-    ),
-    Reason.CORPUS_COUNT_MISMATCH: (
-        "A corpus file does not have as many documents as the track says.",
-        "Set the track's document-count to the real number, or restore the file.",
-    ),
-    Reason.CLIENT_TOO_NEW: (
-        "This Elasticsearch is too old for the Rally that was to race against it, or for every one installed here.",
-        "Add the race image of an older Rally line to the chart's value raceImages, as far as there is one.",
-    ),
-    Reason.SECRET_MISSING: (
-        "A Secret that the Benchmark names does not exist, or lacks a key.",
-        "Create it in the Benchmark's namespace with the keys that the message names.",
-    ),
-    Reason.CORPORA_CACHE: (
-        "The documents could not be kept: there is no room for them, or the volume cannot be written.",
-        "Raise race.corpora.maxSize or the size of the volume, set race.corpora where there is none, and let user 1000 "
-        "write to the volume.",
-    ),
-    Reason.VOLUME_CLAIM_MISSING: (
-        "A volume claim that the race needs does not exist.",
-        "Create the claim that the message names in the Benchmark's namespace.",
-    ),
-    Reason.UNSCHEDULABLE: (
-        "Kubernetes found no node for a pod.",
-        "Lower the resources, or free or add a node that fits the pod's resources, node selector and tolerations.",
-    ),
-    Reason.IMAGE_PULL: (
-        "An image could not be pulled.",
-        "Check the image's name, the registry's credentials and the node's way to the registry.",
-    ),
-    Reason.ELASTICSEARCH_BOOTSTRAP: (
-        "Elasticsearch ended while it started.",
-        "Read the log lines in the message; most often a setting is unknown or memory is short.",
-    ),
-    Reason.EVICTED: (
-        "Kubernetes evicted a pod, because it used more of its node than it may or the node ran short.",
-        "Raise the limit that the message names, for example storage.ephemeral.sizeLimit, or free the node.",
-    ),
-    Reason.OUT_OF_MEMORY: (
-        "Elasticsearch was killed because its container or its heap ran out of memory.",
-        "Raise elasticsearch.resources.limits.memory to at least twice the heap; if the heap is exhausted, raise that.",
-    ),
-    Reason.CLUSTER_NOT_GREEN: (
-        "The cluster did not become green.",
-        "Use fewer replicas than there are data nodes, and check disk space and allocation settings.",
-    ),
-    Reason.PROVISIONING_TIMEOUT: (
-        "The cluster, the load generator's pod or the track check was not ready before the deadline "
-        "timeouts.provisioning.",
-        "Look at what the message says was missing, or raise the deadline.",
-    ),
-    Reason.RACE_TIMEOUT: (
-        "The race took longer than timeouts.race.",
-        "Raise the deadline or make the race smaller.",
-    ),
-    Reason.RACE_STALLED: (
-        "The race stood still: no progress, no sample and no work in Elasticsearch for a long time.",
-        "Look at the task in the message: a health check that can never become green (too many replicas, full disk) "
-        "is the most common one.",
-    ),
-    Reason.RACE_ABORTED: (
-        "The race was told to stop before its end.",
-        "Nothing is wrong with the race: run it again when the node is not being drained.",
-    ),
-    Reason.JOB_LOST: (
-        "The race's Job or pod disappeared before it had written a record.",
-        "Look for an eviction, a node that went away, or somebody who deleted it, and run the Benchmark again.",
-    ),
-    Reason.RECORD_MISSING: (
-        "The race's pod ended without writing a record, or what a race is judged by did not fit into one.",
-        "Read the pod's log: the runner's permission to patch its ConfigMap is the first thing to check; where the "
-        "message says that the record is too large, use fewer nodes, indices or tasks.",
-    ),
-    Reason.LOAD_GENERATOR_DIED: (
-        "A process of the load generator ended unexpectedly.",
-        "Give the load generator more memory and read Rally's log in the record.",
-    ),
-    Reason.LOAD_GENERATOR_OUT_OF_MEMORY: (
-        "The load generator was killed because it ran out of memory.",
-        "Raise its memory limit (about 200 MiB plus 6 KiB for each request of the race), or make fewer requests.",
-    ),
-    Reason.RALLY_FAILED: (
-        "Rally ended with an error that has no reason of its own.",
-        "Read Rally's own words in the message and its log in the record.",
-    ),
-    Reason.CLUSTER_UNREACHABLE: (
-        "Rally could not connect to Elasticsearch.",
-        "Check that the pods are ready and that no network policy stands between them.",
-    ),
-    Reason.AUTHENTICATION_FAILED: (
-        "Elasticsearch refused the user or password.",
-        "Check the secret that holds the password of the user.",
-    ),
-    Reason.TLS_UNTRUSTED: (
-        "The certificate of Elasticsearch could not be verified.",
-        "Check that the CA belongs to this cluster and that the certificate covers the host name.",
-    ),
-    Reason.UNSUPPORTED_PRODUCT: (
-        "The server that answered is not an Elasticsearch that Rally can race against.",
-        "Race against Elasticsearch itself, without a proxy that strips the X-elastic-product header.",
-    ),
-    Reason.ASSERTION_FAILED: (
-        "An assertion of the track did not hold.",
-        "Compare the expected and the real value in the message: data or query are not what the track expects.",
-    ),
-    Reason.REQUEST_ERRORS: (
-        "A request of the race was answered with an error, and the race was ended there.",
-        "Read the answer of Elasticsearch in the message.",
-    ),
-    Reason.DISK_WATERMARK: (
-        "The disk of Elasticsearch is too full for it to accept or allocate data.",
-        "Make the volume larger than three times the corpus, or the corpus smaller, or, where volumes share a "
-        "machine's disk, free space on it: Elasticsearch places no shard on a disk that is 90 % full.",
-    ),
-    Reason.CIRCUIT_BREAKER: (
-        "Elasticsearch refused a request because its heap would not have sufficed.",
-        "Raise the heap, or lower bulk size or the number of clients.",
-    ),
-    Reason.CLEANUP_TIMEOUT: (
-        "What was built for a race was still there ten minutes after its end.",
-        "Look at what holds the objects that the message names (a finalizer, a volume that is not let go, a node that "
-        "is not ready), and delete what is left before you run the Benchmark again.",
-    ),
-    Reason.NO_TASKS: (
-        "The race had no task to run.",
-        "Correct includeTasks or excludeTasks: together they leave nothing of the challenge.",
-    ),
-    Reason.TASK_MISSING: (
-        "A task that was to run has no numbers.",
-        "Read Rally's log for the task that the message names.",
-    ),
-    Reason.WARMUP_ATE_ALL: (
-        "A task ended during its warm-up, so that nothing was measured.",
-        "Shorten the warm-up or give the task more work.",
-    ),
-    Reason.ERROR_RATE: (
-        "Requests failed, measured or during warm-up; failing requests are fast and make numbers meaningless.",
-        "Read the first error in the message and remove its cause.",
-    ),
-    Reason.DOCUMENT_COUNT_MISMATCH: (
-        "Elasticsearch does not hold as many documents as the race was to index.",
-        "Look for rejected documents, duplicate ids or a pipeline that drops documents.",
-    ),
-    Reason.PIPELINE_MISSING: (
-        "The ingest pipeline that the track uses does not exist in Elasticsearch.",
-        "Create it in the schedule before the bulk that uses it.",
-    ),
-    Reason.PIPELINE_NOT_APPLIED: (
-        "The ingest pipeline did not process every document that was indexed.",
-        "Check the bulk's pipeline parameter and the pipeline's failures in the message.",
-    ),
-    Reason.SETTINGS_NOT_APPLIED: (
-        "Elasticsearch ran with another index setting, number of nodes, heap or JVM option than was asked for.",
-        "The message names both; let the track take index settings as parameters, or ask for what it sets.",
-    ),
-    Reason.CLUSTER_NOT_FRESH: (
-        "The cluster held user data or had indexed before the race, or what the track makes was there already.",
-        "Let nothing else write to the cluster; every race needs one of its own; on an existing cluster remove what "
-        "the message names, or allow it with target.overwrite.",
-    ),
-    Reason.VERSION_MISMATCH: (
-        "The Elasticsearch that ran is not the version that was asked for.",
-        "Check elasticsearch.image: its content must match elasticsearch.version.",
-    ),
-    Reason.JAVA_MISMATCH: (
-        "The Java that ran is not the version that was asked for.",
-        "Check the JDK image that is configured for this Java version.",
-    ),
-    Reason.ELASTICSEARCH_RESTARTED: (
-        "An Elasticsearch node restarted or disappeared during the race.",
-        "Look for out-of-memory kills, evictions or failing probes of the pod; raise its memory.",
-    ),
-    Reason.SAMPLES_DROPPED: (
-        "The load generator could not keep all samples, so its numbers are incomplete.",
-        "Use fewer clients, throttle the task, or give the load generator more CPU.",
-    ),
-    Reason.TRACK_CHANGED: (
-        "The track was changed between the races of one Benchmark, so that they did not measure the same.",
-        "Leave the track's ConfigMap alone while a Benchmark runs; create another Benchmark for another track.",
-    ),
-    Reason.LOAD_GENERATOR_SHARED: (
-        "Elasticsearch and the load generator ran on the same machine and took resources from each other.",
-        "Add a machine; the operator keeps the two apart as soon as there is room.",
-    ),
-    Reason.LOAD_GENERATOR_SATURATED: (
-        "The load generator had no CPU left or fell behind its own schedule, so that it measured itself.",
-        "Raise race.resources.limits.cpu, use fewer clients, or lower the target throughput.",
-    ),
-    Reason.SCHEDULE_NOT_KEPT: (
-        "A task reached less than 98 % of its target throughput, so its latencies contain a growing wait.",
-        "Lower the rate or use more clients; or take it as the answer: this is more than the cluster can do.",
-    ),
-}
+    LOAD_GENERATOR_THROTTLED = _Entry(
+        "LoadGeneratorThrottled",
+        cause="The CPU limit of the load generator held it back, though for too short a time to call it saturated.",
+        cure="Raise race.resources.limits.cpu if the slowest requests matter to you.",
+        recognized="Throttled periods of the load generator's control group, together at most 1 % of the race.",
+        example="the load generator was throttled in 7 periods, 0.2 s in all",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    DOCUMENTS_NOT_COUNTED = _Entry(
+        "DocumentsNotCounted",
+        cause="The documents were not counted against the track, which does not determine how many there will be.",
+        cure="Compare the documents in status.environment.indices with what you expect.",
+        recognized="The track, as Rally loaded it, gives no number of documents to expect.",
+        example="the documents were not counted against the track: it does not determine how many there will be",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    SETTINGS_ON_NODES = _Entry(
+        "SettingsOnNodes",
+        cause="An index setting was given to all indices of the nodes, because the track has no parameter for it.",
+        cure="Let the track take the setting as a parameter if it is to hold for the track's own indices alone.",
+        recognized="The track check: nothing that the track takes carries the setting.",
+        example="index.codec was set on the nodes (elasticsearch.yml): the track has no parameter for it",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    SHARDS_UNASSIGNED = _Entry(
+        "ShardsUnassigned",
+        cause="Copies of shards were on no node at the end of the race.",
+        cure="Use fewer replicas than there are data nodes, and check disk space and allocation settings.",
+        recognized="Elasticsearch's list of shards after the race.",
+        example="index access-logs: 1 replica(s) unassigned at the end (NODE_LEFT)",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    PRIMARIES_ON_ONE_NODE = _Entry(
+        "PrimariesOnOneNode",
+        cause="All primary shards of an index were on one of several nodes.",
+        cure="Give the index as many primary shards as there are nodes, or use one node.",
+        recognized="Elasticsearch's list of shards after the race.",
+        example="index access-logs: … on …, one of 2 nodes: the others did not index for it except as replicas",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    TARGET_SHARED = _Entry(
+        "TargetShared",
+        cause="The existing cluster indexed or searched for others during the race.",
+        cure="Race while nobody else uses the cluster.",
+        recognized="The counters of all indices that are not the track's, before and after the race.",
+        example="the target worked for others during the race: orders +12 documents, +3 searches",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    LEFT_ON_TARGET = _Entry(
+        "LeftOnTarget",
+        cause="Something that the track created is still on the existing cluster.",
+        cure="Delete what the message names, unless keepCluster asked for it to stay.",
+        recognized="After the race the cluster is asked for what the track creates.",
+        example="left on the target: index access-logs",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    RECORD_CUT = _Entry(
+        "RecordCut",
+        cause="Some evidence was left out of the record, which would have been too large for a ConfigMap.",
+        cure="Use fewer nodes, indices or tasks if you need the parts that the message names.",
+        recognized="The runner measures the record before it writes it.",
+        example="left out of the record, which would have been too large: shards",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    RALLY_WARNING = _Entry(
+        "RallyWarning",
+        cause="Rally warned of something.",
+        cure="Read the warning, and what Rally's log in the record has around it.",
+        recognized="The warnings in Rally's output.",
+        example="Rally: …",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    MACHINE_FIGURES_INCOMPLETE = _Entry(
+        "MachineFiguresIncomplete",
+        cause="Some of what the machines did during the race could not be recorded.",
+        cure=(
+            "Look at the source that the message names: Prometheus, Elasticsearch's node stats, or the pod's control "
+            "group."
+        ),
+        recognized="Failed looks of the runner, and sources that gave the operator no answer.",
+        example="the runner left no table of its own",
+        test="tests/api/test_machines.py",
+        remark=True,
+    )

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.broken_tracks import BROKEN_TRACKS
 
-from fairlap_docs.reason_signs import SIGNS, TRACKS, looks_like
+from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 ROOT = Path(__file__).resolve().parents[3]
 SUITES = ("tests/api", "tests/e2e", "tests/race")
+TRACKS = "tests/rally/test_broken_tracks.py"
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def produced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 
 def test_every_reason_is_produced_by_the_test_it_names(produced: dict[str, set[str]]) -> None:
-    without = [f"{reason}: {SIGNS[reason].test}" for reason in Reason if reason not in produced[SIGNS[reason].test]]
+    without = [f"{reason}: {reason.test}" for reason in Reason if reason not in produced[reason.test]]
     assert not without, without
 
 
@@ -46,16 +47,23 @@ def test_no_test_speaks_of_another_reason(produced: dict[str, set[str]]) -> None
 
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_is_explained(reason: Reason) -> None:
-    for text in (reason.cause, reason.cure, SIGNS[reason].recognized):
+    for text in (reason.cause, reason.cure, reason.recognized):
         assert text[0].isupper() and text.endswith("."), text
         assert text.count(". ") == 0, f"one sentence: {text}"
-    assert SIGNS[reason].example.strip("… "), "a user sees more than nothing"
+    assert reason.example.strip("… "), "a user sees more than nothing"
     assert re.fullmatch(r"[A-Z][A-Za-z]{2,62}", reason), "fit for a condition's reason"
 
 
 def test_only_remarks_leave_a_race_valid() -> None:
-    kept = {reason for reason in Reason if not reason.voids}
-    assert kept == {Reason.LOAD_GENERATOR_SHARED, Reason.LOAD_GENERATOR_SATURATED, Reason.SCHEDULE_NOT_KEPT}
+    """Which reasons are remarks follows from the code that gives them: tests/unit/results/test_remarks.py."""
+    kept = {reason for reason in Reason if reason.remark}
+    assert kept > {Reason.LOAD_GENERATOR_SHARED, Reason.LOAD_GENERATOR_SATURATED, Reason.SCHEDULE_NOT_KEPT}
+
+
+def test_the_closed_list_is_read_by_its_words() -> None:
+    for reason in Reason:
+        assert Reason(str(reason)) is reason
+        assert reason.value == reason == f"{reason}"
 
 
 @pytest.mark.parametrize(

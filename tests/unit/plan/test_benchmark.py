@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from world import READY, START, cluster, good_record, job, later, pod, progress, seen, spec
+from world import READY, START, cluster, good_record, is_true, job, later, pod, progress, seen, spec
 
 from fairlap.api.status import BenchmarkStatus, Step
-from fairlap.plan.benchmark import PROGRESS_LENGTH, plan
-from fairlap.plan.conditions import condition, is_true, stamp
+from fairlap.plan.benchmark import plan
+from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.keep import kept_until
 from fairlap.plan.seen import Children, LogOf, Plan, Refusal, Seen, Warned
+from fairlap.plan.transition import PROGRESS_LENGTH
 from fairlap.queue.turn import Turn
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Outcome

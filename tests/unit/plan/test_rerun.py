@@ -30,24 +30,24 @@ def test_names_are_free_short_and_in_order(first: str, others: int) -> None:
 
 
 def test_a_value_asks_once() -> None:
-    assert rerun.asked(bench()) is None
-    assert rerun.asked(bench(annotations={rerun.ASKED: ""})) is None
+    assert rerun.requested_value(bench()) is None
+    assert rerun.requested_value(bench(annotations={rerun.ASKED: ""})) is None
     wanted = bench(annotations={rerun.ASKED: "1"})
-    assert rerun.asked(wanted) == "1"
+    assert rerun.requested_value(wanted) == "1"
     wanted["metadata"]["annotations"][rerun.DONE] = "1"
-    assert rerun.asked(wanted) is None
+    assert rerun.requested_value(wanted) is None
     wanted["metadata"]["annotations"][rerun.ASKED] = "2"
-    assert rerun.asked(wanted) == "2"
-    assert rerun.asked({**wanted, "metadata": {**wanted["metadata"], "deletionTimestamp": "x"}}) is None
+    assert rerun.requested_value(wanted) == "2"
+    assert rerun.requested_value({**wanted, "metadata": {**wanted["metadata"], "deletionTimestamp": "x"}}) is None
 
 
 def test_what_was_said_holds_for_its_value_only() -> None:
     text = rerun.Next("1", "bm-2").to_text()
     told = bench(annotations={rerun.SAID: text})
-    assert rerun.said(told, "1") == ("1", "bm-2")
-    assert rerun.said(told, "2") is None
+    assert rerun.announced(told, "1") == ("1", "bm-2")
+    assert rerun.announced(told, "2") is None
     for damaged in ("", "no JSON", json.dumps({"name": "x"}), "[]", "3"):
-        assert rerun.said(bench(annotations={rerun.SAID: damaged}), "1") is None
+        assert rerun.announced(bench(annotations={rerun.SAID: damaged}), "1") is None
 
 
 def test_the_copy_has_the_spec_and_says_where_it_comes_from() -> None:
@@ -55,8 +55,8 @@ def test_the_copy_has_the_spec_and_says_where_it_comes_from() -> None:
     made = rerun.manifest(bench(labels=labels, annotations={"kubectl": "x"}), rerun.Next("v", "bm-2"))
     assert made["spec"] == {"race": {"track": {"builtin": "log_ingest"}}}
     assert made["metadata"]["labels"] == {rerun.OF: "bm"}
-    assert rerun.is_for(made, bench(), "v") and not rerun.is_for(made, bench(), "w")
-    assert not rerun.is_for(made, bench("other"), "v")
+    assert rerun.was_made_for(made, bench(), "v") and not rerun.was_made_for(made, bench(), "w")
+    assert not rerun.was_made_for(made, bench("other"), "v")
     # A run of a run is numbered after the first.
     again = {**made, "metadata": {**made["metadata"], "uid": "u2"}}
-    assert rerun.first_of(again) == "bm"
+    assert rerun.first_name(again) == "bm"

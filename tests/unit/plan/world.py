@@ -6,6 +6,7 @@ from typing import Any
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.conditions import condition
 from fairlap.plan.seen import Children, Seen, Subject
 from fairlap.queue.turn import Turn
 from fairlap.settings import JdkImage, Settings
@@ -93,3 +94,8 @@ def good_record(step: str = "race-1", documents: int = 1000, rate: float = 5000.
 
 def later(**span: float) -> datetime:
     return START + timedelta(**span)
+
+
+def is_true(status: BenchmarkStatus, kind: str) -> bool:
+    found = condition(status, kind)
+    return found is not None and found.status == "True"

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from fairlap.results.machine_use import IN_STATUS, machine_uses, remarks
+from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import Machine, MachineTable, Sampler, Usage, missing
 
 
@@ -33,7 +34,7 @@ def test_columns_of_the_status_exist() -> None:
 
 
 def test_remarks() -> None:
-    assert remarks(None) == ["what the machines did was not recorded"]
-    assert remarks(MachineTable(remarks=("a",))) == ["a"]
+    assert remarks(None) == [(Reason.MACHINE_FIGURES_INCOMPLETE, "what the machines did was not recorded")]
+    assert remarks(MachineTable(remarks=("a",))) == [(Reason.MACHINE_FIGURES_INCOMPLETE, "a")]
     (failed,) = remarks(MachineTable(sampler=Sampler(4.0, samples=8, failures=2, last_failure="HTTP 503")))
-    assert "2 of 10" in failed and "HTTP 503" in failed
+    assert "2 of 10" in failed.text and "HTTP 503" in failed.text

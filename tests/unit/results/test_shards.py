@@ -6,6 +6,7 @@ import pytest
 
 from fairlap.results.lucene_codec import algorithm
 from fairlap.results.shards import memory_of, node_data, remarks, short
+from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import EnvironmentRecord, Node, Record, Shard
 
 GIB = 2**30
@@ -48,12 +49,12 @@ def test_copies_that_are_spread_need_no_remark() -> None:
 )
 def test_primaries_on_one_of_several_nodes_are_said(shards: tuple[Shard, ...], words: str) -> None:
     (found,) = remarks(record(*shards))
-    assert found.startswith(words)
+    assert found.reason == Reason.PRIMARIES_ON_ONE_NODE and found.text.startswith(words)
 
 
 def test_an_unassigned_replica_is_said() -> None:
     (found,) = remarks(record(*SPREAD, shard(1, None, primary=False, why="NODE_LEFT")))
-    assert found == "index logs: 1 replica(s) unassigned at the end (NODE_LEFT)"
+    assert found == (Reason.SHARDS_UNASSIGNED, "index logs: 1 replica(s) unassigned at the end (NODE_LEFT)")
 
 
 def test_memory_against_data_is_what_page_cache_there_can_be() -> None:

@@ -12,7 +12,7 @@ _LONGEST = 600
 _FIRST_WORDS = 2800
 
 
-def left_over(seen: Seen, step: str, things: Iterable[tuple[str, Json]]) -> str:
+def describe_leftovers(seen: Seen, step: str, things: Iterable[tuple[str, Json]]) -> str:
     """Return the sentence for objects that did not go away, given by kind, or "" when there are none."""
     named = [f"{kind} {thing['metadata']['name']}{_held(thing)}" for kind, thing in things]
     if not named:
@@ -23,7 +23,7 @@ def left_over(seen: Seen, step: str, things: Iterable[tuple[str, Json]]) -> str:
     ]
 
 
-def told(status: BenchmarkStatus, left: str) -> BenchmarkStatus:
+def report_leftovers(status: BenchmarkStatus, left: str) -> BenchmarkStatus:
     """Return the failing status with what was left over; a reason that it had already is kept."""
     if status.failing:
         return status.model_copy(update={"message": f"{status.message[:_FIRST_WORDS].rstrip('. ')}; {left}"})

@@ -7,7 +7,7 @@ from fairlap.plan.steps import CHECK, is_preparation
 from fairlap_race.contract.reasons import Reason
 
 
-def missing(children: Children, nodes: int) -> str:
+def describe_missing(children: Children, nodes: int) -> str:
     """Return what the cluster still lacks, as a phrase, or "" when it is ready.
 
     ECK's health alone is not enough: it is stale until the generation was observed, and it turns green a little
@@ -33,15 +33,15 @@ def missing(children: Children, nodes: int) -> str:
     return ""
 
 
-def overdue(children: Children, nodes: int) -> tuple[Reason, str]:
+def explain_overdue(children: Children, nodes: int) -> tuple[Reason, str]:
     """Return reason and sentence for a cluster that was not ready before its deadline."""
-    lacking = missing(children, nodes)
+    lacking = describe_missing(children, nodes)
     everyone_runs = sum(is_ready(pod) for pod in elasticsearch_pods(children.pods)) >= nodes
     reason = Reason.CLUSTER_NOT_GREEN if everyone_runs and "health" in lacking else Reason.PROVISIONING_TIMEOUT
     return reason, f"the cluster was not ready in time: {lacking}{_eck_words(children.elasticsearch)}"
 
 
-def overdue_run(step: str, allowed: str, log: LogOf | None) -> Trouble:
+def explain_overdue_run(step: str, allowed: str, log: LogOf | None) -> Trouble:
     """Return what to say of a Job that was not over at its deadline, with the log that tells more."""
     if not is_preparation(step):
         return Trouble(Reason.RACE_TIMEOUT, f"the race was not over after {allowed}", final=True, log=log)

@@ -67,13 +67,13 @@ def running_log(pods: Iterable[Json]) -> LogOf | None:
     return min(found, key=lambda entry: entry[0])[1] if found else None
 
 
-def troubles(pods: Iterable[Json]) -> list[Trouble]:
+def find_troubles(pods: Iterable[Json]) -> list[Trouble]:
     """Return what keeps these pods from running, the clearest first."""
     found = [trouble for pod in pods for trouble in _of_pod(pod)]
     return sorted(found, key=lambda trouble: not trouble.final)
 
 
-def explained(trouble: Trouble | None, spec: BenchmarkSpec) -> Trouble | None:
+def explain_unschedulable(trouble: Trouble | None, spec: BenchmarkSpec) -> Trouble | None:
     """Return the trouble with what the spec has to do with it, where that is not plain from Kubernetes' words."""
     built = spec.elasticsearch
     scheduling = built.scheduling if built else None
@@ -89,7 +89,7 @@ def explained(trouble: Trouble | None, spec: BenchmarkSpec) -> Trouble | None:
 def _of_pod(pod: Json) -> Iterator[Trouble]:
     name, status = pod["metadata"]["name"], pod.get("status", {})
     if status.get("reason") == "Evicted":
-        yield Trouble(Reason.EVICTED, evicted(name, status.get("message", "")), final=True)
+        yield Trouble(Reason.EVICTED, describe_eviction(name, status.get("message", "")), final=True)
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             message = f"pod {name}: {condition.get('message', 'not scheduled')}"
@@ -110,7 +110,7 @@ def _of_container(pod: str, container: Json) -> Iterator[Trouble]:
         yield Trouble(Reason.ELASTICSEARCH_BOOTSTRAP, message, final=False)
     elif container.get("restartCount", 0) >= 2 or reason == "CrashLoopBackOff":
         ended = container.get("lastState", {}).get("terminated") or {}
-        if sentence := short_of_memory(pod, container):
+        if sentence := describe_memory_end(pod, container):
             yield Trouble(Reason.OUT_OF_MEMORY, sentence, final=container.get("restartCount", 0) >= 2)
         how = f"{ended.get('reason', 'ended')} (exit code {ended.get('exitCode', '?')})"
         log = LogOf(
@@ -124,12 +124,12 @@ def _of_container(pod: str, container: Json) -> Iterator[Trouble]:
         )
 
 
-def evicted(pod: str, words: str) -> str:
+def describe_eviction(pod: str, words: str) -> str:
     """Return the sentence for a pod that was evicted."""
     return f"pod {pod} was evicted: {words.strip().rstrip('.')}"
 
 
-def short_of_memory(pod: str, container: Json) -> str:
+def describe_memory_end(pod: str, container: Json) -> str:
     """Return a sentence when an Elasticsearch container ended for lack of memory, else ""."""
     for state in (container.get("state", {}), container.get("lastState", {})):
         ended = state.get("terminated") or {}
@@ -141,7 +141,7 @@ def short_of_memory(pod: str, container: Json) -> str:
     return ""
 
 
-def replaced(elasticsearch: Json | None, pods: Iterable[Json]) -> bool:
+def was_replaced(elasticsearch: Json | None, pods: Iterable[Json]) -> bool:
     """Return whether an Elasticsearch pod is younger than its cluster: an earlier one may have been evicted.
 
     A replacement shows only in Kubernetes' events, since it takes the place of the evicted pod at once.
@@ -153,18 +153,20 @@ def replaced(elasticsearch: Json | None, pods: Iterable[Json]) -> bool:
     return any(age and moment(age) - moment(created) > _REPLACED_AFTER for age in ages)
 
 
-def mishaps(pods: Iterable[Json], evictions: Mapping[str, str]) -> list[Trouble]:
+def find_mishaps(pods: Iterable[Json], evictions: Mapping[str, str]) -> list[Trouble]:
     """Return what ended an Elasticsearch pod or container during a race, the clearest first.
 
     `evictions`: Kubernetes' words for pods that were evicted, by name, the replaced ones included.
     """
-    found = [Trouble(Reason.EVICTED, evicted(name, words), final=True) for name, words in sorted(evictions.items())]
+    found = [
+        Trouble(Reason.EVICTED, describe_eviction(name, words), final=True) for name, words in sorted(evictions.items())
+    ]
     for pod in elasticsearch_pods(pods):
         name, status = pod["metadata"]["name"], pod.get("status", {})
         if status.get("reason") == "Evicted" and name not in evictions:
-            found.append(Trouble(Reason.EVICTED, evicted(name, status.get("message", "")), final=True))
+            found.append(Trouble(Reason.EVICTED, describe_eviction(name, status.get("message", "")), final=True))
         for container in status.get("containerStatuses", ()):
-            if sentence := short_of_memory(name, container):
+            if sentence := describe_memory_end(name, container):
                 found.append(Trouble(Reason.OUT_OF_MEMORY, sentence, final=True))
             elif container.get("restartCount", 0) > 0:
                 ended = container.get("lastState", {}).get("terminated") or {}
@@ -174,12 +176,12 @@ def mishaps(pods: Iterable[Json], evictions: Mapping[str, str]) -> list[Trouble]
     return sorted(found, key=lambda trouble: order.index(trouble.reason))
 
 
-def ending(pods: Sequence[Json]) -> tuple[Reason, str, LogOf | None]:
+def find_ending(pods: Sequence[Json]) -> tuple[Reason, str, LogOf | None]:
     """Return why a load generator's pod ended without a record: reason, sentence, and the log that tells more."""
     for pod in load_generators(pods):
         name, status = pod["metadata"]["name"], pod.get("status", {})
         if status.get("reason") == "Evicted":
-            return Reason.EVICTED, evicted(name, status.get("message", "")), None
+            return Reason.EVICTED, describe_eviction(name, status.get("message", "")), None
         for container in status.get("containerStatuses", ()):
             ended = container.get("state", {}).get("terminated")
             if not ended:

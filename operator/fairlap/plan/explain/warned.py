@@ -11,32 +11,32 @@ from fairlap.plan.steps import object_name
 _REFUSED = "FailedCreate"
 
 
-def when(event: Json) -> str:
+def event_time(event: Json) -> str:
     """Return when an event happened last."""
     series = event.get("series") or {}
     latest = event.get("lastTimestamp") or series.get("lastObservedTime") or event.get("eventTime")
     return str(latest or event["metadata"]["creationTimestamp"])
 
 
-def of_step(seen: Seen, events: Iterable[Json]) -> tuple[Warned, ...]:
+def select_warnings(seen: Seen, events: Iterable[Json]) -> tuple[Warned, ...]:
     """Return the events that are about objects of the current step, the newest first."""
     step, children = seen.status.step, seen.children
     if step is None:
         return ()
-    ours = [thing for thing in (children.elasticsearch, children.job, *children.pods) if thing is not None]
-    uids = {thing["metadata"]["uid"] for thing in ours}
+    things = [thing for thing in (children.elasticsearch, children.job, *children.pods) if thing is not None]
+    uids = {thing["metadata"]["uid"] for thing in things}
     prefix = f"{object_name(seen.subject.name, step.name)}-es-"
     created = ((children.elasticsearch or {}).get("metadata") or {}).get("creationTimestamp")
 
-    def is_ours(event: Json) -> bool:
+    def is_about_step(event: Json) -> bool:
         about = event["involvedObject"]
         if about.get("kind") != "StatefulSet":
             return about.get("uid") in uids
         # Its uid is not known here, and an earlier Benchmark may have had the same name.
-        in_time = created is not None and moment(when(event)) >= moment(created)
+        in_time = created is not None and moment(event_time(event)) >= moment(created)
         return in_time and str(about.get("name", "")).startswith(prefix)
 
-    newest_first = sorted((e for e in events if is_ours(e)), key=lambda e: moment(when(e)), reverse=True)
+    newest_first = sorted((e for e in events if is_about_step(e)), key=lambda e: moment(event_time(e)), reverse=True)
     return tuple(
         Warned(
             kind=str(event["involvedObject"].get("kind", "")),

@@ -5,14 +5,15 @@ the warm-up. A race counts only when every check passes.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict import existing_cluster, index_settings
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
+from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.record import LoadGenerator, Record, Task
 
 # Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
 _FRESH_INDEXING_MILLIS = 2000
@@ -221,28 +222,40 @@ def _pipelines_did_their_work(record: Record, _: BenchmarkSpec) -> Violation | N
     return None
 
 
-def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str) -> list[str]:
-    """Return what a reader must know of a race although it does not void it."""
-    load, found = record.load_generator, []
-    if load.saturated:
-        found.append(f"the load generator was saturated: {load.why}")
-    elif load.throttled_periods:
-        found.append(
-            f"the load generator was throttled in {load.throttled_periods} periods, "
-            f"{load.throttled_seconds or 0:.1f} s in all"
-        )
-    found.extend(_behind(task) for task in record.tasks if not schedule_kept(task))
+def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str) -> list[RaceRemark]:
+    """Return all that a reader must know of a race although it does not void it.
+
+    `elasticsearch_on`, `load_generator_on`: the machines that their pods ran on.
+    """
+    found = [*_load_generator_remarks(record.load_generator)]
+    found.extend(
+        RaceRemark(Reason.SCHEDULE_NOT_KEPT, _behind(task)) for task in record.tasks if not schedule_kept(task)
+    )
     if load_generator_on and load_generator_on in elasticsearch_on:
-        found.append(f"Elasticsearch and the load generator shared the machine {load_generator_on}")
+        text = f"Elasticsearch and the load generator shared the machine {load_generator_on}"
+        found.append(RaceRemark(Reason.LOAD_GENERATOR_SHARED, text))
     if record.outcome.reason is None and record.track.tasks and record.track.expected_documents is None:
-        found.append("the documents were not counted against the track: it does not determine how many there will be")
+        text = "the documents were not counted against the track: it does not determine how many there will be"
+        found.append(RaceRemark(Reason.DOCUMENTS_NOT_COUNTED, text))
     found.extend(index_settings.remarks(record))
     found.extend(shards.remarks(record))
     found.extend(existing_cluster.remarks(record))
     if record.left_out:
-        found.append(f"left out of the record, which would have been too large: {_list(record.left_out)}")
-    found.extend(f"Rally: {warning}" for warning in record.rally.warnings[:5])
+        text = f"left out of the record, which would have been too large: {_list(record.left_out)}"
+        found.append(RaceRemark(Reason.RECORD_CUT, text))
+    found.extend(RaceRemark(Reason.RALLY_WARNING, f"Rally: {warning}") for warning in record.rally.warnings)
     return found
+
+
+def _load_generator_remarks(load: LoadGenerator) -> Iterator[RaceRemark]:
+    if load.saturated:
+        yield RaceRemark(Reason.LOAD_GENERATOR_SATURATED, f"the load generator was saturated: {load.why}")
+    elif load.throttled_periods:
+        text = (
+            f"the load generator was throttled in {load.throttled_periods} periods, "
+            f"{load.throttled_seconds or 0:.1f} s in all"
+        )
+        yield RaceRemark(Reason.LOAD_GENERATOR_THROTTLED, text)
 
 
 def schedule_kept(task: Task) -> bool:

@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from typing import Literal
 
+from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, TargetStatus
-from fairlap.plan.conditions import with_condition
+from fairlap.plan.conditions import Observation
 from fairlap.plan.seen import Seen
 from fairlap.plan.steps import is_preparation, steps
+from fairlap.plan.verdict.judged import Judged, mark_failing
+from fairlap.results.remarks import RaceRemark
 from fairlap.settings import Settings
 from fairlap_race.contract.rally_releases import LINES, MAIN, line_for
 from fairlap_race.contract.reasons import Reason
@@ -16,8 +19,8 @@ from fairlap_race.contract.record import Record, TargetReport, Touch
 Removal = Literal["always", "onSuccess", "never"]
 
 
-def probed(seen: Seen, record: Record) -> BenchmarkStatus:
-    """Return the status after the first look at the target: what it is, and whether a Rally here speaks to it."""
+def judge_probe(seen: Seen, record: Record) -> Judged:
+    """Return what follows from the first look at the target: what it is, and whether a Rally here speaks to it."""
     outcome, found = record.outcome, record.environment
     if outcome.reason:
         return _refused(seen, outcome.reason, outcome.message)
@@ -42,13 +45,13 @@ def probed(seen: Seen, record: Record) -> BenchmarkStatus:
         rally=line.name,
     )
     text = f"{target.nodes} node(s) of Elasticsearch {version}, cluster {target.cluster_name}; Rally {line.rally}"
-    status = with_condition(seen.status, "ClusterReady", "True", "TargetAnswers", text, seen.now)
-    return status.model_copy(update={"version": version, "target": target})
+    ready = Observation(ConditionType.CLUSTER_READY, True, ConditionReason.TARGET_ANSWERS, text)
+    return Judged(seen.status.model_copy(update={"version": version, "target": target}), (ready,))
 
 
-def _refused(seen: Seen, reason: Reason, message: str) -> BenchmarkStatus:
-    status = with_condition(seen.status, "Accepted", "False", reason, message, seen.now)
-    return status.model_copy(update={"failing": True, "reason": str(reason), "message": message[:4096]})
+def _refused(seen: Seen, reason: Reason, message: str) -> Judged:
+    refused = Observation(ConditionType.ACCEPTED, False, reason, message)
+    return Judged(mark_failing(seen.status, reason, message), (refused,))
 
 
 def race_image(status: BenchmarkStatus, settings: Settings) -> str:
@@ -67,12 +70,12 @@ def removal(spec: BenchmarkSpec, step: str) -> Removal:
     return "never" if spec.keep_cluster == "Always" and step == steps(spec)[-1] else "onSuccess"
 
 
-def announced(status: BenchmarkStatus, seen: Seen, report: TargetReport | None) -> BenchmarkStatus:
-    """Return the status that says, before any race, what the track will do to the target."""
-    if seen.subject.spec.target is None:
-        return status
-    text = intentions(seen.subject.spec, report or TargetReport())
-    return with_condition(status, "TargetChecked", "True", "TrackWillChange", text, seen.now)
+def announce_changes(spec: BenchmarkSpec, report: TargetReport | None) -> tuple[Observation, ...]:
+    """Return the observation that says, before any race, what the track will do to the target, if there is one."""
+    if spec.target is None:
+        return ()
+    text = intentions(spec, report or TargetReport())
+    return (Observation(ConditionType.TARGET_CHECKED, True, ConditionReason.TRACK_WILL_CHANGE, text),)
 
 
 def intentions(spec: BenchmarkSpec, report: TargetReport) -> str:
@@ -92,18 +95,20 @@ def intentions(spec: BenchmarkSpec, report: TargetReport) -> str:
     return "; ".join(["the track " + parts[0], *parts[1:], after])[:4000]
 
 
-def remarks(record: Record) -> list[str]:
+def remarks(record: Record) -> list[RaceRemark]:
     """Return what a reader must know about a race on a cluster that is not its own."""
-    report, found = record.target, []
+    report = record.target
+    found: list[RaceRemark] = []
     if report is None:
-        return []
+        return found
     if report.others:
         busiest = sorted(report.others, key=lambda o: -(o.indexed + o.searched))[:5]
-        told = ", ".join(f"{o.index} +{o.indexed} documents, +{o.searched} searches" for o in busiest)
+        work = ", ".join(f"{o.index} +{o.indexed} documents, +{o.searched} searches" for o in busiest)
         more = f" and {len(report.others) - len(busiest)} more" if len(report.others) > len(busiest) else ""
-        found.append(f"the target worked for others during the race: {told}{more}")
+        text = f"the target worked for others during the race: {work}{more}"
+        found.append(RaceRemark(Reason.TARGET_SHARED, text))
     if report.left:
-        found.append(f"left on the target: {_list(report.left)}")
+        found.append(RaceRemark(Reason.LEFT_ON_TARGET, f"left on the target: {_list(report.left)}"))
     return found
 
 

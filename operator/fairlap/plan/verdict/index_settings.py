@@ -6,6 +6,7 @@ from typing import Any
 
 from fairlap.api.spec import BenchmarkSpec, IndexSettings
 from fairlap.plan.verdict.violation import Violation
+from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
 
@@ -58,10 +59,11 @@ def _on_nodes(record: Record) -> list[str]:
     return [name for name, carrier in record.track.passed_as.items() if name in NODE_SCOPED and not carrier]
 
 
-def remarks(record: Record) -> Iterator[str]:
+def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield what a reader must know of how the settings came to be."""
     for name in _on_nodes(record) if record.target is None else ():
-        yield f"{name} was set on the nodes (elasticsearch.yml): the track has no parameter for it"
+        text = f"{name} was set on the nodes (elasticsearch.yml): the track has no parameter for it"
+        yield RaceRemark(Reason.SETTINGS_ON_NODES, text)
 
 
 def objections(spec: BenchmarkSpec) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What of a container's log goes into a message."""
 
-from fairlap.plan.explain.logs import telling_lines
+from fairlap.plan.explain.log_lines import telling_lines
 
 CRASH = """\
 [2026-01-01] starting ...

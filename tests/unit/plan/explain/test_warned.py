@@ -7,7 +7,7 @@ from world import START, cluster, job, later, pod, seen
 
 from fairlap.api.status import BenchmarkStatus, Step
 from fairlap.plan.conditions import stamp
-from fairlap.plan.explain.warned import of_step, when, why_not_ready
+from fairlap.plan.explain.warned import event_time, select_warnings, why_not_ready
 from fairlap.plan.seen import Children, Warned
 
 STATUS = BenchmarkStatus(step=Step(name="race-1", stage="Provisioning", since=stamp(START)))
@@ -38,7 +38,7 @@ def test_only_the_events_of_the_step_count(found: dict[str, Any], ours: bool) ->
     elasticsearch = cluster()
     elasticsearch["metadata"]["creationTimestamp"] = stamp(START)
     children = Children(elasticsearch=elasticsearch, job=job(), pods=[pod("es-0")])
-    assert bool(of_step(seen(STATUS, children=children), [found])) is ours
+    assert bool(select_warnings(seen(STATUS, children=children), [found])) is ours
 
 
 def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
@@ -49,10 +49,10 @@ def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
         event("Pod", "es-0", "es-0", message="a series", series={"lastObservedTime": stamps[1]}, lastTimestamp=None),
         event("Pod", "es-0", "es-0", message="new style", eventTime=stamps[2], lastTimestamp=None),
     ]
-    assert when(events[1]) == stamps[0]
-    found = of_step(seen(STATUS, children=Children(pods=[pod("es-0")])), events)
+    assert event_time(events[1]) == stamps[0]
+    found = select_warnings(seen(STATUS, children=Children(pods=[pod("es-0")])), events)
     assert [warned.message for warned in found] == ["a series", "new style", "counted", "created only"]
-    assert of_step(seen(), events) == (), "between two steps nothing is ours"
+    assert select_warnings(seen(), events) == (), "between two steps nothing is ours"
 
 
 READY, UNREADY = pod("es-0"), pod("es-1", ready=False)

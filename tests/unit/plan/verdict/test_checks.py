@@ -7,6 +7,7 @@ import pytest
 from world import good_record, spec
 
 from fairlap.plan.verdict.checks import first_violation, java_major, remarks
+from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.reasons import Reason
 
@@ -121,12 +122,13 @@ def test_java_major(text: str | None, major: int | None) -> None:
 def test_documents_that_nobody_counted_are_said() -> None:
     unknown = replace(GOOD, track=replace(GOOD.track, expected_documents=None), indices=())
     assert first_violation(unknown, spec()) is None
-    said = ["the documents were not counted against the track: it does not determine how many there will be"]
-    assert remarks(unknown, [], "") == said
+    text = "the documents were not counted against the track: it does not determine how many there will be"
+    assert remarks(unknown, [], "") == [RaceRemark(Reason.DOCUMENTS_NOT_COUNTED, text)]
     assert remarks(replace(unknown, track=replace(unknown.track, expected_documents={})), [], "") == []
     assert remarks(replace(unknown, outcome=rec.Outcome(Reason.RACE_STALLED, "stood")), [], "") == []
 
 
 def test_a_shared_machine_is_said() -> None:
-    assert any("shared the machine n1" in text for text in remarks(GOOD, ["n1", "n2"], "n1"))
+    (found,) = remarks(GOOD, ["n1", "n2"], "n1")
+    assert found.reason == Reason.LOAD_GENERATOR_SHARED and "shared the machine n1" in found.text
     assert not remarks(GOOD, ["n1", "n2"], "n3")

@@ -156,8 +156,9 @@ def test_what_was_there_voids_a_race_unless_overwritten() -> None:
 def test_load_of_others_and_what_stayed_are_remarks() -> None:
     report = rec.TargetReport(others=(rec.OtherLoad("shop", 5, 6),), left=("index logs",))
     said = remarks(replace(good_record(), target=report), [], "")
-    assert any("shop +5 documents, +6 searches" in text for text in said)
-    assert any("left on the target: index logs" in text for text in said)
+    assert [remark.reason for remark in said] == [Reason.TARGET_SHARED, Reason.LEFT_ON_TARGET]
+    assert "shop +5 documents, +6 searches" in said[0].text
+    assert "left on the target: index logs" in said[1].text
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,7 @@ def test_a_large_race_that_counts_still_counts_from_its_record(sizes, left_out):
     assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
     assert first_violation(small, spec) is None
     assert len(small.environment.nodes) == len(big.environment.nodes)
-    said = [remark for remark in remarks(small, [], "") if remark.startswith("left out of the record")]
+    said = [remark for remark in remarks(small, [], "") if remark.text.startswith("left out of the record")]
     assert bool(said) == bool(small.left_out) == left_out == (small.shards is None)
 
 

@@ -1,0 +1,37 @@
+"""The conditions of a Benchmark and the words that give their reasons: closed lists, part of the API."""
+
+from enum import StrEnum
+
+
+class ConditionType(StrEnum):
+    """Every condition that a Benchmark may have; what each means is in docs/concepts.md."""
+
+    ACCEPTED = "Accepted"
+    CLUSTER_READY = "ClusterReady"
+    CLUSTER_KEPT = "ClusterKept"
+    TARGET_CHECKED = "TargetChecked"
+    SETTINGS_VERIFIED = "SettingsVerified"
+    RACES_VALID = "RacesValid"
+    LOAD_GENERATOR_SHARED = "LoadGeneratorShared"
+    LOAD_GENERATOR_SATURATED = "LoadGeneratorSaturated"
+    SCHEDULE_NOT_KEPT = "ScheduleNotKept"
+    COMPLETE = "Complete"
+    FAILED = "Failed"
+
+
+class ConditionReason(StrEnum):
+    """Why a condition is as it is when nothing is wrong; else it has a reason of the closed list of the contract."""
+
+    BUILTIN_TRACK = "BuiltinTrack"
+    TRACK_RENDERED = "TrackRendered"
+    TRACK_WILL_CHANGE = "TrackWillChange"
+    TARGET_ANSWERS = "TargetAnswers"
+    PROVISIONING = "Provisioning"
+    CLUSTER_READY = "ClusterReady"
+    CLEANING_UP = "CleaningUp"
+    CLUSTER_REMOVED = "ClusterRemoved"
+    CLUSTER_KEPT = "ClusterKept"
+    AS_ASKED = "AsAsked"
+    ALL_CHECKS_PASSED = "AllChecksPassed"
+    NOT_REMARKED = "No"
+    RACES_VALID = "RacesValid"

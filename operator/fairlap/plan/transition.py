@@ -1,0 +1,59 @@
+"""How a status goes from one stage to the next: its phase, and the words of its progress."""
+
+from fairlap.api.status import BenchmarkStatus, Phase, Stage, Step
+from fairlap.plan.conditions import stamp
+from fairlap.plan.explain.trouble import Trouble
+from fairlap.plan.seen import Seen
+from fairlap.plan.steps import SMOKE, is_preparation, title
+from fairlap_race.contract.record import Progress
+
+# What fits a line of kubectl's table beside the other columns; conditions have the whole sentence.
+PROGRESS_LENGTH = 120
+
+
+def update(status: BenchmarkStatus, **changes: object) -> BenchmarkStatus:
+    """Return the status with these fields changed."""
+    return status.model_copy(update=changes)
+
+
+def enter(status: BenchmarkStatus, step: str, stage: Stage, seen: Seen, job_uid: str | None = None) -> BenchmarkStatus:
+    """Return the status at the beginning of a stage of a step."""
+    phase: Phase = "CleaningUp" if stage == "Cleaning" else "Provisioning"
+    if is_preparation(step):
+        phase = "Pending"
+    if stage == "Running":
+        phase = running_phase(step, None)
+    words = {"Provisioning": "cluster: requested", "Starting": "starting", "Running": "starting the load generator",
+             "Cleaning": "removing what it used"}[stage]  # fmt: skip
+    return update(
+        status,
+        step=Step(name=step, stage=stage, since=stamp(seen.now), job_uid=job_uid),
+        phase=phase,
+        progress=f"{title(seen.subject.spec, step)} · {words}",
+    )
+
+
+def running_phase(step: str, progress: Progress | None, *, over: bool = False) -> Phase:
+    """Return the phase while the Job of a step runs; `over`: it has said that it is done."""
+    if is_preparation(step):
+        return "Pending"
+    if over or (progress and progress.stage in ("collecting", "done")):
+        return "Collecting"
+    return "SmokeTesting" if step == SMOKE else "Racing"
+
+
+def describe_progress(progress: Progress | None, *, started: bool) -> str:
+    """Return what a Job is doing; `started`: its container has been seen running."""
+    if progress is None:
+        return "starting Rally" if started else "starting the load generator"
+    if progress.stage == "collecting":
+        return "reading the results"
+    if progress.task:
+        return f"{progress.task} {progress.percent} %" if progress.percent is not None else progress.task
+    return "preparing the track"
+
+
+def one_line(progress: str, hindrance: Trouble | None = None) -> str:
+    """Return the progress, with what stands in its way, as long as a line of kubectl's table allows."""
+    text = f"{progress} ({hindrance.reason}: {hindrance.message})" if hindrance else progress
+    return text if len(text) <= PROGRESS_LENGTH else f"{text[: PROGRESS_LENGTH - 1].rstrip()}…"

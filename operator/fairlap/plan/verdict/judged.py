@@ -1,0 +1,19 @@
+"""What follows from a record for the status."""
+
+from typing import NamedTuple
+
+from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.conditions import Observation
+from fairlap_race.contract.reasons import Reason
+
+
+class Judged(NamedTuple):
+    """A status, and what was observed for its conditions."""
+
+    status: BenchmarkStatus
+    observed: tuple[Observation, ...] = ()
+
+
+def mark_failing(status: BenchmarkStatus, reason: Reason, message: str) -> BenchmarkStatus:
+    """Return the status of a Benchmark that has failed: what is left to do is cleaning up."""
+    return status.model_copy(update={"failing": True, "reason": str(reason), "message": message[:4096]})

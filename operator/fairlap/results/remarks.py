@@ -1,0 +1,39 @@
+"""What is remarked on a race although it counts: typed facts, and how many of them a status has room for."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fairlap.api.status import MOST_REMARKS, RemarkStatus
+from fairlap_race.contract.reasons import Reason
+
+_LONGEST = 4096
+
+
+class RaceRemark(NamedTuple):
+    """What a reader must know of a race."""
+
+    reason: Reason
+    """one of those that are remarks"""
+    text: str
+
+
+def fit_remarks(remarks: Sequence[RaceRemark], room: int = MOST_REMARKS) -> list[RemarkStatus]:
+    """Return the remarks as the status has them: `room` of them at most, in their order, one of each reason at least.
+
+    The last one of a reason says how many more of it were left out. `room` must not be less than there are reasons.
+    """
+    first = {remark.reason: position for position, remark in reversed(list(enumerate(remarks)))}
+    rest = [position for position in range(len(remarks)) if position not in first.values()]
+    kept = sorted([*first.values(), *rest[: max(room - len(first), 0)]])
+    left_out = Counter(remark.reason for remark in remarks) - Counter(remarks[position].reason for position in kept)
+    last = {remarks[position].reason: position for position in kept}
+    return [
+        _status(remarks[position], left_out[remarks[position].reason] if position in last.values() else 0)
+        for position in kept
+    ]
+
+
+def _status(remark: RaceRemark, left_out: int) -> RemarkStatus:
+    more = f"; and {left_out} more of this reason" if left_out else ""
+    return RemarkStatus(reason=str(remark.reason), message=f"{remark.text[: _LONGEST - len(more)]}{more}")

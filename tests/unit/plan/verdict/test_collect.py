@@ -1,0 +1,91 @@
+"""Conditions on the races come from typed remarks: from all of them, not from what the status has room for."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from world import START, cluster, good_record, is_true, job, pod, progress, seen
+
+from fairlap.api.status import BenchmarkStatus, Step
+from fairlap.plan.benchmark import plan
+from fairlap.plan.conditions import condition, stamp
+from fairlap.plan.seen import Children
+from fairlap_race.contract import record as rec
+
+LOAD_GENERATOR = rec.EnvironmentRecord().load_generator
+
+
+def late(count: int) -> tuple[rec.Task, ...]:
+    return tuple(
+        replace(good_record().tasks[0], task=f"late-{number}", target_throughput=100.0, schedule_share=0.5)
+        for number in range(count)
+    )
+
+
+def with_tasks(count: int = 0, host: str = "", **changes: Any) -> rec.Record:
+    good = good_record()
+    environment = replace(good.environment, load_generator=replace(LOAD_GENERATOR, node_name=host))
+    return replace(good, tasks=(*good.tasks, *late(count)), environment=environment, **changes)
+
+
+def judged(record: rec.Record, step: str = "race-1", before: BenchmarkStatus | None = None) -> BenchmarkStatus:
+    """Return the status after a race with this record; Elasticsearch ran on the machine n1."""
+    status = before or plan(seen()).status
+    at = Step(name=step, stage="Running", since=stamp(START), job_uid="job-1")
+    there = {"elasticsearch": cluster(), "job": job(), "pods": [pod("es-0", node="n1")], "progress": progress("done")}
+    now = seen(status.model_copy(update={"step": at}), children=Children(**there))  # type: ignore[arg-type]
+    return plan(replace(now, records={step: record})).status
+
+
+def told(status: BenchmarkStatus, kind: str) -> tuple[str, str]:
+    found = condition(status, kind)
+    assert found is not None
+    return found.status, found.reason
+
+
+def test_twenty_late_tasks_hide_no_shared_machine() -> None:
+    status = judged(with_tasks(20, host="n1"))
+    assert told(status, "ScheduleNotKept") == ("True", "ScheduleNotKept")
+    assert told(status, "LoadGeneratorShared") == ("True", "LoadGeneratorShared")
+    assert "LoadGeneratorShared" in [remark.reason for remark in status.races[0].remarks]
+    found = condition(status, "ScheduleNotKept")
+    assert found and "late-0" in found.message and "late-19" in found.message, "the whole list, before any cut"
+
+
+def test_a_load_generator_that_was_throttled_only_is_not_saturated() -> None:
+    load = rec.LoadGenerator(4.0, 9.0, 0.2, throttled_periods=7, throttled_seconds=0.2)
+    status = judged(with_tasks(load_generator=load))
+    assert told(status, "LoadGeneratorSaturated") == ("False", "No")
+    assert [remark.reason for remark in status.races[0].remarks] == ["LoadGeneratorThrottled"]
+
+
+def test_a_task_with_the_words_of_another_remark_is_no_such_remark() -> None:
+    """Names and warnings are the track's and Rally's own words."""
+    warnings = ("it shared the machine with us", "10 % of its target throughput 5")
+    status = judged(replace(with_tasks(), rally=rec.Rally(version="2.13.0", exit_code=0, warnings=warnings)))
+    assert [remark.reason for remark in status.races[0].remarks] == ["RallyWarning"] * 2
+    for kind in ("LoadGeneratorShared", "LoadGeneratorSaturated", "ScheduleNotKept"):
+        assert told(status, kind) == ("False", "No")
+
+
+@given(st.integers(0, 60), st.booleans(), st.booleans(), st.booleans())
+def test_conditions_and_remarks_say_the_same(count: int, shared: bool, saturated: bool, throttled: bool) -> None:
+    load = rec.LoadGenerator(saturated=saturated, why="busy", throttled_periods=3 if throttled else 0)
+    status = judged(with_tasks(count, host="n1" if shared else "n2", load_generator=load))
+    assert is_true(status, "ScheduleNotKept") == (count > 0)
+    assert is_true(status, "LoadGeneratorShared") == shared
+    assert is_true(status, "LoadGeneratorSaturated") == saturated
+    kinds = {remark.reason for remark in status.races[0].remarks}
+    for kind in ("ScheduleNotKept", "LoadGeneratorShared", "LoadGeneratorSaturated"):
+        assert (kind in kinds) == is_true(status, kind)
+
+
+@pytest.mark.parametrize("first", ["smoke", "race-1"])
+def test_what_was_remarked_on_an_earlier_race_stays_in_the_condition(first: str) -> None:
+    before = judged(with_tasks(25, host="n1"), first)
+    status = judged(with_tasks(host="n2"), "race-2", before)
+    for kind in ("LoadGeneratorShared", "ScheduleNotKept"):
+        found = condition(status, kind)
+        assert found and found.status == "True" and found.message.startswith(f"{first}: ")
