@@ -7,7 +7,7 @@ import pytest
 from world import START, cluster, good_record, later, seen
 
 from fairlap.api.status import BenchmarkStatus, RaceStatus, Step
-from fairlap.kube.errors import ApiError
+from fairlap.kube.api_error import ApiError
 from fairlap.plan.conditions import stamp
 from fairlap.plan.seen import Children, LogOf
 from fairlap.runtime import reads
