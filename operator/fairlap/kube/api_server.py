@@ -12,7 +12,7 @@ from prometheus_client import Counter, Histogram
 
 from fairlap.api.base import Json
 from fairlap.api.names import GROUP, KIND, PLURAL, VERSION
-from fairlap.kube.errors import ApiError
+from fairlap.kube.api_error import ApiError
 
 _TIMEOUT_SECONDS: Final = 30.0
 

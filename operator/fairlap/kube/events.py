@@ -8,8 +8,8 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.names import API_VERSION, KIND
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.kube.errors import ApiError
 
 log = logging.getLogger(__name__)
 REPORTER = "fairlap-operator"

@@ -11,8 +11,8 @@ import time
 from datetime import UTC, datetime
 
 from fairlap.api.base import Json
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.kube.errors import ApiError
 
 log = logging.getLogger(__name__)
 _RENEW_SHARE, _TRUST_SHARE = 1 / 5, 2 / 3

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from fairlap.kube.errors import ApiError
+from fairlap.kube.api_error import ApiError
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from fairlap.api.base import Json
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Resources as Limits
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.kube.errors import ApiError
 from fairlap.machines.prometheus import Prometheus, PrometheusError
 from fairlap.manifests.elasticsearch import DATA_VOLUME, MOUNTS_CONTAINER
 from fairlap.plan.explain.trouble import elasticsearch_pods, load_generators

@@ -14,8 +14,8 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.names import KIND
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.kube.errors import ApiError
 from fairlap.plan import rerun
 from fairlap.plan.keep import kept_until
 from fairlap.runtime.writes import annotate, create_if_free

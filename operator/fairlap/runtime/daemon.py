@@ -21,8 +21,8 @@ from pydantic import ValidationError
 
 from fairlap.api.base import Json
 from fairlap.api.status import TERMINAL, BenchmarkStatus
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.kube.errors import ApiError
 from fairlap.plan.benchmark import plan
 from fairlap.plan.seen import Plan, Refusal, Seen
 from fairlap.plan.unreadable import unreadable

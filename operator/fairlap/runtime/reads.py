@@ -8,8 +8,8 @@ from typing import Final
 from fairlap.api.base import Json
 from fairlap.api.names import KIND, STEP_LABEL, UID_LABEL
 from fairlap.api.status import BenchmarkStatus
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.kube.errors import ApiError
 from fairlap.plan.conditions import moment
 from fairlap.plan.explain.log_lines import telling_lines
 from fairlap.plan.explain.warned import event_time, select_warnings

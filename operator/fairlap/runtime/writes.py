@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from fairlap.api.base import Json
 from fairlap.api.names import API_VERSION, KIND
 from fairlap.api.status import BenchmarkStatus
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.kube.errors import ApiError
 
 
 async def write_status(api_server: ApiServer, benchmark: Json, status: BenchmarkStatus) -> Json:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlap.kube.errors import ApiError
+from fairlap.kube.api_error import ApiError
 
 RBAC = 'jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create resource "jobs" in API group "batch"'
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.kube.errors import ApiError
 from fairlap.runtime.reads import benchmark_uids, list_owned
 
 

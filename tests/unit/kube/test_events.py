@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fairlap.kube import events
-from fairlap.kube.errors import ApiError
+from fairlap.kube.api_error import ApiError
 
 ABOUT = {"metadata": {"name": "bm", "namespace": "n", "uid": "u", "resourceVersion": "7"}}
 

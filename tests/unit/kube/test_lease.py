@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlap.kube.errors import ApiError
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.lease import Lease
 
 Json = dict[str, Any]

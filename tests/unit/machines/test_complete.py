@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from world import good_record, pod, seen, spec
 
-from fairlap.kube.errors import ApiError
+from fairlap.kube.api_error import ApiError
 from fairlap.machines.complete import complete_table
 from fairlap.manifests.elasticsearch import MOUNTS_CONTAINER
 from fairlap.plan.seen import Children

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairlap.kube.errors import ApiError
+from fairlap.kube.api_error import ApiError
 from fairlap.queue.summary import summarize
 from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes

@@ -1,0 +1,110 @@
+"""What is read of a Benchmark: only what belongs to it, and only as much as is needed."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from world import START, cluster, good_record, later, seen
+
+from fairlap.api.status import BenchmarkStatus, RaceStatus, Step
+from fairlap.kube.api_error import ApiError
+from fairlap.plan.conditions import stamp
+from fairlap.plan.seen import Children, LogOf
+from fairlap.runtime import reads
+from fairlap_race.contract.record import KEY_RECORD
+
+Json = dict[str, Any]
+SEEN = seen(BenchmarkStatus(step=Step(name="race-1", stage="Running", since=stamp(START))))
+OWN, OTHER = {"fairlap.dev/uid": SEEN.subject.uid}, {"fairlap.dev/uid": "of an earlier one"}
+
+
+class Server:
+    """Objects by kind and name; a refusal where there is a number."""
+
+    def __init__(self, **objects: Any) -> None:
+        self.objects = objects
+        self.asked: list[Any] = []
+
+    def _answer(self, kind: str) -> Any:
+        found = self.objects.get(kind)
+        if isinstance(found, int):
+            raise ApiError(found, "refused")
+        return found
+
+    async def find(self, kind: str, namespace: str, name: str) -> Json | None:
+        assert namespace == "ns"
+        return (self._answer(kind) or {}).get(name)  # type: ignore[no-any-return]
+
+    async def list_objects(self, kind: str, namespace: str, query: Json) -> list[Json]:
+        self.asked.append(query)
+        return self._answer(kind) or []
+
+    async def read_log(self, namespace: str, pod: str, query: Json) -> str:
+        self.asked.append((pod, query))
+        return str(self._answer("log"))
+
+
+def run(reading: Any) -> Any:
+    return asyncio.run(reading)
+
+
+@pytest.mark.parametrize(("labels", "there"), [(OWN, True), (OTHER, False), ({}, False)])
+def test_a_record_counts_when_it_is_of_this_benchmark(labels: Json, there: bool) -> None:
+    data = {KEY_RECORD: good_record().to_json()}
+    server: Any = Server(ConfigMap={"bm-race-1": {"metadata": {"labels": labels}, "data": data}})
+    found = run(reads.read_records(server, SEEN.subject, ("race-1", "race-2")))
+    assert (found["race-1"] == good_record(), found["race-2"]) == (there, None)
+    assert run(reads.read_machine_tables(server, SEEN.subject, ("race-1",))) == {"race-1": None}
+
+
+def test_the_steps_whose_records_are_read() -> None:
+    races = [RaceStatus(name="race-1", id="1", valid=True), RaceStatus(name="race-2", id="2", valid=False)]
+    step = Step(name="race-3", stage="Running", since=stamp(START))
+    assert reads.recorded_steps(BenchmarkStatus(races=races, step=step)) == ("race-1", "race-3")
+    assert reads.recorded_steps(BenchmarkStatus()) == ("check",)
+
+
+def test_children_are_those_of_this_benchmark() -> None:
+    job = {"metadata": {"name": "bm-race-1", "labels": OWN}, "spec": {"suspend": True}}
+    other = {"metadata": {"name": "bm-race-1", "labels": OTHER}, "status": {}}
+    pods = [{"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}, "status": {"phase": "Running"}}]
+    server: Any = Server(Job={"bm-race-1": job}, Elasticsearch={"bm-race-1": other}, Pod=pods)
+    found = run(reads.read_children(server, SEEN))
+    assert found.job and found.job["spec"] == {"suspend": True} and found.elasticsearch is None
+    assert [pod["spec"]["nodeName"] for pod in found.pods] == ["n1"]
+    assert server.asked == [{"labelSelector": f"fairlap.dev/uid={SEEN.subject.uid},fairlap.dev/step=race-1"}]
+    assert run(reads.read_children(server, seen())) == Children(), "between two steps nothing is asked"
+
+
+def test_evictions_since_the_cluster_was_made() -> None:
+    there = cluster()
+    there["metadata"]["creationTimestamp"] = stamp(START)
+
+    def event(pod: str, seconds: float) -> Json:
+        about = {"kind": "Pod", "name": pod}
+        return {"involvedObject": about, "message": "low on memory", "lastTimestamp": stamp(later(seconds=seconds))}
+
+    events = [event("bm-race-1-es-0", 5), event("bm-race-1-es-1", -5), event("bm-race-2-es-0", 5)]
+    of = seen(SEEN.status, children=Children(elasticsearch=there))
+    server: Any = Server(Event=events)
+    assert run(reads.read_evictions(server, of)) == {"bm-race-1-es-0": "low on memory"}
+    assert run(reads.read_evictions(server, seen())) == {}
+
+
+@pytest.mark.parametrize(
+    ("config_map", "keys"),
+    [({"data": {"track.json": ""}, "binaryData": {"docs.bz2": ""}}, {"track.json", "docs.bz2"}), ({}, set())],
+)
+def test_keys_of_a_config_map(config_map: Json, keys: set[str]) -> None:
+    server: Any = Server(ConfigMap={"mine": config_map})
+    assert run(reads.read_config_map_keys(server, "ns", "mine")) == keys
+    assert run(reads.read_config_map_keys(server, "ns", "other")) == frozenset()
+
+
+def test_what_only_explains_may_be_missing() -> None:
+    server: Any = Server(Event=500, log=404)
+    assert run(reads.read_warnings(server, SEEN)) == ()
+    assert run(reads.read_log_tail(server, "ns", LogOf("p", "c", previous=True))) == "(no log: refused)"
+    server = Server(log="started\nfatal: no room\n")
+    assert run(reads.read_log_tail(server, "ns", LogOf("p", "c", previous=True))) == "fatal: no room"
+    assert server.asked == [("p", {"container": "c", "tailLines": "200", "previous": "true"})]
