@@ -10,19 +10,22 @@ from typing import Final
 FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     # The race image. Nothing of the operator is in it.
     "fairlap_race.contract": (),
+    "fairlap_race.errors": ("fairlap_race.contract",),
     "fairlap_race.linux": ("fairlap_race.contract",),
-    "fairlap_race.elasticsearch": ("fairlap_race.contract", "fairlap_race.linux", "fairlap_race.track"),
-    "fairlap_race.rally": ("fairlap_race.contract", "fairlap_race.elasticsearch"),
-    "fairlap_race.corpora": ("fairlap_race.contract", "fairlap_race.track"),
+    "fairlap_race.elasticsearch": ("fairlap_race.contract", "fairlap_race.linux"),
+    "fairlap_race.rally": ("fairlap_race.contract",),
+    "fairlap_race.corpora": ("fairlap_race.contract", "fairlap_race.errors"),
     "fairlap_race.track": (
-        "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.rally", "fairlap_race.corpora",
+        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.linux", "fairlap_race.rally",
+        "fairlap_race.corpora",
     ),
     "fairlap_race.track.check": (
-        "fairlap_race.contract", "fairlap_race.rally", "fairlap_race.corpora", "fairlap_race.track",
+        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.rally", "fairlap_race.corpora",
+        "fairlap_race.track",
     ),
     "fairlap_race.runner": (
-        "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.elasticsearch", "fairlap_race.rally",
-        "fairlap_race.corpora", "fairlap_race.track",
+        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.linux", "fairlap_race.elasticsearch",
+        "fairlap_race.rally", "fairlap_race.corpora", "fairlap_race.track",
     ),
     "fairlap_race.__main__": (
         "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.rally", "fairlap_race.track.check",
@@ -57,8 +60,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.__main__": ("fairlap.settings", "fairlap.kube", "fairlap.runtime"),
     # The command line checks tracks with the race image's own code.
     "fairlap.cli": (
-        "fairlap_race.contract", "fairlap_race.track", "fairlap_race.track.check", "fairlap.api", "fairlap.results",
-        "fairlap.plan",
+        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check",
+        "fairlap.api", "fairlap.results", "fairlap.plan",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip

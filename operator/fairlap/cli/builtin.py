@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
-from fairlap_race.track.prepare import TrackError, prepare
+from fairlap_race.errors import TrackError
+from fairlap_race.track.prepare import prepare
 
 _INSTALLED = re.compile(r"share/fairlap/tracks/[^/]+/track\.json$")
 

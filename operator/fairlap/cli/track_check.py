@@ -18,9 +18,10 @@ from fairlap.cli.builtin import builtin_tracks
 from fairlap.cli.exits import FAILED, SUCCEEDED, CliError, UsageError
 from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.errors import TrackError
 from fairlap_race.track.check.finding import Finding, finding
 from fairlap_race.track.load import Request, TrackDescription
-from fairlap_race.track.prepare import TrackError, prepare
+from fairlap_race.track.prepare import prepare
 
 TIMEOUT_SECONDS = 600
 """A track's own parameter sources may generate data when they are loaded."""

@@ -16,8 +16,8 @@ from fairlap.manifests.track_source import corpora_told, track_told
 from fairlap.manifests.track_source import mounts as track_mounts
 from fairlap.plan.seen import Subject
 from fairlap.plan.steps import CHECK, PROBE, SMOKE, builds_cluster, is_preparation, object_name, race_id
-from fairlap.plan.verdict.index_settings import flat
 from fairlap.settings import Settings
+from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.record import KEY_PROGRESS
 
 API = ("batch", "v1", "jobs")
@@ -53,7 +53,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
             "replicas": index.replicas if index else None,
             "codec": index.codec if index else None,
             "sourceMode": index.source_mode if index else None,
-            "settings": flat(index.settings) if index else {},
+            "settings": flatten(index.settings) if index else {},
         },
         "cores": max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
         "stallSeconds": _STALL_SECONDS,

@@ -25,6 +25,8 @@ KEY_RACE = "race.json.gz"
 KEY_LOG = "rally.log.gz"
 MAX_RECORD_BYTES = 300 * 1024
 MAX_ARTIFACT_BYTES = 200 * 1024
+SCHEDULE_KEPT = 0.98
+"""A task whose share of its target throughput is at least this kept its schedule."""
 
 
 def timestamp(seconds: float) -> str:

@@ -27,7 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.corpora.claims import STALE_SECONDS, Claims, StoppedError
+from fairlap_race.corpora.claims import STALE_SECONDS, Claims
+from fairlap_race.errors import StoppedError
 
 STEP_BYTES = 256 << 20
 """Room is taken in steps of this size when it is not known how much an entry needs."""

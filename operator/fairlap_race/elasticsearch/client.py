@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlap_race.contract.secrets import SYSTEM_CAS, read_secret
+
 TIMEOUT_SECONDS = 30.0
-SYSTEM_CAS = Path("/etc/ssl/certs/ca-certificates.crt")
-"""Where Debian's package ca-certificates, which the race image has, keeps them."""
 
 
 class ElasticsearchError(Exception):
@@ -21,11 +21,6 @@ class ElasticsearchError(Exception):
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
-
-
-def read_secret(path: Path) -> str:
-    """Return the content of a mounted secret without its trailing line end. Raises OSError."""
-    return path.read_text(encoding="utf-8").rstrip("\r\n")
 
 
 class ElasticsearchClient:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.race_spec import RaceSpec, SpecError
-from fairlap_race.elasticsearch.client import SYSTEM_CAS, read_secret
+from fairlap_race.contract.secrets import SYSTEM_CAS, read_secret
 from fairlap_race.rally.releases import list_option, tag_option
 
 CLIENT_TIMEOUT_SECONDS = 240

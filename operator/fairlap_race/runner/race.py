@@ -31,10 +31,11 @@ from fairlap_race.contract.record import (
     timestamp,
 )
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
-from fairlap_race.corpora.claims import StoppedError
+from fairlap_race.contract.secrets import read_secret
 from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.elasticsearch import evidence
-from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError, read_secret
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.linux import cgroup, process
 from fairlap_race.rally import classify, race_json, samples, schedule
 from fairlap_race.rally.config import Files, rally_argv, rally_env, user_name, write_files
@@ -49,7 +50,6 @@ from fairlap_race.runner.watchdog import Watchdog
 from fairlap_race.track import settings_passed
 from fairlap_race.track.ask import ask_describe, read_json, read_text, request_of, track_of
 from fairlap_race.track.load import TrackDescription
-from fairlap_race.track.prepare import TrackError
 from fairlap_race.track.ready import ready
 
 LOG = logging.getLogger(__name__)
@@ -314,7 +314,7 @@ class Race:
         first = min((it.first_wallclock for it in tallies), default=None)
         found = race_json.tasks(race, tallies, answer.tasks)
         # Only a race that ended by itself tells whether its load generator kept up.
-        load = schedule.judged(ended.load_generator, found) if ended.exit_code == 0 else ended.load_generator
+        load = schedule.judge_lateness(ended.load_generator, found) if ended.exit_code == 0 else ended.load_generator
         self.record = replace(
             self.record,
             first_request_at=None if first is None else timestamp(first),

@@ -14,11 +14,10 @@ from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackRecord
-from fairlap_race.corpora.claims import StoppedError
+from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files, rally_env
 from fairlap_race.track.load import Request, TrackDescription
-from fairlap_race.track.prepare import TrackError
 from fairlap_race.track.ready import Ready
 
 DESCRIBE_PATIENCE = 300.0

@@ -20,7 +20,7 @@ from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.race_spec import IndexSpec
 from fairlap_race.contract.record import Touch
 from fairlap_race.contract.track_record import TrackTask
-from fairlap_race.corpora.fetch import CorpusFile
+from fairlap_race.corpora.need import CorpusFile
 from fairlap_race.rally import releases
 from fairlap_race.track import effects as touches
 from fairlap_race.track.settings_passed import (

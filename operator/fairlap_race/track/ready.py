@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.corpora.corpora import CorporaSource
-from fairlap_race.corpora.fetch import Tell
+from fairlap_race.corpora.need import Tell
 from fairlap_race.track.git import fetch
 from fairlap_race.track.prepare import GENERATOR, digest, generate, generator_options, prepare
 

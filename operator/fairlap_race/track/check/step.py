@@ -18,14 +18,13 @@ from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Outcome, Rally, Record, TargetReport, timestamp
 from fairlap_race.contract.track_record import TrackRecord
-from fairlap_race.corpora.claims import StoppedError
 from fairlap_race.corpora.corpora import CorporaSource
-from fairlap_race.corpora.fetch import Tell
+from fairlap_race.corpora.need import Tell
+from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.rally.releases import rally_version
 from fairlap_race.track.ask import request_of, track_of
 from fairlap_race.track.check.finding import Finding
 from fairlap_race.track.load import Request, TrackDescription
-from fairlap_race.track.prepare import TrackError
 from fairlap_race.track.ready import ready
 
 DIAGNOSIS_TIMEOUT_SECONDS = 600
