@@ -84,7 +84,7 @@ def record(subject: Subject, step: str) -> Json:
 def job(subject: Subject, step: str, settings: Settings, image: str | None = None, commit: str = "") -> Json:
     """Return the Job of one step, suspended: it is let run only after its uid was recorded.
 
-    `image` stands for the race image where an older line of Rally is needed. `commit`: of the track, once checked.
+    `image` stands for the race image where an older release of Rally is needed. `commit`: of the track, once checked.
     """
     pod = _pod(subject, step, settings, image or settings.race_image, commit)
     return {

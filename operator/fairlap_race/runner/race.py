@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.race_spec import RaceSpec, SpecError
+from fairlap_race.contract.rally_releases import is_too_old
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     KEY_LOG,
@@ -372,7 +373,7 @@ class Race:
         words = words or f"Rally ended with exit code {ended.exit_code} and no results; it printed: {output[-800:]}"
         reason = classify.classify_race(words, ended.oom_killed)
         version = self.record.environment.version
-        if reason is Reason.UNSUPPORTED_PRODUCT and classify.too_old(version):
+        if reason is Reason.UNSUPPORTED_PRODUCT and is_too_old(version, self.record.rally.version):
             # Rally takes an Elasticsearch older than it knows for something else, and says so.
             rally = self.record.rally.version
             return Outcome(

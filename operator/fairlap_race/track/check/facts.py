@@ -24,7 +24,7 @@ def _task(track: Any, element: Any, leaf: Any, added: set[str]) -> TaskFacts:
     operation = leaf.operation
     kind = str(operation.type)
     custom = bool(operation.param_source) or kind in added or not _known(kind)
-    # The older line of Rally knows nothing of "any".
+    # The older release of Rally knows nothing of "any".
     ends = [other for other in element if other.completes_parent or getattr(other, "any_completes_parent", False)]
     data = _bulk(track, operation) if kind == "bulk" and not custom else _Data()
     return TaskFacts(
