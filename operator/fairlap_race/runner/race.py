@@ -49,7 +49,8 @@ from fairlap_race.runner.sampler import MachineSampler, summed_up
 from fairlap_race.runner.supervise import Ended, Supervisor
 from fairlap_race.runner.watchdog import Watchdog
 from fairlap_race.track import settings_passed
-from fairlap_race.track.ask import ask_describe, read_json, read_text, request_of, track_of
+from fairlap_race.track.ask import describe_track, make_request, make_track_record
+from fairlap_race.track.child import read_json, read_text
 from fairlap_race.track.load import TrackDescription
 from fairlap_race.track.ready import ready
 
@@ -240,10 +241,10 @@ class Race:
         with self._told():
             found = ready(spec, self.files.work, self._corpora, self._preparing, self.stop)
             track = found.path
-            answer = ask_describe(request_of(spec, track, self.files.data_cache, flavor), self.files, self.stop)
+            answer = describe_track(make_request(spec, track, self.files.data_cache, flavor), self.files, self.stop)
         self.record = replace(
             self.record,
-            track=track_of(answer, found, spec),
+            track=make_track_record(answer, found, spec),
         )
         if answer.error is not None:
             contradiction = answer.error_type == "Contradiction"
@@ -280,8 +281,6 @@ class Race:
         argv = rally_argv(self.spec, self.files, track, rally_version(), offline=offline)
         LOG.info("starting Rally: %s", argv)
         env = rally_env(self.files, os.environ)
-        # Rally itself runs with the working directory it can write to, so the runner must be found without it.
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), env.get("PYTHONPATH"))))
         now = time.monotonic()
         watchdog = Watchdog(now, self.spec.stall_seconds, max(1.0, self._limit - now))
         running = process.start(argv, env, self.files.work, self.files.output)

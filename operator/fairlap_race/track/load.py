@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-import json
 import logging
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.race_spec import IndexSpec
 from fairlap_race.contract.record import Touch
 from fairlap_race.contract.track_record import TrackTask
 from fairlap_race.corpora.need import CorpusFile
 from fairlap_race.rally import releases
 from fairlap_race.track import effects as touches
+from fairlap_race.track.child import answer_parent
 from fairlap_race.track.settings_passed import (
     INDEX_SETTINGS,
     NO_SETTINGS,
@@ -322,8 +320,7 @@ def _bulk_targets(track: Any, leaf: Any) -> tuple[tuple[str, str], ...] | None:
 def main() -> None:
     """Read the request file, write the answer file."""
     logging.disable(logging.CRITICAL)
-    request = decode(Request, json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    Path(sys.argv[2]).write_text(json.dumps(encode(describe(request))), encoding="utf-8")
+    answer_parent(Request, describe)
 
 
 if __name__ == "__main__":
