@@ -52,7 +52,7 @@ from fairlap_race.track import settings_passed
 from fairlap_race.track.ask import describe_track, make_request, make_track_record
 from fairlap_race.track.child import read_json, read_text
 from fairlap_race.track.load import TrackDescription
-from fairlap_race.track.ready import ready
+from fairlap_race.track.ready import get_ready
 
 LOG = logging.getLogger(__name__)
 CONNECT_PATIENCE = 60.0
@@ -239,7 +239,7 @@ class Race:
     def _track(self, flavor: str) -> tuple[Path, TrackDescription]:
         spec = self.spec
         with self._told():
-            found = ready(spec, self.files.work, self._corpora, self._preparing, self.stop)
+            found = get_ready(spec, self.files.work, self._corpora, self._preparing, self.stop)
             track = found.path
             answer = describe_track(make_request(spec, track, self.files.data_cache, flavor), self.files, self.stop)
         self.record = replace(

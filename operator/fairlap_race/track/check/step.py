@@ -21,13 +21,19 @@ from fairlap_race.rally.releases import rally_version
 from fairlap_race.track.ask import ask_about_track, make_request, make_track_record
 from fairlap_race.track.check.finding import Finding
 from fairlap_race.track.load import Request, TrackDescription
-from fairlap_race.track.ready import ready
+from fairlap_race.track.ready import BUILTIN_TRACKS, get_ready
 
 DIAGNOSIS_TIMEOUT_SECONDS = 600
 """A track's own parameter sources may generate data when they are loaded."""
 
 
-def check(spec: RaceSpec, work: Path, tell: Tell = lambda *_: None, stop: threading.Event | None = None) -> Record:
+def check(
+    spec: RaceSpec,
+    work: Path,
+    tell: Tell = lambda *_: None,
+    stop: threading.Event | None = None,
+    builtin_tracks: Path = BUILTIN_TRACKS,
+) -> Record:
     """Return the record of the check of `spec`'s track; `work` is a writable directory.
 
     The record's outcome has a reason when the track cannot be raced, with a message that names the file and line
@@ -38,7 +44,7 @@ def check(spec: RaceSpec, work: Path, tell: Tell = lambda *_: None, stop: thread
     stop = stop or threading.Event()
     corpora = CorporaSource(spec.corpora, work / "corpora", spec.offline, stop, tell, os.environ.get("POD_NAME", ""))
     try:
-        found = ready(spec, work, corpora, tell, stop)
+        found = get_ready(spec, work, corpora, tell, stop, builtin_tracks)
         track = replace(track, digest=found.digest, repository=found.repository, revision=found.revision)
         answer, finding = _diagnose(make_request(spec, found.path, Files(work).data_cache), work, stop)
         track = make_track_record(answer, found, spec)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlap_race.contract.race_spec import Mode, RaceSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec, TrackSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.errors import StoppedError
 from fairlap_race.linux import process
@@ -93,5 +93,5 @@ def test_a_check_that_is_told_to_stop_stops(tmp_path: Path) -> None:
     (track / "track.json").write_text("{}")
     stop = threading.Event()
     stop.set()
-    spec = RaceSpec(mode=Mode.CHECK, namespace="n", record="r", race_id="x", track_path=track)
+    spec = RaceSpec(mode=Mode.CHECK, namespace="n", record="r", race_id="x", track=TrackSource(path=track))
     assert check(spec, tmp_path / "work", stop=stop).outcome.reason is Reason.RACE_ABORTED
