@@ -69,6 +69,18 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
 ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "kubernetes": ("fairlap.kube.cluster", "fairlap.cli.connection"),
     "kopf": ("fairlap.runtime.driver", "fairlap.__main__"),
+    "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.connection"),
+    "thespian": ("fairlap_race.rally.launch",),
+    "esrally": (
+        "fairlap_race.rally.launch",
+        "fairlap_race.rally.releases",
+        "fairlap_race.track.load",
+        "fairlap_race.track.check.diagnose",
+        "fairlap_race.track.check.facts",
+        "fairlap_race.track.check.review",
+        "fairlap_race.track.check.source_map",
+        "fairlap_race.track.check.tasks",
+    ),
 }
 """Libraries that may be imported in these modules only: each outside world has one door."""
 
