@@ -14,7 +14,7 @@ import pytest
 
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.elasticsearch.client import KEPT_CONNECTIONS, ElasticsearchClient, ElasticsearchError
-from fairlap_race.runner.race import connection_reason
+from fairlap_race.runner.connect import connection_reason
 
 
 class Server(ThreadingHTTPServer):
