@@ -371,10 +371,10 @@ class Record:
             return None
         record = decode(Record, data)
         outcome = data.get("outcome")
-        told = outcome.get("reason") if isinstance(outcome, Mapping) else "no outcome"
-        if told is not None and record.outcome.reason is None:
+        given = outcome.get("reason") if isinstance(outcome, Mapping) else "no outcome"
+        if given is not None and record.outcome.reason is None:
             # A reason this version does not know must never read as "nothing went wrong".
-            return replace(record, outcome=Outcome(Reason.RALLY_FAILED, f"{told}: {record.outcome.message}"))
+            return replace(record, outcome=Outcome(Reason.RALLY_FAILED, f"{given}: {record.outcome.message}"))
         return record
 
 

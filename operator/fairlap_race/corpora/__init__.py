@@ -1,1 +1,1 @@
-"""."""
+"""Documents that do not come with a track: what is needed (`need`), fetched once, kept in a store that races share."""

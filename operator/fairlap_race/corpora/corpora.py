@@ -110,7 +110,7 @@ class CorporaSource:
             if self._store is None:
                 bound = self._spec.max_bytes if self._spec else None
                 self._store = Store(
-                    self._root, bound, self._stop, self._owner, say=lambda words: self._tell(words, None)
+                    self._root, bound, self._stop, self._owner, tell=lambda words: self._tell(words, None)
                 )
             entry: Entry = use(self._store)
             return entry

@@ -104,12 +104,12 @@ class Store:
         stop: threading.Event,
         owner: str = "",
         stale_seconds: float = STALE_SECONDS,
-        say: Callable[[str], None] = lambda _: None,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._root = root
         self._max = max_bytes
         self._stop = stop
-        self._say = say
+        self._tell = tell
         self._owner = f"{owner.replace('~', '-') or 'race'}-{uuid.uuid4().hex[:12]}"
         for name in ("entries", "partial", "trash"):
             (root / name).mkdir(parents=True, exist_ok=True)
@@ -130,7 +130,7 @@ class Store:
                     return self._take(key) or self._make(key, make)
                 finally:
                     self._claims.drop(f"build-{key}")
-            self._say(f"waiting for another race that fetches {key}")
+            self._tell(f"waiting for another race that fetches {key}")
             if self._stop.wait(min(1.0, self._claims.stale_seconds / 10)):
                 raise StoppedError
 
@@ -160,7 +160,7 @@ class Store:
                 words = self._words(more)
             if time.monotonic() > limit or more > self._largest():
                 raise StoreFullError(words)
-            self._say(f"waiting for room: {words}")
+            self._tell(f"waiting for room: {words}")
             if self._stop.wait(min(1.0, self._claims.stale_seconds / 10)):
                 raise StoppedError
 
@@ -198,7 +198,7 @@ class Store:
         return entry
 
     def _rehash(self, entry: Entry) -> Entry | None:
-        self._say(f"reading {entry.path.name} against its checksum")
+        self._tell(f"reading {entry.path.name} against its checksum")
         if all(hash_file(entry.path / f.name, self._stop) == f.sha256 for f in entry.files):
             (entry.path / _HASHED).touch()
             return entry

@@ -1,1 +1,1 @@
-"""."""
+"""What the kernel says of this container and its processes, and how processes are started and ended."""

@@ -1,1 +1,4 @@
-"""."""
+"""A track from wherever it comes to what it is: its tasks, documents and effects on a cluster.
+
+`ready` gets it, `ask` describes it. A track's own code runs only in a `child` process, which is where `load` belongs.
+"""

@@ -1,7 +1,8 @@
 """Loads a track exactly as Rally does and says what it is: its parameters, challenges, tasks and documents.
 
 Run as `python -m fairlap_race.track.load REQUEST.json ANSWER.json`, in a process of its own, because
-loading a track runs the track's own Python code. Only this module and `launch` import Rally.
+loading a track runs the track's own Python code. Rally is imported by its functions, not by the module, because
+`Request` and `TrackDescription` are needed where there is no Rally.
 """
 
 from __future__ import annotations

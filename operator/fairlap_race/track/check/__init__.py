@@ -1,1 +1,4 @@
-"""."""
+"""Everything that is wrong or doubtful in a track, with file and line: `step` for a Benchmark, `review` in the child.
+
+The command line shows the findings of `review`; all other modules are its parts.
+"""

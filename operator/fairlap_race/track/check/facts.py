@@ -1,4 +1,4 @@
-"""Reads from Rally's track object what the rules of `track_lint` look at."""
+"""Reads from Rally's track object what the rules of `lint` look at."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Data:
 def _bulk(track: Any, operation: Any) -> _Data:
     try:
         source = parameters.BulkIndexParamSource(track, dict(operation.params))
-    except Exception:  # what is wrong with it is said by check_tasks
+    except Exception:  # what is wrong with it is said by task_errors
         return _Data()
     sets = [each for corpus in source.corpora for each in corpus.documents]
     there = sum(each.number_of_documents for each in sets)

@@ -110,7 +110,7 @@ def _track_findings(
         # What a track would change is asked for only when the cluster is somebody's.
         facts = replace(track_facts(track, challenge, added, texts), existing_cluster=request.touches)
         for remark in lint(facts):
-            yield _told(remark, spec, challenge, rendered)
+            yield _locate(remark, spec, challenge, rendered)
         for corpus, documents in used_documents(track, challenge):
             yield from _corpus_warnings(request, corpus, documents)
     texts_of = {TRACK_FILE: (spec, rendered)}
@@ -120,7 +120,7 @@ def _track_findings(
     yield from _text_findings(templates, texts_of)
 
 
-def _told(remark: Remark, spec: dict[str, Any], challenge: Any, rendered: Rendered) -> Finding:
+def _locate(remark: Remark, spec: dict[str, Any], challenge: Any, rendered: Rendered) -> Finding:
     name = None if challenge.auto_generated else challenge.name
     task = task_path(spec, name, remark.task.name)
     operation = operation_path(spec, task, remark.task.operation)
