@@ -52,7 +52,7 @@ STOPPED = "the runner was told to stop before the race began"
 
 
 @dataclass
-class Race:
+class RaceRunner:
     """A race in the making. Its parts are kept as they come, so that a record can be made at any moment."""
 
     spec: RaceSpec

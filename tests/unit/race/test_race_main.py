@@ -17,7 +17,7 @@ from fairlap_race.runner import race as race_module
 from fairlap_race.runner.config_map import ConfigMap, PatchError
 from fairlap_race.runner.harvest import evidence_limit
 from fairlap_race.runner.parts import Numbers, Prepared
-from fairlap_race.runner.race import Race
+from fairlap_race.runner.race import RaceRunner
 from fairlap_race.track.load import TrackDescription
 from fairlap_race.track.ready import Ready
 
@@ -72,7 +72,7 @@ def test_a_wrong_specification_has_a_record(monkeypatch, server):
 
 
 def test_a_bug_has_a_record(monkeypatch, server):
-    monkeypatch.setattr(Race, "run", lambda _: 1 / 0)
+    monkeypatch.setattr(RaceRunner, "run", lambda _: 1 / 0)
     code, record, _ = run(monkeypatch, server)
     assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and "division" in record.outcome.message
 
@@ -85,7 +85,7 @@ def test_what_a_race_knew_before_a_bug_is_kept(monkeypatch, server):
         race.files.log.write_text("Rally said much")
         raise KeyError("word")
 
-    monkeypatch.setattr(Race, "_run", breaks)
+    monkeypatch.setattr(RaceRunner, "_run", breaks)
     code, record, _ = run(monkeypatch, server)
     assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and record.samples_dropped
     assert "KeyError" in record.outcome.message and "word" not in record.outcome.message
@@ -106,8 +106,8 @@ def test_what_the_race_created_stays_after_a_bug_when_only_a_success_removes_it(
     before = Before(EnvironmentRecord(version="9.0.0"), Fresh(), {}, {})
     monkeypatch.setattr(race_module, "look_before", lambda *_: before)
     monkeypatch.setattr(race_module.Site, "look", staticmethod(lambda *_: Guest()))
-    monkeypatch.setattr(Race, "_prepare", lambda *_: Prepared(found, TrackDescription()))
-    monkeypatch.setattr(Race, "_race", lambda *_: 1 / 0)
+    monkeypatch.setattr(RaceRunner, "_prepare", lambda *_: Prepared(found, TrackDescription()))
+    monkeypatch.setattr(RaceRunner, "_race", lambda *_: 1 / 0)
     target = {"remove": "onSuccess"}
     _, record, _ = run(monkeypatch, server, target=target, passwordFile=str(tmp_path / "password"))
     assert left_with == [Reason.RALLY_FAILED] == [record.outcome.reason]
