@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import fairlap_race
-from fairlap_race.contract.race_spec import Mode, RaceSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec, TrackSource
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
@@ -227,7 +227,7 @@ def run_pair(
             namespace="aa",
             record="aa",
             race_id=name,
-            track_path=directory / "aa",
+            track=TrackSource(path=directory / "aa"),
             hosts=(asked.host,),
             user=asked.user,
             ca_file=asked.ca_file,

@@ -10,19 +10,22 @@ from typing import Final
 FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     # The race image. Nothing of the operator is in it.
     "fairlap_race.contract": (),
+    "fairlap_race.errors": ("fairlap_race.contract",),
     "fairlap_race.linux": ("fairlap_race.contract",),
-    "fairlap_race.elasticsearch": ("fairlap_race.contract", "fairlap_race.linux", "fairlap_race.track"),
-    "fairlap_race.rally": ("fairlap_race.contract", "fairlap_race.elasticsearch"),
-    "fairlap_race.corpora": ("fairlap_race.contract", "fairlap_race.track"),
+    "fairlap_race.elasticsearch": ("fairlap_race.contract", "fairlap_race.linux"),
+    "fairlap_race.rally": ("fairlap_race.contract",),
+    "fairlap_race.corpora": ("fairlap_race.contract", "fairlap_race.errors"),
     "fairlap_race.track": (
-        "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.rally", "fairlap_race.corpora",
+        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.linux", "fairlap_race.rally",
+        "fairlap_race.corpora",
     ),
     "fairlap_race.track.check": (
-        "fairlap_race.contract", "fairlap_race.rally", "fairlap_race.corpora", "fairlap_race.track",
+        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.rally", "fairlap_race.corpora",
+        "fairlap_race.track",
     ),
     "fairlap_race.runner": (
-        "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.elasticsearch", "fairlap_race.rally",
-        "fairlap_race.corpora", "fairlap_race.track",
+        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.linux", "fairlap_race.elasticsearch",
+        "fairlap_race.rally", "fairlap_race.corpora", "fairlap_race.track",
     ),
     "fairlap_race.__main__": (
         "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.rally", "fairlap_race.track.check",
@@ -71,8 +74,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.__main__": ("fairlap.settings", "fairlap.environ", "fairlap.kube", "fairlap.runtime"),
     # The command line checks tracks with the race image's own code.
     "fairlap.cli": (
-        "fairlap_race.contract", "fairlap_race.track", "fairlap_race.track.check", "fairlap.api", "fairlap.results",
-        "fairlap.plan.rerun",
+        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check",
+        "fairlap.api", "fairlap.results", "fairlap.plan.rerun",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip
@@ -81,6 +84,18 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "kubernetes": ("fairlap.kube.api_server", "fairlap.cli.connection"),
     "pydantic_settings": ("fairlap.environ",),
     "kopf": ("fairlap.runtime.driver",),
+    "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.connection"),
+    "thespian": ("fairlap_race.rally.launch",),
+    "esrally": (
+        "fairlap_race.rally.launch",
+        "fairlap_race.rally.releases",
+        "fairlap_race.track.load",
+        "fairlap_race.track.check.diagnose",
+        "fairlap_race.track.check.facts",
+        "fairlap_race.track.check.review",
+        "fairlap_race.track.check.source_map",
+        "fairlap_race.track.check.tasks",
+    ),
 }
 """Libraries that may be imported in these modules only: each outside world has one door."""
 

@@ -21,7 +21,7 @@ from fairlap_race.rally.config import Files
 from fairlap_race.runner import bounds
 from fairlap_race.runner.config_map import ConfigMap, PatchError
 from fairlap_race.runner.publish import FINAL_PATIENCE, Publisher
-from fairlap_race.runner.race import Race
+from fairlap_race.runner.race import RaceRunner
 
 LOG = logging.getLogger("fairlap_race")
 SPEC_VARIABLE = "FAIRLAP_RACE_SPEC"
@@ -82,7 +82,7 @@ Written = tuple[Record, dict[str, str], dict[str, str]]
 
 def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Event) -> Written:
     started = time.time()
-    race = Race(spec, Files(work), publisher.progress, stop)
+    race = RaceRunner(spec, Files(work), publisher.progress, stop)
     try:
         if spec.mode is Mode.CHECK:
             from fairlap_race.track.check.step import check  # noqa: PLC0415 - a race must not fail for what only a check needs

@@ -169,7 +169,7 @@ _OUTCOMES: dict[str, tuple[Reason, str]] = {
 
 def _track(spec: RaceSpec, digit: str) -> TrackRecord:
     return TrackRecord(
-        name=spec.builtin or "track",
+        name=spec.track.builtin or "track",
         challenge=spec.challenge or "default",
         challenges=("default", "high-concurrency", "ramp-up"),
         digest="sha256:" + digit * 64,

@@ -54,7 +54,7 @@ OWN: dict[str, dict[str, Any]] = {
 def checked(work: Path, track: str, **fields: Any) -> Record:
     spec = {"format": 1, "mode": "check", "namespace": "n", "record": "r", "raceId": "race", "hosts": ["h:9200"]}
     spec |= {"track": {"builtin": track}, **fields}
-    record = check(parse_spec(json.dumps(spec), TRACKS), work)
+    record = check(parse_spec(json.dumps(spec)), work, builtin_tracks=TRACKS)
     assert record.outcome.reason is None, record.outcome.message
     return record
 

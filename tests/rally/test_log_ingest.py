@@ -22,7 +22,7 @@ STEPS = [f"access-logs-clients-{clients}" for clients in (1, 2, 4, 8)]
 def checked(work: Path, **fields: Any) -> Record:
     spec = {"format": 1, "mode": "check", "namespace": "n", "record": "r", "raceId": "race", "hosts": ["h:9200"]}
     spec |= {"track": {"builtin": "log_ingest"}, **fields}
-    record = check(parse_spec(json.dumps(spec), TRACKS), work)
+    record = check(parse_spec(json.dumps(spec)), work, builtin_tracks=TRACKS)
     assert record.outcome.reason is None, record.outcome.message
     return record
 

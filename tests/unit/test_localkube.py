@@ -13,7 +13,7 @@ from localkube import buildah, cache, cgroups, components, current, golang, imag
 from localkube.__main__ import full_disk, kubeconfig
 from localkube.settings import CHECKOUT, Paths, paths_from
 
-from fairlap_race.contract.rally_releases import LINES
+from fairlap_race.contract.rally_releases import RELEASES
 
 
 def artifact(inputs: dict[str, str], fill: str = "") -> cache.Artifact:
@@ -209,7 +209,7 @@ def test_pinned_requirements_agree_with_the_project() -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
     pinned = (CHECKOUT / "requirements/operator.txt").read_text().lower().replace("_", "-").split()
     assert [wanted for wanted in project["dependencies"] if wanted.lower() not in pinned] == []
-    for line, file in zip(LINES, ("race", "race6"), strict=True):
+    for line, file in zip(RELEASES, ("race", "race6"), strict=True):
         assert f"esrally=={line.rally}" in (CHECKOUT / f"requirements/{file}.txt").read_text().split()
 
 

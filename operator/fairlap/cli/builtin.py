@@ -9,7 +9,8 @@ from pathlib import Path
 
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.text_table import align
-from fairlap_race.track.prepare import TrackError, prepare
+from fairlap_race.errors import TrackError
+from fairlap_race.track.prepare import prepare
 
 _INSTALLED = re.compile(r"share/fairlap/tracks/[^/]+/track\.json$")
 

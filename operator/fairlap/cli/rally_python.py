@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairlap.cli.exits import CliError
+from fairlap_race.contract.rally_releases import MAIN
 
-VERSION = "2.13.0"
+VERSION = MAIN.rally
 """The Rally of the race image; both must say the same of a track."""
 PYTHON_VARIABLE = "FAIRLAP_RALLY_PYTHON"
 _PROBE = "import importlib.metadata as m; print(m.version('esrally'))"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,15 +15,18 @@ import fairlap_race
 from fairlap.cli import rally_python
 from fairlap.cli.builtin import builtin_tracks
 from fairlap.cli.exits import FAILED, SUCCEEDED, CliError, UsageError
-from fairlap_race.contract.codec import decode, encode
+from fairlap_race.contract.codec import decode
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.errors import TrackError
 from fairlap_race.track.check.finding import Finding, finding
+from fairlap_race.track.child import ChildError, ask_child
 from fairlap_race.track.load import Request, TrackDescription
-from fairlap_race.track.prepare import TrackError, prepare
+from fairlap_race.track.prepare import prepare
 
 TIMEOUT_SECONDS = 600
 """A track's own parameter sources may generate data when they are loaded."""
 TRACK_FILE = "track.json"
+REVIEW = "fairlap_race.track.check.review"
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,6 @@ def _review(python: Path, request: Request, work: Path) -> dict[str, Any]:
     for each in (library, temporary):
         each.mkdir()
     (library / "fairlap_race").symlink_to(Path(fairlap_race.__file__).resolve().parent)
-    asked, answered = work / "request.json", work / "answer.json"
-    asked.write_text(json.dumps(encode(request)), encoding="utf-8")
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     environment |= {
         "PYTHONPATH": str(library),
@@ -148,25 +148,10 @@ def _review(python: Path, request: Request, work: Path) -> dict[str, Any]:
         "TMPDIR": str(temporary),
     }
     try:
-        done = subprocess.run(
-            [str(python), "-m", "fairlap_race.track.check.review", str(asked), str(answered)],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise CliError(f"{request.track_path}: loading the track took longer than {TIMEOUT_SECONDS} s") from None
-    try:
-        found: dict[str, Any] = json.loads(answered.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        words = (done.stdout.decode("utf-8", "replace").strip() or "no message").splitlines()[-1]
-        raise CliError(
-            f"{request.track_path}: loading the track ended with exit code {done.returncode}: {words}"
-        ) from None
-    return found
+        return ask_child(REVIEW, request, work, environment, TIMEOUT_SECONDS, python=str(python))
+    except ChildError as error:
+        words = f": {error.output.splitlines()[-1]}" if error.output else ""
+        raise CliError(f"{request.track_path}: {error}{words}") from None
 
 
 def _summary(checked: Checked) -> str:

@@ -144,11 +144,11 @@ def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None
     container["env"].append({"name": "ES_JAVA_HOME", "value": JDK_FOLDER})
 
 
-def _volume_claims(storage: Storage, ours: Mapping[str, str]) -> list[Json]:
+def _volume_claims(storage: Storage, own: Mapping[str, str]) -> list[Json]:
     if storage.size is None:
         return []
     spec: Json = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage.size}}}
     if storage.class_name:
         spec["storageClassName"] = storage.class_name
     # By its labels the operator finds a claim that its cluster has left behind (ownerless.py).
-    return [{"metadata": {"name": DATA_VOLUME, "labels": dict(ours)}, "spec": spec}]
+    return [{"metadata": {"name": DATA_VOLUME, "labels": dict(own)}, "spec": spec}]

@@ -1,7 +1,8 @@
 """The Job that runs Rally, its permissions, and the record it writes."""
 
-import json
 import math
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from fairlap.api.base import Json
@@ -12,12 +13,13 @@ from fairlap.manifests.affinity import anti_affinity, machines
 from fairlap.manifests.elasticsearch import resource_requirements
 from fairlap.manifests.meta import labels, metadata
 from fairlap.manifests.target import CA, CREDENTIALS
-from fairlap.manifests.track_source import corpora_told, track_told
+from fairlap.manifests.track_source import corpora_spec, track_source
 from fairlap.manifests.track_source import mounts as track_mounts
 from fairlap.plan.seen import Subject
 from fairlap.plan.steps import CHECK, PROBE, SMOKE, builds_cluster, is_preparation, object_name, race_id
-from fairlap.plan.verdict.index_settings import flat
 from fairlap.settings import Settings
+from fairlap_race.contract.index_settings import flatten
+from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec
 from fairlap_race.contract.record import KEY_PROGRESS
 
 API = ("batch", "v1", "jobs")
@@ -28,47 +30,44 @@ _STALL_SECONDS = 900
 _JOB_GRACE_SECONDS = 300
 
 
-def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "") -> Json:
-    """Return what the runner is told: everything but secrets. `commit`: of the track, once it was checked."""
+def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "") -> RaceSpec:
+    """Return what the runner is to do: everything but secrets. `commit`: of the track, once it was checked."""
     spec, name = subject.spec, object_name(subject.name, step)
     race, index = spec.race, spec.index
-    told: Json = {
-        "format": 1,
-        "mode": step if step in (PROBE, CHECK, SMOKE) else "race",
-        "namespace": subject.namespace,
-        "record": name,
-        "raceId": race_id(subject.namespace, subject.name, subject.uid, step),
-        "track": track_told(race.track, settings, commit),
-        "corpora": corpora_told(race),
-        "offline": race.offline,
-        "challenge": race.challenge,
-        "params": dict(race.params),
-        "includeTasks": list(race.include_tasks),
-        "excludeTasks": list(race.exclude_tasks),
-        "clientOptions": dict(race.client_options),
-        "telemetry": list(race.telemetry),
-        "userTags": dict(race.user_tags),
-        "index": {
-            "shards": index.shards if index else None,
-            "replicas": index.replicas if index else None,
-            "codec": index.codec if index else None,
-            "sourceMode": index.source_mode if index else None,
-            "settings": flat(index.settings) if index else {},
-        },
-        "cores": max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
-        "stallSeconds": _STALL_SECONDS,
-        "timeoutSeconds": _timeout(subject, step),
-    }
+    found = RaceSpec(
+        mode=Mode(step) if step in (PROBE, CHECK, SMOKE) else Mode.RACE,
+        namespace=subject.namespace,
+        record=name,
+        race_id=race_id(subject.namespace, subject.name, subject.uid, step),
+        track=track_source(race.track, settings, commit),
+        corpora=corpora_spec(race),
+        offline=race.offline,
+        challenge=race.challenge,
+        params=race.params,
+        include_tasks=tuple(race.include_tasks),
+        exclude_tasks=tuple(race.exclude_tasks),
+        client_options=race.client_options,
+        telemetry=tuple(race.telemetry),
+        user_tags=race.user_tags,
+        index=IndexSpec(index.shards, index.replicas, index.codec, index.source_mode, flatten(index.settings))
+        if index
+        else IndexSpec(),
+        cores=max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
+        stall_seconds=_STALL_SECONDS,
+        timeout_seconds=_timeout(subject, step),
+    )
     if spec.target:
-        told |= target.told(spec, spec.target, step)
-    elif builds_cluster(spec, step):
-        told |= {
-            "hosts": [f"{name}-es-http.{subject.namespace}.svc:9200"],
-            "user": "elastic",
-            "passwordFile": f"{CREDENTIALS}/elastic",
-            "caFile": f"{CA}/ca.crt",
-        }
-    return told
+        return target.with_target(found, spec, spec.target, step)
+    if not builds_cluster(spec, step):
+        return found
+    return replace(
+        found,
+        hosts=(f"{name}-es-http.{subject.namespace}.svc:9200",),
+        tls=True,
+        user="elastic",
+        password_file=CREDENTIALS / "elastic",
+        ca_file=CA / "ca.crt",
+    )
 
 
 def record(subject: Subject, step: str) -> Json:
@@ -84,7 +83,7 @@ def record(subject: Subject, step: str) -> Json:
 def job(subject: Subject, step: str, settings: Settings, image: str | None = None, commit: str = "") -> Json:
     """Return the Job of one step, suspended: it is let run only after its uid was recorded.
 
-    `image` stands for the race image where an older line of Rally is needed. `commit`: of the track, once checked.
+    `image` stands for the race image where an older release of Rally is needed. `commit`: of the track, once checked.
     """
     pod = _pod(subject, step, settings, image or settings.race_image, commit)
     return {
@@ -159,7 +158,7 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
         "env": [
             {
                 "name": "FAIRLAP_RACE_SPEC",
-                "value": json.dumps(race_spec(subject, step, settings, commit), separators=(",", ":")),
+                "value": race_spec(subject, step, settings, commit).to_json(),
             },
             _downward("POD_NAME", "metadata.name"),
             _downward("NODE_NAME", "spec.nodeName"),
@@ -189,8 +188,8 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
     }  # fmt: skip
 
 
-def _read_only(volume: str, path: str) -> Json:
-    return {"name": volume, "mountPath": path, "readOnly": True}
+def _read_only(volume: str, path: Path) -> Json:
+    return {"name": volume, "mountPath": str(path), "readOnly": True}
 
 
 def _downward(name: str, path: str) -> dict[str, Any]:

@@ -1,37 +1,42 @@
 """What a race on an existing cluster is given: its hosts, and its secrets as files."""
 
+from dataclasses import replace
+from pathlib import Path
+
 from fairlap.api.base import Json
 from fairlap.api.spec import BenchmarkSpec, Target
 from fairlap.plan.verdict.existing_cluster import removal
+from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
 
-CREDENTIALS = "/run/fairlap/credentials"
-CA = "/run/fairlap/ca"
+CREDENTIALS = Path("/run/fairlap/credentials")
+CA = Path("/run/fairlap/ca")
 
 
-def told(spec: BenchmarkSpec, target: Target, step: str) -> Json:
-    """Return what the runner is told of the target: names of secrets, never their content."""
+def with_target(race: RaceSpec, spec: BenchmarkSpec, target: Target, step: str) -> RaceSpec:
+    """Return the specification `race` with what it needs of the target: names of secrets, never their content."""
     credentials, ca = target.credentials_secret, target.ca_secret
-    return {
-        "hosts": [host.partition("://")[2] for host in target.hosts],
-        "tls": target.hosts[0].startswith("https://"),
-        "userFile": f"{CREDENTIALS}/username" if credentials else None,
-        "passwordFile": f"{CREDENTIALS}/password" if credentials else None,
-        "caFile": f"{CA}/ca.crt" if ca else None,
-        "target": {
-            "credentialsSecret": credentials.name if credentials else None,
-            "caSecret": ca.name if ca else None,
-            "overwrite": target.overwrite,
-            "remove": removal(spec, step),
-        },
-    }
+    return replace(
+        race,
+        hosts=tuple(host.partition("://")[2] for host in target.hosts),
+        tls=target.hosts[0].startswith("https://"),
+        user_file=CREDENTIALS / "username" if credentials else None,
+        password_file=CREDENTIALS / "password" if credentials else None,
+        ca_file=CA / "ca.crt" if ca else None,
+        target=TargetSpec(
+            credentials_secret=credentials.name if credentials else None,
+            ca_secret=ca.name if ca else None,
+            overwrite=target.overwrite,
+            remove=removal(spec, step),
+        ),
+    )
 
 
-def volumes(target: Target) -> list[tuple[Json, str]]:
+def volumes(target: Target) -> list[tuple[Json, Path]]:
     """Return the volumes of the target's secrets with the paths they are mounted at.
 
     Optional, so that the pod starts without them and the runner can say in a sentence which Secret or key is missing.
     """
-    found: list[tuple[Json, str]] = []
+    found: list[tuple[Json, Path]] = []
     if target.credentials_secret:
         found.append((_secret("credentials", target.credentials_secret.name, "username", "password"), CREDENTIALS))
     if target.ca_secret:

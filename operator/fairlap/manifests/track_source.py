@@ -1,15 +1,17 @@
-"""Where the race's pod finds its track and its corpora: what the runner is told, and what is mounted."""
+"""Where the race's pod finds its track and its corpora: what the specification says, and what is mounted."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Race, Track
 from fairlap.settings import Settings
+from fairlap_race.contract.race_spec import CorporaSpec, GitSource, TrackSource
 
-TRACK = "/track"
-CORPORA = "/corpora"
-GIT_CREDENTIALS = "/run/fairlap/git"
+TRACK = Path("/track")
+CORPORA = Path("/corpora")
+GIT_CREDENTIALS = Path("/run/fairlap/git")
 
 
 class Mounts(NamedTuple):
@@ -19,27 +21,28 @@ class Mounts(NamedTuple):
     mounts: list[Json]
 
 
-def track_told(track: Track, settings: Settings, commit: str) -> Json:
-    """Return what the runner is told of the track; `commit`: the one that the track check found, if it was one."""
+def track_source(track: Track, settings: Settings, commit: str) -> TrackSource:
+    """Return where the runner finds the track; `commit`: the one that the track check found, if it was one."""
     if track.builtin:
-        return {"builtin": track.builtin}
+        return TrackSource(builtin=track.builtin)
     if track.volume:
-        return {"path": f"{TRACK}/{track.volume.path}".rstrip("/")}
+        return TrackSource(path=TRACK / track.volume.path)
     if track.name:
         url, revision = track.repository or settings.tracks_repository, track.revision or settings.tracks_revision
-        return {"git": {"url": url, "revision": commit or revision, "path": track.name}}
+        return TrackSource(git=GitSource(url=url, revision=commit or revision, path=track.name))
     if track.git:
-        git = {"url": track.git.url, "revision": commit or track.git.revision, "path": track.git.path or None}
-        return {"git": {**git, "credentials": GIT_CREDENTIALS if track.git.credentials_secret else None}}
-    return {"path": TRACK}
+        git = track.git
+        secret = GIT_CREDENTIALS if git.credentials_secret else None
+        return TrackSource(git=GitSource(git.url, commit or git.revision, git.path or "", secret))
+    return TrackSource(path=TRACK)
 
 
-def corpora_told(race: Race) -> Json | None:
-    """Return what the runner is told of the volume of corpora."""
+def corpora_spec(race: Race) -> CorporaSpec | None:
+    """Return where the runner finds the volume of corpora, and its bound in bytes; None when it has none."""
     if race.corpora is None:
         return None
     size = race.corpora.max_size
-    return {"path": CORPORA, "maxBytes": int(parse_quantity(size)) if size else None}
+    return CorporaSpec(CORPORA, int(parse_quantity(size)) if size else None)
 
 
 def mounts(race: Race) -> Mounts:
@@ -59,6 +62,6 @@ def mounts(race: Race) -> Mounts:
     return found
 
 
-def _add(found: Mounts, name: str, volume: Json, path: str, *, write: bool = False) -> None:
+def _add(found: Mounts, name: str, volume: Json, path: Path, *, write: bool = False) -> None:
     found.volumes.append({"name": name, **volume})
-    found.mounts.append({"name": name, "mountPath": path, **({} if write else {"readOnly": True})})
+    found.mounts.append({"name": name, "mountPath": str(path), **({} if write else {"readOnly": True})})

@@ -1,4 +1,9 @@
-"""Frozen dataclasses to and from JSON: camelCase keys, and reading that tolerates what is missing or odd."""
+"""Frozen dataclasses to and from JSON: camelCase keys, and two ways to read.
+
+`decode` tolerates what is missing or odd, because a record may come from another version; `decode_strictly` tolerates
+nothing, because what is asked for may not be half understood. Fields may be numbers, texts, StrEnums, paths, such
+dataclasses, tuples of one type, mappings with texts as keys, a union of these with None, or Any.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,15 @@ import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+class DecodeError(ValueError):
+    """JSON data is not what it should be; the message begins with the path of the value, as in `index.shards: …`."""
 
 
 def camel(name: str) -> str:
@@ -19,7 +30,7 @@ def camel(name: str) -> str:
 
 
 def encode(value: Any) -> Any:
-    """Return `value` (dataclass, mapping, sequence, scalar) as plain JSON data.
+    """Return `value` (dataclass, mapping, sequence, path, scalar) as plain JSON data.
 
     A float that is not finite becomes null, because JSON has no spelling for it.
     """
@@ -27,7 +38,7 @@ def encode(value: Any) -> Any:
         return {camel(f.name): encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, str):
+    if isinstance(value, str | Path):
         return str(value)
     if isinstance(value, Sequence):
         return [encode(item) for item in value]
@@ -37,102 +48,135 @@ def encode(value: Any) -> Any:
 
 
 def decode(cls: type[T], data: Any) -> T:
-    """Return a `cls` read from JSON data.
+    """Return a `cls`, whose fields all have defaults, read from JSON data.
 
     A missing, null or wrongly typed field keeps its default and an unknown key is ignored, so that a record
     written by another version of the runner can still be read. Never raises for any JSON value.
     """
-    return typing.cast(T, _dataclass(cls, data if isinstance(data, Mapping) else {}))
+    return typing.cast(T, _Reader(strict=False).dataclass(cls, data if isinstance(data, Mapping) else {}, ""))
 
 
-class _UnusableError(Exception):
-    """A JSON value does not have the type of its field."""
+def decode_strictly(cls: type[T], data: Any) -> T:
+    """Return a `cls` read from JSON data.
+
+    Raises DecodeError for an unknown key, a missing value that has no default, and a value of a wrong type.
+    """
+    return typing.cast(T, _Reader(strict=True).value(cls, data, ""))
 
 
-def _dataclass(cls: Any, data: Mapping[str, Any]) -> Any:
-    hints = typing.get_type_hints(cls)
-    values: dict[str, Any] = {}
-    for field in dataclasses.fields(cls):
-        key = camel(field.name)
-        if key not in data:
-            continue
-        try:
-            values[field.name] = _value(hints[field.name], data[key])
-        except _UnusableError:
-            continue
-    return cls(**values)
+class _Reader:
+    """Reads values by their type hints; `at` is the path of the value in the JSON data, for messages."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+
+    def dataclass(self, cls: Any, data: Mapping[str, Any], at: str) -> Any:
+        hints = typing.get_type_hints(cls)
+        fields = {camel(field.name): field for field in dataclasses.fields(cls)}
+        values: dict[str, Any] = {}
+        if self._strict:
+            self._check_keys(fields, data, at)
+        for key, field in fields.items():
+            if key not in data:
+                continue
+            try:
+                values[field.name] = self.value(hints[field.name], data[key], _below(at, key))
+            except DecodeError:
+                if self._strict:
+                    raise
+        return cls(**values)
+
+    def _check_keys(self, fields: Mapping[str, dataclasses.Field[Any]], data: Mapping[str, Any], at: str) -> None:
+        for key in data:
+            if key not in fields:
+                raise DecodeError(f"{_below(at, key)}: unknown field; there are: {', '.join(fields)}")
+        for key, field in fields.items():
+            required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+            if required and key not in data:
+                raise DecodeError(f"{_below(at, key)}: is missing")
+
+    def value(self, hint: Any, data: Any, at: str) -> Any:
+        origin = typing.get_origin(hint)
+        if hint is Any:
+            return data
+        if origin in (typing.Union, types.UnionType):
+            return self._union(typing.get_args(hint), data, at)
+        if dataclasses.is_dataclass(hint):
+            return self.dataclass(hint, _mapping(data, at), at)
+        if origin is tuple:
+            return self._items(typing.get_args(hint)[0], data, at)
+        if origin is not None and issubclass(origin, Mapping):
+            return self._mapping(typing.get_args(hint)[1], data, at)
+        return _scalar(hint, data, at)
+
+    def _union(self, options: tuple[Any, ...], data: Any, at: str) -> Any:
+        if data is None and type(None) in options:
+            return None
+        error = DecodeError(f"{at}: must be null")
+        for option in options:
+            if option is type(None):
+                continue
+            try:
+                return self.value(option, data, at)
+            except DecodeError as failed:
+                error = failed
+        raise error
+
+    def _items(self, hint: Any, data: Any, at: str) -> tuple[Any, ...]:
+        if not isinstance(data, list):
+            raise DecodeError(f"{at}: must be a list")
+        return tuple(value for _, value in self._each(hint, enumerate(data), f"{at}[{{}}]"))
+
+    def _mapping(self, hint: Any, data: Any, at: str) -> dict[str, Any]:
+        return dict(self._each(hint, _mapping(data, at).items(), _below(at, "{}")))
+
+    def _each(self, hint: Any, items: typing.Iterable[tuple[Any, Any]], at: str) -> typing.Iterator[tuple[Any, Any]]:
+        for key, item in items:
+            try:
+                yield key, self.value(hint, item, at.replace("{}", str(key)))
+            except DecodeError:
+                if self._strict:
+                    raise
 
 
-def _value(hint: Any, data: Any) -> Any:
-    origin = typing.get_origin(hint)
-    if hint is Any:
-        return data
-    if origin in (typing.Union, types.UnionType):
-        return _union(typing.get_args(hint), data)
-    if dataclasses.is_dataclass(hint):
-        if not isinstance(data, Mapping):
-            raise _UnusableError
-        return _dataclass(hint, data)
-    if origin is tuple:
-        return _items(typing.get_args(hint)[0], data)
-    if origin is not None and issubclass(origin, Mapping):
-        return _mapping(typing.get_args(hint)[1], data)
-    return _scalar(hint, data)
+def _below(at: str, key: str) -> str:
+    return f"{at}.{key}" if at else key
 
 
-def _union(options: tuple[Any, ...], data: Any) -> Any:
-    if data is None and type(None) in options:
-        return None
-    for option in options:
-        if option is type(None):
-            continue
-        try:
-            return _value(option, data)
-        except _UnusableError:
-            continue
-    raise _UnusableError
-
-
-def _items(hint: Any, data: Any) -> tuple[Any, ...]:
-    if not isinstance(data, list):
-        raise _UnusableError
-    found = []
-    for item in data:
-        try:
-            found.append(_value(hint, item))
-        except _UnusableError:
-            continue
-    return tuple(found)
-
-
-def _mapping(hint: Any, data: Any) -> dict[str, Any]:
+def _mapping(data: Any, at: str) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
-        raise _UnusableError
-    found = {}
-    for key, item in data.items():
-        try:
-            found[str(key)] = _value(hint, item)
-        except _UnusableError:
-            continue
-    return found
+        raise DecodeError(f"{at}: must be an object" if at else "it is not a JSON object")
+    return data
 
 
-def _scalar(hint: Any, data: Any) -> Any:
-    if isinstance(hint, type) and issubclass(hint, str):
-        if not isinstance(data, str):
-            raise _UnusableError
-        try:
-            return hint(data)
-        except ValueError:
-            raise _UnusableError from None
+def _scalar(hint: Any, data: Any, at: str) -> Any:
+    if issubclass(hint, str | Path):
+        return _text(hint, data, at)
     if hint is bool:
         if not isinstance(data, bool):
-            raise _UnusableError
+            raise DecodeError(f"{at}: must be true or false")
         return data
-    if isinstance(data, bool) or not isinstance(data, int | float):
-        raise _UnusableError
-    if hint is float:
-        return float(data)
-    if hint is int and float(data).is_integer():
-        return int(data)
-    raise _UnusableError
+    whole = hint is int
+    if isinstance(data, int | float) and not isinstance(data, bool):
+        # What is too large for a float is no measure of anything.
+        if whole and (isinstance(data, int) or data.is_integer()):
+            return int(data)
+        if not whole and abs(data) < _LARGEST:
+            return float(data)
+    raise DecodeError(f"{at}: must be a {'whole ' if whole else ''}number")
+
+
+_LARGEST = 1 << 1023
+"""Any whole number below this has a float."""
+
+
+def _text(hint: Any, data: Any, at: str) -> Any:
+    if not isinstance(data, str):
+        raise DecodeError(f"{at}: must be a text")
+    if issubclass(hint, Path) and not data:
+        raise DecodeError(f"{at}: must not be empty")
+    try:
+        return hint(data)
+    except ValueError:
+        known = ", ".join(str(member.value) for member in hint) if issubclass(hint, Enum) else hint.__name__
+        raise DecodeError(f"{at}: must be one of {known}, not {data!r}") from None

@@ -1,17 +1,21 @@
-"""What a race is to do: the JSON in FAIRLAP_RACE_SPEC."""
+"""What a race is to do: the JSON in FAIRLAP_RACE_SPEC, which the operator writes and the runner reads, strictly.
+
+`RaceSpec.to_json` and `parse_spec` are the contract between the operator and the race image: keys are the camelCase of
+the field names, and nothing may be accepted and ignored.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from fairlap_race.contract.codec import DecodeError, decode_strictly, encode
+
 FORMAT = 1
-BUILTIN_TRACKS = Path("/opt/fairlap/tracks")
-"""Where the race image keeps the tracks that ship with it."""
 
 
 class SpecError(ValueError):
@@ -70,6 +74,17 @@ class GitSource:
 
 
 @dataclass(frozen=True)
+class TrackSource:
+    """Where the track is: exactly one of these."""
+
+    builtin: str | None = None
+    """name of a track that ships with the race image"""
+    path: Path | None = None
+    """directory of the track in the pod"""
+    git: GitSource | None = None
+
+
+@dataclass(frozen=True)
 class CorporaSpec:
     """A volume that corpora are kept on from race to race."""
 
@@ -84,11 +99,10 @@ class RaceSpec:
     mode: Mode
     namespace: str
     record: str
+    """name of the ConfigMap that the record goes to"""
     race_id: str
-    track_path: Path
-    """directory of the track; the repository's address is in `git` instead when it must be fetched first"""
-    builtin: str | None = None
-    git: GitSource | None = None
+    track: TrackSource
+    format: int = FORMAT
     corpora: CorporaSpec | None = None
     offline: bool = False
     """fetch nothing: corpora must be beside the track or in the cache"""
@@ -101,8 +115,9 @@ class RaceSpec:
     user_tags: Mapping[str, Any] = field(default_factory=dict)
     index: IndexSpec = IndexSpec()
     hosts: tuple[str, ...] = ()
+    """NAME:PORT each"""
     tls: bool = False
-    """TLS, always verified: against `ca_file`, without one against the system's CAs"""
+    """TLS, always verified against the system's CAs; with `ca_file`, it is TLS in any case, verified against that"""
     user: str = "elastic"
     user_file: Path | None = None
     """holds the user's name, instead of `user`"""
@@ -119,210 +134,76 @@ class RaceSpec:
         """True when Rally runs with --test-mode."""
         return self.mode is Mode.SMOKE
 
+    def to_json(self) -> str:
+        """Return the JSON text for FAIRLAP_RACE_SPEC."""
+        return json.dumps(encode(self), separators=(",", ":"), allow_nan=False)
 
-def parse_spec(text: str, builtin_tracks: Path = BUILTIN_TRACKS) -> RaceSpec:
+
+def parse_spec(text: str) -> RaceSpec:
     """Return the specification in the JSON `text`.
 
-    A builtin track's path is below `builtin_tracks`. Raises SpecError naming the first field that is wrong;
-    an unknown field is wrong too, since nothing may be accepted and ignored.
+    Raises SpecError naming the first field that is wrong; an unknown field is wrong too, since nothing may be accepted
+    and ignored.
     """
     try:
         data = json.loads(text)
     except ValueError as error:
         raise SpecError(f"the specification is not JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise SpecError("the specification is not a JSON object")
-    unknown = sorted(set(data) - _KEYS)
-    if unknown:
-        raise SpecError(f"unknown field {unknown[0]!r}")
-    if data.get("format") != FORMAT:
+    if isinstance(data, dict) and data.get("format") != FORMAT:
         raise SpecError(f"format: this runner reads format {FORMAT}, not {data.get('format')!r}")
     try:
-        mode = Mode(data.get("mode", ""))
-    except ValueError:
-        raise SpecError(f"mode: must be one of {[m.value for m in Mode]}, not {data.get('mode')!r}") from None
-    git = _git(data.get("track"))
-    builtin, path = (None, Path(git.path)) if git else _track(data.get("track"), builtin_tracks)
-    spec = RaceSpec(
-        mode=mode,
-        namespace=_text(data, "namespace"),
-        record=_text(data, "record"),
-        race_id=_text(data, "raceId"),
-        builtin=builtin,
-        track_path=path,
-        git=git,
-        corpora=_corpora(_object(data, "corpora")),
-        offline=_truth(data, "offline"),
-        challenge=_optional_text(data, "challenge"),
-        params=_object(data, "params"),
-        include_tasks=_texts(data, "includeTasks"),
-        exclude_tasks=_texts(data, "excludeTasks"),
-        client_options=_object(data, "clientOptions"),
-        telemetry=_texts(data, "telemetry"),
-        user_tags=_object(data, "userTags"),
-        index=_index(_object(data, "index")),
-        hosts=_texts(data, "hosts"),
-        tls=_flag(data, "tls") or data.get("caFile") is not None,
-        user=_optional_text(data, "user") or "elastic",
-        user_file=_path(data, "userFile"),
-        password_file=_path(data, "passwordFile"),
-        ca_file=_path(data, "caFile"),
-        target=_target(_object(data, "target")),
-        cores=_whole(data, "cores", 1),
-        stall_seconds=_seconds(data, "stallSeconds", 600.0),
-        timeout_seconds=_seconds(data, "timeoutSeconds", 21600.0),
-    )
-    _cross_check(spec)
+        spec = decode_strictly(RaceSpec, data)
+    except DecodeError as error:
+        raise SpecError(str(error)) from error
+    if wrong := next(_wrong(spec), None):
+        raise SpecError(wrong)
     return spec
 
 
-_KEYS = {
-    *("format", "mode", "namespace", "record", "raceId", "track", "challenge", "params", "includeTasks"),
-    *("excludeTasks", "clientOptions", "telemetry", "userTags", "index", "hosts", "user", "passwordFile"),
-    *("caFile", "cores", "stallSeconds", "timeoutSeconds", "tls", "userFile", "target", "corpora", "offline"),
-}
-
-
-def _cross_check(spec: RaceSpec) -> None:
+def _wrong(spec: RaceSpec) -> Iterator[str]:
+    """Yield a sentence for each value that is out of its bounds or contradicts another."""
+    yield from (f"{name}: must not be empty" for name, value in _texts(spec) if value == "")
+    yield from _wrong_numbers(spec)
+    if [spec.track.builtin, spec.track.path, spec.track.git].count(None) != 2:
+        yield "track: must have exactly one of builtin, path and git"
+    builtin = spec.track.builtin or ""
+    if "/" in builtin or builtin.startswith("."):
+        yield f"track.builtin: {builtin!r} is not a name"
     if "/" in spec.race_id or spec.race_id in (".", ".."):
-        raise SpecError("raceId: becomes a directory name and must not contain '/'")
+        yield "raceId: becomes a directory name and must not contain '/'"
     if spec.include_tasks and spec.exclude_tasks:
-        raise SpecError("includeTasks, excludeTasks: Rally takes only one of them")
-    if spec.mode is not Mode.CHECK or spec.target:
-        if not spec.hosts:
-            raise SpecError("hosts: at least one is needed")
-        for host in spec.hosts:
-            if not host.rpartition(":")[2].isdecimal():
-                raise SpecError(f"hosts: {host!r} needs a port, as in name:9200")
+        yield "includeTasks, excludeTasks: Rally takes only one of them"
+    if spec.target and spec.target.remove not in ("always", "onSuccess", "never"):
+        yield f"target.remove: must be always, onSuccess or never, not {spec.target.remove!r}"
+    if not spec.hosts and (spec.mode is not Mode.CHECK or spec.target):
+        yield "hosts: at least one is needed"
+    for host in spec.hosts:
+        if not host.rpartition(":")[2].isdecimal():
+            yield f"hosts: {host!r} needs a port, as in name:9200"
 
 
-def _track(value: Any, builtin_tracks: Path) -> tuple[str | None, Path]:
-    if not isinstance(value, dict) or len(value) != 1:
-        raise SpecError('track: must be {"builtin": NAME}, {"path": PATH} or {"git": SOURCE}')
-    kind, name = next(iter(value.items()))
-    if kind not in ("builtin", "path") or not isinstance(name, str) or not name:
-        raise SpecError('track: must be {"builtin": NAME}, {"path": PATH} or {"git": SOURCE}')
-    if kind == "path":
-        return None, Path(name)
-    if "/" in name or name.startswith("."):
-        raise SpecError(f"track.builtin: {name!r} is not a name")
-    return name, builtin_tracks / name
-
-
-def _git(value: Any) -> GitSource | None:
-    if not isinstance(value, dict) or set(value) != {"git"}:
-        return None
-    source = _object(value, "git")
-    unknown = sorted(set(source) - {"url", "revision", "path", "credentials"})
-    if unknown:
-        raise SpecError(f"track.git: unknown field {unknown[0]!r}")
-    return GitSource(
-        url=_text(source, "url"),
-        revision=_text(source, "revision"),
-        path=_optional_text(source, "path") or "",
-        credentials=_path(source, "credentials"),
+def _wrong_numbers(spec: RaceSpec) -> Iterator[str]:
+    numbers = (
+        ("index.shards", spec.index.shards, 1),
+        ("index.replicas", spec.index.replicas, 0),
+        ("corpora.maxBytes", spec.corpora.max_bytes if spec.corpora else None, 1),
+        ("cores", spec.cores, 1),
     )
+    for name, number, least in numbers:
+        if number is not None and number < least:
+            yield f"{name}: must be a whole number of at least {least}"
+    for name, seconds in (("stallSeconds", spec.stall_seconds), ("timeoutSeconds", spec.timeout_seconds)):
+        if seconds <= 0:
+            yield f"{name}: must be a number of seconds above 0"
 
 
-def _corpora(value: Mapping[str, Any]) -> CorporaSpec | None:
-    if not value:
-        return None
-    unknown = sorted(set(value) - {"path", "maxBytes"})
-    if unknown:
-        raise SpecError(f"corpora: unknown field {unknown[0]!r}")
-    return CorporaSpec(path=Path(_text(value, "path")), max_bytes=_whole(value, "maxBytes", 1))
-
-
-def _index(value: Mapping[str, Any]) -> IndexSpec:
-    unknown = sorted(set(value) - {"shards", "replicas", "codec", "sourceMode", "settings"})
-    if unknown:
-        raise SpecError(f"index: unknown field {unknown[0]!r}")
-    return IndexSpec(
-        shards=_whole(value, "shards", 1),
-        replicas=_whole(value, "replicas", 0),
-        codec=_optional_text(value, "codec"),
-        source_mode=_optional_text(value, "sourceMode"),
-        settings=_object(value, "settings"),
-    )
-
-
-def _target(value: Mapping[str, Any]) -> TargetSpec | None:
-    if not value:
-        return None
-    unknown = sorted(set(value) - {"credentialsSecret", "caSecret", "overwrite", "remove"})
-    if unknown:
-        raise SpecError(f"target: unknown field {unknown[0]!r}")
-    if value.get("remove") not in ("always", "onSuccess", "never"):
-        raise SpecError(f"target.remove: must be always, onSuccess or never, not {value.get('remove')!r}")
-    return TargetSpec(
-        credentials_secret=_optional_text(value, "credentialsSecret"),
-        ca_secret=_optional_text(value, "caSecret"),
-        overwrite=_flag(value, "overwrite"),
-        remove=value["remove"],
-    )
-
-
-def _flag(data: Mapping[str, Any], key: str) -> bool:
-    value = data.get(key)
-    if value is not None and not isinstance(value, bool):
-        raise SpecError(f"{key}: must be true or false")
-    return bool(value)
-
-
-def _text(data: Mapping[str, Any], key: str) -> str:
-    value = data.get(key)
-    if not isinstance(value, str) or not value:
-        raise SpecError(f"{key}: must be a text")
-    return value
-
-
-def _optional_text(data: Mapping[str, Any], key: str) -> str | None:
-    return None if data.get(key) is None else _text(data, key)
-
-
-def _path(data: Mapping[str, Any], key: str) -> Path | None:
-    value = _optional_text(data, key)
-    return None if value is None else Path(value)
-
-
-def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = data.get(key)
-    if value is None:
-        return ()
-    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise SpecError(f"{key}: must be a list of texts")
-    return tuple(value)
-
-
-def _object(data: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = data.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise SpecError(f"{key}: must be an object")
-    return value
-
-
-def _whole(data: Mapping[str, Any], key: str, least: int) -> int | None:
-    value = data.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise SpecError(f"{key}: must be a whole number of at least {least}")
-    return value
-
-
-def _truth(data: Mapping[str, Any], key: str) -> bool:
-    value = data.get(key, False)
-    if not isinstance(value, bool):
-        raise SpecError(f"{key}: must be true or false")
-    return value
-
-
-def _seconds(data: Mapping[str, Any], key: str, default: float) -> float:
-    value = data.get(key)
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise SpecError(f"{key}: must be a number of seconds above 0")
-    return float(value)
+def _texts(spec: RaceSpec) -> Iterator[tuple[str, str | None]]:
+    """Yield the JSON paths and values of the texts that may not be empty."""
+    git = spec.track.git
+    yield from (("namespace", spec.namespace), ("record", spec.record), ("raceId", spec.race_id))
+    yield from (("track.builtin", spec.track.builtin), ("challenge", spec.challenge), ("user", spec.user))
+    yield from (("track.git.url", git.url), ("track.git.revision", git.revision)) if git else ()
+    yield from (("index.codec", spec.index.codec), ("index.sourceMode", spec.index.source_mode))
+    lists = {"includeTasks": spec.include_tasks, "excludeTasks": spec.exclude_tasks, "telemetry": spec.telemetry}
+    for name, texts in lists.items():
+        yield from ((f"{name}[{number}]", text) for number, text in enumerate(texts))

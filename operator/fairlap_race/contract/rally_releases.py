@@ -1,4 +1,4 @@
-"""Which Rally speaks to which Elasticsearch: one race image a line."""
+"""Which Rally speaks to which Elasticsearch: one race image a release."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of Rally: the exact version that a race image has, and the Elasticsearch it is for."""
+class RallyRelease:
+    """One release of Rally: the exact version that a race image has, and the Elasticsearch it is for."""
 
     name: str
     rally: str
@@ -16,14 +16,14 @@ class Line:
     """the oldest Elasticsearch that this Rally speaks to (esrally/min-es-version.txt of that version)"""
 
 
-MAIN = Line("2.13", "2.13.0", (6, 8, 0))
-OLDER = (Line("2.3", "2.3.1", (6, 0, 0)),)
-"""Used only for an Elasticsearch that every newer line refuses."""
-LINES = (MAIN, *OLDER)
+MAIN = RallyRelease("2.13", "2.13.0", (6, 8, 0))
+OLDER = (RallyRelease("2.3", "2.3.1", (6, 0, 0)),)
+"""Used only for an Elasticsearch that every newer release refuses."""
+RELEASES = (MAIN, *OLDER)
 
 
-def line_for(version: str | None) -> Line | None:
-    """Return the newest line that speaks to an Elasticsearch of that version; None when there is none.
+def release_for(version: str | None) -> RallyRelease | None:
+    """Return the newest release that speaks to an Elasticsearch of that version; None when there is none.
 
     A version that cannot be read is taken for a new one.
     """
@@ -31,4 +31,14 @@ def line_for(version: str | None) -> Line | None:
     if found is None:
         return MAIN
     number = (int(found[1]), int(found[2]), int(found[3]))
-    return next((line for line in LINES if number >= line.oldest), None)
+    return next((release for release in RELEASES if number >= release.oldest), None)
+
+
+def is_too_old(version: str | None, rally: str | None) -> bool:
+    """Tell whether an Elasticsearch of `version` is older than the Rally of the version `rally` speaks to.
+
+    False when the version of Elasticsearch cannot be read; a Rally that is not in the table is taken for the main one.
+    """
+    release = next((each for each in RELEASES if each.rally == rally), MAIN)
+    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version or "")
+    return found is not None and (int(found[1]), int(found[2]), int(found[3] or 0)) < release.oldest

@@ -25,6 +25,8 @@ KEY_RACE = "race.json.gz"
 KEY_LOG = "rally.log.gz"
 MAX_RECORD_BYTES = 300 * 1024
 MAX_ARTIFACT_BYTES = 200 * 1024
+SCHEDULE_KEPT = 0.98
+"""A task whose share of its target throughput is at least this kept its schedule."""
 
 
 def timestamp(seconds: float) -> str:
@@ -369,10 +371,10 @@ class Record:
             return None
         record = decode(Record, data)
         outcome = data.get("outcome")
-        told = outcome.get("reason") if isinstance(outcome, Mapping) else "no outcome"
-        if told is not None and record.outcome.reason is None:
+        given = outcome.get("reason") if isinstance(outcome, Mapping) else "no outcome"
+        if given is not None and record.outcome.reason is None:
             # A reason this version does not know must never read as "nothing went wrong".
-            return replace(record, outcome=Outcome(Reason.RALLY_FAILED, f"{told}: {record.outcome.message}"))
+            return replace(record, outcome=Outcome(Reason.RALLY_FAILED, f"{given}: {record.outcome.message}"))
         return record
 
 

@@ -31,6 +31,16 @@ SIGNALS = frozenset((*COUNTERS, *GAUGES))
 
 
 @dataclass(frozen=True)
+class Sample:
+    """One look at one machine; signals that cannot be had are absent."""
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    cpu_limit: float | None = None
+    memory_limit_bytes: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Span:
     """A span of time, in seconds since the epoch."""
 

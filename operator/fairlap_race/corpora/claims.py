@@ -18,12 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fairlap_race.errors import StoppedError
+
 STALE_SECONDS = 120.0
 _SEPARATOR = "~"
-
-
-class StoppedError(Exception):
-    """The process was told to stop while it waited."""
 
 
 class Claims:

@@ -8,9 +8,7 @@ that Rally finds everything done and writes nothing there.
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,9 +16,10 @@ from typing import Any
 from fairlap_race.contract.race_spec import CorporaSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackCorpus
-from fairlap_race.corpora.fetch import CorpusFile, Tell, check_lines, fetch, reachable
+from fairlap_race.corpora.fetch import check_lines, fetch, reachable
+from fairlap_race.corpora.need import CorpusFile, Tell, beside, key_of
 from fairlap_race.corpora.store import Entry, Partial, Store, StoreFullError
-from fairlap_race.track.prepare import TrackError
+from fairlap_race.errors import TrackError
 
 
 class CorporaSource:
@@ -111,7 +110,7 @@ class CorporaSource:
             if self._store is None:
                 bound = self._spec.max_bytes if self._spec else None
                 self._store = Store(
-                    self._root, bound, self._stop, self._owner, say=lambda words: self._tell(words, None)
+                    self._root, bound, self._stop, self._owner, tell=lambda words: self._tell(words, None)
                 )
             entry: Entry = use(self._store)
             return entry
@@ -144,18 +143,6 @@ class CorporaSource:
         self.used.append(TrackCorpus(corpus, name, file.bytes, f"sha256:{file.sha256}", origin, url or None))
 
 
-def key_of(need: CorpusFile) -> str:
-    """Return the name of a corpus file in the store: the same for the same address and sizes."""
-    parts = [need.url, need.document_file, need.compressed_bytes, need.uncompressed_bytes]
-    return f"corpus-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]}"
-
-
-def beside(track: Path, need: CorpusFile) -> bool:
-    """Tell whether the corpus comes with the track: Rally takes it from there."""
-    names = [need.document_file, *([need.document_archive] if need.document_archive else [])]
-    return any((track / name).is_file() for name in names)
-
-
 def digest_with(digest: str, used: Sequence[TrackCorpus], known: Mapping[str, str]) -> str:
     """Return the digest of a track together with the corpora it used that are not files of the track itself.
 
@@ -165,20 +152,6 @@ def digest_with(digest: str, used: Sequence[TrackCorpus], known: Mapping[str, st
     if not others:
         return digest
     return "sha256:" + hashlib.sha256("\n".join([digest, *others]).encode()).hexdigest()
-
-
-def throttled(tell: Tell, seconds: float = 1.0) -> Tell:
-    """Return `tell`, called at most once in `seconds` for the same words."""
-    last: tuple[str, float] = ("", 0.0)
-
-    def told(words: str, percent: int | None) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if words != last[0] or now - last[1] >= seconds:
-            last = (words, now)
-            tell(words, percent)
-
-    return told
 
 
 def _link(link: Path, target: Path) -> None:

@@ -19,20 +19,16 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.corpora.claims import StoppedError
+from fairlap_race.corpora.need import CorpusFile, Tell
 from fairlap_race.corpora.store import Partial
-from fairlap_race.track.prepare import TrackError
-
-Tell = Callable[[str, int | None], None]
-"""Takes what is being done and the percentage of it, None when it is not known."""
+from fairlap_race.errors import StoppedError, TrackError
 
 ATTEMPTS = 6
 """Times that a download is begun or gone on with before it is given up."""
@@ -42,30 +38,6 @@ OFFSET_LINES = 50_000
 _CHUNK = 1 << 20
 _TOOLS = {".bz2": ("pbzip2", "-d", "-c"), ".zst": ("zstd", "-d", "-c", "-q")}
 """Programs of the race image that unpack with all cores, or what Python cannot unpack."""
-
-
-@dataclass(frozen=True)
-class CorpusFile:
-    """One file of documents that a track uses, as the track describes it."""
-
-    corpus: str = ""
-    document_file: str = ""
-    document_archive: str | None = None
-    base_url: str | None = None
-    compressed_bytes: int | None = None
-    uncompressed_bytes: int | None = None
-    lines: int = 0
-    """lines that the documents must have"""
-
-    @property
-    def file(self) -> str:
-        """The file to download."""
-        return self.document_archive or self.document_file
-
-    @property
-    def url(self) -> str:
-        """Where the file is."""
-        return f"{(self.base_url or '').rstrip('/')}/{quote(self.file)}"
 
 
 def fetch(need: CorpusFile, partial: Partial, tell: Tell, stop: threading.Event, test_mode: bool = False) -> None:
@@ -309,7 +281,7 @@ def _read_documents(
     """Read the documents once: copy, hash and count them; returns Rally's table of offsets. Raises TrackError."""
     whole, size, lines, last = hashlib.sha256(), 0, 0, b"\n"
     offsets: list[str] = []
-    told = time.monotonic()
+    last_tell = time.monotonic()
     while chunk := documents.read(_CHUNK):
         whole.update(chunk)
         lines = _note_offsets(chunk, size, lines, offsets)
@@ -317,8 +289,8 @@ def _read_documents(
         if out is not None:
             partial.grow(packed + size)
             out.write(chunk)
-        if time.monotonic() - told > 0.5:
-            told = time.monotonic()
+        if time.monotonic() - last_tell > 0.5:
+            last_tell = time.monotonic()
             tell(f"unpacking {need.document_file}", _percent(size, need.uncompressed_bytes))
         if stop.is_set():
             raise StoppedError

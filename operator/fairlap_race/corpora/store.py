@@ -27,7 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.corpora.claims import STALE_SECONDS, Claims, StoppedError
+from fairlap_race.corpora.claims import STALE_SECONDS, Claims
+from fairlap_race.errors import StoppedError
 
 STEP_BYTES = 256 << 20
 """Room is taken in steps of this size when it is not known how much an entry needs."""
@@ -103,12 +104,12 @@ class Store:
         stop: threading.Event,
         owner: str = "",
         stale_seconds: float = STALE_SECONDS,
-        say: Callable[[str], None] = lambda _: None,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._root = root
         self._max = max_bytes
         self._stop = stop
-        self._say = say
+        self._tell = tell
         self._owner = f"{owner.replace('~', '-') or 'race'}-{uuid.uuid4().hex[:12]}"
         for name in ("entries", "partial", "trash"):
             (root / name).mkdir(parents=True, exist_ok=True)
@@ -129,7 +130,7 @@ class Store:
                     return self._take(key) or self._make(key, make)
                 finally:
                     self._claims.drop(f"build-{key}")
-            self._say(f"waiting for another race that fetches {key}")
+            self._tell(f"waiting for another race that fetches {key}")
             if self._stop.wait(min(1.0, self._claims.stale_seconds / 10)):
                 raise StoppedError
 
@@ -159,7 +160,7 @@ class Store:
                 words = self._words(more)
             if time.monotonic() > limit or more > self._largest():
                 raise StoreFullError(words)
-            self._say(f"waiting for room: {words}")
+            self._tell(f"waiting for room: {words}")
             if self._stop.wait(min(1.0, self._claims.stale_seconds / 10)):
                 raise StoppedError
 
@@ -197,7 +198,7 @@ class Store:
         return entry
 
     def _rehash(self, entry: Entry) -> Entry | None:
-        self._say(f"reading {entry.path.name} against its checksum")
+        self._tell(f"reading {entry.path.name} against its checksum")
         if all(hash_file(entry.path / f.name, self._stop) == f.sha256 for f in entry.files):
             (entry.path / _HASHED).touch()
             return entry

@@ -1,18 +1,27 @@
-"""A small client for Elasticsearch's REST API: TLS always verified, a password from a file."""
+"""A small client for Elasticsearch's REST API: connections that are kept, TLS always verified, a password from a file.
+
+Every look at the measured cluster over a connection of its own would cost it a TLS handshake. urllib3 comes with Rally,
+in its versions 1.26 and 2, and does here only what both do alike.
+"""
 
 from __future__ import annotations
 
 import base64
-import http.client
+import ipaddress
 import json
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import urllib3
+from urllib3.exceptions import HTTPError, ProtocolError
+
+from fairlap_race.contract.secrets import SYSTEM_CAS, read_secret
+
 TIMEOUT_SECONDS = 30.0
-SYSTEM_CAS = Path("/etc/ssl/certs/ca-certificates.crt")
-"""Where Debian's package ca-certificates, which the race image has, keeps them."""
+KEPT_CONNECTIONS = 4
+"""More than threads that ask at once: the race's own, and the one that samples the machines."""
 
 
 class ElasticsearchError(Exception):
@@ -23,13 +32,8 @@ class ElasticsearchError(Exception):
         self.status = status
 
 
-def read_secret(path: Path) -> str:
-    """Return the content of a mounted secret without its trailing line end. Raises OSError."""
-    return path.read_text(encoding="utf-8").rstrip("\r\n")
-
-
 class ElasticsearchClient:
-    """Asks one cluster through any of `hosts` (NAME:PORT).
+    """Asks one cluster through any of `hosts` (NAME:PORT); threads may share it.
 
     With `ca_file` or `tls` over TLS, verified against that file, without one against the system's CAs.
     Raises OSError when a file cannot be read.
@@ -38,13 +42,12 @@ class ElasticsearchClient:
     def __init__(
         self, hosts: Sequence[str], user: str, password_file: Path | None, ca_file: Path | None, tls: bool = False
     ) -> None:
-        self._hosts = list(hosts)
-        self._headers = {"Accept": "application/json"}
+        headers = {"Accept": "application/json"}
         if password_file is not None:
             pair = f"{user}:{read_secret(password_file)}".encode()
-            self._headers["Authorization"] = "Basic " + base64.b64encode(pair).decode()
+            headers["Authorization"] = "Basic " + base64.b64encode(pair).decode()
         trusted = ca_file or (SYSTEM_CAS if tls else None)
-        self._tls = None if trusted is None else ssl.create_default_context(cafile=str(trusted))
+        self._pools = {host: _pool(host, headers, trusted) for host in hosts}
 
     def get(self, path: str, timeout: float = TIMEOUT_SECONDS) -> Any:
         """Return the JSON answer to GET `path`. Raises ElasticsearchError."""
@@ -58,9 +61,14 @@ class ElasticsearchClient:
         """Return the JSON answer to DELETE `path`. Raises ElasticsearchError."""
         return self._request("DELETE", path, timeout)
 
+    def close(self) -> None:
+        """Close the kept connections; a later request opens new ones."""
+        for pool in self._pools.values():
+            pool.close()
+
     def _request(self, method: str, path: str, timeout: float) -> Any:
         failure: ElasticsearchError | None = None
-        for host in self._hosts:
+        for host in self._pools:
             try:
                 return self._ask(host, method, path, timeout)
             except ElasticsearchError as error:
@@ -70,24 +78,58 @@ class ElasticsearchClient:
         raise failure or ElasticsearchError("no hosts")
 
     def _ask(self, host: str, method: str, path: str, timeout: float) -> Any:
-        name, _, port = host.rpartition(":")
-        connection: http.client.HTTPConnection
-        if self._tls is None:
-            connection = http.client.HTTPConnection(name.strip("[]"), int(port), timeout=timeout)
-        else:
-            connection = http.client.HTTPSConnection(name.strip("[]"), int(port), timeout=timeout, context=self._tls)
         try:
-            connection.request(method, path, headers=self._headers)
-            answer = connection.getresponse()
-            body = answer.read()
-        except (OSError, http.client.HTTPException) as error:
-            raise ElasticsearchError(f"{method} {path} at {host}: {type(error).__name__}: {error}") from error
-        finally:
-            connection.close()
+            try:
+                answer = self._send(host, method, path, timeout)
+            except ProtocolError:
+                # A server may close a kept connection just when it is used again: that says nothing about the server.
+                if method != "GET":
+                    raise
+                answer = self._send(host, method, path, timeout)
+        except (HTTPError, OSError) as error:
+            cause = _cause(error)
+            words = f"{type(cause).__name__}: {cause}"
+            raise ElasticsearchError(f"{method} {path} at {host}: {words}") from error
         if answer.status >= 300:
-            text = body[:500].decode("utf-8", "replace")
+            text = answer.data[:500].decode("utf-8", "replace")
             raise ElasticsearchError(f"{method} {path}: HTTP {answer.status}: {text}", answer.status)
         try:
-            return json.loads(body)
+            return json.loads(answer.data)
         except ValueError as error:
             raise ElasticsearchError(f"{method} {path}: the answer is not JSON", answer.status) from error
+
+    def _send(self, host: str, method: str, path: str, timeout: float) -> Any:
+        limit = urllib3.Timeout(connect=timeout, read=timeout)
+        return self._pools[host].urlopen(method, path, timeout=limit, retries=False, redirect=False)
+
+
+def _pool(host: str, headers: dict[str, str], trusted: Path | None) -> urllib3.HTTPConnectionPool:
+    name, _, port = host.rpartition(":")
+    name = name.strip("[]")
+    options: dict[str, Any] = {"maxsize": KEPT_CONNECTIONS, "headers": headers}
+    if trusted is None:
+        return urllib3.HTTPConnectionPool(name, int(port), **options)
+    context = ssl.create_default_context(cafile=str(trusted))
+    if _is_address(name):
+        # urllib3 1.26 does not tell OpenSSL the name of a server that is an address, and compares it itself instead.
+        context.check_hostname = False
+        options["assert_hostname"] = name
+    return urllib3.HTTPSConnectionPool(name, int(port), ssl_context=context, **options)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _cause(error: BaseException) -> BaseException:
+    """Return what is behind an error of urllib3, whose own words hold addresses of objects: the error of the socket."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError) and not isinstance(seen, HTTPError):
+            return seen
+        seen = seen.__cause__ or seen.__context__
+    return error

@@ -1,6 +1,6 @@
 """What Elasticsearch itself says before and after a race, from version 6.8 to 9: read only what every version answers.
 
-The functions that read are pure; `before`, `after` and `work_counters` ask. Hidden and system indices (a leading dot)
+The functions that read are pure; `before` and `after` ask. Hidden and system indices (a leading dot)
 are not the user's, except the backing indices of the user's data streams.
 """
 
@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
+from fairlap_race.contract.index_settings import CODEC
 from fairlap_race.contract.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
 from fairlap_race.elasticsearch import indices as index_evidence
+from fairlap_race.elasticsearch.answers import dig, whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.track.settings_passed import CODEC
+from fairlap_race.linux.cgroup import known_limit
 
 _BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 _SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
@@ -51,13 +53,6 @@ class After:
     pipelines: tuple[Pipeline, ...]
     nodes_restarted: tuple[str, ...]
     totals: Totals
-
-
-def dig(data: Any, *path: str) -> Any:
-    """Return the value at `path` in nested mappings, or None."""
-    for key in path:
-        data = data.get(key) if isinstance(data, Mapping) else None
-    return data
 
 
 def before(client: ElasticsearchClient) -> Before:
@@ -184,8 +179,7 @@ def _node(node: Any, stats: Any, member: Any) -> Node:
 
 def _limit(value: Any) -> int | None:
     # A text: "max" in version 2 of control groups, a number of pages as large as can be in version 1.
-    limit = _whole(value)
-    return None if limit is None or limit >= 1 << 60 else limit
+    return known_limit(whole_number(value))
 
 
 def ephemeral_ids(members: Any) -> dict[str, str]:
@@ -217,18 +211,14 @@ def read_index(
     return IndexRecord(
         name=name,
         data_stream=backing["stream"] if backing else None,
-        shards=_whole(dig(settings, name, "settings", "index.number_of_shards")),
-        replicas=_whole(dig(settings, name, "settings", "index.number_of_replicas")),
+        shards=whole_number(dig(settings, name, "settings", "index.number_of_shards")),
+        replicas=whole_number(dig(settings, name, "settings", "index.number_of_replicas")),
         codec=effective_codec(name, settings, node_settings),
         health=dig(health, "indices", name, "status"),
         documents=documents,
         primary_bytes=dig(stats, "indices", name, "primaries", "store", "size_in_bytes"),
         store_bytes=dig(stats, "indices", name, "total", "store", "size_in_bytes"),
     )
-
-
-def _whole(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | str) and str(value).isdecimal() else None
 
 
 def _pipeline_sums(node_stats: Any) -> dict[str, tuple[int, int, int]]:
@@ -298,89 +288,3 @@ def _gc(earlier: Any, later: Any, collector: str) -> tuple[int | None, int | Non
                 return None, None
             found.append(end - start)
     return (sum(found[::2]), sum(found[1::2])) if found else (None, None)
-
-
-_LONG_TASKS = re.compile(
-    r"^indices:(admin/forcemerge|admin/shrink|admin/resize|data/write/(reindex|update/byquery|delete/byquery)|data/read/)"
-    r"|^cluster:admin/(snapshot|repository)"
-)
-
-
-def work_counters(client: ElasticsearchClient) -> tuple[tuple[int, ...], int]:
-    """Return counters that grow as Elasticsearch works, and the number of long tasks that it runs.
-
-    Refreshes and flushes are not among them, since Elasticsearch does them on its own. Raises ElasticsearchError.
-    """
-    stats = client.get("/_stats/indexing,search,merge,get,store?filter_path=_all.total", timeout=5)
-    recovery = client.get("/_recovery?active_only=true&filter_path=*.shards.index.size.recovered_in_bytes", timeout=5)
-    tasks = client.get("/_tasks?filter_path=nodes.*.tasks.*.action", timeout=5)
-    return read_work(stats, recovery, tasks)
-
-
-def read_work(stats: Any, recovery: Any, tasks: Any) -> tuple[tuple[int, ...], int]:
-    """Return `work_counters` from the three answers."""
-    paths = (
-        ("indexing", "index_total"),
-        ("indexing", "delete_total"),
-        ("search", "query_total"),
-        ("search", "scroll_total"),
-        ("get", "total"),
-        ("merges", "total"),
-        ("merges", "total_docs"),
-        ("merges", "current"),
-    )
-    counters = [int(dig(stats, "_all", "total", *path) or 0) for path in paths]
-    copied = 0
-    for index in (recovery or {}).values():
-        for shard in dig(index, "shards") or ():
-            copied += int(dig(shard, "index", "size", "recovered_in_bytes") or 0)
-    names = [
-        str(dig(task, "action") or "")
-        for node in (dig(tasks, "nodes") or {}).values()
-        for task in (dig(node, "tasks") or {}).values()
-    ]
-    merging = counters[-1]
-    return (*counters, copied), merging + sum(1 for name in names if _LONG_TASKS.match(name))
-
-
-def standstill(client: ElasticsearchClient) -> str:
-    """Return in one sentence why the cluster may not go on: its health, and why a shard is unassigned."""
-    try:
-        health = client.get("/_cluster/health", timeout=5)
-    except ElasticsearchError as error:
-        return str(error)
-    text = f"cluster health is {dig(health, 'status')}, {dig(health, 'unassigned_shards')} shards unassigned"
-    if not dig(health, "unassigned_shards"):
-        return text
-    why = _unassigned(client)
-    index = f" (index {dig(why, 'index')})" if dig(why, "index") else ""
-    told = [str(decider.get("explanation")) for node in _refusals(why) for decider in node]
-    return f"{text}{index}: {'; '.join(dict.fromkeys(told))}"[:1500] if told else text
-
-
-def full_disks(client: ElasticsearchClient) -> str:
-    """Return Elasticsearch's words when full disks, and nothing else, keep a primary shard from every node; else ""."""
-    return read_full_disks(_unassigned(client))
-
-
-def read_full_disks(why: Any) -> str:
-    """Return `full_disks` from the answer of the allocation explain API."""
-    nodes = _refusals(why)
-    disks_alone = all({decider.get("decider") for decider in node} == {"disk_threshold"} for node in nodes)
-    if not (nodes and disks_alone and dig(why, "primary") and dig(why, "can_allocate") == "no"):
-        return ""
-    told = dict.fromkeys(str(decider.get("explanation")) for node in nodes for decider in node)
-    return f"index {dig(why, 'index')}: {'; '.join(told)}"[:1500]
-
-
-def _unassigned(client: ElasticsearchClient) -> Any:
-    try:
-        return client.get("/_cluster/allocation/explain", timeout=5)
-    except ElasticsearchError:  # which is also the answer when every shard has its place
-        return None
-
-
-def _refusals(why: Any) -> list[list[Any]]:
-    """Return for each node those of its deciders that said no."""
-    nodes = dig(why, "node_allocation_decisions") or ()
-    return [[it for it in (dig(node, "deciders") or ()) if it.get("decision") == "NO"] for node in nodes]

@@ -10,12 +10,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from fairlap_race.contract.index_settings import NODE_SCOPED, SOURCE_MODE
 from fairlap_race.contract.record import Shard
+from fairlap_race.elasticsearch.answers import whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.track.settings_passed import SOURCE_MODE
-
-NODE_SCOPED = ("index.codec", "index.store.type", "index.store.preload")
-"""Index settings that elasticsearch.yml may set for all indices of a node; `_settings` then still shows the default."""
 
 
 def settings_of(
@@ -102,20 +100,16 @@ def read_shards(rows: Any, user: Collection[str]) -> tuple[Shard, ...]:
     found = [
         Shard(
             index=str(row.get("index")),
-            shard=_whole(row.get("shard")),
+            shard=whole_number(row.get("shard")),
             primary=row.get("prirep") == "p",
             state=str(row.get("state") or ""),
             # A shard that moves is shown as "here -> address id there".
             node=str(row["node"]).split(" ")[0] if row.get("node") else None,
-            documents=_whole(row.get("docs")),
-            store_bytes=_whole(row.get("store")),
+            documents=whole_number(row.get("docs")),
+            store_bytes=whole_number(row.get("store")),
             why=row.get("unassigned.reason"),
         )
         for row in rows
         if row.get("index") in user
     ]
     return tuple(sorted(found, key=lambda it: (it.index, it.shard or 0, not it.primary, it.node or "")))
-
-
-def _whole(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | str) and str(value).isdecimal() else None

@@ -1,11 +1,11 @@
-"""CPU and memory of this container from its control group, versions 1 and 2."""
+"""CPU, memory and disk of this container from its control group, versions 1 and 2."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlap_race.contract.record import LoadGenerator
+from fairlap_race.linux.kernel_files import read_number, read_pairs, read_text
 
 ROOT = Path("/sys/fs/cgroup")
 MANY_BYTES = 1 << 60
@@ -19,7 +19,7 @@ class CgroupUsage:
     at: float = 0.0
     """seconds on the clock of the reader"""
     cpu_seconds: float | None = None
-    throttled_periods: int | None = None
+    throttled_periods: float | None = None
     throttled_seconds: float | None = None
     oom_kills: int | None = None
 
@@ -32,100 +32,107 @@ class Limits:
     memory_bytes: int | None = None
 
 
+def is_version_2(root: Path = ROOT) -> bool:
+    """Tell whether the control group at `root` is one of version 2."""
+    return (root / "cgroup.controllers").exists()
+
+
 def read_usage(now: float, root: Path = ROOT) -> CgroupUsage:
     """Return the counters of the control group at `root`, stamped with `now`."""
-    if (root / "cgroup.controllers").exists():
-        cpu, memory = _pairs(root / "cpu.stat"), _pairs(root / "memory.events")
-        return CgroupUsage(
-            at=now,
-            cpu_seconds=_scaled(cpu.get("usage_usec"), 1e-6),
-            throttled_periods=cpu.get("nr_throttled"),
-            throttled_seconds=_scaled(cpu.get("throttled_usec"), 1e-6),
-            oom_kills=memory.get("oom_kill"),
-        )
-    cpu, memory = _pairs(root / "cpu/cpu.stat"), _pairs(root / "memory/memory.oom_control")
+    cpu = _read_cpu(root)
+    events = read_pairs(root / ("memory.events" if is_version_2(root) else "memory/memory.oom_control"))
     return CgroupUsage(
         at=now,
-        cpu_seconds=_scaled(_number(root / "cpuacct/cpuacct.usage"), 1e-9),
-        throttled_periods=cpu.get("nr_throttled"),
-        throttled_seconds=_scaled(cpu.get("throttled_time"), 1e-9),
-        oom_kills=memory.get("oom_kill"),
+        cpu_seconds=cpu["cpu_seconds"],
+        throttled_periods=cpu["throttled_periods"],
+        throttled_seconds=cpu["throttled_seconds"],
+        oom_kills=events.get("oom_kill"),
     )
 
 
 def read_limits(root: Path = ROOT) -> Limits:
     """Return the limits of the control group at `root`."""
-    if (root / "cgroup.controllers").exists():
-        quota, _, period = _text(root / "cpu.max").partition(" ")
+    if is_version_2(root):
+        quota, _, period = read_text(root / "cpu.max").partition(" ")
         cpus = int(quota) / int(period) if quota.isdecimal() and period.isdecimal() else None
-        return Limits(cpus, _limit(_number(root / "memory.max")))
-    quota_us, period_us = _number(root / "cpu/cpu.cfs_quota_us"), _number(root / "cpu/cpu.cfs_period_us")
+        return Limits(cpus, known_limit(read_number(root / "memory.max")))
+    quota_us, period_us = read_number(root / "cpu/cpu.cfs_quota_us"), read_number(root / "cpu/cpu.cfs_period_us")
     cpus = quota_us / period_us if quota_us and period_us and quota_us > 0 else None
-    return Limits(cpus, _limit(_number(root / "memory/memory.limit_in_bytes")))
+    return Limits(cpus, known_limit(read_number(root / "memory/memory.limit_in_bytes")))
 
 
-def judge(before: CgroupUsage, after: CgroupUsage, may_use: float, busiest: float | None) -> LoadGenerator:
-    """Return whether the load generator was itself the bottleneck between two readings.
-
-    `may_use`: cores it may use; `busiest`: mean share of a core that its busiest process used, or None. It is
-    saturated above 80 % of what it may use, when throttled for more than 1 % of the time, or when one process (a Rally
-    worker runs on one core) used more than 90 % of a core.
-    """
-    wall = after.at - before.at
-    cpu = _minus(after.cpu_seconds, before.cpu_seconds)
-    periods = _minus(after.throttled_periods, before.throttled_periods)
-    throttled = _minus(after.throttled_seconds, before.throttled_seconds)
-    share = cpu / (wall * may_use) if cpu is not None and wall > 0 and may_use > 0 else None
-    why = []
-    if share is not None and share > 0.8:
-        why.append(f"used {share:.0%} of its {may_use:g} CPUs")
-    if throttled is not None and wall > 0 and throttled > 0.01 * wall:
-        why.append(f"was throttled for {throttled:.1f} s in {int(periods or 0)} periods")
-    if busiest is not None and busiest > 0.9:
-        why.append(f"its busiest process used {busiest:.0%} of one core")
-    return LoadGenerator(
-        cpu_seconds=_rounded(cpu),
-        wall_seconds=_rounded(wall),
-        cpu_share=_rounded(share),
-        throttled_periods=None if periods is None else int(periods),
-        throttled_seconds=_rounded(throttled),
-        saturated=bool(why),
-        why="; ".join(why),
-    )
+def known_limit(limit: int | None) -> int | None:
+    """Return a memory limit in bytes, or None when the number stands for none."""
+    return None if limit is None or limit >= MANY_BYTES else limit
 
 
-def _minus(after: float | None, before: float | None) -> float | None:
-    return None if after is None or before is None else after - before
+def read_signals(root: Path = ROOT) -> dict[str, float | None]:
+    """Return signal -> value (see `contract.series`) of the control group at `root`."""
+    return _read_cpu(root) | (_read_version_2(root) if is_version_2(root) else _read_version_1(root))
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
+def _read_cpu(root: Path) -> dict[str, float | None]:
+    if is_version_2(root):
+        cpu = read_pairs(root / "cpu.stat")
+        used, throttled = _times(cpu.get("usage_usec"), 1e-6), _times(cpu.get("throttled_usec"), 1e-6)
+    else:
+        cpu = read_pairs(root / "cpu/cpu.stat")
+        used = _times(read_number(root / "cpuacct/cpuacct.usage"), 1e-9)
+        throttled = _times(cpu.get("throttled_time"), 1e-9)
+    return {"cpu_seconds": used, "throttled_periods": cpu.get("nr_throttled"), "throttled_seconds": throttled}
 
 
-def _scaled(value: int | None, factor: float) -> float | None:
+def _read_version_2(root: Path) -> dict[str, float | None]:
+    memory, now = read_pairs(root / "memory.stat"), read_number(root / "memory.current")
+    return {
+        "faults": memory.get("pgfault"),
+        "major_faults": memory.get("pgmajfault"),
+        "memory_bytes": now,
+        "working_set_bytes": _less(now, memory.get("inactive_file")),
+        "page_cache_bytes": memory.get("file"),
+        **_io_stat(root / "io.stat"),
+    }
+
+
+def _read_version_1(root: Path) -> dict[str, float | None]:
+    memory, now = read_pairs(root / "memory/memory.stat"), read_number(root / "memory/memory.usage_in_bytes")
+    operations, moved = (_blkio(root / f"blkio/blkio.throttle.{name}") for name in ("io_serviced", "io_service_bytes"))
+    return {
+        "faults": memory.get("total_pgfault"),
+        "major_faults": memory.get("total_pgmajfault"),
+        "memory_bytes": now,
+        "working_set_bytes": _less(now, memory.get("total_inactive_file")),
+        "page_cache_bytes": memory.get("total_cache"),
+        "disk_reads": operations.get("Read"),
+        "disk_read_bytes": moved.get("Read"),
+        "disk_writes": operations.get("Write"),
+        "disk_write_bytes": moved.get("Write"),
+    }
+
+
+def _io_stat(path: Path) -> dict[str, float | None]:
+    keys = {"rbytes": "disk_read_bytes", "wbytes": "disk_write_bytes", "rios": "disk_reads", "wios": "disk_writes"}
+    if not path.exists():
+        return {}
+    sums: dict[str, float | None] = dict.fromkeys(keys.values(), 0.0)
+    for line in read_text(path).splitlines():
+        for word in line.split()[1:]:
+            key, _, value = word.partition("=")
+            if key in keys and value.isdecimal():
+                sums[keys[key]] = (sums[keys[key]] or 0.0) + int(value)
+    return sums
+
+
+def _blkio(path: Path) -> dict[str, float]:
+    """Return direction -> sum over the devices; nothing without a device, since many kernels never count here."""
+    lines = (line.split() for line in read_text(path).splitlines())
+    found = [words for words in lines if len(words) == 3 and words[2].isdecimal()]
+    return {way: float(sum(int(w[2]) for w in found if w[1] == way)) for way in ("Read", "Write")} if found else {}
+
+
+def _times(value: int | None, factor: float) -> float | None:
     return None if value is None else value * factor
 
 
-def _limit(value: int | None) -> int | None:
-    return None if value is None or value >= MANY_BYTES else value
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
-
-
-def _number(path: Path) -> int | None:
-    text = _text(path)
-    return int(text) if text.lstrip("-").isdecimal() else None
-
-
-def _pairs(path: Path) -> dict[str, int]:
-    found = {}
-    for line in _text(path).splitlines():
-        name, _, value = line.partition(" ")
-        if value.isdecimal():
-            found[name] = int(value)
-    return found
+def _less(value: int | None, part: int | None) -> float | None:
+    return None if value is None or part is None else max(0.0, value - part)

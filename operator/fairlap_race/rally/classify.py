@@ -95,12 +95,6 @@ def classify_race(text: str, oom_killed: bool = False) -> Reason:
     return reason
 
 
-def too_old(version: str | None) -> bool:
-    """Tell whether Rally's current line does not speak to this version of Elasticsearch: it needs 6.8."""
-    found = re.match(r"(\d+)\.(\d+)", version or "")
-    return found is not None and (int(found[1]), int(found[2])) < (6, 8)
-
-
 def _first(table: tuple[tuple[re.Pattern[str], Reason], ...], text: str) -> Reason | None:
     return next((reason for pattern, reason in table if pattern.search(text)), None)
 

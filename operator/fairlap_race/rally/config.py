@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.race_spec import RaceSpec, SpecError
-from fairlap_race.elasticsearch.client import SYSTEM_CAS, read_secret
+from fairlap_race.contract.secrets import SYSTEM_CAS, read_secret
 from fairlap_race.rally.releases import list_option, tag_option
 
 CLIENT_TIMEOUT_SECONDS = 240
@@ -158,9 +158,12 @@ def rally_argv(
 
 
 def rally_env(files: Files, base: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for Rally, from `base` without what it must not see."""
+    """Return the environment for Rally, and for what asks Rally, from `base` without what they must not see."""
     keep = {name: value for name, value in base.items() if not name.startswith(("FAIRLAP_", "KUBERNETES_"))}
+    # They run in a working directory that they can write to, and the package may be importable only from here.
+    path = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[2]), base.get("PYTHONPATH"))))
     return keep | {
+        "PYTHONPATH": path,
         "HOME": str(files.work),
         "RALLY_HOME": str(files.work),
         "TMPDIR": str(files.temporary),

@@ -1,4 +1,4 @@
-"""What differs between the lines of Rally that race images have; the rest of the runner knows nothing of it."""
+"""What differs between the releases of Rally that race images have; the rest of the runner knows nothing of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.race_spec import SpecError
-from fairlap_race.contract.rally_releases import LINES, MAIN
+from fairlap_race.contract.rally_releases import MAIN, RELEASES
 
 
 def rally_version() -> str | None:
@@ -23,12 +23,12 @@ def rally_version() -> str | None:
 
 
 def is_main(version: str | None) -> bool:
-    """Tell whether that version is of the line that most images have."""
+    """Tell whether that version is of the release that most images have."""
     return version is None or version == MAIN.rally
 
 
 def list_option(name: str, values: Sequence[str], file: Path, version: str | None) -> list[str]:
-    """Return the arguments for a list, which is in `file`, too: older lines do not read it from there."""
+    """Return the arguments for a list, which is in `file`, too: older releases do not read it from there."""
     if not values:
         return []
     return [f"--{name}={file if is_main(version) else ','.join(values)}"]
@@ -37,7 +37,7 @@ def list_option(name: str, values: Sequence[str], file: Path, version: str | Non
 def tag_option(tags: Mapping[str, Any], file: Path, version: str | None) -> list[str]:
     """Return the arguments for the user's tags, which are in `file`, too.
 
-    Raises SpecError for a tag that the older line's `key:value,key:value` cannot hold.
+    Raises SpecError for a tag that the older release's `key:value,key:value` cannot hold.
     """
     if not tags:
         return []
@@ -71,7 +71,7 @@ def adapt(version: str) -> None:
 
     Raises RuntimeError for a version that no race image should have.
     """
-    known = {line.rally for line in LINES}
+    known = {release.rally for release in RELEASES}
     if version not in known:
         raise RuntimeError(f"Rally {version} is installed, but one of {', '.join(sorted(known))} is needed")
     if is_main(version):

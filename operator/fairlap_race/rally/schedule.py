@@ -10,12 +10,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from fairlap_race.contract.record import LoadGenerator, Task
+from fairlap_race.contract.record import SCHEDULE_KEPT, LoadGenerator, Task
 
 LEAST_REQUESTS = 10
 LEAST_SECONDS = 1.0
 """Below these a single slow request would decide."""
-KEPT = 0.98
 BUSY = 0.8
 """Clients that are busy for more than this share of the time are too few, or Elasticsearch is too slow for them."""
 
@@ -54,14 +53,16 @@ class Drift:
         return round(min(1.0, self.busy_seconds / (real * max(1, clients))), 4)
 
 
-def kept(task: Task) -> bool:
+def keeps_schedule(task: Task) -> bool:
     """Tell whether the task reached at least 98 % of its target throughput; True when it had none."""
-    return task.schedule_share is None or task.schedule_share >= KEPT
+    return task.schedule_share is None or task.schedule_share >= SCHEDULE_KEPT
 
 
-def judged(load: LoadGenerator, tasks: Iterable[Task]) -> LoadGenerator:
+def judge_lateness(load: LoadGenerator, tasks: Iterable[Task]) -> LoadGenerator:
     """Return `load`, saturated too when a task fell behind although its clients were free to send."""
-    late = [t for t in tasks if not kept(t) and t.client_busy_share is not None and t.client_busy_share < BUSY]
+    late = [
+        t for t in tasks if not keeps_schedule(t) and t.client_busy_share is not None and t.client_busy_share < BUSY
+    ]
     if not late:
         return load
     names = ", ".join(f"{t.task} ({t.client_busy_share:.0%} busy)" for t in late[:5])

@@ -77,7 +77,7 @@ def _without_jvm_arguments(record: Record) -> Record:
     return replace(record, environment=replace(record.environment, nodes=(*nodes[:1], *rest)))
 
 
-# The least important first. What plan/validity.py and plan/index_settings.py read is never here: a check that misses
+# The least important first. What the checks of the operator (plan/verdict) read is never here: a check that misses
 # something gives a false reason, or none.
 _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
     (

@@ -46,7 +46,7 @@ class Names:
     streams: tuple[str, ...] = ()
 
 
-def names(client: ElasticsearchClient) -> Names:
+def get_names(client: ElasticsearchClient) -> Names:
     """Return all indices, aliases and data streams, hidden ones too. Raises ElasticsearchError."""
     found = client.get(_NAMES).get("metadata", {}).get("indices", {})
     streams = _existing(client, "/_data_stream?expand_wildcards=all") or {}
@@ -56,9 +56,9 @@ def names(client: ElasticsearchClient) -> Names:
     )
 
 
-def report(client: ElasticsearchClient, planned: Iterable[Touch], unforeseen: tuple[str, ...]) -> TargetReport:
+def make_report(client: ElasticsearchClient, planned: Iterable[Touch], unforeseen: tuple[str, ...]) -> TargetReport:
     """Return what the track will do to the cluster, and what of it is there now. Raises ElasticsearchError."""
-    root, there = client.get("/"), names(client)
+    root, there = client.get("/"), get_names(client)
     return TargetReport(
         cluster_name=root.get("cluster_name"),
         cluster_uuid=root.get("cluster_uuid"),
@@ -108,7 +108,7 @@ def _existing(client: ElasticsearchClient, path: str) -> Any:
         raise
 
 
-def objection(found: TargetReport, overwrite: bool) -> str:
+def find_objection(found: TargetReport, overwrite: bool) -> str:
     """Return why the track may not run on this cluster, as a sentence, or an empty text."""
     if overwrite:
         return ""
@@ -133,7 +133,7 @@ class Load:
     """index -> documents indexed, searches"""
 
 
-def load(client: ElasticsearchClient) -> Load:
+def get_load(client: ElasticsearchClient) -> Load:
     """Return what the cluster has done so far. Raises ElasticsearchError."""
     found = client.get(_LOAD, timeout=60).get("indices") or {}
     return Load({name: _counters(index["total"]) for name, index in found.items()})
@@ -147,7 +147,7 @@ def _counters(total: Mapping[str, Any]) -> tuple[int, int]:
     )
 
 
-def others(before: Load, after: Load, mine: Callable[[str], bool]) -> tuple[OtherLoad, ...]:
+def find_others(before: Load, after: Load, mine: Callable[[str], bool]) -> tuple[OtherLoad, ...]:
     """Return what the cluster did between the two looks in indices that are not `mine`, the busiest first.
 
     Elasticsearch's own indices (a leading dot) are left out: they work a little on any cluster.
@@ -195,7 +195,7 @@ def keep(client: ElasticsearchClient, found: TargetReport) -> TargetReport:
 
 def _made(client: ElasticsearchClient, found: TargetReport) -> Iterator[Touch]:
     try:
-        there = names(client)
+        there = get_names(client)
     except ElasticsearchError as error:
         LOG.warning("the target could not be asked what is on it: %s", error)
         there = None
@@ -264,7 +264,7 @@ class Site:
         client: ElasticsearchClient, about: TargetSpec, planned: Iterable[Touch], unforeseen: tuple[str, ...]
     ) -> Site:
         """Return the site with what the track will do to it. Raises ElasticsearchError."""
-        return Site(client, about, report(client, planned, unforeseen), load(client))
+        return Site(client, about, make_report(client, planned, unforeseen), get_load(client))
 
     @property
     def occupied(self) -> tuple[str, ...]:
@@ -274,7 +274,7 @@ class Site:
     @property
     def objection(self) -> str:
         """Why the track may not run here; empty when it may."""
-        return objection(self.report, self.about.overwrite)
+        return find_objection(self.report, self.about.overwrite)
 
     def mine(self, name: str) -> bool:
         """Tell whether an index is the track's."""
@@ -296,7 +296,7 @@ class Site:
     def leave(self, record: Record) -> TargetReport:
         """Say what others did meanwhile, and remove what the race created if that was asked for. Never raises."""
         try:
-            self.report = replace(self.report, others=others(self.before, load(self.client), self.mine))
+            self.report = replace(self.report, others=find_others(self.before, get_load(self.client), self.mine))
         except ElasticsearchError as error:
             LOG.warning("the target could not be asked what else it did: %s", error)
         stays = self.about.remove == "never" or (self.about.remove == "onSuccess" and went_wrong(record))

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, MachineTable, Sampler, Volume
-from fairlap_race.contract.series import Points, Span
+from fairlap_race.contract.series import Points, Sample, Span
 from fairlap_race.contract.task_spans import TaskSpan, machine, race_span, task_spans
 from fairlap_race.elasticsearch import node_stats
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.elasticsearch.node_stats import Sample
-from fairlap_race.linux import cgroup
+from fairlap_race.linux.cgroup import read_limits
+from fairlap_race.linux.container import read_container
 from fairlap_race.rally.live_files import read_state
 
 LOG = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class MachineSampler:
 
     def _look(self) -> None:
         at = time.time()
-        self._own.add(at, node_stats.own_sample())
+        self._own.add(at, read_container())
         began = time.monotonic()
         try:
             stats = self._client.get(node_stats.STATS_PATH, timeout=PATIENCE)
@@ -123,10 +123,10 @@ class MachineSampler:
         """Return what was seen in the race as a whole and in each task, all given as name, start and span."""
         if race is None:
             return MachineTable(
-                race_id=race_id, sampler=self._told(), remarks=("no request was sent: nothing to sum up",)
+                race_id=race_id, sampler=self._describe_sampling(), remarks=("no request was sent: nothing to sum up",)
             )
         spans = list(tasks)
-        limits = cgroup.read_limits()
+        limits = read_limits()
         own = replace(
             machine(self._own_name, LOAD_GENERATOR, "cgroup", self._own.signals, race, spans),
             cpu_limit=limits.cpus,
@@ -143,9 +143,9 @@ class MachineSampler:
             for name, seen in sorted(self._nodes.items())
         ]
         remarks = () if nodes else (f"Elasticsearch did not tell its node stats: {self._last_failure}",)
-        return MachineTable(race_id=race_id, sampler=self._told(), machines=(*nodes, own), remarks=remarks)
+        return MachineTable(race_id=race_id, sampler=self._describe_sampling(), machines=(*nodes, own), remarks=remarks)
 
-    def _told(self) -> Sampler:
+    def _describe_sampling(self) -> Sampler:
         gaps = [later - earlier for earlier, later in zip(self._moments, self._moments[1:], strict=False)]
         answers = self._answer_seconds
         return Sampler(

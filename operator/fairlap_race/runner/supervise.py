@@ -13,9 +13,10 @@ from pathlib import Path
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import LoadGenerator, Outcome, Progress, timestamp
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.elasticsearch.evidence import full_disks, standstill, work_counters
+from fairlap_race.elasticsearch.progress import explain_standstill, find_full_disks, get_work
 from fairlap_race.linux import cgroup, process
 from fairlap_race.rally.live_files import SHUTDOWN, State, actor_pids, read_state
+from fairlap_race.runner.load_generator import judge_load_generator
 from fairlap_race.runner.watchdog import Sighting, Verdict, Watchdog
 
 LOG = logging.getLogger(__name__)
@@ -66,7 +67,7 @@ class _Cost:
             return LoadGenerator(why="the race was too short to tell")
         wall = self.end.at - self.start.at
         busiest = max((last - first for first, last in self.processes.values()), default=0.0) / wall
-        return cgroup.judge(self.start, self.end, may_use, busiest)
+        return judge_load_generator(self.start, self.end, may_use, busiest)
 
 
 class Supervisor:
@@ -151,7 +152,7 @@ class Supervisor:
         if not self._watchdog.wants_work(now):
             return None, 0
         try:
-            return work_counters(self._client)
+            return get_work(self._client)
         except ElasticsearchError as error:
             LOG.info("Elasticsearch did not say what it works on: %s", error)
             return None, 0
@@ -173,11 +174,11 @@ class Supervisor:
             return Outcome(Reason.LOAD_GENERATOR_DIED, f"Rally's {' and '.join(missing)} process ended {self._where()}")
         if verdict is Verdict.STALLED:
             idle = self._watchdog.idle_seconds(now)
-            why = standstill(self._client)
+            why = explain_standstill(self._client)
             reason = Reason.DISK_WATERMARK if "watermark" in why else Reason.RACE_STALLED
             return Outcome(reason, f"nothing moved for {idle:.0f} s {self._where()}; {why}")
         # On a cluster of its own nobody else makes room; on another's, the shard may be somebody else's.
-        if not self._guest and self._watchdog.may_lack_room(now) and (why := full_disks(self._client)):
+        if not self._guest and self._watchdog.may_lack_room(now) and (why := find_full_disks(self._client)):
             return Outcome(Reason.DISK_WATERMARK, f"no node takes a shard {self._where()}; {why}")
         return Outcome()
 

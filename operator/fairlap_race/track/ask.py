@@ -1,31 +1,29 @@
-"""Asks `fairlap_race.track.load` about a track, in a process of its own, because that runs the track's own code."""
+"""What is asked about a track before a race, and what the record says of the answer."""
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.codec import decode, encode
+from fairlap_race.contract.codec import decode
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackRecord
-from fairlap_race.corpora.claims import StoppedError
+from fairlap_race.errors import TrackError
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files, rally_env
+from fairlap_race.track.child import ChildError, ask_child
 from fairlap_race.track.load import Request, TrackDescription
-from fairlap_race.track.prepare import TrackError
 from fairlap_race.track.ready import Ready
 
 DESCRIBE_PATIENCE = 300.0
+_OUTPUT_CHARACTERS = 800
 
 
-def request_of(spec: RaceSpec, track: Path, data_cache: Path, flavor: str = "default") -> Request:
-    """Return what to ask about the track in the directory `track`: of `fairlap_race.track.load` or `track_review`.
+def make_request(spec: RaceSpec, track: Path, data_cache: Path, flavor: str = "default") -> Request:
+    """Return what to ask about the track in the directory `track`: of `track.load` or `track.check.review`.
 
     `data_cache` is Rally's own directory for corpora, `flavor` the kind of build that Elasticsearch says it is.
     """
@@ -44,7 +42,7 @@ def request_of(spec: RaceSpec, track: Path, data_cache: Path, flavor: str = "def
     )
 
 
-def track_of(answer: TrackDescription, found: Ready, spec: RaceSpec) -> TrackRecord:
+def make_track_record(answer: TrackDescription, found: Ready, spec: RaceSpec) -> TrackRecord:
     """Return what the record says of a track that came from `found`; what the answer lacks is as the spec has it."""
     return TrackRecord(
         name=answer.name or found.path.name,
@@ -63,47 +61,22 @@ def track_of(answer: TrackDescription, found: Ready, spec: RaceSpec) -> TrackRec
     )
 
 
-def ask_describe(request: Request, files: Files, stop: threading.Event) -> TrackDescription:
+def describe_track(request: Request, files: Files, stop: threading.Event) -> TrackDescription:
     """Return the answer of `fairlap_race.track.load`, run in a process of its own.
 
     Raises TrackError when it crashes or takes longer than 300 s, and StoppedError when `stop` is set meanwhile.
     """
-    for directory in (files.config, files.temporary):
-        directory.mkdir(parents=True, exist_ok=True)
-    asked, answered, printed = (files.config / name for name in ("describe.json", "described.json", "describe.out"))
-    asked.write_text(json.dumps(encode(request)), encoding="utf-8")
-    answered.unlink(missing_ok=True)
-    argv = [sys.executable, "-m", "fairlap_race.track.load", str(asked), str(answered)]
-    env = rally_env(files, os.environ)
-    env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), env.get("PYTHONPATH"))))
-    running = process.start(argv, env, files.work, printed)
-    limit = time.monotonic() + DESCRIBE_PATIENCE
-    while running.poll() is None:
-        if stop.wait(0.02) or time.monotonic() > limit:
-            process.kill_all(running.pid)
-            running.wait(process.KILLED_PATIENCE)
-            if stop.is_set():
-                raise StoppedError
-            raise TrackError(Reason.TRACK_INVALID, f"loading the track took longer than {DESCRIBE_PATIENCE:.0f} s")
-    data = read_json(answered)
-    if running.returncode != 0 or data is None:
-        code, tail = running.returncode, read_text(printed)[-800:]
-        raise TrackError(Reason.TRACK_INVALID, f"loading the track ended with exit code {code}: {tail}")
-    return decode(TrackDescription, data)
+    return decode(TrackDescription, ask_about_track("fairlap_race.track.load", request, files, DESCRIBE_PATIENCE, stop))
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a file, or an empty text when there is none."""
+def ask_about_track(
+    module: str, request: Request, files: Files, seconds: float, stop: threading.Event
+) -> dict[str, Any]:
+    """Return the JSON object with which `module` answers `request`. Raises TrackError and StoppedError."""
+    files.temporary.mkdir(parents=True, exist_ok=True)
+    environment = rally_env(files, os.environ)
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def read_json(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object in a file, or None when there is none or it is not complete."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return data if isinstance(data, dict) else None
+        return ask_child(module, request, files.work, environment, seconds, stop, kill=process.kill_all)
+    except ChildError as error:
+        printed = f": {error.output[-_OUTPUT_CHARACTERS:]}" if error.output else ""
+        raise TrackError(Reason.TRACK_INVALID, f"{error}{printed}") from error

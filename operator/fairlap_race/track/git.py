@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from fairlap_race.contract.race_spec import GitSource
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.track.prepare import TrackError
+from fairlap_race.errors import TrackError
 
 PROTOCOLS = "http:https:ssh:git"
 """Transports that git may use, redirections included; ext:: would run any program, file:// reads the container."""

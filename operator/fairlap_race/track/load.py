@@ -1,28 +1,27 @@
 """Loads a track exactly as Rally does and says what it is: its parameters, challenges, tasks and documents.
 
 Run as `python -m fairlap_race.track.load REQUEST.json ANSWER.json`, in a process of its own, because
-loading a track runs the track's own Python code. Only this module and `launch` import Rally.
+loading a track runs the track's own Python code. Rally is imported by its functions, not by the module, because
+`Request` and `TrackDescription` are needed where there is no Rally.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fnmatch
-import json
 import logging
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.race_spec import IndexSpec
 from fairlap_race.contract.record import Touch
 from fairlap_race.contract.track_record import TrackTask
-from fairlap_race.corpora.fetch import CorpusFile
+from fairlap_race.corpora.need import CorpusFile
 from fairlap_race.rally import releases
 from fairlap_race.track import effects as touches
+from fairlap_race.track.child import answer_parent
 from fairlap_race.track.settings_passed import (
     INDEX_SETTINGS,
     NO_SETTINGS,
@@ -322,8 +321,7 @@ def _bulk_targets(track: Any, leaf: Any) -> tuple[tuple[str, str], ...] | None:
 def main() -> None:
     """Read the request file, write the answer file."""
     logging.disable(logging.CRITICAL)
-    request = decode(Request, json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    Path(sys.argv[2]).write_text(json.dumps(encode(describe(request))), encoding="utf-8")
+    answer_parent(Request, describe)
 
 
 if __name__ == "__main__":

@@ -18,20 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.errors import TrackError
 
 GENERATOR = "generate.py"
 GENERATOR_TIMEOUT_SECONDS = 1800
 LINK_BYTES = 64 * 1024 * 1024
 """Files larger than this are linked to instead of copied."""
-
-
-class TrackError(Exception):
-    """The track cannot be raced; `reason` is from the closed list."""
-
-    def __init__(self, reason: Reason, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
 
 
 Generator = Callable[[Path, Path, Mapping[str, Any]], None]

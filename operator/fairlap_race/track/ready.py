@@ -11,9 +11,12 @@ from typing import Any
 
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.corpora.corpora import CorporaSource
-from fairlap_race.corpora.fetch import Tell
+from fairlap_race.corpora.need import Tell
 from fairlap_race.track.git import fetch
 from fairlap_race.track.prepare import GENERATOR, digest, generate, generator_options, prepare
+
+BUILTIN_TRACKS = Path("/opt/fairlap/tracks")
+"""Where the race image keeps the tracks that ship with it."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,20 @@ class Ready:
     """SHA-256 of the files that come from the corpora cache, by name"""
 
 
-def ready(spec: RaceSpec, work: Path, corpora: CorporaSource, tell: Tell, stop: threading.Event) -> Ready:
+def get_ready(
+    spec: RaceSpec,
+    work: Path,
+    corpora: CorporaSource,
+    tell: Tell,
+    stop: threading.Event,
+    builtin_tracks: Path = BUILTIN_TRACKS,
+) -> Ready:
     """Return the track of `spec`, ready in a directory below `work`. Raises TrackError and StoppedError."""
-    if spec.git is not None:
-        tell(f"fetching the track from {spec.git.url}", None)
-        checkout = fetch(spec.git, work, stop)
-        return Ready(checkout.track, digest(checkout.track), spec.git.url, checkout.commit)
+    source = spec.track
+    if source.git is not None:
+        tell(f"fetching the track from {source.git.url}", None)
+        checkout = fetch(source.git, work, stop)
+        return Ready(checkout.track, digest(checkout.track), source.git.url, checkout.commit)
     known: dict[str, str] = {}
 
     def generate_once(track: Path, target: Path, params: Mapping[str, Any]) -> None:
@@ -45,10 +56,10 @@ def ready(spec: RaceSpec, work: Path, corpora: CorporaSource, tell: Tell, stop: 
         known.update(made)
 
     target = prepare(
-        spec.track_path,
+        source.path or builtin_tracks / str(source.builtin),
         work,
         spec.params,
-        builtin=spec.builtin is not None,
+        builtin=source.builtin is not None,
         generator=generate_once if corpora.shared else None,
     )
     return Ready(target, digest(target, known), known=known)

@@ -11,14 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairlap_race.contract.index_settings import PREFIX, SOURCE_MODE, by_full_name, flatten, settings_asked
 from fairlap_race.contract.race_spec import IndexSpec
 
-SHARDS = "index.number_of_shards"
-REPLICAS = "index.number_of_replicas"
-CODEC = "index.codec"
-SOURCE_MODE = "index.mapping.source.mode"
 INDEX_SETTINGS = "index_settings"
-_PREFIX = "index."
 
 
 class ContradictionError(ValueError):
@@ -40,14 +36,7 @@ NO_SETTINGS = TrackSettings()
 
 def asked(index: IndexSpec) -> dict[str, Any]:
     """Return every setting that was asked for, by its full name."""
-    named = {
-        SHARDS: index.shards,
-        REPLICAS: index.replicas,
-        CODEC: index.codec,
-        SOURCE_MODE: index.source_mode,
-    }
-    found = {name: value for name, value in named.items() if value is not None}
-    return found | {f"{_PREFIX}{name}": value for name, value in index.settings.items()}
+    return settings_asked(index.shards, index.replicas, index.codec, index.source_mode, index.settings)
 
 
 def passed(
@@ -77,7 +66,7 @@ def passed(
 
 
 def _parameters(name: str) -> tuple[str, ...]:
-    conventional = name.removeprefix(_PREFIX).replace(".", "_")
+    conventional = name.removeprefix(PREFIX).replace(".", "_")
     return ("source_mode", conventional) if name == SOURCE_MODE else (conventional,)
 
 
@@ -99,7 +88,7 @@ def _merged(users: Any, wanted: Mapping[str, Any], track: TrackSettings) -> dict
         raise ContradictionError(f"race.params sets {INDEX_SETTINGS} to {users!r}: it must be an object")
     # Some tracks have settings of their own instead of index_settings: those must not get lost.
     merged: dict[str, Any] = dict(_only(track.create) if users is None else users)
-    given = flat(merged)
+    given = by_full_name(merged)
     for name, value in wanted.items():
         if users is not None and name in given and _text(given[name]) != _text(value):
             raise ContradictionError(
@@ -112,14 +101,14 @@ def _merged(users: Any, wanted: Mapping[str, Any], track: TrackSettings) -> dict
 
 def _put(merged: dict[str, Any], name: str, value: Any, bodies: Sequence[Mapping[str, Any]]) -> None:
     """Put a setting in the spelling that is there: Elasticsearch refuses, or mixes up, two spellings of one setting."""
-    short = name.removeprefix(_PREFIX)
+    short = name.removeprefix(PREFIX)
     if isinstance(merged.get("index"), Mapping):
-        merged["index"] = {**_relative(merged["index"]), short: value}
+        merged["index"] = {**flatten(merged["index"]), short: value}
     elif short in merged:
         merged[short] = value
     elif name not in merged and _nested_everywhere(bodies, short):
         # Rally replaces the whole object "index" of the body, so its other settings come along.
-        merged["index"] = {**_relative(bodies[0]["index"]), short: value}
+        merged["index"] = {**flatten(bodies[0]["index"]), short: value}
     elif name not in merged and any(short in body for body in bodies):
         merged[short] = value
     else:
@@ -129,29 +118,9 @@ def _put(merged: dict[str, Any], name: str, value: Any, bodies: Sequence[Mapping
 def _nested_everywhere(bodies: Sequence[Mapping[str, Any]], short: str) -> bool:
     nested = [body.get("index") for body in bodies]
     first = nested[0] if nested else None
-    return isinstance(first, Mapping) and short in _relative(first) and all(other == first for other in nested)
+    return isinstance(first, Mapping) and short in flatten(first) and all(other == first for other in nested)
 
 
 def _only(settings: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     different = [one for number, one in enumerate(settings) if one and one not in settings[:number]]
     return different[0] if len(different) == 1 else {}
-
-
-def flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings by their full names, whatever their nesting and whether "index." was left out."""
-    found = {}
-    for key, value in _leaves(settings):
-        found[key if key.startswith(_PREFIX) else f"{_PREFIX}{key}"] = value
-    return found
-
-
-def _relative(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(_leaves(settings))
-
-
-def _leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value

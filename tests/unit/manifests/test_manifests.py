@@ -1,6 +1,7 @@
 """Manifests as pure functions: what decides about fairness, safety and cleanup is in them."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
 from fairlap.plan.seen import Subject
 from fairlap.settings import JdkImage, Settings
-from fairlap_race.contract.race_spec import parse_spec
+from fairlap_race.contract.race_spec import CorporaSpec, parse_spec
 
 SETTINGS = Settings(race_image="fairlap/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
 
@@ -95,7 +96,7 @@ def test_no_secret_is_in_the_job() -> None:
 def test_the_check_needs_no_cluster() -> None:
     names = {v["name"] for v in job(subject(), "check", SETTINGS)["spec"]["template"]["spec"]["volumes"]}
     assert names == {"work", "tmp", "track"}
-    assert "hosts" not in race_spec(subject(), "check", SETTINGS)
+    assert race_spec(subject(), "check", SETTINGS).hosts == ()
 
 
 def test_the_runner_may_touch_its_own_record_only() -> None:
@@ -109,7 +110,7 @@ def test_the_runner_may_touch_its_own_record_only() -> None:
 
 @pytest.mark.parametrize("step", ["check", "smoke", "race-1"])
 def test_the_runner_understands_what_it_is_told(step: str) -> None:
-    told = parse_spec(json.dumps(race_spec(subject(), step, SETTINGS)))
+    told = parse_spec(race_spec(subject(), step, SETTINGS).to_json())
     assert told.record == f"bm-{step}"
 
 
@@ -133,7 +134,7 @@ def test_the_nodes_get_what_the_track_does_not_take() -> None:
 
 def test_the_runner_is_told_of_every_index_setting() -> None:
     index = {"shards": 2, "sourceMode": "stored", "settings": {"translog": {"durability": "async"}}}
-    told = parse_spec(json.dumps(race_spec(subject(index=index), "race-1", SETTINGS))).index
+    told = parse_spec(race_spec(subject(index=index), "race-1", SETTINGS).to_json()).index
     assert (told.shards, told.source_mode, told.settings) == (2, "stored", {"translog.durability": "async"})
 
 
@@ -180,9 +181,10 @@ GIT = {"url": "https://example.com/tracks.git", "revision": "main", "path": "sho
 )
 def test_the_runner_is_told_where_the_track_is(track: dict[str, Any], commit: str, told: dict[str, Any]) -> None:
     spec = race_spec(of_track(track), "race-1", SETTINGS, commit)
-    given = spec["track"].get("git", spec["track"])
+    written = json.loads(spec.to_json())["track"]
+    given = written["git"] or written
     assert told.items() <= given.items()
-    source = parse_spec(json.dumps(spec)).git
+    source = parse_spec(spec.to_json()).track.git
     assert (source is not None) == ("git" in track or "name" in track)
     assert source is None or source.path in ("geonames", "shop")
 
@@ -205,4 +207,4 @@ def test_the_runner_is_told_the_bound_in_bytes() -> None:
     told = race_spec(
         of_track({"builtin": "log_ingest"}, corpora={"claimName": "c", "maxSize": "1Gi"}), "race-1", SETTINGS
     )
-    assert told["corpora"] == {"path": "/corpora", "maxBytes": 2**30} and told["offline"] is False
+    assert told.corpora == CorporaSpec(Path("/corpora"), 2**30) and told.offline is False

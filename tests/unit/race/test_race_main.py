@@ -4,17 +4,22 @@ import json
 import os
 import signal
 import time
-from dataclasses import replace
 
 import pytest
 
 from fairlap.plan.benchmark import RUNNER_GRACE
 from fairlap_race import __main__ as program
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.record import EnvironmentRecord, Fresh, Record, TargetReport
 from fairlap_race.elasticsearch.client import TIMEOUT_SECONDS
+from fairlap_race.elasticsearch.evidence import Before
+from fairlap_race.runner import race as race_module
 from fairlap_race.runner.config_map import ConfigMap, PatchError
-from fairlap_race.runner.race import Race, evidence_limit
+from fairlap_race.runner.harvest import evidence_limit
+from fairlap_race.runner.parts import Numbers, Prepared
+from fairlap_race.runner.race import RaceRunner
+from fairlap_race.track.load import TrackDescription
+from fairlap_race.track.ready import Ready
 
 SPEC = {
     "format": 1,
@@ -67,7 +72,7 @@ def test_a_wrong_specification_has_a_record(monkeypatch, server):
 
 
 def test_a_bug_has_a_record(monkeypatch, server):
-    monkeypatch.setattr(Race, "run", lambda _: 1 / 0)
+    monkeypatch.setattr(RaceRunner, "run", lambda _: 1 / 0)
     code, record, _ = run(monkeypatch, server)
     assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and "division" in record.outcome.message
 
@@ -75,16 +80,38 @@ def test_a_bug_has_a_record(monkeypatch, server):
 def test_what_a_race_knew_before_a_bug_is_kept(monkeypatch, server):
     def breaks(race):
         race.secrets = ("word",)
-        race.record = replace(race.record, samples_dropped=True)
+        race.parts.numbers = Numbers(samples_dropped=True)
         race.files.log.parent.mkdir(parents=True, exist_ok=True)
         race.files.log.write_text("Rally said much")
         raise KeyError("word")
 
-    monkeypatch.setattr(Race, "_run", breaks)
+    monkeypatch.setattr(RaceRunner, "_run", breaks)
     code, record, _ = run(monkeypatch, server)
     assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and record.samples_dropped
     assert "KeyError" in record.outcome.message and "word" not in record.outcome.message
     assert server.binary["rally.log.gz"]
+
+
+def test_what_the_race_created_stays_after_a_bug_when_only_a_success_removes_it(monkeypatch, server, tmp_path):
+    (tmp_path / "password").write_text("secret")
+    left_with = []
+
+    class Guest:
+        report, occupied, objection = TargetReport("c"), (), ""
+
+        def leave(self, record):
+            left_with.append(record.outcome.reason)
+
+    found = Ready(tmp_path, "sha256:1")
+    before = Before(EnvironmentRecord(version="9.0.0"), Fresh(), {}, {})
+    monkeypatch.setattr(race_module, "look_before", lambda *_: before)
+    monkeypatch.setattr(race_module.Site, "look", staticmethod(lambda *_: Guest()))
+    monkeypatch.setattr(RaceRunner, "_prepare", lambda *_: Prepared(found, TrackDescription()))
+    monkeypatch.setattr(RaceRunner, "_race", lambda *_: 1 / 0)
+    target = {"remove": "onSuccess"}
+    _, record, _ = run(monkeypatch, server, target=target, passwordFile=str(tmp_path / "password"))
+    assert left_with == [Reason.RALLY_FAILED] == [record.outcome.reason]
+    assert record.target == TargetReport("c") and record.environment.version == "9.0.0"
 
 
 def test_a_missing_config_map_is_an_exit_code(monkeypatch, server):
@@ -111,13 +138,13 @@ def test_outside_a_pod(monkeypatch, server):
 def test_sigterm_before_the_race(monkeypatch, server, tmp_path):
     (tmp_path / "password").write_text("secret")
     started = time.monotonic()
-    real = Race._before
+    real = race_module.look_before
 
-    def terminated(self, client):
+    def terminated(*arguments):
         os.kill(os.getpid(), signal.SIGTERM)
-        return real(self, client)
+        return real(*arguments)
 
-    monkeypatch.setattr(Race, "_before", terminated)
+    monkeypatch.setattr(race_module, "look_before", terminated)
     code, record, _ = run(monkeypatch, server, passwordFile=str(tmp_path / "password"))
     assert code == 0 and record.outcome.reason is Reason.RACE_ABORTED
     assert time.monotonic() - started < 5

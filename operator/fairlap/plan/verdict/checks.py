@@ -13,11 +13,10 @@ from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import LoadGenerator, Record, Task
+from fairlap_race.contract.record import SCHEDULE_KEPT, LoadGenerator, Record, Task
 
 # Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
 _FRESH_INDEXING_MILLIS = 2000
-SCHEDULE_KEPT = 0.98
 
 # What a client meets when a node goes away: then that is the cause, not this.
 CONSEQUENCES = frozenset(

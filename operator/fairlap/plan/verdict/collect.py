@@ -19,6 +19,7 @@ from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as machine_remarks
 from fairlap.results.remarks import RaceRemark, fit_remarks
 from fairlap.results.storage import storage_evidence
+from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Record
 
@@ -204,7 +205,7 @@ def _settings(record: Record) -> str:
 
 
 def _further(index: IndexRecord) -> list[str]:
-    shown = (index_settings.SHARDS, index_settings.REPLICAS, index_settings.CODEC)
+    shown = (SHARDS, REPLICAS, CODEC)
     return [f"{name} {value}" for name, value in index.settings.items() if name not in shown]
 
 

@@ -12,7 +12,7 @@ from fairlap.plan.steps import is_preparation, steps
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.results.remarks import RaceRemark
 from fairlap.settings import Settings
-from fairlap_race.contract.rally_releases import LINES, MAIN, line_for
+from fairlap_race.contract.rally_releases import MAIN, RELEASES, release_for
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, TargetReport, Touch
 
@@ -25,9 +25,9 @@ def judge_probe(seen: Seen, record: Record) -> Judged:
     if outcome.reason:
         return _refused(seen, outcome.reason, outcome.message)
     version = found.version or ""
-    line = line_for(version)
+    line = release_for(version)
     if line is None:
-        oldest = ".".join(str(part) for part in min(line.oldest for line in LINES))
+        oldest = ".".join(str(part) for part in min(line.oldest for line in RELEASES))
         sentence = f"the target is Elasticsearch {version}; the oldest that a Rally here speaks to is {oldest}"
         return _refused(seen, Reason.CLIENT_TOO_NEW, sentence)
     if line is not MAIN and line.name not in seen.settings.race_images:

@@ -7,16 +7,18 @@ from typing import Any
 from fairlap.api.spec import BenchmarkSpec, IndexSettings
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.index_settings import (
+    CODEC,
+    NODE_SCOPED,
+    REPLICAS,
+    SHARDS,
+    SOURCE_MODE,
+    flatten,
+    settings_asked,
+)
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
 
-SHARDS = "index.number_of_shards"
-REPLICAS = "index.number_of_replicas"
-CODEC = "index.codec"
-SOURCE_MODE = "index.mapping.source.mode"
-# elasticsearch.yml may hold these for all indices of a node; any other index setting there keeps it from starting
-# (elasticsearch: settings that have both IndexScope and NodeScope).
-NODE_SCOPED = (CODEC, "index.store.type", "index.store.preload")
 _OWN_FIELDS = {
     "number_of_shards": "shards",
     "number_of_replicas": "replicas",
@@ -33,20 +35,7 @@ def asked(index: IndexSettings | None) -> dict[str, Any]:
     """Return every setting that was asked for, by its full name."""
     if index is None:
         return {}
-    named = {SHARDS: index.shards, REPLICAS: index.replicas, CODEC: index.codec, SOURCE_MODE: index.source_mode}
-    found = {name: value for name, value in named.items() if value is not None}
-    return found | {f"index.{name}": value for name, value in flat(index.settings).items()}
-
-
-def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return settings by their dotted names, whatever their nesting."""
-    found: dict[str, Any] = {}
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = value
-    return found
+    return settings_asked(index.shards, index.replicas, index.codec, index.source_mode, index.settings)
 
 
 def for_nodes(record: Record, index: IndexSettings | None) -> dict[str, str]:
@@ -69,7 +58,7 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
 def objections(spec: BenchmarkSpec) -> Iterator[str]:
     """Yield what is wrong with the index settings of a spec and CEL cannot see."""
     index = spec.index
-    for name, value in flat(index.settings if index else {}).items():
+    for name, value in flatten(index.settings if index else {}).items():
         if name.startswith("index."):
             yield f"index.settings has {name}: write it without the prefix, {name.removeprefix('index.')}"
         elif name in _OWN_FIELDS:
@@ -79,7 +68,7 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
             yield f"index.settings.{name} has no value: write one, or leave the setting out"
     if spec.elasticsearch is None:
         return
-    config = flat(spec.elasticsearch.config)
+    config = flatten(spec.elasticsearch.config)
     for name, value in asked(index).items():
         if name in config and not same(value, config[name]):
             yield f"elasticsearch.config sets {name} to {config[name]}, but elasticsearch.index asks for {value}"

@@ -22,12 +22,6 @@ ARCHIVE_BYTES = 64 * 1024 * 1024
 _CHUNK = 1 << 20
 
 
-def check_corpora(request: Request, track: Any, rendered: Rendered) -> None:
-    """Raise FoundError for the first corpus that the selected challenge uses and that is not as the track says."""
-    for error in corpus_errors(request, track, track.find_challenge_or_default(request.challenge or ""), rendered):
-        raise error
-
-
 def corpus_errors(request: Request, track: Any, challenge: Any, rendered: Rendered) -> Iterator[FoundError]:
     """Yield an error for each document file that `challenge` indexes and that is not as the track says."""
     for corpus, documents in used_documents(track, challenge):
@@ -43,7 +37,7 @@ def used_documents(track: Any, challenge: Any) -> Iterator[tuple[str, Any]]:
     for leaf in (leaf for element in challenge.schedule for leaf in element):
         try:
             source = parameter_source(track, leaf)
-        except Exception:  # noqa: S112 - what is wrong with a task is said by check_tasks
+        except Exception:  # noqa: S112 - what is wrong with a task is said by task_errors
             continue
         for corpus in getattr(source, "corpora", ()):
             corpora[corpus.name] = corpora.get(corpus.name, corpus).union(corpus)

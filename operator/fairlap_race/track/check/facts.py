@@ -1,4 +1,4 @@
-"""Reads from Rally's track object what the rules of `track_lint` look at."""
+"""Reads from Rally's track object what the rules of `lint` look at."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _task(track: Any, element: Any, leaf: Any, added: set[str]) -> TaskFacts:
     operation = leaf.operation
     kind = str(operation.type)
     custom = bool(operation.param_source) or kind in added or not _known(kind)
-    # The older line of Rally knows nothing of "any".
+    # The older release of Rally knows nothing of "any".
     ends = [other for other in element if other.completes_parent or getattr(other, "any_completes_parent", False)]
     data = _bulk(track, operation) if kind == "bulk" and not custom else _Data()
     return TaskFacts(
@@ -66,7 +66,7 @@ class _Data:
 def _bulk(track: Any, operation: Any) -> _Data:
     try:
         source = parameters.BulkIndexParamSource(track, dict(operation.params))
-    except Exception:  # what is wrong with it is said by check_tasks
+    except Exception:  # what is wrong with it is said by task_errors
         return _Data()
     sets = [each for corpus in source.corpora for each in corpus.documents]
     there = sum(each.number_of_documents for each in sets)

@@ -41,12 +41,12 @@ def finding(
     reason: Reason | None, what: str, cure: str = "", place: tuple[str, int, str] | None = None, rule: str = ""
 ) -> Finding:
     """Return a finding; `place` is file, line and text of the line; without `rule` it is named after the reason."""
-    told = f"{sentence(what)} {sentence(cure)}" if cure else sentence(what)
+    both = f"{sentence(what)} {sentence(cure)}" if cure else sentence(what)
     start = f"{place[0]} line {place[1]}: " if place else ""
     end = f" The line: {place[2][:_LONGEST_LINE]}" if place and place[2] else ""
-    message = f"{start}{told}{end}"[:_LONGEST]
+    message = f"{start}{both}{end}"[:_LONGEST]
     file, line = place[:2] if place else (None, None)
-    return Finding(reason, message, file, line, rule or _rule_of(reason), told[:_LONGEST])
+    return Finding(reason, message, file, line, rule or _rule_of(reason), both[:_LONGEST])
 
 
 def _rule_of(reason: Reason | None) -> str:

@@ -1,7 +1,7 @@
 """Everything that is wrong or doubtful in a track, before a cluster is built for it, with file and line.
 
 Run as `python -m fairlap_race.track.check.review REQUEST.json ANSWER.json` in a process of its own, because loading a
-track runs the track's own Python code. The request is a `describe.Request`, the answer a `Review`. The check step of a
+track runs the track's own Python code. The request is a `load.Request`, the answer a `Review`. The check step of a
 Benchmark ends with the first error; `fairlap track check` shows all of them, and the warnings.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,6 @@ from typing import Any
 
 from esrally.track import loader
 
-from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.track.check.diagnose import TEMPLATE_LISTS, TRACK_FILE, body_errors, check_track_file, explain
 from fairlap_race.track.check.documents import corpus_errors, corpus_file, used_documents
@@ -30,6 +28,7 @@ from fairlap_race.track.check.source_map import Rendered, Templates
 from fairlap_race.track.check.tasks import PACKAGE_MISSING, load, load_plugins, task_errors
 from fairlap_race.track.check.text import duplicate_keys, quoted, windows_line, words
 from fairlap_race.track.check.undefined import EmptyVariable, empty_variables
+from fairlap_race.track.child import answer_parent
 from fairlap_race.track.load import Request, TrackDescription, describe, rally_config
 
 _HEAD_BYTES = 64 * 1024
@@ -111,7 +110,7 @@ def _track_findings(
         # What a track would change is asked for only when the cluster is somebody's.
         facts = replace(track_facts(track, challenge, added, texts), existing_cluster=request.touches)
         for remark in lint(facts):
-            yield _told(remark, spec, challenge, rendered)
+            yield _locate(remark, spec, challenge, rendered)
         for corpus, documents in used_documents(track, challenge):
             yield from _corpus_warnings(request, corpus, documents)
     texts_of = {TRACK_FILE: (spec, rendered)}
@@ -121,7 +120,7 @@ def _track_findings(
     yield from _text_findings(templates, texts_of)
 
 
-def _told(remark: Remark, spec: dict[str, Any], challenge: Any, rendered: Rendered) -> Finding:
+def _locate(remark: Remark, spec: dict[str, Any], challenge: Any, rendered: Rendered) -> Finding:
     name = None if challenge.auto_generated else challenge.name
     task = task_path(spec, name, remark.task.name)
     operation = operation_path(spec, task, remark.task.operation)
@@ -267,8 +266,7 @@ def _words(templates: Templates, spec: dict[str, Any]) -> Counter[str]:
 def main() -> None:
     """Read the request file, write the answer file."""
     logging.disable(logging.CRITICAL)
-    request = decode(Request, json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    Path(sys.argv[2]).write_text(json.dumps(encode(review(request))), encoding="utf-8")
+    answer_parent(Request, review)
 
 
 if __name__ == "__main__":

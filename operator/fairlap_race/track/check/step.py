@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from fairlap_race.contract.codec import decode, encode
+from fairlap_race.contract.codec import decode
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Outcome, Rally, Record, TargetReport, timestamp
 from fairlap_race.contract.track_record import TrackRecord
-from fairlap_race.corpora.claims import StoppedError
 from fairlap_race.corpora.corpora import CorporaSource
-from fairlap_race.corpora.fetch import Tell
+from fairlap_race.corpora.need import Tell
+from fairlap_race.errors import StoppedError, TrackError
+from fairlap_race.rally.config import Files
 from fairlap_race.rally.releases import rally_version
-from fairlap_race.track.ask import request_of, track_of
+from fairlap_race.track.ask import ask_about_track, make_request, make_track_record
 from fairlap_race.track.check.finding import Finding
 from fairlap_race.track.load import Request, TrackDescription
-from fairlap_race.track.prepare import TrackError
-from fairlap_race.track.ready import ready
+from fairlap_race.track.ready import BUILTIN_TRACKS, get_ready
 
 DIAGNOSIS_TIMEOUT_SECONDS = 600
 """A track's own parameter sources may generate data when they are loaded."""
-_OUTPUT_CHARACTERS = 800
 
 
-def check(spec: RaceSpec, work: Path, tell: Tell = lambda *_: None, stop: threading.Event | None = None) -> Record:
+def check(
+    spec: RaceSpec,
+    work: Path,
+    tell: Tell = lambda *_: None,
+    stop: threading.Event | None = None,
+    builtin_tracks: Path = BUILTIN_TRACKS,
+) -> Record:
     """Return the record of the check of `spec`'s track; `work` is a writable directory.
 
     The record's outcome has a reason when the track cannot be raced, with a message that names the file and line
@@ -44,10 +44,10 @@ def check(spec: RaceSpec, work: Path, tell: Tell = lambda *_: None, stop: thread
     stop = stop or threading.Event()
     corpora = CorporaSource(spec.corpora, work / "corpora", spec.offline, stop, tell, os.environ.get("POD_NAME", ""))
     try:
-        found = ready(spec, work, corpora, tell, stop)
+        found = get_ready(spec, work, corpora, tell, stop, builtin_tracks)
         track = replace(track, digest=found.digest, repository=found.repository, revision=found.revision)
-        answer, finding = _diagnose(request_of(spec, found.path, work / ".rally" / "benchmarks" / "data"), work)
-        track = track_of(answer, found, spec)
+        answer, finding = _diagnose(make_request(spec, found.path, Files(work).data_cache), work, stop)
+        track = make_track_record(answer, found, spec)
         if spec.target is not None:
             planned = TargetReport(touches=answer.touches, unforeseen=answer.unforeseen)
         if finding is not None:
@@ -72,46 +72,11 @@ def check(spec: RaceSpec, work: Path, tell: Tell = lambda *_: None, stop: thread
     )
 
 
-def _diagnose(request: Request, work: Path) -> tuple[TrackDescription, Finding | None]:
-    # In a process of its own: the track's code may print, change the interpreter, use any memory, or exit.
-    asked, answered = work / "check-request.json", work / "check-answer.json"
-    temporary = work / "tmp"
-    temporary.mkdir(parents=True, exist_ok=True)
-    asked.write_text(json.dumps(encode(request)), encoding="utf-8")
-    answered.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "fairlap_race.track.check.review", str(asked), str(answered)]
-    environment = {**os.environ, "HOME": str(work), "RALLY_HOME": str(work), "TMPDIR": str(temporary)}
-    # The package may be importable only from here, as in a checkout.
-    root = str(Path(__file__).resolve().parents[3])
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=DIAGNOSIS_TIMEOUT_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        text = f"loading the track took longer than {DIAGNOSIS_TIMEOUT_SECONDS} s"
-        raise TrackError(Reason.TRACK_INVALID, text) from None
-    data = _read(answered)
-    if data is None:
-        output = done.stdout.decode("utf-8", "replace").strip()[-_OUTPUT_CHARACTERS:]
-        raise TrackError(Reason.TRACK_INVALID, f"loading the track ended with exit code {done.returncode}: {output}")
+def _diagnose(request: Request, work: Path, stop: threading.Event) -> tuple[TrackDescription, Finding | None]:
+    data = ask_about_track("fairlap_race.track.check.review", request, Files(work), DIAGNOSIS_TIMEOUT_SECONDS, stop)
     errors = data.get("errors") or []
     first = decode(Finding, errors[0]) if errors else None
     if first is not None and len(errors) > 1:
         more = f"({len(errors) - 1} more; `fairlap track check` shows all.)"
         first = replace(first, message=f"{first.message} {more}")
     return decode(TrackDescription, data.get("answer")), first
-
-
-def _read(path: Path) -> Mapping[str, Any] | None:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return data if isinstance(data, dict) else None

@@ -12,10 +12,10 @@ from esrally.track import loader
 from esrally.track import track as model
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.track import load as describe
 from fairlap_race.track.check.finding import FoundError
 from fairlap_race.track.check.json_paths import operation_path, task_path
 from fairlap_race.track.check.source_map import Rendered
+from fairlap_race.track.load import Request, rally_config
 
 PACKAGE_MISSING = "dependencies"
 """Rule of a module that the track's own code could not import."""
@@ -33,16 +33,16 @@ _MANDATORY: dict[str, tuple[str, ...]] = {
 """Parameters without which Rally's runner ends the race when it comes to the task (esrally/driver/runner.py)."""
 
 
-def load(request: describe.Request, params: Mapping[str, Any]) -> Any:
+def load(request: Request, params: Mapping[str, Any]) -> Any:
     """Return Rally's track object for `request`, filtered and in test mode as asked for."""
-    return loader.load_track(describe.rally_config(request, params))
+    return loader.load_track(rally_config(request, params))
 
 
-def load_plugins(request: describe.Request, params: Mapping[str, Any]) -> set[str]:
+def load_plugins(request: Request, params: Mapping[str, Any]) -> set[str]:
     """Load the track's own Python code, return the operation types it adds; raises whatever that code raises."""
     added: set[str] = set()
     loader.load_track_plugins(
-        describe.rally_config(request, params),
+        rally_config(request, params),
         Path(request.track_path).name,
         register_runner=lambda name, *_, **__: added.add(name),
         register_scheduler=lambda *_, **__: None,
@@ -51,7 +51,7 @@ def load_plugins(request: describe.Request, params: Mapping[str, Any]) -> set[st
     return added
 
 
-def check_tasks(request: describe.Request, track: Any, rendered: Rendered) -> None:
+def check_tasks(request: Request, track: Any, rendered: Rendered) -> None:
     """Raise FoundError for the first task of the selected challenge that cannot run."""
     challenge = track.find_challenge_or_default(request.challenge or "")
     for error in task_errors(request, track, challenge, rendered):
@@ -59,7 +59,7 @@ def check_tasks(request: describe.Request, track: Any, rendered: Rendered) -> No
 
 
 def task_errors(
-    request: describe.Request, track: Any, challenge: Any, rendered: Rendered, added: set[str] | None = None
+    request: Request, track: Any, challenge: Any, rendered: Rendered, added: set[str] | None = None
 ) -> Iterator[FoundError]:
     """Yield an error for each task of `challenge` that cannot run; `added`: what load_plugins returned, if it ran."""
     leaves = [leaf for element in challenge.schedule for leaf in element]

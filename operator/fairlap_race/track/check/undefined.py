@@ -45,8 +45,8 @@ class _Told(jinja2.Undefined):  # type: ignore[misc]
 def empty_variables(templates: Templates, name: str, includes: bool) -> Iterator[EmptyVariable]:
     """Yield the variables without a value in the texts of the file `name`, which must render to JSON."""
     # Rally makes its own Jinja2 environment and takes no option for it.
-    told: Any = functools.partial(jinja2.Environment, undefined=_Told)
-    with mock.patch.object(jinja2, "Environment", told), contextlib.suppress(Exception):
+    telling: Any = functools.partial(jinja2.Environment, undefined=_Told)
+    with mock.patch.object(jinja2, "Environment", telling), contextlib.suppress(Exception):
         rendered = templates.render(name, includes)
         # Outside of a text nothing is what was meant, as in a list of optional members.
         text = _blank_outside(rendered.text)

@@ -1,6 +1,5 @@
 """A Benchmark whose cluster exists already: probe, check, then races without building anything."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -188,7 +187,7 @@ SECURE = {
 @pytest.mark.parametrize("target", [{}, SECURE, {"hosts": ["https://a:9200"]}])
 def test_the_runner_reads_what_it_is_told(step: str, target: dict[str, Any]) -> None:
     of = spec(target)
-    told = parse_spec(json.dumps(race_spec(subject(of), step, SETTINGS)))
+    told = parse_spec(race_spec(subject(of), step, SETTINGS).to_json())
     assert told.tls is (told.hosts[0] != "old:9200")
     assert told.target
     assert told.target.overwrite is bool(target.get("overwrite"))

@@ -11,9 +11,10 @@ from world import SETTINGS, good_record, spec
 
 from fairlap.api.spec import IndexSettings
 from fairlap.plan.accept import objections
-from fairlap.plan.verdict.index_settings import asked, flat, for_nodes, remarks, same, violation
+from fairlap.plan.verdict.index_settings import asked, for_nodes, remarks, same, violation
 from fairlap.settings import BUILTIN_TRACKS
 from fairlap_race.contract import record as rec
+from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.reasons import Reason
 
 ROOT = Path(__file__).parents[4]
@@ -62,7 +63,7 @@ def test_a_value_is_what_elasticsearch_makes_of_it(value: Any) -> None:
 
 
 def test_flat_names() -> None:
-    assert flat({"translog": {"durability": "async", "a": {"b": 1}}, "codec": "x"}) == {
+    assert flatten({"translog": {"durability": "async", "a": {"b": 1}}, "codec": "x"}) == {
         "translog.durability": "async",
         "translog.a.b": 1,
         "codec": "x",

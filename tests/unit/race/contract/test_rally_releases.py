@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from fairlap_race.contract.race_spec import SpecError
-from fairlap_race.contract.rally_releases import MAIN, OLDER, line_for
+from fairlap_race.contract.rally_releases import MAIN, OLDER, RELEASES, RallyRelease, is_too_old, release_for
 from fairlap_race.rally import releases
 
 
@@ -20,8 +20,29 @@ from fairlap_race.rally import releases
     ],
 )  # fmt: skip
 def test_the_newest_line_that_speaks_to_a_version(version: str | None, line: str | None) -> None:
-    found = line_for(version)
+    found = release_for(version)
     assert (found.name if found else None) == line
+
+
+@pytest.mark.parametrize(
+    ("version", "old"),
+    [("5.6.16", True), ("6.7.2", True), ("6.8.0", False), ("6.10.1", False), ("7.17.29", False), ("9.0.0", False)],
+)
+def test_which_elasticsearch_is_too_old(version: str, old: bool) -> None:
+    assert is_too_old(version, MAIN.rally) is old
+    assert not is_too_old(None, MAIN.rally) and not is_too_old("serverless", None)
+
+
+@pytest.mark.parametrize(("version", "old"), [("5.6.16", True), ("6.0.0", False), ("6.7.2", False), ("6.8", False)])
+def test_the_older_rally_speaks_to_an_older_elasticsearch(version: str, old: bool) -> None:
+    assert is_too_old(version, OLDER[0].rally) is old
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_is_never_too_new_for_what_it_is_chosen_for(release: RallyRelease) -> None:
+    oldest = ".".join(map(str, release.oldest))
+    assert release_for(oldest) == release
+    assert not is_too_old(oldest, release.rally)
 
 
 def test_lists_are_files_for_the_main_line_and_words_for_the_older() -> None:

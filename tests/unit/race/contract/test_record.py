@@ -1,4 +1,4 @@
-"""The record and the specification: round trips, tolerance where it is safe, strictness where it is not."""
+"""The record: round trips, and tolerance where it is safe."""
 
 import base64
 import gzip
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import first_violation, remarks
-from fairlap_race.contract.race_spec import Mode, SpecError, parse_spec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     MAX_ARTIFACT_BYTES,
@@ -37,30 +36,6 @@ from fairlap_race.contract.record import (
 )
 from fairlap_race.contract.track_record import TrackRecord, TrackTask
 from fairlap_race.runner.bounds import bounded, packed_tail, scrub, shorten
-
-SPEC = {
-    "format": 1,
-    "mode": "race",
-    "namespace": "ns",
-    "record": "bm-race-1",
-    "raceId": "ns.bm.1234.race-1",
-    "track": {"builtin": "log_ingest"},
-    "challenge": None,
-    "params": {"bulk_size": 100},
-    "includeTasks": [],
-    "excludeTasks": ["type:search"],
-    "clientOptions": {"timeout": 60},
-    "telemetry": [],
-    "userTags": {"a": 1},
-    "index": {"shards": 2, "replicas": None, "codec": "best_compression"},
-    "hosts": ["bm-race-1-es-http.ns.svc:9200"],
-    "user": "elastic",
-    "passwordFile": "/run/fairlap/credentials/elastic",
-    "caFile": "/run/fairlap/ca/ca.crt",
-    "cores": 1,
-    "stallSeconds": 600,
-    "timeoutSeconds": 21600,
-}
 
 FULL = Record(
     mode="race",
@@ -120,44 +95,18 @@ def test_reading_never_raises(data):
     Record.from_json(json.dumps({**data, "format": 1}))
 
 
+@pytest.mark.parametrize("number", [10**400, float("inf"), float("nan")])
+def test_a_number_that_is_no_measure_is_unknown(number):
+    data = {"format": 1, "tasks": [{"clients": number, "unitsDone": number}]}
+    (task,) = Record.from_json(json.dumps(data)).tasks
+    assert task.units_done is None and task.clients in (None, 10**400)
+
+
 def test_progress_round_trip():
     progress = Progress(timestamp(0), "racing", "bulk", 43, 3, 7, timestamp(1.5))
     assert Progress.from_json(progress.to_json()) == progress
     assert progress.first_request_at == "1970-01-01T00:00:01.500Z"
     assert Progress.from_json("{") is None
-
-
-def test_spec_is_read():
-    spec = parse_spec(json.dumps(SPEC))
-    assert spec.mode is Mode.RACE and not spec.test_mode
-    assert str(spec.track_path) == "/opt/fairlap/tracks/log_ingest"
-    assert spec.index.shards == 2 and spec.index.replicas is None
-    assert parse_spec(json.dumps({**SPEC, "mode": "smoke"})).test_mode
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"format": 2}, "format"),
-        ({"mode": "fast"}, "mode"),
-        ({"surprise": 1}, "surprise"),
-        ({"track": {"builtin": "a", "path": "/b"}}, "track"),
-        ({"track": {"builtin": "../etc"}}, "track"),
-        ({"raceId": "a/b"}, "raceId"),
-        ({"hosts": []}, "hosts"),
-        ({"hosts": ["no-port"]}, "hosts"),
-        ({"includeTasks": ["a"]}, "includeTasks"),
-        ({"excludeTasks": [1]}, "excludeTasks"),
-        ({"index": {"shards": 0}}, "shards"),
-        ({"index": {"colour": 1}}, "colour"),
-        ({"cores": True}, "cores"),
-        ({"stallSeconds": 0}, "stallSeconds"),
-        ({"params": []}, "params"),
-    ],
-)
-def test_a_wrong_spec_names_its_field(change, named):
-    with pytest.raises(SpecError, match=named):
-        parse_spec(json.dumps({**SPEC, **change}))
 
 
 def test_a_record_is_kept_within_its_bound():

@@ -18,11 +18,11 @@ import pytest
 
 from fairlap_race.contract.race_spec import CorporaSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.corpora import corpora as corpora_module
 from fairlap_race.corpora import fetch
-from fairlap_race.corpora.corpora import CorporaSource, digest_with, key_of
-from fairlap_race.corpora.fetch import CorpusFile, reachable
-from fairlap_race.track.prepare import TrackError
+from fairlap_race.corpora.corpora import CorporaSource, digest_with
+from fairlap_race.corpora.fetch import reachable
+from fairlap_race.corpora.need import CorpusFile, key_of
+from fairlap_race.errors import TrackError
 
 DOCUMENTS = b"".join(b'{"n": %d}\n' % number for number in range(120_000))
 LINES = 120_000
@@ -310,4 +310,4 @@ def test_the_same_name_elsewhere_is_another_corpus(server: Files) -> None:
     ]
     assert len({key_of(each) for each in (one, *others)}) == 4
     assert key_of(replace(one, lines=5, corpus="x")) == key_of(one)
-    assert corpora_module.key_of(one).startswith("corpus-")
+    assert key_of(one).startswith("corpus-")

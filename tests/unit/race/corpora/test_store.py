@@ -17,8 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlap_race.corpora.claims import Claims, StoppedError
+from fairlap_race.corpora.claims import Claims
 from fairlap_race.corpora.store import Partial, Store, StoreFullError
+from fairlap_race.errors import StoppedError
 
 STALE = 0.6
 
@@ -213,6 +214,7 @@ WORKER = """
 import json, os, random, sys, threading, time
 from pathlib import Path
 from fairlap_race.corpora.store import Store
+from fairlap_race.errors import StoppedError
 root, seed, stale = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 dice = random.Random(seed)
 log = os.open(root / "made.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)

@@ -140,57 +140,8 @@ def test_totals():
     assert restarted.young_gc_count is None
 
 
-def test_work():
-    stats = {"_all": {"total": {"indexing": {"index_total": 3}, "merges": {"current": 1}}}}
-    recovery = {"a": {"shards": [{"index": {"size": {"recovered_in_bytes": 50}}}]}}
-    tasks = {
-        "nodes": {
-            "n": {
-                "tasks": {
-                    "n:1": {"action": "indices:admin/forcemerge"},
-                    "n:2": {"action": "cluster:monitor/tasks/lists"},
-                    "n:3": {"action": "cluster:monitor/health"},
-                }
-            }
-        }
-    }
-    counters, busy = evidence.read_work(stats, recovery, tasks)
-    assert counters[0] == 3 and counters[-1] == 50
-    assert busy == 2
-    assert evidence.read_work({}, {}, {}) == ((0,) * 9, 0)
-
-
 def test_nothing_is_guessed_from_empty_answers():
     found = evidence.read_environment({}, {}, {}, {})
     assert found.version is None and found.nodes == ()
     assert evidence.read_pipelines({}, {}) == ()
     assert Fresh().user_indices == ()
-
-
-DISK = {"decider": "disk_threshold", "decision": "NO", "explanation": "above the high watermark"}
-OTHER = {"decider": "filter", "decision": "NO", "explanation": "another tier"}
-AGREES = {"decider": "same_shard", "decision": "YES", "explanation": "not here"}
-
-
-@pytest.mark.parametrize(
-    ("nodes", "changes", "full"),
-    [
-        ([[DISK]], {}, True),
-        ([[DISK, AGREES], [DISK]], {}, True),
-        ([[DISK], [DISK, OTHER]], {}, False),
-        ([[DISK], []], {}, False),
-        ([], {}, False),
-        ([[DISK]], {"primary": False}, False),
-        ([[DISK]], {"can_allocate": "throttled"}, False),
-    ],
-)
-def test_full_disks_are_the_cause_only_when_nothing_else_is(
-    nodes: list[list[dict[str, str]]], changes: dict[str, object], full: bool
-) -> None:
-    decisions = [{"deciders": deciders} for deciders in nodes]
-    why = {"index": "t", "primary": True, "can_allocate": "no", "node_allocation_decisions": decisions, **changes}
-    assert evidence.read_full_disks(why) == ("index t: above the high watermark" if full else "")
-
-
-def test_without_an_answer_no_disk_is_full() -> None:
-    assert evidence.read_full_disks(None) == ""

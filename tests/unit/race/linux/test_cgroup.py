@@ -49,21 +49,3 @@ def test_version_1(tmp_path):
 def test_nothing_there(tmp_path):
     assert cgroup.read_usage(1.0, tmp_path) == cgroup.CgroupUsage(1.0)
     assert cgroup.read_limits(tmp_path) == cgroup.Limits()
-
-
-def judge(cpu=1.0, throttled=0.0, busiest=0.1, may_use=1.0):
-    start = cgroup.CgroupUsage(0.0, 0.0, 0, 0.0, 0)
-    return cgroup.judge(start, cgroup.CgroupUsage(10.0, cpu, 4, throttled, 0), may_use, busiest)
-
-
-def test_saturation():
-    assert not judge().saturated
-    assert judge(cpu=8.5).saturated and "85%" in judge(cpu=8.5).why
-    assert judge(throttled=0.5).saturated and "throttled" in judge(throttled=0.5).why
-    assert judge(busiest=0.95, may_use=4.0).saturated
-    assert judge(cpu=4.0).cpu_share == 0.4
-
-
-def test_unknown_is_not_saturated():
-    found = cgroup.judge(cgroup.CgroupUsage(0.0), cgroup.CgroupUsage(10.0), 1.0, None)
-    assert not found.saturated and found.cpu_seconds is None and found.cpu_share is None

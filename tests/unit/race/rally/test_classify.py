@@ -164,12 +164,3 @@ def test_every_reason_has_a_cause_and_a_cure():
     for reason in Reason:
         assert reason.cause.endswith(".") and reason.cure.endswith(".")
         assert len(reason.cause) > 20 and len(reason.cure) > 20
-
-
-@pytest.mark.parametrize(
-    ("version", "old"),
-    [("5.6.16", True), ("6.7.2", True), ("6.8.0", False), ("6.10.1", False), ("7.17.29", False), ("9.0.0", False)],
-)
-def test_which_elasticsearch_is_too_old(version, old):
-    assert classify.too_old(version) is old
-    assert not classify.too_old(None) and not classify.too_old("serverless")

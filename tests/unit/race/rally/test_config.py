@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec, SpecError
+from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec, SpecError, TrackSource
 from fairlap_race.rally.config import Files, client_options, rally_argv, rally_env, write_files
 from fairlap_race.track.load import ContradictionError, Request, track_params
 
@@ -17,7 +17,7 @@ SPEC = RaceSpec(
     namespace="ns",
     record="bm-race-1",
     race_id="ns.bm.1.race-1",
-    track_path=Path("/track"),
+    track=TrackSource(path=Path("/track")),
     challenge="default",
     include_tasks=("bulk", "type:search"),
     user_tags={"round": 1, "date": "2026-01-01T00:00:00Z"},

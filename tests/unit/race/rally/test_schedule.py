@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap_race.contract.record import LoadGenerator, Task
-from fairlap_race.rally.schedule import Drift, judged, kept
+from fairlap_race.rally.schedule import Drift, judge_lateness, keeps_schedule
 
 
 def drift(starts, planned, busy=0.01):
@@ -59,9 +59,9 @@ def test_shares_are_shares(requests):
 )
 def test_late_although_free(share, busy, saturated):
     task = Task("search", schedule_share=share, client_busy_share=busy)
-    assert kept(task) is (share is None or share >= 0.98)
-    found = judged(LoadGenerator(), [task])
+    assert keeps_schedule(task) is (share is None or share >= 0.98)
+    found = judge_lateness(LoadGenerator(), [task])
     assert found.saturated is saturated
     assert ("search (10% busy)" in found.why) is saturated
-    already = judged(LoadGenerator(saturated=True, why="used 99%"), [task])
+    already = judge_lateness(LoadGenerator(saturated=True, why="used 99%"), [task])
     assert already.saturated and already.why.startswith("used 99%")

@@ -61,10 +61,10 @@ OWN = (
 
 
 def test_an_empty_cluster_is_free() -> None:
-    found = guest.report(Cluster(), OWN, ())
+    found = guest.make_report(Cluster(), OWN, ())
     assert (found.cluster_name, found.cluster_uuid) == ("c", "u")
     assert not any(touch.existing for touch in found.touches)
-    assert guest.objection(found, overwrite=False) == ""
+    assert guest.find_objection(found, overwrite=False) == ""
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_an_empty_cluster_is_free() -> None:
     ],
 )
 def test_what_is_there_is_in_the_way(cluster: Cluster, words: str) -> None:
-    found = guest.report(cluster, OWN, ())
-    sentence = guest.objection(found, overwrite=False)
+    found = guest.make_report(cluster, OWN, ())
+    sentence = guest.find_objection(found, overwrite=False)
     assert words in sentence
-    assert guest.objection(found, overwrite=True) == ""
+    assert guest.find_objection(found, overwrite=True) == ""
 
 
 def test_a_pattern_reaches_what_it_matches_but_nothing_hidden() -> None:
@@ -92,14 +92,14 @@ def test_a_pattern_reaches_what_it_matches_but_nothing_hidden() -> None:
 
 
 def test_tasks_that_cannot_be_foreseen_are_an_objection() -> None:
-    found = guest.report(Cluster(), (), ("task x: the operation put-settings",))
-    assert "put-settings" in guest.objection(found, overwrite=False)
-    assert guest.objection(found, overwrite=True) == ""
+    found = guest.make_report(Cluster(), (), ("task x: the operation put-settings",))
+    assert "put-settings" in guest.find_objection(found, overwrite=False)
+    assert guest.find_objection(found, overwrite=True) == ""
 
 
 def test_only_what_the_race_made_is_removed_and_users_first() -> None:
     cluster = Cluster({"other": ([], 1, 0)}, things={"/_ingest/pipeline/clean"})
-    before = guest.report(cluster, OWN, ())
+    before = guest.make_report(cluster, OWN, ())
     cluster.indices["logs"] = ([], 10, 0)
     cluster.things.add("/_template/logs")
     found = guest.remove(cluster, before)
@@ -111,7 +111,7 @@ def test_only_what_the_race_made_is_removed_and_users_first() -> None:
 
 def test_what_cannot_be_removed_is_said() -> None:
     cluster = Cluster()
-    before = guest.report(cluster, OWN, ())
+    before = guest.make_report(cluster, OWN, ())
     cluster.indices["logs"] = ([], 10, 0)
     cluster.refuse = {"/logs"}
     found = guest.remove(cluster, before)

@@ -19,9 +19,9 @@ import pytest
 
 from fairlap_race.contract.race_spec import GitSource
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.errors import TrackError
 from fairlap_race.track import git as track_git
 from fairlap_race.track.git import Checkout, check_source, environment, fetch
-from fairlap_race.track.prepare import TrackError
 
 USER, PASSWORD = "reader", "t0ken'$(x)"
 PLAIN = {

@@ -9,7 +9,8 @@ import pytest
 
 from fairlap.settings import BUILTIN_TRACKS
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.track.prepare import GENERATOR, TrackError, digest, generator_parameters, prepare
+from fairlap_race.errors import TrackError
+from fairlap_race.track.prepare import GENERATOR, digest, generator_parameters, prepare
 
 TRACKS = Path(__file__).parents[4] / "tracks"
 INLINE = Path(__file__).parents[2] / "tracks" / "fixtures" / "inline"

@@ -2,8 +2,9 @@
 
 import pytest
 
+from fairlap_race.contract.index_settings import by_full_name
 from fairlap_race.contract.race_spec import IndexSpec
-from fairlap_race.track.settings_passed import ContradictionError, TrackSettings, asked, flat, passed
+from fairlap_race.track.settings_passed import ContradictionError, TrackSettings, asked, passed
 
 EVERYTHING = IndexSpec(
     shards=2, replicas=1, codec="best_compression", source_mode="synthetic", settings={"refresh_interval": "30s"}
@@ -132,7 +133,7 @@ def test_the_same_value_in_another_type_is_none():
 
 
 def test_flat_names_are_full():
-    assert flat({"codec": 1, "index": {"sort": {"field": [2]}}, "index.b": 3}) == {
+    assert by_full_name({"codec": 1, "index": {"sort": {"field": [2]}}, "index.b": 3}) == {
         "index.codec": 1,
         "index.sort.field": [2],
         "index.b": 3,

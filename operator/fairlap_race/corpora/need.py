@@ -1,0 +1,49 @@
+"""What a track needs of corpora: which files, whether they come with it, and how far it is to have them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+Tell = Callable[[str, int | None], None]
+"""Takes what is being done and the percentage of it, None when it is not known."""
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """One file of documents that a track uses, as the track describes it."""
+
+    corpus: str = ""
+    document_file: str = ""
+    document_archive: str | None = None
+    base_url: str | None = None
+    compressed_bytes: int | None = None
+    uncompressed_bytes: int | None = None
+    lines: int = 0
+    """lines that the documents must have"""
+
+    @property
+    def file(self) -> str:
+        """The file to download."""
+        return self.document_archive or self.document_file
+
+    @property
+    def url(self) -> str:
+        """Where the file is."""
+        return f"{(self.base_url or '').rstrip('/')}/{quote(self.file)}"
+
+
+def key_of(need: CorpusFile) -> str:
+    """Return the name of a corpus file in the store: the same for the same address and sizes."""
+    parts = [need.url, need.document_file, need.compressed_bytes, need.uncompressed_bytes]
+    return f"corpus-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]}"
+
+
+def beside(track: Path, need: CorpusFile) -> bool:
+    """Tell whether the corpus comes with the track: Rally takes it from there."""
+    names = [need.document_file, *([need.document_archive] if need.document_archive else [])]
+    return any((track / name).is_file() for name in names)

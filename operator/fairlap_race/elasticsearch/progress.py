@@ -1,0 +1,97 @@
+"""Whether Elasticsearch works, and why it may not go on: what is asked while a race runs and seems to stand still.
+
+The functions that read are pure; the others ask.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from fairlap_race.elasticsearch.answers import dig
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+
+_LONG_TASKS = re.compile(
+    r"^indices:(admin/forcemerge|admin/shrink|admin/resize|data/write/(reindex|update/byquery|delete/byquery)|data/read/)"
+    r"|^cluster:admin/(snapshot|repository)"
+)
+
+
+def get_work(client: ElasticsearchClient) -> tuple[tuple[int, ...], int]:
+    """Return counters that grow as Elasticsearch works, and the number of long tasks that it runs.
+
+    Refreshes and flushes are not among them, since Elasticsearch does them on its own. Raises ElasticsearchError.
+    """
+    stats = client.get("/_stats/indexing,search,merge,get,store?filter_path=_all.total", timeout=5)
+    recovery = client.get("/_recovery?active_only=true&filter_path=*.shards.index.size.recovered_in_bytes", timeout=5)
+    tasks = client.get("/_tasks?filter_path=nodes.*.tasks.*.action", timeout=5)
+    return read_work(stats, recovery, tasks)
+
+
+def read_work(stats: Any, recovery: Any, tasks: Any) -> tuple[tuple[int, ...], int]:
+    """Return `get_work` from the three answers."""
+    paths = (
+        ("indexing", "index_total"),
+        ("indexing", "delete_total"),
+        ("search", "query_total"),
+        ("search", "scroll_total"),
+        ("get", "total"),
+        ("merges", "total"),
+        ("merges", "total_docs"),
+        ("merges", "current"),
+    )
+    counters = [int(dig(stats, "_all", "total", *path) or 0) for path in paths]
+    copied = 0
+    for index in (recovery or {}).values():
+        for shard in dig(index, "shards") or ():
+            copied += int(dig(shard, "index", "size", "recovered_in_bytes") or 0)
+    names = [
+        str(dig(task, "action") or "")
+        for node in (dig(tasks, "nodes") or {}).values()
+        for task in (dig(node, "tasks") or {}).values()
+    ]
+    merging = counters[-1]
+    return (*counters, copied), merging + sum(1 for name in names if _LONG_TASKS.match(name))
+
+
+def explain_standstill(client: ElasticsearchClient) -> str:
+    """Return in one sentence why the cluster may not go on: its health, and why a shard is unassigned."""
+    try:
+        health = client.get("/_cluster/health", timeout=5)
+    except ElasticsearchError as error:
+        return str(error)
+    text = f"cluster health is {dig(health, 'status')}, {dig(health, 'unassigned_shards')} shards unassigned"
+    if not dig(health, "unassigned_shards"):
+        return text
+    why = _unassigned(client)
+    index = f" (index {dig(why, 'index')})" if dig(why, "index") else ""
+    found = [str(decider.get("explanation")) for node in _refusals(why) for decider in node]
+    return f"{text}{index}: {'; '.join(dict.fromkeys(found))}"[:1500] if found else text
+
+
+def find_full_disks(client: ElasticsearchClient) -> str:
+    """Return Elasticsearch's words when full disks, and nothing else, keep a primary shard from every node; else ""."""
+    return read_full_disks(_unassigned(client))
+
+
+def read_full_disks(why: Any) -> str:
+    """Return `find_full_disks` from the answer of the allocation explain API."""
+    nodes = _refusals(why)
+    disks_alone = all({decider.get("decider") for decider in node} == {"disk_threshold"} for node in nodes)
+    if not (nodes and disks_alone and dig(why, "primary") and dig(why, "can_allocate") == "no"):
+        return ""
+    found = dict.fromkeys(str(decider.get("explanation")) for node in nodes for decider in node)
+    return f"index {dig(why, 'index')}: {'; '.join(found)}"[:1500]
+
+
+def _unassigned(client: ElasticsearchClient) -> Any:
+    try:
+        return client.get("/_cluster/allocation/explain", timeout=5)
+    except ElasticsearchError:  # which is also the answer when every shard has its place
+        return None
+
+
+def _refusals(why: Any) -> list[list[Any]]:
+    """Return for each node those of its deciders that said no."""
+    nodes = dig(why, "node_allocation_decisions") or ()
+    return [[it for it in (dig(node, "deciders") or ()) if it.get("decision") == "NO"] for node in nodes]

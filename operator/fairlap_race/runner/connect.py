@@ -1,0 +1,71 @@
+"""The first steps of a race: reaching Elasticsearch, and what it is before anything is changed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+
+from fairlap_race.contract.race_spec import RaceSpec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.secrets import read_secret
+from fairlap_race.elasticsearch import evidence
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.rally.config import user_name
+from fairlap_race.runner import guest
+from fairlap_race.runner.parts import Connection, FailedError
+
+CONNECT_PATIENCE = 60.0
+"""Seconds: Elasticsearch's service can answer a little later than ECK says that it is ready."""
+
+
+def connect(spec: RaceSpec) -> Connection:
+    """Return the way to Elasticsearch, which is not asked yet. Raises FailedError."""
+    if missing := guest.missing_secret(spec):
+        raise FailedError(Reason.SECRET_MISSING, missing)
+    try:
+        password = None if spec.password_file is None else read_secret(spec.password_file)
+        user = user_name(spec)
+    except OSError as error:
+        raise FailedError(Reason.AUTHENTICATION_FAILED, f"the password file cannot be read: {error}") from error
+    try:
+        client = ElasticsearchClient(spec.hosts, user, spec.password_file, spec.ca_file, spec.tls)
+    except OSError as error:
+        raise FailedError(Reason.TLS_UNTRUSTED, f"the CA file {spec.ca_file} cannot be used: {error}") from error
+    if not password:
+        return Connection(client, password)
+    basic = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return Connection(client, password, (password, json.dumps(password)[1:-1], basic))
+
+
+def look_before(client: ElasticsearchClient, spec: RaceSpec, stop: threading.Event) -> evidence.Before:
+    """Return what Elasticsearch is, waiting a little for its first answer. Raises FailedError."""
+    limit = time.monotonic() + min(CONNECT_PATIENCE, spec.timeout_seconds)
+    while True:
+        try:
+            return evidence.before(client)
+        except ElasticsearchError as error:
+            reason = connection_reason(error)
+            if reason is not Reason.CLUSTER_UNREACHABLE or time.monotonic() > limit:
+                raise FailedError(reason, str(error)) from error
+        if stop.wait(1.0):
+            raise FailedError(Reason.RACE_ABORTED, "the runner was told to stop before the race began")
+
+
+def refuse_impossible(spec: RaceSpec, before: evidence.Before) -> None:
+    """Raise FailedError for what this target can never do, which only its number of nodes tells."""
+    nodes = len(before.environment.nodes)
+    if spec.target and (
+        objection := guest.too_many_hosts(spec.hosts, nodes) or guest.too_many_replicas(spec.index.replicas, nodes)
+    ):
+        raise FailedError(Reason.INVALID_SPEC, objection)
+
+
+def connection_reason(error: ElasticsearchError) -> Reason:
+    """Return the reason for an Elasticsearch that does not answer as it should."""
+    if error.status in (401, 403):
+        return Reason.AUTHENTICATION_FAILED
+    if "CERTIFICATE_VERIFY_FAILED" in str(error) or "SSLError" in str(error):
+        return Reason.TLS_UNTRUSTED
+    return Reason.CLUSTER_UNREACHABLE

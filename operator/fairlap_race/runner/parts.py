@@ -1,0 +1,132 @@
+"""What is known of a race, part by part, and the record that can be made of it at any moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import (
+    Fresh,
+    LoadGenerator,
+    LoadGeneratorHost,
+    Outcome,
+    Rally,
+    Record,
+    Task,
+    timestamp,
+)
+from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.elasticsearch.client import ElasticsearchClient
+from fairlap_race.elasticsearch.evidence import After, Before
+from fairlap_race.runner.guest import Site
+from fairlap_race.runner.supervise import Ended
+from fairlap_race.track.load import TrackDescription
+from fairlap_race.track.ready import Ready
+
+
+class FailedError(Exception):
+    """The race cannot go on; carries the outcome."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.outcome = Outcome(reason, message)
+
+
+@dataclass(frozen=True)
+class Host:
+    """Where the load comes from, and the Rally that makes it."""
+
+    about: LoadGeneratorHost
+    cores: int
+    """number of Rally's worker processes"""
+    may_use: float
+    """CPUs of this container, or of the machine when it has no limit"""
+    rally: Rally
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The way to Elasticsearch."""
+
+    client: ElasticsearchClient
+    password: str | None = None
+    secrets: tuple[str, ...] = ()
+    """texts that may stand in nothing that is published"""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A track that was loaded as Rally will load it."""
+
+    ready: Ready
+    description: TrackDescription
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What Rally left behind, and what it means."""
+
+    outcome: Outcome = field(default_factory=Outcome)
+    first_request_at: str | None = None
+    tasks: tuple[Task, ...] = ()
+    samples_dropped: bool = False
+    load_generator: LoadGenerator = field(default_factory=LoadGenerator)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass
+class Parts:
+    """What is known so far: each part is None until its step has found it out."""
+
+    host: Host | None = None
+    before: Before | None = None
+    """Elasticsearch before the race"""
+    track: TrackRecord | None = None
+    site: Site | None = None
+    """only for a cluster that exists already"""
+    ended: Ended | None = None
+    numbers: Numbers | None = None
+    after: After | None = None
+    """Elasticsearch after the race"""
+
+
+def assemble(base: Record, parts: Parts) -> Record:
+    """Return the record `base` with all that is known in it. Pure."""
+    record = base
+    if host := parts.host:
+        environment = replace(record.environment, load_generator=host.about)
+        record = replace(record, environment=environment, rally=host.rally)
+    if before := parts.before:
+        environment = replace(before.environment, load_generator=record.environment.load_generator)
+        record = replace(record, environment=environment, fresh=before.fresh)
+    if parts.track:
+        record = replace(record, track=parts.track)
+    if site := parts.site:
+        record = replace(record, target=site.report, fresh=Fresh(user_indices=site.occupied))
+    if ended := parts.ended:
+        record = replace(
+            record,
+            rally_exited_at=timestamp(ended.exited_at),
+            rally=replace(record.rally, exit_code=ended.exit_code),
+            load_generator=ended.load_generator,
+        )
+    if numbers := parts.numbers:
+        record = replace(
+            record,
+            outcome=numbers.outcome,
+            first_request_at=numbers.first_request_at,
+            tasks=numbers.tasks,
+            samples_dropped=numbers.samples_dropped,
+            load_generator=numbers.load_generator,
+            rally=replace(record.rally, warnings=numbers.warnings),
+        )
+    if after := parts.after:
+        record = replace(
+            record,
+            indices=after.indices,
+            shards=after.shards,
+            pipelines=after.pipelines,
+            nodes_restarted=after.nodes_restarted,
+            totals=after.totals,
+        )
+    return record

@@ -1,0 +1,210 @@
+"""Many requests over one connection; and whatever goes wrong is an ElasticsearchError in words."""
+
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.elasticsearch.client import KEPT_CONNECTIONS, ElasticsearchClient, ElasticsearchError
+from fairlap_race.runner.connect import connection_reason
+
+
+class Server(ThreadingHTTPServer):
+    """Answers every request with what it was, and counts connections; drops those to paths with "drop" in them."""
+
+    daemon_threads = True
+
+    def __init__(self, tls: Path | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.connections: list[Any] = []
+        self.asked: list[str] = []
+        self.drop = 0
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(tls / "ca.crt", tls / "tls.key")
+            self.socket = context.wrap_socket(self.socket, server_side=True)
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    def handle_error(self, *_: Any) -> None:
+        pass
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections.append(self.connection)
+
+    def do_GET(self) -> None:
+        self.server.asked.append(f"{self.command} {self.path}")
+        if self.server.drop:
+            self.server.drop -= 1
+            self.close_connection = True
+            return
+        status = int(self.path.rpartition("=")[2]) if "status=" in self.path else 200
+        body = b"oops" if "text" in self.path else json.dumps({"authorization": self.headers["Authorization"]}).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        if status == 302:
+            self.send_header("Location", "/elsewhere")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def do_DELETE(self) -> None:
+        self.do_GET()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def secure(account: Path) -> Iterator[Server]:
+    server = Server(account)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def client(server: Server, **how: Any) -> ElasticsearchClient:
+    return ElasticsearchClient([f"127.0.0.1:{server.port}"], "elastic", None, how.pop("ca_file", None), **how)
+
+
+def test_many_requests_use_one_connection(server: Server) -> None:
+    asks = client(server)
+    for number in range(20):
+        asks.get(f"/{number}")
+    asks.post("/a/_refresh")
+    asks.delete("/a")
+    with pytest.raises(ElasticsearchError):
+        asks.get("/?status=404")
+    asks.get("/again")
+    assert len(server.asked) == 24 and len(server.connections) == 1
+
+
+def test_many_requests_use_one_connection_over_tls(secure: Server, account: Path, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("secret\n")
+    asks = ElasticsearchClient([f"127.0.0.1:{secure.port}"], "me", tmp_path / "password", account / "ca.crt")
+    answers = [asks.get(f"/{number}") for number in range(5)]
+    assert answers == [{"authorization": "Basic bWU6c2VjcmV0"}] * 5
+    assert len(secure.connections) == 1
+
+
+def test_threads_share_a_few_connections(server: Server) -> None:
+    asks = client(server)
+    with ThreadPoolExecutor(KEPT_CONNECTIONS) as threads:
+        answers = list(threads.map(lambda number: asks.get(f"/{number}"), range(200)))
+    assert len(answers) == 200 and len(server.connections) <= KEPT_CONNECTIONS
+
+
+def test_a_kept_connection_that_the_server_closed_is_no_failure(server: Server) -> None:
+    asks = client(server)
+    asks.get("/first")
+    server.connections[0].shutdown(socket.SHUT_RDWR)
+    assert asks.get("/second") == {"authorization": None}
+    server.drop = 1
+    assert asks.get("/third") == {"authorization": None}
+    assert server.asked == ["GET /first", "GET /second", "GET /third", "GET /third"]
+
+
+def test_only_reading_is_tried_again(server: Server) -> None:
+    server.drop = 1
+    with pytest.raises(ElasticsearchError, match=r"DELETE /a at 127\.0\.0\.1") as caught:
+        client(server).delete("/a")
+    assert caught.value.status is None and server.asked == ["DELETE /a"]
+    server.drop = 9
+    with pytest.raises(ElasticsearchError):
+        client(server).get("/a")
+    assert server.asked == ["DELETE /a", "GET /a", "GET /a"]
+
+
+@pytest.mark.parametrize("status", [302, 401, 404, 503])
+def test_a_status_is_not_tried_again_and_no_redirection_followed(server: Server, status: int) -> None:
+    with pytest.raises(ElasticsearchError, match=f"HTTP {status}") as caught:
+        client(server).get(f"/?status={status}")
+    assert caught.value.status == status and len(server.asked) == 1
+
+
+def test_what_is_no_json(server: Server) -> None:
+    with pytest.raises(ElasticsearchError, match="the answer is not JSON") as caught:
+        client(server).get("/text")
+    assert caught.value.status == 200
+
+
+def test_the_next_host_is_asked_when_one_does_not_answer(server: Server) -> None:
+    asks = ElasticsearchClient(["127.0.0.1:1", f"127.0.0.1:{server.port}"], "elastic", None, None)
+    assert asks.get("/") == {"authorization": None}
+
+
+def test_nobody_listens() -> None:
+    with pytest.raises(ElasticsearchError) as caught:
+        ElasticsearchClient(["127.0.0.1:1"], "elastic", None, None).get("/")
+    assert str(caught.value) == "GET / at 127.0.0.1:1: ConnectionRefusedError: [Errno 111] Connection refused"
+    assert connection_reason(caught.value) is Reason.CLUSTER_UNREACHABLE
+
+
+def test_a_name_that_does_not_exist() -> None:
+    with pytest.raises(ElasticsearchError, match="gaierror") as caught:
+        ElasticsearchClient(["nowhere.invalid:9200"], "elastic", None, None).get("/")
+    assert "object at" not in str(caught.value)
+
+
+def test_an_answer_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        asks = ElasticsearchClient([f"127.0.0.1:{silent.getsockname()[1]}"], "elastic", None, None)
+        with pytest.raises(ElasticsearchError, match=r"(?i)timed out") as caught:
+            asks.get("/", timeout=0.2)
+    assert caught.value.status is None and "object at" not in str(caught.value)
+
+
+def test_tls_is_verified(secure: Server, account: Path, tmp_path: Path, certificate: Any) -> None:
+    certificate(tmp_path)
+    with pytest.raises(ElasticsearchError, match="CERTIFICATE_VERIFY_FAILED") as caught:
+        client(secure, ca_file=tmp_path / "ca.crt").get("/")
+    assert connection_reason(caught.value) is Reason.TLS_UNTRUSTED
+    assert secure.asked == []
+
+
+@pytest.mark.parametrize("name", ["elsewhere.test", "127.0.0.2"])
+def test_the_name_of_the_server_is_verified(
+    secure: Server, account: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks = ElasticsearchClient([f"{name}:{secure.port}"], "elastic", None, account / "ca.crt")
+    found = socket.getaddrinfo("127.0.0.1", secure.port, type=socket.SOCK_STREAM)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    with pytest.raises(ElasticsearchError, match=name) as caught:
+        asks.get("/")
+    assert connection_reason(caught.value) is Reason.TLS_UNTRUSTED
+    assert secure.asked == []
+
+
+def test_a_ca_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        ElasticsearchClient(["localhost:9200"], "elastic", None, tmp_path / "ca.crt")
+    (tmp_path / "ca.crt").write_text("nonsense")
+    with pytest.raises(OSError):
+        ElasticsearchClient(["localhost:9200"], "elastic", None, tmp_path / "ca.crt")

@@ -1,0 +1,54 @@
+"""Whether Elasticsearch works, and whether full disks keep it from going on."""
+
+import pytest
+
+from fairlap_race.elasticsearch import progress
+
+
+def test_work():
+    stats = {"_all": {"total": {"indexing": {"index_total": 3}, "merges": {"current": 1}}}}
+    recovery = {"a": {"shards": [{"index": {"size": {"recovered_in_bytes": 50}}}]}}
+    tasks = {
+        "nodes": {
+            "n": {
+                "tasks": {
+                    "n:1": {"action": "indices:admin/forcemerge"},
+                    "n:2": {"action": "cluster:monitor/tasks/lists"},
+                    "n:3": {"action": "cluster:monitor/health"},
+                }
+            }
+        }
+    }
+    counters, busy = progress.read_work(stats, recovery, tasks)
+    assert counters[0] == 3 and counters[-1] == 50
+    assert busy == 2
+    assert progress.read_work({}, {}, {}) == ((0,) * 9, 0)
+
+
+DISK = {"decider": "disk_threshold", "decision": "NO", "explanation": "above the high watermark"}
+OTHER = {"decider": "filter", "decision": "NO", "explanation": "another tier"}
+AGREES = {"decider": "same_shard", "decision": "YES", "explanation": "not here"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "changes", "full"),
+    [
+        ([[DISK]], {}, True),
+        ([[DISK, AGREES], [DISK]], {}, True),
+        ([[DISK], [DISK, OTHER]], {}, False),
+        ([[DISK], []], {}, False),
+        ([], {}, False),
+        ([[DISK]], {"primary": False}, False),
+        ([[DISK]], {"can_allocate": "throttled"}, False),
+    ],
+)
+def test_full_disks_are_the_cause_only_when_nothing_else_is(
+    nodes: list[list[dict[str, str]]], changes: dict[str, object], full: bool
+) -> None:
+    decisions = [{"deciders": deciders} for deciders in nodes]
+    why = {"index": "t", "primary": True, "can_allocate": "no", "node_allocation_decisions": decisions, **changes}
+    assert progress.read_full_disks(why) == ("index t: above the high watermark" if full else "")
+
+
+def test_without_an_answer_no_disk_is_full() -> None:
+    assert progress.read_full_disks(None) == ""

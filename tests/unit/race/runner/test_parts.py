@@ -1,0 +1,85 @@
+"""The record of a race can be made at any moment, from the parts that are known by then."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap_race.contract.race_spec import TargetSpec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import (
+    EnvironmentRecord,
+    Fresh,
+    IndexRecord,
+    LoadGenerator,
+    LoadGeneratorHost,
+    Node,
+    Outcome,
+    Pipeline,
+    Rally,
+    Record,
+    TargetReport,
+    Task,
+    Totals,
+    Touch,
+)
+from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.elasticsearch.evidence import After, Before
+from fairlap_race.runner.guest import Load, Site
+from fairlap_race.runner.parts import Host, Numbers, Parts, assemble
+from fairlap_race.runner.supervise import Ended
+
+BASE = Record(mode="race", race_id="x", started_at="2026-01-01T00:00:00.000Z")
+KNOWN: dict[str, Any] = {
+    "host": Host(LoadGeneratorHost(pod_name="p", cores=2), 2, 2.5, Rally(version="2.13.0", poll_intervals={"a": 1.0})),
+    "before": Before(EnvironmentRecord(version="9.0.0", nodes=(Node("n"),)), Fresh(("old",), 3), {}, {}),
+    "track": TrackRecord(name="t", digest="sha256:1"),
+    "site": Site(
+        None,  # type: ignore[arg-type] - nothing is asked here
+        TargetSpec(),
+        TargetReport("c", "u", touches=(Touch("index", "logs", creates=True, existing=("logs",)),)),
+        Load(),
+    ),
+    "ended": Ended(0, Outcome(), 5.0, None, LoadGenerator(cpu_share=0.5), oom_killed=False),
+    "numbers": Numbers(
+        Outcome(Reason.REQUEST_ERRORS, "no"), "2026-01-01T00:00:01.000Z", (Task("bulk"),), True,
+        LoadGenerator(cpu_share=0.5, saturated=True), ("a warning",),
+    ),
+    "after": After((IndexRecord("logs"),), (), (Pipeline("p", 3),), ("n",), Totals(store_bytes=7)),
+}  # fmt: skip
+
+
+def test_nothing_is_known() -> None:
+    assert assemble(BASE, Parts()) == BASE
+
+
+def test_everything_is_known() -> None:
+    found = assemble(BASE, Parts(**KNOWN))
+    assert found.environment == EnvironmentRecord(
+        version="9.0.0", nodes=(Node("n"),), load_generator=LoadGeneratorHost(pod_name="p", cores=2)
+    )
+    assert found.rally == Rally("2.13.0", 0, {"a": 1.0}, ("a warning",))
+    assert found.fresh == Fresh(("logs",)), "on a target, only what the track touches is in the way"
+    assert found.target == KNOWN["site"].report and found.track.name == "t"
+    assert found.rally_exited_at == "1970-01-01T00:00:05.000Z"
+    assert found.outcome.reason is Reason.REQUEST_ERRORS and found.samples_dropped
+    assert found.load_generator.saturated and found.tasks == (Task("bulk"),)
+    assert found.indices == (IndexRecord("logs"),) and found.nodes_restarted == ("n",) and found.totals.store_bytes == 7
+
+
+@given(st.sets(st.sampled_from(sorted(KNOWN))))
+def test_any_parts_make_a_record_that_says_no_more_than_they_know(names: set[str]) -> None:
+    found = assemble(BASE, Parts(**{name: KNOWN[name] for name in names}))
+    assert Record.from_json(found.to_json()) == found
+    assert (found.environment.version is None) is ("before" not in names)
+    assert (found.rally.version is None) is ("host" not in names)
+    assert (found.indices is None) is ("after" not in names)
+    assert (found.target is None) is ("site" not in names)
+    assert (found.fresh is None) is ({"site", "before"}.isdisjoint(names))
+    assert (found.outcome == Outcome()) is ("numbers" not in names)
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_each_part_shows(name: str) -> None:
+    assert assemble(BASE, Parts(**{name: KNOWN[name]})) != BASE
