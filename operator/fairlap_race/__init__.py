@@ -1,5 +1,4 @@
-"""Runs one Rally race inside a pod and records what happened.
+"""Runs one Rally race inside a pod and records what happened. The operator imports only `contract` of it.
 
-Nothing of the operator is imported here. The operator may import `contract` of it, and the command line also `track`
-with `track.check`; all else is for the race image alone.
+The command line checks tracks with `track` and `track.check`, too. Who may import whom: fairlap_docs/floors.py.
 """

@@ -1,10 +1,10 @@
 """The operator, installed by its chart into a namespace of its own, with the chart's permissions and no more."""
 
-import itertools
 import os
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,23 +20,27 @@ from kube import PROMETHEUS, ROOT, Namespace, environment, localkube, run, tool
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 # Each worker has an operator and a queue of its own: most of a small race is waiting, so several share the machine.
 NAMESPACE = f"fairlap-e2e-{WORKER}" if WORKER else "fairlap-e2e"
-_tries = itertools.count(1)
+_tries: Counter[str] = Counter()
+
+
+def fresh(name: str) -> str:
+    """A name that was not used in this run: a test that is run once more does not wait for what failed to go."""
+    _tries[name] += 1
+    return name if _tries[name] == 1 else f"{name}-{_tries[name]}"
 
 
 @pytest.fixture(scope="session")
 def namespace() -> Iterator[Namespace]:
     """A clean namespace with the operator running in it."""
     values = ["--set", f"prometheus.url={PROMETHEUS}"] if FULL_SIZE else []
-    # A test that is run once more has a namespace of another name, for what failed may be slow to go.
-    number = next(_tries)
-    with installed(NAMESPACE if number == 1 else f"{NAMESPACE}-{number}", *values) as there:
+    with installed(fresh(NAMESPACE), *values) as there:
         yield there
 
 
 @pytest.fixture(scope="module")
 def crowd() -> Iterator[Namespace]:
     """The same, for Benchmarks that may run side by side since each of them does little but wait."""
-    with installed(f"{NAMESPACE}-crowd", "--set", "maxActive=3") as there:
+    with installed(fresh(f"{NAMESPACE}-crowd"), "--set", "maxActive=3") as there:
         yield there
 
 

@@ -1,4 +1,4 @@
-"""What the operator and the race image tell each other: specification, record, reasons, and the texts' common codec.
+"""What the runner and the operator say to each other: the specification, the record, progress, and their words.
 
-All that the operator may import of the race image, and the floor under all of its rooms; it imports none of them.
+The operator may import all of it. Nothing here imports another room, asks anybody, or knows Rally.
 """

@@ -1,4 +1,4 @@
-"""The documents of a track: downloaded once, kept in a bounded store, put where Rally looks for them.
+"""Documents that do not come with a track: what is needed (`need`), fetched once, kept in a store that races share.
 
 May be imported by `track` and `runner`.
 """

@@ -1,4 +1,5 @@
-"""What Elasticsearch says over its REST API, from 6.8 to 9: the client, and the evidence before and after a race.
+"""What Elasticsearch says of itself: a client, and reads of its answers, from version 6.0 to 9.
 
-May be imported by the rooms of the race image that race.
+Import `client` to ask, `evidence` for before and after a race, `progress` while it runs, `node_stats` for samples.
+May be imported by `runner`.
 """

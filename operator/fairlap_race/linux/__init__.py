@@ -1,4 +1,4 @@
-"""What Linux says of processes and control groups, and how processes are started and ended.
+"""What the kernel says of this container and its processes, and how processes are started and ended.
 
-May be imported by the rooms of the race image that run Rally or measure it.
+May be imported by the rooms of the race image that start processes or measure.
 """

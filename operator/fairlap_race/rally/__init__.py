@@ -1,4 +1,5 @@
-"""Rally itself: how it is configured and started, and what its files and words mean.
+"""Rally itself: how it is started, what it is given, and what its files, samples and words mean.
 
-May be imported by `runner` and `track`; only here, and where a track is loaded, is Rally imported.
+`launch` runs in Rally's own process; all the others only know its formats.
+May be imported by `track` and `runner`.
 """

@@ -1,4 +1,4 @@
-"""One race from its specification to its record: prepare, start Rally, watch it, collect, publish.
+"""The race as a whole, from its specification to its record, and how the record reaches the operator.
 
-The top floor of the race image: only its entry point may import it.
+`race` leads; `parts` says what is known when. Nothing but `__main__` imports this room.
 """

@@ -1,4 +1,5 @@
-"""What is wrong or doubtful in a track, with file and line, before a cluster is built for it.
+"""Everything that is wrong or doubtful in a track, with file and line: `step` for a Benchmark, `review` in the child.
 
-May be imported by the race image's entry point (the step `check`) and by the command line (`fairlap track check`).
+The command line shows the findings of `review`; all other modules are its parts.
+May be imported by the race image's entry point (the step `check`) and by the command line.
 """
