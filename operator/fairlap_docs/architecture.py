@@ -20,18 +20,22 @@ def architecture() -> str:
 
 
 def picture() -> str:
-    """Return the rooms in the order of their floors: a row says whom a room may import, a column who may import it."""
+    """Return the rooms in the order of their floors: a row says whom a room may import, a column who may import it.
+
+    Nothing stands to the right of a room itself: it knows none of those below it.
+    """
     rooms = list(FLOORS)
-    width = max(map(len, rooms))
+    short = [name.partition(".")[2] or name for name in rooms]
+    width = max(map(len, short))
     lines = [" " * (width + 4) + "".join(f"{number:>3}" for number in range(1, len(rooms) + 1))]
     above = ""
-    for number, name in enumerate(rooms, 1):
+    for number, (name, shown) in enumerate(zip(rooms, short, strict=True), 1):
         package = name.split(".")[0]
-        if above and package != above:
-            lines.append("")
+        if package != above:
+            lines += ["", package]
         above = package
-        cells = "".join(f"{_cell(name, other):>3}" for other in rooms).rstrip()
-        lines.append(f"{number:>2}  {name:<{width}}{cells}")
+        cells = "".join(f"{_cell(name, other):>3}" for other in rooms[:number])
+        lines.append(f"{number:>2}  {shown:<{width}}{cells}")
     return "\n".join(lines)
 
 

@@ -303,9 +303,6 @@ def test_more_egress_goes_to_the_pods_that_need_it() -> None:
     ("settings", "word"),
     [
         (("nosuch=1",), "nosuch"),
-        (("networkPolicies.enabled=true",), "networkPolicies.apiServer is empty"),
-        ((*POLICIES, "scope.clusterWide=true"), "networkPolicies.enabled needs scope.namespaces"),
-        ((*POLICIES, "networkPolicies.apiServer[0].cidr=kubernetes.default"), "cidr"),
         (("prometheus.url=http://me:secret@prometheus:9090",), "url"),
         (("prometheus.url=prometheus:9090",), "url"),
         (("maxActive=0",), "maxActive"),
@@ -316,6 +313,9 @@ def test_more_egress_goes_to_the_pods_that_need_it() -> None:
         (("scope.namespaces={Not_A_Name}",), "namespaces"),
         (("scope.clusterWide=true", "scope.namespaces={a}"), "leave scope.namespaces empty"),
         (("serviceAccount.create=false",), "serviceAccount.name is needed"),
+        (("networkPolicies.enabled=true",), "networkPolicies.apiServer is empty"),
+        ((*POLICIES, "scope.clusterWide=true"), "networkPolicies.enabled needs scope.namespaces"),
+        ((*POLICIES, "networkPolicies.apiServer[0].cidr=kubernetes.default"), "cidr"),
     ],
 )
 def test_wrong_values_are_refused(settings: tuple[str, ...], word: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from fairlap.api.quantity import parse_heap, parse_quantity
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict import index_settings
+from fairlap.plan.verdict import applied_settings
 from fairlap.settings import Settings
 from fairlap_race.contract.reasons import Reason
 
@@ -88,7 +88,7 @@ def _config_leaves_eck_alone(spec: BenchmarkSpec, _: Settings) -> Iterator[Objec
 
 
 def _index_settings_make_sense(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
-    for message in index_settings.objections(spec):
+    for message in applied_settings.objections(spec):
         yield Objection(Reason.INVALID_SPEC, message)
 
 

@@ -14,13 +14,13 @@ from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.rally.config import user_name
 from fairlap_race.runner import guest
-from fairlap_race.runner.parts import Connection, FailedError
+from fairlap_race.runner.parts import Connected, FailedError
 
 CONNECT_PATIENCE = 60.0
 """Seconds: Elasticsearch's service can answer a little later than ECK says that it is ready."""
 
 
-def connect(spec: RaceSpec) -> Connection:
+def connect(spec: RaceSpec) -> Connected:
     """Return the way to Elasticsearch, which is not asked yet. Raises FailedError."""
     if missing := guest.missing_secret(spec):
         raise FailedError(Reason.SECRET_MISSING, missing)
@@ -34,9 +34,9 @@ def connect(spec: RaceSpec) -> Connection:
     except OSError as error:
         raise FailedError(Reason.TLS_UNTRUSTED, f"the CA file {spec.ca_file} cannot be used: {error}") from error
     if not password:
-        return Connection(client, password)
+        return Connected(client, password)
     basic = base64.b64encode(f"{user}:{password}".encode()).decode()
-    return Connection(client, password, (password, json.dumps(password)[1:-1], basic))
+    return Connected(client, password, (password, json.dumps(password)[1:-1], basic))
 
 
 def look_before(client: ElasticsearchClient, spec: RaceSpec, stop: threading.Event) -> evidence.Before:

@@ -45,7 +45,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Connection:
+class Connected:
     """The way to Elasticsearch."""
 
     client: ElasticsearchClient

@@ -40,7 +40,7 @@ from fairlap_race.runner import bounds
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.harvest import Versions, evidence_limit, look_after, read_numbers
-from fairlap_race.runner.parts import Connection, FailedError, Host, Parts, Prepared, assemble
+from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepared, assemble
 from fairlap_race.runner.sampler import MachineSampler, summed_up
 from fairlap_race.runner.supervise import Ended, Supervisor
 from fairlap_race.runner.watchdog import Watchdog
@@ -210,7 +210,7 @@ class RaceRunner:
             raise FailedError(Reason.RACE_TIMEOUT, f"the race was not over at its deadline, while {words}")
         self.tell(Progress(at=timestamp(time.time()), stage="preparing", task=words, percent=percent))
 
-    def _race(self, connection: Connection, host: Host, track: Prepared) -> Ended:
+    def _race(self, connection: Connected, host: Host, track: Prepared) -> Ended:
         """Run Rally and return how it ended."""
         spec, about = self.spec, track.description
         offline = spec.offline or not about.own_code

@@ -28,7 +28,9 @@ def test_each_command_has_its_function(name: str) -> None:
     [
         ("fairlap", "--version", "fairlap "),
         ("kubectl-fairlap", "--version", "fairlap "),
-        ("kubectl-fairlap", "--help", "Usage: kubectl fairlap"),
+        pytest.param(
+            "kubectl-fairlap", "--help", "Usage: kubectl fairlap", id="kubectl-fairlap---help-usage: kubectl fairlap"
+        ),
         ("kubectl_complete-fairlap", "res", "results"),
     ],
 )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict import existing_cluster, index_settings
+from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
 from fairlap.results.remarks import RaceRemark
@@ -236,7 +236,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     if record.outcome.reason is None and record.track.tasks and record.track.expected_documents is None:
         text = "the documents were not counted against the track: it does not determine how many there will be"
         found.append(RaceRemark(Reason.DOCUMENTS_NOT_COUNTED, text))
-    found.extend(index_settings.remarks(record))
+    found.extend(applied_settings.remarks(record))
     found.extend(shards.remarks(record))
     found.extend(existing_cluster.remarks(record))
     if record.left_out:
@@ -286,5 +286,5 @@ CHECKS: tuple[Check, ...] = (
     _no_sample_was_dropped,
     _documents_are_all_there,
     _pipelines_did_their_work,
-    index_settings.violation,
+    applied_settings.violation,
 )

@@ -9,7 +9,7 @@ from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_
 from fairlap.plan.keep import until
 from fairlap.plan.seen import Seen
 from fairlap.plan.steps import CHECK, PROBE, is_preparation, is_race, object_name, race_id
-from fairlap.plan.verdict import existing_cluster, index_settings
+from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.violation import Violation
@@ -89,7 +89,7 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
         "challenge": track.challenge or seen.status.challenge,
         "expected_documents": sum(track.expected_documents.values()) if track.expected_documents else None,
         "track_revision": track.revision or "",
-        "node_settings": index_settings.for_nodes(record, subject.spec.index) if subject.spec.elasticsearch else {},
+        "node_settings": applied_settings.for_nodes(record, subject.spec.index) if subject.spec.elasticsearch else {},
     }
     announced = existing_cluster.announce_changes(subject.spec, record.target)
     return Judged(seen.status.model_copy(update=changes), (accepted, *announced))

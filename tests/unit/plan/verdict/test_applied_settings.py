@@ -11,7 +11,7 @@ from world import SETTINGS, good_record, spec
 
 from fairlap.api.spec import IndexSettings
 from fairlap.plan.accept import objections
-from fairlap.plan.verdict.index_settings import asked, for_nodes, remarks, same, violation
+from fairlap.plan.verdict.applied_settings import asked, for_nodes, remarks, same, violation
 from fairlap.settings import BUILTIN_TRACKS
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.index_settings import flatten
