@@ -1,13 +1,16 @@
 """The real runner as a process of its own, with a stand-in for the one ConfigMap that it may patch."""
 
+import fcntl
 import json
 import os
 import signal
 import ssl
 import subprocess
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -81,6 +84,14 @@ def asked(**elasticsearch: Any) -> BenchmarkSpec:
     return BenchmarkSpec.model_validate({**SPEC, "elasticsearch": {**SPEC["elasticsearch"], **elasticsearch}})
 
 
+@contextmanager
+def rally_turn(*, alone: bool) -> Iterator[None]:
+    """Wait until Rally may run: stock Rally refuses to start, and to let others start, beside another one."""
+    with (Path(tempfile.gettempdir()) / "fairlap-rally-turn.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
 @dataclass
 class Runner:
     """Runs races one after the other, each in a fresh folder."""
@@ -92,14 +103,15 @@ class Runner:
         self, track: Path, meanwhile: Callable[["Race"], None] | None = None, seconds: float = 600, **spec: Any
     ) -> Ran:
         """Run one race to its record; `meanwhile` is called once it is racing. Fails when there is no record."""
-        race = Race(self.folder, {**self.defaults, "track": {"path": str(track)}, **spec})
-        try:
-            if meanwhile:
-                race.await_racing()
-                meanwhile(race)
-            return race.result(seconds)
-        finally:
-            race.end()
+        with rally_turn(alone=False):
+            race = Race(self.folder, {**self.defaults, "track": {"path": str(track)}, **spec})
+            try:
+                if meanwhile:
+                    race.await_racing()
+                    meanwhile(race)
+                return race.result(seconds)
+            finally:
+                race.end()
 
 
 class Race:

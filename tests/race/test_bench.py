@@ -2,7 +2,7 @@
 
 import subprocess
 
-from .runner import PYTHON, ROOT
+from .runner import PYTHON, ROOT, rally_turn
 from .server import Elasticsearch
 
 
@@ -10,10 +10,9 @@ def test_stock_and_shortened_waits_are_compared(elasticsearch: Elasticsearch) ->
     argv = [str(PYTHON), "bench/aa_intervals.py", "--smallest"]
     argv += ["--host", f"localhost:{elasticsearch.port}", "--server-pid", str(elasticsearch.pid)]
     argv += ["--password-file", str(elasticsearch.password_file), "--ca-file", str(elasticsearch.ca)]
-    done = subprocess.run(
-        argv, cwd=ROOT, env={"PYTHONPATH": "operator", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
-        check=False, timeout=900,
-    )  # fmt: skip
+    environment = {"PYTHONPATH": "operator", "PATH": "/usr/bin:/bin"}
+    with rally_turn(alone=True):
+        done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "| search-throttled · service time p50 |" in done.stdout
     assert "whole race: stock " in done.stdout

@@ -14,7 +14,7 @@ import pytest
 from fairlap.plan.verdict.checks import first_violation
 from fairlap_race.contract.reasons import Reason
 
-from .runner import Race, Ran, Runner, asked
+from .runner import Race, Ran, Runner, asked, rally_turn
 from .tracks import BULK, CREATE, DOCUMENTS, Json, search, write
 
 DELETE: Json = {"operation": {"operation-type": "delete-index", "name": "delete"}}
@@ -68,11 +68,12 @@ def publish(folder: Path, files: Files) -> str:
 
 
 def race(runner: Runner, **spec: object) -> Ran:
-    running = Race(runner.folder, {**runner.defaults, **spec})
-    try:
-        return running.result(120)
-    finally:
-        running.end()
+    with rally_turn(alone=False):
+        running = Race(runner.folder, {**runner.defaults, **spec})
+        try:
+            return running.result(120)
+        finally:
+            running.end()
 
 
 def test_the_second_race_downloads_nothing(runner: Runner, files: Files, tmp_path: Path) -> None:
