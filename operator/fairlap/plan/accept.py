@@ -1,12 +1,13 @@
 """What CEL cannot know about a spec: checked again, and said in the condition Accepted, before anything is created."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from fairlap.api.quantity import parse_heap, parse_quantity
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict import applied_settings
 from fairlap.settings import Settings
+from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.reasons import Reason
 
 
@@ -80,7 +81,7 @@ def _requests_within_limits(spec: BenchmarkSpec, _: Settings) -> Iterator[Object
 
 
 def _config_leaves_eck_alone(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
-    for key in sorted(_flat(spec.elasticsearch.config)) if spec.elasticsearch else ():
+    for key in sorted(flatten(spec.elasticsearch.config)) if spec.elasticsearch else ():
         if key in _ECK_SETTINGS or key.startswith(("xpack.security.http.ssl.", "xpack.security.transport.ssl.")):
             yield Objection(
                 Reason.INVALID_SPEC, f"elasticsearch.config sets {key}, which ECK manages itself; remove it"
@@ -115,14 +116,6 @@ def _track_exists(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection
         yield Objection(
             Reason.UNKNOWN_CHALLENGE, f"race.challenge {challenge} does not exist in track {name}; it has: {known}"
         )
-
-
-def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}"
 
 
 CHECKS: tuple[Check, ...] = (

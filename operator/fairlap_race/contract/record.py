@@ -250,6 +250,11 @@ class Task:
     support: Mapping[str, int] = field(default_factory=dict)
     """for each percentile the number of measured samples at or beyond it"""
 
+    @property
+    def keeps_schedule(self) -> bool:
+        """True when it reached at least 98 % of its target throughput, or had none."""
+        return self.schedule_share is None or self.schedule_share >= SCHEDULE_KEPT
+
 
 @dataclass(frozen=True)
 class LoadGenerator:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from fairlap_race.contract.record import SCHEDULE_KEPT, LoadGenerator, Task
+from fairlap_race.contract.record import LoadGenerator, Task
 
 LEAST_REQUESTS = 10
 LEAST_SECONDS = 1.0
@@ -53,16 +53,9 @@ class Drift:
         return round(min(1.0, self.busy_seconds / (real * max(1, clients))), 4)
 
 
-def keeps_schedule(task: Task) -> bool:
-    """Tell whether the task reached at least 98 % of its target throughput; True when it had none."""
-    return task.schedule_share is None or task.schedule_share >= SCHEDULE_KEPT
-
-
 def judge_lateness(load: LoadGenerator, tasks: Iterable[Task]) -> LoadGenerator:
     """Return `load`, saturated too when a task fell behind although its clients were free to send."""
-    late = [
-        t for t in tasks if not keeps_schedule(t) and t.client_busy_share is not None and t.client_busy_share < BUSY
-    ]
+    late = [t for t in tasks if not t.keeps_schedule and t.client_busy_share is not None and t.client_busy_share < BUSY]
     if not late:
         return load
     names = ", ".join(f"{t.task} ({t.client_busy_share:.0%} busy)" for t in late[:5])

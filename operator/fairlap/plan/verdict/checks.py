@@ -13,7 +13,7 @@ from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import SCHEDULE_KEPT, LoadGenerator, Record, Task
+from fairlap_race.contract.record import LoadGenerator, Record, Task
 
 # Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
 _FRESH_INDEXING_MILLIS = 2000
@@ -228,7 +228,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     """
     found = [*_load_generator_remarks(record.load_generator)]
     found.extend(
-        RaceRemark(Reason.SCHEDULE_NOT_KEPT, _behind(task)) for task in record.tasks if not schedule_kept(task)
+        RaceRemark(Reason.SCHEDULE_NOT_KEPT, _behind(task)) for task in record.tasks if not task.keeps_schedule
     )
     if load_generator_on and load_generator_on in elasticsearch_on:
         text = f"Elasticsearch and the load generator shared the machine {load_generator_on}"
@@ -255,11 +255,6 @@ def _load_generator_remarks(load: LoadGenerator) -> Iterator[RaceRemark]:
             f"{load.throttled_seconds or 0:.1f} s in all"
         )
         yield RaceRemark(Reason.LOAD_GENERATOR_THROTTLED, text)
-
-
-def schedule_kept(task: Task) -> bool:
-    """Return whether a task reached at least 98 % of its target throughput; True when it had none."""
-    return task.schedule_share is None or task.schedule_share >= SCHEDULE_KEPT
 
 
 def _behind(task: Task) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap_race.contract.record import LoadGenerator, Task
-from fairlap_race.rally.schedule import Drift, judge_lateness, keeps_schedule
+from fairlap_race.rally.schedule import Drift, judge_lateness
 
 
 def drift(starts, planned, busy=0.01):
@@ -59,7 +59,7 @@ def test_shares_are_shares(requests):
 )
 def test_late_although_free(share, busy, saturated):
     task = Task("search", schedule_share=share, client_busy_share=busy)
-    assert keeps_schedule(task) is (share is None or share >= 0.98)
+    assert task.keeps_schedule is (share is None or share >= 0.98)
     found = judge_lateness(LoadGenerator(), [task])
     assert found.saturated is saturated
     assert ("search (10% busy)" in found.why) is saturated
