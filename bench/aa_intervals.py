@@ -191,12 +191,20 @@ def interval(ratios: list[float]) -> tuple[float, float, float]:
 
 
 def table(pairs: list[tuple[dict[str, float], dict[str, float]]]) -> str:
-    """Return the table of ratios for pairs of (stock, reduced) numbers."""
+    """Return the table of ratios for pairs of (stock, reduced) numbers, then a line on what not every race has.
+
+    Rally gives the 99th percentile only of 100 requests or more, and a throttled task on a stalled machine makes fewer.
+    """
     lines = [
         "| number | stock, median | reduced, median | ratio | 95 % interval | 1 inside |",
         "|---|---|---|---|---|---|",
     ]
-    for name in pairs[0][0]:
+    races = [numbers for pair in pairs for numbers in pair]
+    names = list(dict.fromkeys(name for numbers in races for name in numbers))
+    missing = [name for name in names if not all(name in numbers for numbers in races)]
+    for name in names:
+        if name in missing:
+            continue
         stock, reduced = [pair[0][name] for pair in pairs], [pair[1][name] for pair in pairs]
         mean, low, high = interval([b / a for a, b in zip(stock, reduced, strict=True)])
         inside = "yes" if low <= 1 <= high else "NO"
@@ -204,6 +212,8 @@ def table(pairs: list[tuple[dict[str, float], dict[str, float]]]) -> str:
             f"| {name} | {statistics.median(stock):.2f} | {statistics.median(reduced):.2f} | {mean:.3f} "
             f"| {low:.3f} to {high:.3f} | {inside} |"
         )
+    if missing:
+        lines += ["", f"not compared, since not every race has it: {', '.join(missing)}"]
     return "\n".join(lines)
 
 

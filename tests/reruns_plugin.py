@@ -1,4 +1,4 @@
-"""A pytest plugin: API and end-to-end tests that fail are run once more, under new names, printed, counted and noted.
+"""A pytest plugin: tests against real servers that fail are run once more, under new names, printed, counted and noted.
 
 A machine that stalls must not cost a whole run, and no defect may hide behind that: what passed only the second time is
 noted in tests/RERUNS.md, and a test that is noted twice fails `make check` until it is mended.
@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-RERUN = ("tests/api/", "tests/e2e/")
+RERUN = ("tests/race/", "tests/api/", "tests/e2e/")
 NOTES = "tests/RERUNS.md"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of a real API server and of a real cluster a second try; no other test has one."""
+    """Give the tests of a real Elasticsearch, API server or cluster a second try; no other test has one."""
     for item in items:
         if item.nodeid.startswith(RERUN):
             item.add_marker(pytest.mark.flaky(reruns=1))

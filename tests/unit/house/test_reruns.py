@@ -1,4 +1,4 @@
-"""A second try is given to API and end-to-end tests alone, is told, and is noted; who is noted twice is a defect."""
+"""A second try is given to tests against real servers alone, is told, and is noted; who is noted twice is a defect."""
 
 from collections import Counter
 from pathlib import Path
