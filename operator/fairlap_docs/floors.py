@@ -38,6 +38,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.kube": ("fairlap.api",),
     "fairlap.queue": ("fairlap.api",),
     "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
+    "fairlap.statistics": (),
+    "fairlap.comparison": ("fairlap.statistics",),
     # What decisions stand on; above it explain, then verdict, then the decisions themselves.
     "fairlap.plan.conditions": ("fairlap.api",),
     "fairlap.plan.deadline": (),
@@ -75,7 +77,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     # The command line checks tracks with the race image's own code.
     "fairlap.cli": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check",
-        "fairlap.api", "fairlap.results", "fairlap.plan.rerun",
+        "fairlap.api", "fairlap.results", "fairlap.statistics", "fairlap.comparison", "fairlap.plan.rerun",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip

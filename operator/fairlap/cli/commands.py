@@ -185,6 +185,29 @@ def logs(ctx: click.Context, name: str, race: str | None, follow: bool) -> int:
     return logs_command.logs(_connect(ctx), name, step, follow)
 
 
+@fairlap.command(short_help="Say which of two variants is better, as far as their races tell.")
+@click.argument("baseline", metavar="BASELINE", shell_complete=_complete_benchmark)
+@click.argument("contender", metavar="CONTENDER", shell_complete=_complete_benchmark)
+@click.option(
+    "--in-blocks", is_flag=True,
+    help="The first race of both was raced back to back, the second of both, and so on: compare pair by pair.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "md", "json", "csv"]), default="text", help="Format (default: text)."
+)
+@_cluster_options
+@click.pass_context
+def compare(ctx: click.Context, baseline: str, contender: str, in_blocks: bool, output: str) -> int:
+    """Say which of two variants is better, as far as their races tell.
+
+    BASELINE and CONTENDER are each a Benchmark, a race.json of Rally (a name with a / or .json), a folder of them, or
+    several of these with commas between them.
+    """
+    from fairlap.cli import compare_command  # noqa: PLC0415
+
+    return compare_command.compare(lambda: _connect(ctx), baseline, contender, in_blocks, output)
+
+
 # --- without a cluster -----------------------------------------------------------------------------------------
 
 _PARAM = click.option(

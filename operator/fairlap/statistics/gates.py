@@ -93,11 +93,23 @@ def judge(
         closed = [finding for number, finding in found.items() if number not in still]
         present = [ratios[number][: look.blocks] for number in still]
         estimates = _estimates(present, [gates[number] for number in still], priors or {})
+        margins = [gates[number].margin for number in still]
         unrejected = sum(finding.verdict == GateVerdict.NO_DIFFERENCE for finding in closed)
-        tests = holm([estimate.p_value() for estimate in estimates], look.alpha, unrejected)
-        for number, estimate, test in zip(still, estimates, tests, strict=True):
-            found[number] = _finding(estimate, test, look, gates[number].margin)
+        found |= zip(still, judge_estimates(estimates, margins, look, unrejected), strict=True)
     return [found[number] for number in range(len(gates))]
+
+
+def judge_estimates(
+    estimates: Sequence[Estimate], margins: Sequence[float], look: Look, unrejected: int = 0
+) -> list[GateFinding]:
+    """Return the finding of each gate from the estimate of its cost ratio at one look.
+
+    `unrejected`: how many more gates earlier looks have closed without a difference.
+    """
+    tests = holm([estimate.p_value() for estimate in estimates], look.alpha, unrejected)
+    return [
+        _finding(estimate, test, look, margin) for estimate, test, margin in zip(estimates, tests, margins, strict=True)
+    ]
 
 
 def _is_open(finding: GateFinding) -> bool:
