@@ -69,6 +69,11 @@ def _complete_benchmark(ctx: click.Context, param: click.Parameter, incomplete: 
     return [name for name in names if name.startswith(incomplete)]
 
 
+def _complete_source(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    file = [CompletionItem(incomplete, type="file")]
+    return file + [CompletionItem(name) for name in _complete_benchmark(ctx, param, incomplete)]
+
+
 def _complete_builtin(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from fairlap.cli import builtin  # noqa: PLC0415
 
@@ -169,25 +174,9 @@ def results(ctx: click.Context, names: tuple[str, ...], output: str, everything:
     return results_command.results(_connect(ctx), names, output, everything)
 
 
-@fairlap.command(short_help="What Rally logged, or logs while it runs.")
-@_NAME
-@click.option(
-    "--race", metavar="STEP", help="Number of the race, smoke or check (default: the one that runs, or ran last)."
-)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the Benchmark has ended.")
-@_cluster_options
-@click.pass_context
-def logs(ctx: click.Context, name: str, race: str | None, follow: bool) -> int:
-    """Show what Rally logged in a step of the Benchmark NAME, or logs while it runs."""
-    from fairlap.cli import logs_command  # noqa: PLC0415
-
-    step = logs_command.step_name(race) if race else None
-    return logs_command.logs(_connect(ctx), name, step, follow)
-
-
 @fairlap.command(short_help="Say which of two variants is better, as far as their races tell.")
-@click.argument("baseline", metavar="BASELINE", shell_complete=_complete_benchmark)
-@click.argument("contender", metavar="CONTENDER", shell_complete=_complete_benchmark)
+@click.argument("baseline", metavar="BASELINE", shell_complete=_complete_source)
+@click.argument("contender", metavar="CONTENDER", shell_complete=_complete_source)
 @click.option(
     "--in-blocks", is_flag=True,
     help="The first race of both was raced back to back, the second of both, and so on: compare pair by pair.",
@@ -206,6 +195,22 @@ def compare(ctx: click.Context, baseline: str, contender: str, in_blocks: bool, 
     from fairlap.cli import compare_command  # noqa: PLC0415
 
     return compare_command.compare(lambda: _connect(ctx), baseline, contender, in_blocks, output)
+
+
+@fairlap.command(short_help="What Rally logged, or logs while it runs.")
+@_NAME
+@click.option(
+    "--race", metavar="STEP", help="Number of the race, smoke or check (default: the one that runs, or ran last)."
+)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the Benchmark has ended.")
+@_cluster_options
+@click.pass_context
+def logs(ctx: click.Context, name: str, race: str | None, follow: bool) -> int:
+    """Show what Rally logged in a step of the Benchmark NAME, or logs while it runs."""
+    from fairlap.cli import logs_command  # noqa: PLC0415
+
+    step = logs_command.step_name(race) if race else None
+    return logs_command.logs(_connect(ctx), name, step, follow)
 
 
 # --- without a cluster -----------------------------------------------------------------------------------------

@@ -27,7 +27,10 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
         for sentence in report.sentences(found):
             print(f"* {sentence}")
         if not everything and any(map(bm.tasks, found)):
-            print(f"\nAll figures: {connection.command('results', list(dict.fromkeys(names)))} --all")
+            asked = list(dict.fromkeys(names))
+            print(f"\nAll figures: {connection.command('results', asked)} --all")
+            if len(asked) == 2:
+                print(f"Which is better, and how sure that is: {connection.command('compare', asked)}")
     elif output == "machines":
         print("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
     else:
