@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.status import Environment, IndexEvidence
+from fairlap.api.status import MOST_INDICES, Environment, IndexEvidence
 from fairlap.results import lucene_codec, shards
 from fairlap_race.contract.record import IndexRecord, Record
 
@@ -35,8 +35,8 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         track_revision=record.track.revision or "",
         corpora=[f"{c.name}/{c.file}, {c.bytes} bytes, {c.sha256}, {c.origin}" for c in record.track.corpora[:100]],
         track_params=json.dumps(dict(record.track.params), sort_keys=True)[:4096],
-        indices=[_index(index, record) for index in (record.indices or ())[:100]],
-        node_data=shards.node_data(record)[:50],
+        indices=[_index(index, record) for index in (record.indices or ())[:MOST_INDICES]],
+        node_data=shards.node_data(record, most=50),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.status import RaceStatus, Step
-from fairlap.plan.conditions import Observation, moment, stamp
+from fairlap.plan.conditions import Observation, stamp
 from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators
 from fairlap.plan.keep import until
 from fairlap.plan.seen import Seen
@@ -13,7 +13,8 @@ from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.violation import Violation
-from fairlap.results.aggregate import aggregate
+from fairlap.results.aggregate import aggregate, total
+from fairlap.results.aggregate import remarks as cut_remarks
 from fairlap.results.environment import environment, machines
 from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as machine_remarks
@@ -22,6 +23,7 @@ from fairlap.results.storage import storage_evidence
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Record
+from fairlap_race.contract.untrusted import parse_time
 
 # Conditions that say what a remark says, for whoever waits for conditions only.
 _REMARKED = (
@@ -87,7 +89,7 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
     accepted = Observation(ConditionType.ACCEPTED, True, ConditionReason.TRACK_RENDERED, message)
     changes = {
         "challenge": track.challenge or seen.status.challenge,
-        "expected_documents": sum(track.expected_documents.values()) if track.expected_documents else None,
+        "expected_documents": total(track.expected_documents.values()) if track.expected_documents else None,
         "track_revision": track.revision or "",
         "node_settings": applied_settings.for_nodes(record, subject.spec.index) if subject.spec.elasticsearch else {},
     }
@@ -164,7 +166,8 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
 
 def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     of_machines = machine_remarks(seen.resources.get(race.name)) if record.first_request_at else []
-    return [*remarks(record, race.elasticsearch_on, race.load_generator_on), *of_machines]
+    cut = cut_remarks(record) if is_race(race.name) else ()
+    return [*remarks(record, race.elasticsearch_on, race.load_generator_on), *cut, *of_machines]
 
 
 def _observe_violation(violation: Violation, message: str) -> tuple[Observation, ...]:
@@ -210,4 +213,5 @@ def _further(index: IndexRecord) -> list[str]:
 
 
 def _seconds(start: str | None, end: str | None) -> float | None:
-    return (moment(end) - moment(start)).total_seconds() if start and end else None
+    began, ended = parse_time(start), parse_time(end)
+    return (ended - began).total_seconds() if began and ended else None
