@@ -13,7 +13,6 @@ from fairlap.runtime.metrics_server import serve
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
 
-
 NESTING = 12_000
 """The API server takes JSON of 10,000 levels, and a Benchmark that Python's decoder refuses would end every watch. The
 stack of 8 MiB is enough for four times as many."""

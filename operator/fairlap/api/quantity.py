@@ -30,7 +30,7 @@ def parse_heap(text: str) -> int:
 
 
 def parse_duration(text: str) -> timedelta:
-    """Return the time a duration such as 90s, 15m or 1h30m stands for, at most LONGEST; raises ValueError if it is none.
+    """Return the time that a duration such as 90s or 1h30m means, LONGEST at most; raises ValueError if it is none.
 
     An older CustomResourceDefinition lets any duration in: what would be longer than clocks can count is cut.
     """

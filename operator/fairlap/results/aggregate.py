@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from fairlap.api.status import (
-    MOST_INDICES,
     MOST_PIPELINES,
     MOST_TASKS,
     Figure,
@@ -14,12 +13,13 @@ from fairlap.api.status import (
     StoreResult,
     TaskResult,
 )
-from fairlap.results.remarks import RaceRemark
+from fairlap.results.remarks import RaceRemark, within
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Pipeline, RallyNumbers, Record, Task
 
 Number = float | int | None
 _LARGEST = 1 << 62
+_ROOM_OF_TASKS, _ROOM_OF_PIPELINES = 300_000, 50_000
 
 
 def figure(values: Iterable[Number]) -> Figure | None:
@@ -57,22 +57,21 @@ def _tasks(records: Sequence[Record]) -> list[TaskResult]:
         for task in record.tasks:
             if task.task in runs:
                 runs[task.task].append(task)
-    return [_task(of_all_races) for of_all_races in runs.values()]
+    return within((_task(of_all_races) for of_all_races in runs.values()), _ROOM_OF_TASKS)
 
 
-def remarks(record: Record) -> Iterator[RaceRemark]:
-    """Yield which numbers of the record the results have no room for."""
-    measured = len({task.task for task in record.tasks if task.rally is not None})
-    worked = len({it.name for it in record.pipelines or () if it.count})
-    for what, where, there, room in (
-        ("tasks", "tasks", measured, MOST_TASKS),
-        ("ingest pipelines", "ingestPipelines", worked, MOST_PIPELINES),
-        ("indices", "environment.indices", len(record.indices or ()), MOST_INDICES),
+def remarks(record: Record, results: Results, indices: int) -> Iterator[RaceRemark]:
+    """Yield which numbers of the record the status has no room for; `indices`: how many of them it has."""
+    measured = {task.task for task in record.tasks if task.rally is not None}
+    worked = {it.name for it in record.pipelines or () if it.count}
+    for what, field, there, kept in (
+        ("tasks", "results.tasks", len(measured), len(results.tasks)),
+        ("ingest pipelines", "results.ingestPipelines", len(worked), len(results.ingest_pipelines)),
+        ("indices", "environment.indices", len(record.indices or ()), indices),
     ):
-        if there > room:
-            field = where if "." in where else f"results.{where}"
-            text = f"status.{field} has the first {room} of {there} {what}, and {there - room} were left out"
-            yield RaceRemark(Reason.RECORD_CUT, f"{text}: the record has them")
+        if there > kept:
+            text = f"status.{field} has {kept} of {there} {what}, and {there - kept} were left out: the record has them"
+            yield RaceRemark(Reason.RECORD_CUT, text)
 
 
 def _task(tasks: Sequence[Task]) -> TaskResult:
@@ -112,13 +111,13 @@ def _pipelines(records: Sequence[Record]) -> list[PipelineResult]:
         for pipeline in record.pipelines or ():
             if pipeline.name in runs:
                 runs[pipeline.name].append(pipeline)
-    results = []
+    results: list[PipelineResult] = []
     for name, ran in runs.items():
         count, millis = figure(it.count for it in ran), figure(it.time_millis for it in ran)
         if count and millis:
             failed = total(it.failed for it in ran)
             results.append(PipelineResult(name=name, count=count, time_millis=millis, failed=failed))
-    return results
+    return within(results, _ROOM_OF_PIPELINES)
 
 
 def total(numbers: Iterable[int]) -> int:

@@ -15,6 +15,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -99,6 +100,12 @@ def decode_strictly(cls: type[T], data: Any) -> T:
     return typing.cast(T, _Reader(strict=True).value(cls, data, ""))
 
 
+@cache
+def _fields_and_hints(cls: Any) -> tuple[dict[str, dataclasses.Field[Any]], dict[str, Any]]:
+    """Return the fields of a dataclass by their JSON keys, and their types by their names."""
+    return {camel(field.name): field for field in dataclasses.fields(cls)}, typing.get_type_hints(cls)
+
+
 class _Reader:
     """Reads values by their type hints; `at` is the path of the value in the JSON data, for messages."""
 
@@ -108,8 +115,7 @@ class _Reader:
         self.cut: list[Cut] = []
 
     def dataclass(self, cls: Any, data: Mapping[str, Any], at: str) -> Any:
-        hints = typing.get_type_hints(cls)
-        fields = {camel(field.name): field for field in dataclasses.fields(cls)}
+        fields, hints = _fields_and_hints(cls)
         values: dict[str, Any] = {}
         if self._strict:
             self._check_keys(fields, data, at)

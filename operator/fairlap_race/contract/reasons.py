@@ -693,7 +693,7 @@ class Reason(StrEnum):
         "RecordCut",
         cause="Some evidence was left out: of the record, which must fit into a ConfigMap, or of the status.",
         cure="Use fewer nodes, indices or tasks if you need the parts that the message names.",
-        recognized="The runner measures the record before it writes it; the operator counts what it puts into the status.",
+        recognized="The runner measures the record, the operator what it puts into the status, before they write it.",
         example="left out of the record, which would have been too large: shards",
         test=_LIFECYCLE,
         remark=True,

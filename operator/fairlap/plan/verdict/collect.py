@@ -18,7 +18,7 @@ from fairlap.results.aggregate import remarks as cut_remarks
 from fairlap.results.environment import environment, machines
 from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as machine_remarks
-from fairlap.results.remarks import RaceRemark, fit_remarks
+from fairlap.results.remarks import RaceRemark, fit_remarks, within
 from fairlap.results.storage import storage_evidence
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.reasons import Reason
@@ -100,23 +100,26 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
 def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
     violation = _violation(seen, step, record)
     race = _race(seen, step, record, violation)
-    remarked = _remarks(seen, race, record)
-    races = [*seen.status.races, race.model_copy(update={"remarks": fit_remarks(remarked)})]
-    valid = [r.name for r in races if r.valid and is_race(r.name)]
+    valid = [r.name for r in (*seen.status.races, race) if r.valid and is_race(r.name)]
     good = [found for name in valid if (found := (seen.records or {}).get(name)) is not None]
-    changes: dict[str, object] = {"races": races, "races_done": f"{len(valid)}/{seen.subject.spec.repetitions}"}
+    changes: dict[str, object] = {"races_done": f"{len(valid)}/{seen.subject.spec.repetitions}"}
+    remarked = _remarks(seen, race, record)
     if is_race(step.name):
         pods = seen.children.pods
         ran = environment(record, elasticsearch_pods(pods), load_generators(pods))
         table = seen.resources.get(step.name)
-        storage = storage_evidence(table.volumes)[:50] if table else []
+        storage = within(storage_evidence(table.volumes[:50]), 50_000) if table else []
         changes["environment"] = ran.model_copy(update={"storage": storage})
         if good:
-            changes["results"] = aggregate(good)
+            results = aggregate(good)
+            changes["results"] = results
+            if race.valid:
+                remarked += cut_remarks(record, results, len(ran.indices))
         tables = [
             (object_name(seen.subject.name, name), of_race) for name in valid if (of_race := seen.resources.get(name))
         ]
-        changes["resources"] = machine_uses(tables)[:60]
+        changes["resources"] = within(machine_uses(tables)[:60], 60_000)
+    changes["races"] = [*seen.status.races, race.model_copy(update={"remarks": fit_remarks(remarked)})]
     status = seen.status.model_copy(update=changes)
     if violation:
         message = f"{step.name}: {violation.message}"
@@ -150,7 +153,7 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
     )
     return RaceStatus(
         name=step.name,
-        id=record.race_id,
+        id=record.race_id[:300],
         started_at=record.started_at,
         first_request_at=record.first_request_at,
         rally_exited_at=record.rally_exited_at,
@@ -159,15 +162,14 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
         reason=str(violation.reason) if violation else "",
         message=violation.message[:4096] if violation else "",
         elasticsearch_on=elasticsearch_on,
-        load_generator_on=load_generator_on,
+        load_generator_on=load_generator_on[:300],
         record=object_name(seen.subject.name, step.name),
     )
 
 
 def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     of_machines = machine_remarks(seen.resources.get(race.name)) if record.first_request_at else []
-    cut = cut_remarks(record) if is_race(race.name) else ()
-    return [*remarks(record, race.elasticsearch_on, race.load_generator_on), *cut, *of_machines]
+    return [*remarks(record, race.elasticsearch_on, race.load_generator_on), *of_machines]
 
 
 def _observe_violation(violation: Violation, message: str) -> tuple[Observation, ...]:
