@@ -118,7 +118,7 @@ def record(
         totals=Totals(store_bytes=4_000_000, segments=3, young_gc_count=5, young_gc_millis=40),
     )
     if fault == "pipelines":
-        made = replace(made, pipelines=(*made.pipelines or (), *(Pipeline(f"p{n}", 1, 1) for n in range(100))))
+        made = replace(made, pipelines=(*(made.pipelines or ()), *(Pipeline(f"p{n}", 1, 1) for n in range(100))))
     return _remarked(made, now) if fault == "remarks" else made
 
 
