@@ -37,6 +37,7 @@ def timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+_LONGEST_TASK = 200
 _OF_PROGRESS = Bounds(text=300)
 
 
@@ -55,8 +56,9 @@ class Progress:
     first_request_at: str | None = None
 
     def to_json(self) -> str:
-        """Return the JSON text for `data.progress`."""
-        return json.dumps(encode(self), separators=(",", ":"))
+        """Return the JSON text for `data.progress`; a long name of a task is cut, since long texts are not read."""
+        short = replace(self, task=self.task and self.task[:_LONGEST_TASK])
+        return json.dumps(encode(short), separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str | None) -> Progress | None:

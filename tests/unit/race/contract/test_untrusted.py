@@ -9,9 +9,10 @@ import pytest
 
 from fairlap_race.contract.codec import Bounds
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import MAX_PROGRESS_CHARACTERS, Progress, Record
+from fairlap_race.contract.record import MAX_PROGRESS_CHARACTERS, Progress, Record, Shard, Task
 from fairlap_race.contract.resources import MachineTable
 from fairlap_race.contract.untrusted import MAX_JSON_CHARACTERS, parse_time, read_object, unpacked
+from fairlap_race.runner.bounds import bounded
 
 DEEP = "[" * 100_000
 
@@ -34,6 +35,20 @@ def test_a_percentage_that_is_none_is_not_shown(percent):
 def test_a_progress_is_short():
     assert len(Progress.from_json(json.dumps({"task": "x" * 4000})).task) == 300
     assert Progress.from_json(json.dumps({"task": "x" * MAX_PROGRESS_CHARACTERS})) is None
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "𝄞", "\ud800"])
+def test_what_the_runner_writes_of_a_long_task_is_read(letter):
+    now = "2026-01-01T00:00:00.000Z"
+    found = Progress.from_json(Progress(now, "done", letter * 9000, 100, 9999, 9999, now).to_json())
+    assert found.stage == "done" and len(found.task) == 200
+
+
+@pytest.mark.parametrize("what", ["tasks", "shards"])
+def test_the_runner_writes_no_list_that_is_not_read(what):
+    entry = {"tasks": Task(), "shards": Shard()}[what]
+    found = Record.from_json(bounded(Record(**{what: (entry,) * 10_001})).to_json())
+    assert (found.outcome.reason is None) == (what == "shards") and found.shards is None and found.left_out
 
 
 @pytest.mark.parametrize(
