@@ -13,6 +13,10 @@ from fairlap.runtime.metrics_server import serve
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
 
+NESTING = 12_000
+"""The API server takes JSON of 10,000 levels, and a Benchmark that Python's decoder refuses would end every watch. The
+stack of 8 MiB is enough for four times as many."""
+
 
 class LeaseLostError(Exception):
     """Another operator may have taken over, so that this one had to end."""
@@ -79,6 +83,7 @@ def main() -> int:
         return 2
     os.environ.setdefault("USER", "fairlap")  # kopf asks for the user's name, and an image has no passwd entry for it
     configure_logging()
+    sys.setrecursionlimit(NESTING)
     try:
         asyncio.run(run(settings))
     except LeaseLostError:

@@ -13,7 +13,7 @@ from fairlap_race.contract.record import LoadGeneratorHost, Progress, timestamp
 
 from .fake_eck import ENDINGS, Eck, running, waiting
 from .fakes import BENCHMARK, STEP, UID, Run, World, create_pod, owned_by
-from .records import record, resources
+from .records import hostile, record, resources
 from .rest import Json, RestError
 
 
@@ -98,7 +98,7 @@ class Jobs:
         made = record(spec, elasticsearch, started, host, fault)
         text = made.to_json()
         zipped = {"race.json.gz": _gzip(text), "rally.log.gz": _gzip("INFO Rally ran\n")}
-        done = {"progress": _progress("done", 100), "record.json": "not JSON" if fault == "garbage" else text}
+        done = {"progress": _progress("done", 100), "record.json": _told_as(fault, text)}
         if fault != "no-table":
             done["resources.json"] = resources(made).to_json()
         return (0, "Completed") if await send(done, zipped) else (1, "Error")
@@ -203,6 +203,11 @@ class Jobs:
     async def _pod(self, pod: Json, status: Json) -> None:
         meta = pod["metadata"]
         await self.world.rest.patch("pods", meta["namespace"], meta["name"], {"status": status}, "status")
+
+
+def _told_as(fault: str, record: str) -> str:
+    """Return what the pod writes as its record."""
+    return {"garbage": "not JSON", "hostile": hostile(record)}.get(fault, record)
 
 
 def _pod(job: Json, node: str) -> Json:

@@ -93,6 +93,35 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "race: 1m1h": ({"timeouts": {"race": "1m1h"}}, f"spec.timeouts.race in body {DURATION}"),
     "race: ''": ({"timeouts": {"race": ""}}, "spec.timeouts.race in body should be at least 2 chars long"),
     "provisioning: -5m": ({"timeouts": {"provisioning": "-5m"}}, f"spec.timeouts.provisioning in body {DURATION}"),
+    "race: no timeout, please": (
+        {"timeouts": {"race": "99999999h"}},
+        "timeouts.race 99999999h is too long: a race that hangs holds its place in the queue until then, and everybody "
+        "waits; write at most 720h",
+    ),
+    "race: 19 digits": ({"timeouts": {"race": "9" * 19 + "s"}}, "s is too long: a race that hangs"),
+    "race: a second too long": ({"timeouts": {"race": "720h1s"}}, "timeouts.race 720h1s is too long"),
+    "provisioning: 25h": (
+        {"timeouts": {"provisioning": "25h"}},
+        "timeouts.provisioning 25h is too long: a cluster that never comes holds its place in the queue until then, "
+        "and everybody waits; write at most 24h",
+    ),
+    "kept for ever": (
+        {"keepCluster": "Always", "keepClusterFor": "99999h"},
+        "keepClusterFor 99999h is too long: a kept cluster occupies its machines until then; write at most 720h",
+    ),
+    "heap of everything": (
+        {"elasticsearch__heap": "9999999999g"},
+        "elasticsearch.heap 9999999999g is more than any machine has; write at most half of "
+        "elasticsearch.resources.limits.memory, for example 31g",
+    ),
+    "201 parameters": (
+        {"race__params": {f"p{number}": 1 for number in range(201)}},
+        "spec.race.params: Too many: 201: must have at most 200 items",
+    ),
+    "tolerated for ever": (
+        {"race__scheduling": {"tolerations": [{"tolerationSeconds": 2**31}]}},
+        "tolerationSeconds in body should be less than or equal to 2147483647",
+    ),
     "storage none": ({"elasticsearch__storage": {}}, STORAGE),
     "storage both": ({"elasticsearch__storage": {"size": "1Gi", "ephemeral": {}}}, STORAGE),
     "class without size": ({"elasticsearch__storage": {"className": "fast", "ephemeral": {}}}, CLASS_NAME),
@@ -155,6 +184,8 @@ ACCEPTED: dict[str, Json] = {
     "git": {"race__track": {"git": {**GIT, "url": "ssh://git@host:2222/x.git", "credentialsSecret": {"name": "s"}}}},
     "track volume": {"race__track": {"volume": {"claimName": "tracks", "path": "shop/catalogue-1.2"}}},
     "corpora": {"race__corpora": {"claimName": "corpora", "maxSize": "200Gi"}, "race__offline": True},
+    "the longest": {"timeouts": {"provisioning": "24h", "race": "0720h0m00s"}, "keepClusterFor": "43200m"},
+    "200 parameters": {"race__params": {f"p{number}": 1 for number in range(200)}},
     "durations": {"timeouts": {"provisioning": "90s", "race": "1h30m"}},
 }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import re
 import sys
 import time
@@ -15,6 +13,7 @@ from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap_race.contract.record import KEY_LOG, KEY_RECORD, Record
+from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 
 Json = dict[str, Any]
 CONTAINER = "rally"
@@ -112,10 +111,13 @@ def _recorded(connection: Connection, name: str, step: str) -> str | None:
     packed = (there.get("binaryData") or {}).get(KEY_LOG)
     if not packed:
         return None
-    try:
-        return gzip.decompress(base64.b64decode(packed)).decode("utf-8", "replace")
-    except (ValueError, OSError, EOFError) as error:
-        raise CliError(f"the log in the record {name}-{step} cannot be unpacked: {error}") from error
+    text = unpacked(packed)
+    if text is None:
+        raise CliError(
+            f"the log in the record {name}-{step} cannot be unpacked: it is no gzip in base64, or more than "
+            f"{MAX_UNPACKED_BYTES >> 20} MiB"
+        )
+    return text.decode("utf-8", "replace")
 
 
 def _pod(connection: Connection, name: str, step: str) -> str | None:

@@ -4,7 +4,6 @@ Each chore is a task that begins when its Benchmark is seen to need it and can b
 """
 
 import asyncio
-import copy
 import logging
 import random
 from collections.abc import Callable, Coroutine, Mapping
@@ -18,6 +17,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan import rerun
 from fairlap.plan.keep import kept_until
+from fairlap.runtime.project import bounded_copy
 from fairlap.runtime.writes import annotate, create_if_free
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Chores:
         key = (str(benchmark["metadata"]["uid"]), kind)
         if key in self._tasks:
             return
-        task = asyncio.create_task(_patiently(work, copy.deepcopy(dict(benchmark))), name=f"{kind} {key[0]}")
+        task = asyncio.create_task(_patiently(work, bounded_copy(benchmark)), name=f"{kind} {key[0]}")
         self._tasks[key] = task
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
 

@@ -7,7 +7,6 @@ stays in them, since no event tells of it. A look that no event caused therefore
 """
 
 import asyncio
-import copy
 import random
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -29,6 +28,7 @@ from fairlap.plan.unreadable import unreadable
 from fairlap.runtime.announce import announcements, phase_words
 from fairlap.runtime.look import ChildIndexes, build_seen, look_at
 from fairlap.runtime.perform import perform
+from fairlap.runtime.project import bounded_copy
 from fairlap.runtime.state import Operator
 from fairlap.runtime.writes import write_status
 
@@ -82,7 +82,7 @@ class Daemon:
 
     async def _look_once(self, *, woken: bool) -> float:
         """Look, decide, and write or act; return how many seconds may pass until the next look."""
-        benchmark = _newest(copy.deepcopy(dict(self.body)), self.written)
+        benchmark = _newest(bounded_copy(self.body), self.written)
         if (benchmark.get("status") or {}).get("phase") in TERMINAL:
             return self._resync  # until kopf ends this daemon
         now = datetime.now(UTC)
@@ -189,7 +189,7 @@ def _newest(seen: Json, written: Json) -> Json:
     def version(thing: Json) -> int:
         return int(thing.get("metadata", {}).get("resourceVersion", 0))
 
-    return copy.deepcopy(written) if version(written) > version(seen) else seen
+    return dict(bounded_copy(written)) if version(written) > version(seen) else seen
 
 
 @asynccontextmanager

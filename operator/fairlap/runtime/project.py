@@ -5,7 +5,7 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.names import STEP_LABEL, UID_LABEL
-from fairlap_race.contract.record import KEY_PROGRESS
+from fairlap_race.contract.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
 
 Body = Mapping[str, Any]
 _META = (
@@ -29,7 +29,8 @@ def project_child(plural: str, body: Body) -> Json:
     meta = body["metadata"]
     kept: Json = {"metadata": {key: meta[key] for key in _META if key in meta}}
     if plural == "configmaps":
-        kept["progress"] = (body.get("data") or {}).get(KEY_PROGRESS)
+        text = (body.get("data") or {}).get(KEY_PROGRESS)
+        kept["progress"] = text if len(text or "") <= MAX_PROGRESS_CHARACTERS else None
     elif plural == "endpointslices":
         kept["ready"] = _ready_addresses(body)
         kept["service"] = (meta.get("labels") or {}).get("kubernetes.io/service-name")
@@ -40,6 +41,20 @@ def project_child(plural: str, body: Body) -> Json:
     else:
         kept["status"] = dict(body.get("status") or {})
     return kept
+
+
+def bounded_copy(value: Any, levels: int = 60) -> Any:
+    """Return a copy of JSON data, None in place of what is deeper than `levels`: no spec that is accepted is.
+
+    A user may nest what has no schema 10,000 levels deep, and most of Python's own tools recurse.
+    """
+    if not isinstance(value, Mapping | list):
+        return value
+    if levels == 0:
+        return None
+    if isinstance(value, Mapping):
+        return {key: bounded_copy(item, levels - 1) for key, item in value.items()}
+    return [bounded_copy(item, levels - 1) for item in value]
 
 
 def drop_record(benchmark: Any) -> None:

@@ -691,9 +691,9 @@ class Reason(StrEnum):
     )
     RECORD_CUT = _Entry(
         "RecordCut",
-        cause="Some evidence was left out of the record, which would have been too large for a ConfigMap.",
+        cause="Some evidence was left out: of the record, which must fit into a ConfigMap, or of the status.",
         cure="Use fewer nodes, indices or tasks if you need the parts that the message names.",
-        recognized="The runner measures the record before it writes it.",
+        recognized="The runner measures the record, the operator what it puts into the status, before they write it.",
         example="left out of the record, which would have been too large: shards",
         test=_LIFECYCLE,
         remark=True,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from fairlap_race.contract.codec import Bounds
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import MAX_ARTIFACT_BYTES, MAX_RECORD_BYTES, Outcome, Record
 
@@ -56,7 +57,13 @@ def bounded(record: Record) -> Record:
 
 
 def _fits(record: Record) -> bool:
-    return _size(record) <= MAX_RECORD_BYTES
+    track = record.track
+    lists = (
+        *(record.environment.nodes, record.indices or (), record.shards or (), record.pipelines or (), record.tasks),
+        *(track.tasks, track.corpora, track.pipelines, track.expected_documents or ()),
+    )
+    # The operator reads no longer list.
+    return all(len(it) <= Bounds().items for it in lists) and _size(record) <= MAX_RECORD_BYTES
 
 
 def _size(record: Record) -> int:
