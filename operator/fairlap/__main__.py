@@ -13,6 +13,10 @@ from fairlap.runtime.metrics_server import serve
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
 
+DEEPEST = 25_000
+"""levels of Python's recursion. The API server takes JSON of 10,000 levels, and copying one takes two of Python's; with
+the usual 1,000 a single object with deep `params` ends the watch on all of them."""
+
 
 class LeaseLostError(Exception):
     """Another operator may have taken over, so that this one had to end."""
@@ -77,6 +81,7 @@ def main() -> int:
     except ValueError as error:
         sys.stderr.write(f"fairlap: {error}\n")
         return 2
+    sys.setrecursionlimit(DEEPEST)
     os.environ.setdefault("USER", "fairlap")  # kopf asks for the user's name, and an image has no passwd entry for it
     configure_logging()
     try:

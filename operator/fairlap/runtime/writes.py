@@ -9,6 +9,11 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 
 
+def status_json(status: BenchmarkStatus) -> Json:
+    """Return a status as it is sent: without what says nothing."""
+    return status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+
+
 async def write_status(api_server: ApiServer, benchmark: Json, status: BenchmarkStatus) -> Json:
     """Write a Benchmark's status and return the new object.
 
@@ -20,7 +25,7 @@ async def write_status(api_server: ApiServer, benchmark: Json, status: Benchmark
         "kind": KIND,
         "metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion")},
         "spec": benchmark["spec"],
-        "status": status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True),
+        "status": status_json(status),
     }
     return await api_server.replace(body, "status")
 
