@@ -250,9 +250,7 @@ def test_nothing_fails_before_the_objects_themselves_were_asked(at_stage: str) -
     assert not plan(replace(in_time, confirmed=True, children=there)).status.failing
 
 
-@pytest.mark.parametrize(
-    ("ended", "waits"), [(-20, False), (-14, True), (0, True), (14, True), (3600, False)], ids=str
-)
+@pytest.mark.parametrize(("ended", "waits"), [(-20, False), (-14, True), (0, True), (14, True), (3600, False)], ids=str)
 def test_the_clock_that_stamped_the_end_of_a_job_may_be_another(ended: int, waits: bool) -> None:
     todo = plan(running(job=job(ended="Complete", at=later(seconds=ended))))
     assert (todo.wake_in == 1) is waits and todo.status.failing is not waits

@@ -72,7 +72,7 @@ def test_what_had_failed_already_is_still_told() -> None:
 
 def invalid() -> ValidationError:
     with pytest.raises(ValidationError) as caught:
-        BenchmarkStatus.model_validate({"races": [{"name": "r", "id": "secret " * 900, "valid": "no, a secret"}]})
+        BenchmarkStatus.model_validate({"races": [{"name": "r", "id": "secret", "valid": "no, a secret"}]})
     return caught.value
 
 
