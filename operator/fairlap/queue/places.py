@@ -93,8 +93,9 @@ class Places:
 
     def _holds(self, uid: str) -> bool:
         seen = self._seen.get(uid)
-        there = seen is not None and not seen.over and uid not in self._aside
-        return there and (seen.admitted or uid in self._assumed)
+        if seen is None or seen.over or uid in self._aside:
+            return False
+        return seen.admitted or uid in self._assumed
 
     def _waiting(self) -> Iterator[Waiting]:
         for seen in self.benchmarks():
