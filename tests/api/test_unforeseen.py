@@ -18,6 +18,8 @@ from .stage import Stage
 
 pytestmark = pytest.mark.independent
 CRD = "benchmarks.fairlap.dev"
+DEPTH = 700
+"""levels of JSON that a usual Python can read but not copy"""
 SCHEMAS = "/openapi/v3/apis/fairlap.dev/v1alpha1"
 
 ODD = """
@@ -102,6 +104,10 @@ def test_what_was_not_foreseen_ends_in_a_status(stage: Stage, plane: ControlPlan
                 "the event",
                 20,
             )
+        deep = json.dumps(benchmark(namespace, "deep", smokeTest=False, race__params={"a": "DEEP"}))
+        deep = deep.replace('"DEEP"', '{"a":' * DEPTH + "1" + "}" * DEPTH)
+        if plane.kubectl("create", "--filename=-", stdin=deep).returncode == 0:  # or it is refused
+            stage.ends(namespace, "deep")
         assert stage.ends(namespace, "fine")["phase"] == "Succeeded"
         assert metric(operator, "fairlap_internal_errors_total") == 6
         stage.is_clean(namespace)
