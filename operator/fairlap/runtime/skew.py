@@ -44,6 +44,7 @@ class Skew:
 
     def differs(self, said: BenchmarkStatus, upcoming: BenchmarkStatus, now: float) -> bool:
         """Return whether a status is to be written: it says something new that is stored, or it is time to try."""
-        if said == upcoming or not self.fields or now >= self.again_at:
-            return said != upcoming
-        return bool(without(status_json(said), self.fields) != without(status_json(upcoming), self.fields))
+        if said == upcoming:
+            return False
+        unstored = frozenset() if now >= self.again_at else self.fields or frozenset()
+        return bool(without(status_json(said), unstored) != without(status_json(upcoming), unstored))
