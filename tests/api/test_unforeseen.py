@@ -88,6 +88,11 @@ def test_what_was_not_foreseen_ends_in_a_status(stage: Stage, plane: ControlPlan
     """One ends in an exception while its race runs, the next in a status that is refused; the third wants its turn."""
     stage.behave(namespace, "odd", race="hangs")
     with running(plane, namespace, ODD) as operator:
+        deep = json.dumps(benchmark(namespace, "deep", smokeTest=False, race__params={"a": "DEEP"}))
+        deep = deep.replace('"DEEP"', '{"a":' * DEPTH + "1" + "}" * DEPTH)
+        if plane.kubectl("create", "--filename=-", stdin=deep).returncode == 0:  # or it is refused
+            stage.until(lambda: stage.status(namespace, "deep").get("phase"), "it is looked at", 30)
+            stage.delete("benchmarks", namespace, "deep")
         for name in ("odd", "refused", "fine"):
             stage.apply(benchmark(namespace, name, smokeTest=False))
         expected = {"odd": "OverflowError: date value out of range", "refused": "ApiError: 422: "}
@@ -104,10 +109,6 @@ def test_what_was_not_foreseen_ends_in_a_status(stage: Stage, plane: ControlPlan
                 "the event",
                 20,
             )
-        deep = json.dumps(benchmark(namespace, "deep", smokeTest=False, race__params={"a": "DEEP"}))
-        deep = deep.replace('"DEEP"', '{"a":' * DEPTH + "1" + "}" * DEPTH)
-        if plane.kubectl("create", "--filename=-", stdin=deep).returncode == 0:  # or it is refused
-            stage.ends(namespace, "deep")
         assert stage.ends(namespace, "fine")["phase"] == "Succeeded"
         assert metric(operator, "fairlap_internal_errors_total") == 6
         stage.is_clean(namespace)
