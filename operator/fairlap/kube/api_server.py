@@ -29,11 +29,13 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "ServiceAccount": ("/api/v1", "serviceaccounts"),
     "Pod": ("/api/v1", "pods"),
     "Event": ("/api/v1", "events"),
+    "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices"),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
     "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
     "PersistentVolume": ("/api/v1", "persistentvolumes"),
     "StorageClass": ("/apis/storage.k8s.io/v1", "storageclasses"),
+    "OpenAPI": ("/openapi", "v3"),
 }
 
 
@@ -96,6 +98,14 @@ class ApiServer:
             text = await self._text("GET", kind, namespace, query=query, accept=accept)
             found += json.loads(text)["items"] or ()  # null when there is none
         return found
+
+    async def read_schemas(self, path: str) -> Json:
+        """Return the OpenAPI schemas, by name, that the API server publishes of apis/GROUP/VERSION. Raises ApiError.
+
+        Every authenticated user may read them (system:discovery), unlike the CustomResourceDefinitions.
+        """
+        answer: Json = json.loads(await self._text("GET", "OpenAPI", "", path))
+        return dict((answer.get("components") or {}).get("schemas") or {})
 
     async def read_log(self, namespace: str, pod: str, query: Mapping[str, str]) -> str:
         """Return what a container printed; `query` names the container and how much of it. Raises ApiError."""

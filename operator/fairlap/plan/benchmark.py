@@ -13,6 +13,7 @@ from fairlap.api.base import Json
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.quantity import parse_duration
 from fairlap.api.status import TERMINAL, BenchmarkStatus, Phase, Step
+from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
 from fairlap.plan.conditions import Observation, conditions, moment, stamp
 from fairlap.plan.deadline import Deadline, wake_in
@@ -54,15 +55,19 @@ TRACK_PATIENCE = timedelta(seconds=20)
 
 def plan(seen: Seen) -> Plan:
     """Return what follows from what is seen; deterministic, and repeatable until something changes."""
+    if seen.status.phase in TERMINAL:
+        return Plan(seen.status)
     decided = _decide(seen)
-    found = conditions(decided.status, decided.observed, seen.now)
+    if decided.status.failing and not seen.status.failing and not seen.confirmed and seen.status.step:
+        # What an index lacks may be there, and what it shows may be old: the objects themselves are asked first.
+        return Plan(seen.status, look=("children",))
+    observed = (*decided.observed, *outdated_crd.observe(seen.pruned, seen.status))
+    found = conditions(decided.status, observed, seen.now)
     return replace(decided, status=update(decided.status, conditions=found), observed=())
 
 
 def _decide(seen: Seen) -> Plan:
     status = seen.status
-    if status.phase in TERMINAL:
-        return Plan(status)
     if status.phase is None:
         return _begin(seen)
     if status.step is None:
@@ -201,7 +206,8 @@ def _running(seen: Seen, step: Step) -> Plan:
     if children.job is None or children.job["metadata"]["uid"] != step.job_uid:
         return fail(seen, Reason.JOB_LOST, "the race's Job was deleted before the race had written its record")
     if (ended := _job_ended(children.job)) is not None:
-        if not Deadline(moment(ended), RECORD_PATIENCE).passed(seen.now):
+        # The API server's clock and ours may differ: an end that is still to come says as little as one long ago.
+        if abs(seen.now - moment(ended)) < RECORD_PATIENCE:
             return Plan(seen.status, wake_in=1)
         reason, message, log = find_ending(children.pods)
         return fail_with_log(seen, Trouble(reason, message, final=True, log=log))

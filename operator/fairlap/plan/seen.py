@@ -91,9 +91,11 @@ class Seen:
     refusal: Refusal | None = None
     taken_up: datetime | None = None
     """when this process began to look after the Benchmark: before that, nobody may have begun or removed anything"""
+    pruned: frozenset[str] | None = None
+    """fields of the status that the API server does not store; None when nothing was written yet"""
     confirmed: bool = False
-    """whether cluster, Job and pods were read from the API server itself: an index may not know of one just created,
-    and may still show one that was deleted while the watch was lost"""
+    """whether cluster, Job, pods and endpoints were read from the API server itself: an index may not know of one just
+    created, may still show one that was deleted while the watch was lost, and a watch may be blind for a while"""
 
 
 Create = Literal["elasticsearch", "record", "job", "access"]

@@ -19,6 +19,7 @@ class Places:
         self._seen: dict[str, Summary] = {}
         self._assumed: set[str] = set()
         self._vanished: set[str] = set()
+        self._aside: set[str] = set()
 
     def observe(self, summary: Summary) -> None:
         """Take in what an event shows of a Benchmark."""
@@ -40,6 +41,7 @@ class Places:
         self._seen.pop(uid, None)
         self._assumed.discard(uid)
         self._vanished.discard(uid)
+        self._aside.discard(uid)
         self._wake_everyone()
 
     def vanish(self, uids: set[str]) -> None:
@@ -47,6 +49,16 @@ class Places:
         if uids != self._vanished:
             self._vanished = set(uids)
             self._wake_everyone()
+
+    def set_aside(self, uid: str) -> None:
+        """Leave out a Benchmark that cannot go on and cannot even say so: it holds no place and nobody waits for it."""
+        if uid not in self._aside:
+            self._aside.add(uid)
+            self._wake_everyone()
+
+    def take_back(self, uid: str) -> None:
+        """Let one that was set aside line up again; nothing happens for any other."""
+        self._aside.discard(uid)
 
     def turn(self, uid: str) -> Turn:
         """Return whether a Benchmark holds a place or may take one now, and if not, who is before it."""
@@ -81,9 +93,12 @@ class Places:
 
     def _holds(self, uid: str) -> bool:
         seen = self._seen.get(uid)
-        return seen is not None and not seen.over and (seen.admitted or uid in self._assumed)
+        if seen is None or seen.over or uid in self._aside:
+            return False
+        return seen.admitted or uid in self._assumed
 
     def _waiting(self) -> Iterator[Waiting]:
         for seen in self.benchmarks():
-            holds = self._holds(seen.uid)
-            yield Waiting(seen.uid, seen.name, seen.created, admitted=holds, queued=seen.lines_up, hosts=seen.hosts)
+            holds, queued = self._holds(seen.uid), seen.lines_up and seen.uid not in self._aside
+            if holds or queued:
+                yield Waiting(seen.uid, seen.name, seen.created, admitted=holds, queued=queued, hosts=seen.hosts)

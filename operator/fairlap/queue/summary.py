@@ -32,10 +32,10 @@ class Summary:
 
 
 def summarize(body: Mapping[str, Any]) -> Summary:
-    """Return the summary of a Benchmark."""
-    meta, status = body["metadata"], body.get("status") or {}
+    """Return the summary of a Benchmark, whatever its spec and status hold: whoever calls has others to look after."""
+    meta, status, spec = body["metadata"], _mapping(body.get("status")), _mapping(body.get("spec"))
     phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
-    spec = body.get("spec") or {}
+    hosts = _mapping(spec.get("target")).get("hosts")
     suspended = bool(spec.get("suspend"))
     return Summary(
         uid=str(meta["uid"]),
@@ -44,5 +44,9 @@ def summarize(body: Mapping[str, Any]) -> Summary:
         phase=phase,
         admitted=admitted,
         lines_up=phase not in TERMINAL and not admitted and not suspended and not status.get("step"),
-        hosts=addresses((spec.get("target") or {}).get("hosts") or (), str(meta["namespace"])),
+        hosts=addresses(map(str, hosts), str(meta["namespace"])) if isinstance(hosts, list) else frozenset(),
     )
+
+
+def _mapping(part: Any) -> Mapping[str, Any]:
+    return part if isinstance(part, Mapping) else {}

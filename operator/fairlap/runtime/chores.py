@@ -18,6 +18,7 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.plan import rerun
 from fairlap.plan.keep import kept_until
 from fairlap.runtime.project import bounded_copy
+from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.writes import annotate, create_if_free
 
 log = logging.getLogger(__name__)
@@ -39,11 +40,15 @@ class Chores:
     _tasks: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict)
 
     def look(self, benchmark: Mapping[str, Any]) -> None:
-        """Begin what a Benchmark needs and nobody does yet."""
-        if kept_until(benchmark) is not None:
-            self._begin(benchmark, "keep", self._remove_kept)
-        if rerun.requested_value(benchmark) is not None:
-            self._begin(benchmark, "rerun", self._rerun)
+        """Begin what a Benchmark needs and nobody does yet; what cannot be made sense of is counted and left alone."""
+        needs = (("keep", kept_until, self._remove_kept), ("rerun", rerun.requested_value, self._rerun))
+        for kind, need, work in needs:
+            try:
+                if need(benchmark) is not None:
+                    self._begin(benchmark, kind, work)
+            except Exception:  # who called has others to look after
+                INTERNAL_ERRORS.labels(kind).inc()
+                log.exception("%s of %s was left alone", kind, benchmark["metadata"]["name"])
 
     def forget(self, uid: str) -> None:
         """End what was begun for a Benchmark that is gone: its cluster goes with it."""
@@ -136,6 +141,7 @@ async def _patiently(work: Callable[[Json], Coroutine[Any, Any, None]], benchmar
             await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - jitter, not a secret
             seconds = min(30.0, seconds * 2)
         except Exception:  # else asyncio would tell of it only when the task is thrown away
+            INTERNAL_ERRORS.labels("chore").inc()
             log.exception("given up for %s", benchmark["metadata"]["name"])
             return
         else:

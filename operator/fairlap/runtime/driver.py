@@ -18,6 +18,7 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.kube.repeat import repeat
 from fairlap.machines.prometheus import Prometheus
 from fairlap.queue.summary import summarize
+from fairlap.runtime.crd_check import check_crd
 from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
@@ -89,7 +90,12 @@ def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> 
         if operator.settings.prometheus.url:
             operator.prometheus = Prometheus(operator.settings.prometheus)
         every = operator.settings
+
+        async def compare() -> None:
+            await check_crd(operator.connection())
+
         operator.background += [
+            repeat(every.resync_seconds, compare, "the CustomResourceDefinition was not looked at", at_once=True),
             repeat(every.resync_seconds, resync, "vanished Benchmarks were not looked for"),
             repeat(every.sweep_seconds, sweep, "claims without a cluster were not looked for"),
         ]

@@ -1,5 +1,6 @@
 """From a Benchmark, the indexes and the API server to what a decision may look at."""
 
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 from fairlap.api.base import Json
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.index import UidIndex
 from fairlap.machines.complete import complete_table
@@ -15,6 +17,7 @@ from fairlap.machines.prometheus import Prometheus
 from fairlap.plan.seen import Children, LogOf, Look, Seen, Subject
 from fairlap.plan.steps import is_preparation, object_name
 from fairlap.queue.turn import Turn
+from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.project import step_of
 from fairlap.runtime.reads import (
     read_children,
@@ -27,6 +30,10 @@ from fairlap.runtime.reads import (
     recorded_steps,
 )
 from fairlap.settings import Settings
+from fairlap_race.contract.record import Record
+from fairlap_race.contract.resources import MachineTable
+
+log = logging.getLogger(__name__)
 
 
 class ChildIndexes(NamedTuple):
@@ -110,8 +117,29 @@ async def _with_records(seen: Seen, api_server: ApiServer, prometheus: Prometheu
     tables = await read_machine_tables(api_server, seen.subject, steps)
     now, record = steps[-1], records[steps[-1]]
     if seen.status.step is not None and not is_preparation(now) and record is not None:
-        tables[now] = await complete_table(api_server, prometheus, seen, now, tables[now], record)
+        tables[now] = await _with_figures(seen, now, tables[now], record, api_server, prometheus)
     return replace(seen, records=records, resources=tables)
+
+
+async def _with_figures(
+    seen: Seen,
+    step: str,
+    table: MachineTable | None,
+    record: Record,
+    api_server: ApiServer,
+    prometheus: Prometheus | None,
+) -> MachineTable:
+    """Return the completed table of a step; nothing that is wrong with figures of machines fails a race."""
+    try:
+        return await complete_table(api_server, prometheus, seen, step, table, record)
+    except ApiError:
+        raise
+    except Exception as error:
+        INTERNAL_ERRORS.labels("machines").inc()
+        log.exception("%s/%s, %s: the table was not completed", seen.subject.namespace, seen.subject.name, step)
+        table = table or MachineTable(race_id=record.race_id)
+        said = f"the operator could not complete the table: {type(error).__name__}"
+        return replace(table, remarks=(*table.remarks, said))
 
 
 def _first(things: list[Json]) -> Json | None:

@@ -29,6 +29,12 @@ async def benchmark_uids(api_server: ApiServer, namespaces: Iterable[str]) -> se
     return {item["metadata"]["uid"] for item in await api_server.list_metadata(KIND, namespaces)}
 
 
+async def list_children(api_server: ApiServer, kind: str, namespace: str, uid: str) -> list[Json]:
+    """Return the objects of a kind that a Benchmark owns itself, with their metadata alone. Raises ApiError."""
+    labelled = await api_server.list_metadata(kind, [namespace], {"labelSelector": f"{UID_LABEL}={uid}"})
+    return [it for it in labelled if uid in {owner["uid"] for owner in it["metadata"].get("ownerReferences") or ()}]
+
+
 async def list_owned(api_server: ApiServer, kind: str, namespaces: Iterable[str]) -> list[Json]:
     """Return all objects of a kind that belong to any Benchmark, with their metadata alone. Raises ApiError."""
     return await api_server.list_metadata(kind, namespaces, {"labelSelector": UID_LABEL})
@@ -71,7 +77,7 @@ def _is_owned(there: Json, subject: Subject) -> bool:
 
 
 async def read_children(api_server: ApiServer, seen: Seen) -> Children:
-    """Return the current step's children with its cluster, Job and pods as the API server has them now.
+    """Return the current step's children with its cluster, Job, pods and endpoints as the API server has them now.
 
     Raises ApiError.
     """
@@ -84,7 +90,13 @@ async def read_children(api_server: ApiServer, seen: Seen) -> Children:
         found[kind] = project_child(plural, there) if there and _is_owned(there, subject) else None
     query = {"labelSelector": f"{UID_LABEL}={subject.uid},{STEP_LABEL}={step.name}"}
     pods = [project_child("pods", pod) for pod in await api_server.list_objects("Pod", subject.namespace, query)]
-    return replace(seen.children, elasticsearch=found["Elasticsearch"], job=found["Job"], pods=pods)
+    listed = await api_server.list_objects("EndpointSlice", subject.namespace, query)
+    slices = [project_child("endpointslices", one) for one in listed]
+    service = f"{object_name(subject.name, step.name)}-es-http"
+    ready = sum(one["ready"] for one in slices if one["service"] == service)
+    return replace(
+        seen.children, elasticsearch=found["Elasticsearch"], job=found["Job"], pods=pods, ready_endpoints=ready
+    )
 
 
 async def read_evictions(api_server: ApiServer, seen: Seen) -> dict[str, str]:

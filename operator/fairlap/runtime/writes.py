@@ -1,5 +1,6 @@
 """What the operator writes to Benchmarks and creates for them, in the words of the domain."""
 
+import json
 from collections.abc import Mapping
 
 from fairlap.api.base import Json
@@ -7,6 +8,14 @@ from fairlap.api.names import API_VERSION, KIND
 from fairlap.api.status import BenchmarkStatus
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+
+
+def status_json(status: BenchmarkStatus) -> Json:
+    """Return a status as it is sent and stored: without what says nothing, and with no character that is not text."""
+    dumped = status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+    # Half a surrogate pair, as JSON may have one, is replaced by the API server: it would come back as something else.
+    found: Json = json.loads(json.dumps(dumped, ensure_ascii=False).encode("utf-8", "replace"))
+    return found
 
 
 async def write_status(api_server: ApiServer, benchmark: Json, status: BenchmarkStatus) -> Json:
@@ -20,7 +29,7 @@ async def write_status(api_server: ApiServer, benchmark: Json, status: Benchmark
         "kind": KIND,
         "metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion")},
         "spec": benchmark["spec"],
-        "status": status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True),
+        "status": status_json(status),
     }
     return await api_server.replace(body, "status")
 

@@ -16,6 +16,7 @@ _E2E: Final = "tests/e2e/test_failures.py"
 _OVERDUE: Final = "tests/e2e/test_overdue.py"
 _SOURCES: Final = "tests/e2e/test_track_sources.py"
 _RACE: Final = "tests/race/test_reasons.py"
+_UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
 
 
@@ -590,6 +591,30 @@ class Reason(StrEnum):
         recognized="The digest over all files of the track differs between two races.",
         example="race-2: the track is not the same in race-1, race-2",
         test=_API,
+    )
+
+    # The operator itself, or what it was installed with.
+    INTERNAL_ERROR = _Entry(
+        "InternalError",
+        cause="The operator met an error that it did not foresee with this Benchmark, or its status was refused.",
+        cure="Report it with the traceback in the operator's log; then change what the message names, or run it again.",
+        recognized=(
+            "An exception in the operator's look at this Benchmark, or a status that the API server refuses for its "
+            "content, three times in a row."
+        ),
+        example="the operator cannot go on with this Benchmark: …: …",
+        test=_UNFORESEEN,
+    )
+    CRD_OUTDATED = _Entry(
+        "CRDOutdated",
+        cause="The CustomResourceDefinition is older than the operator, so that parts of the status are not stored.",
+        cure=(
+            "Apply the one of this release: kubectl apply --server-side --force-conflicts -f charts/fairlap/crds (helm "
+            "upgrade leaves it as it is)."
+        ),
+        recognized="The API server's answer to a status lacks fields that were written.",
+        example="the CustomResourceDefinition in the cluster does not know …, so that these are not stored",
+        test=_UNFORESEEN,
     )
 
     # Said of a race that counts: its numbers are true, but a reader must know this.

@@ -238,6 +238,34 @@ def test_a_lost_job_is_a_failed_race_and_never_a_second_run(lost: Json | None) -
     assert todo.status.races[0].valid is False
 
 
+@pytest.mark.parametrize("at_stage", ["Provisioning", "Starting", "Running"])
+def test_nothing_fails_before_the_objects_themselves_were_asked(at_stage: str) -> None:
+    """An index that is blind, or behind: the verdict waits for a look, which may show that nothing is wrong."""
+    blind = seen(at("race-1", at_stage, "job-1"), now=later(minutes=16), warnings=(), confirmed=False)
+    assert plan(blind).look == ("children",) and plan(blind).status == blind.status
+    todo = plan(replace(blind, confirmed=True))
+    assert todo.status.failing and stage(todo) == "Cleaning"
+    there = replace(READY, job=job(), pods=[pod("es-0"), pod("r", "load-generator")])
+    in_time = replace(blind, now=later(minutes=14))
+    assert not plan(replace(in_time, confirmed=True, children=there)).status.failing
+
+
+@pytest.mark.parametrize(("ended", "waits"), [(-20, False), (-14, True), (0, True), (14, True), (3600, False)], ids=str)
+def test_the_clock_that_stamped_the_end_of_a_job_may_be_another(ended: int, waits: bool) -> None:
+    todo = plan(running(job=job(ended="Complete", at=later(seconds=ended))))
+    assert (todo.wake_in == 1) is waits and todo.status.failing is not waits
+
+
+def test_what_is_not_stored_is_said_until_it_is() -> None:
+    todo = plan(replace(running(), pruned=frozenset({"step.jobStarted"})))
+    told = condition(todo.status, "CRDOutdated")
+    assert told and told.status == "True" and "does not know status.step.jobStarted" in told.message
+    assert "kubectl apply" in told.message
+    mended = plan(replace(running(), status=todo.status, pruned=frozenset())).status
+    assert not is_true(mended, "CRDOutdated") and condition(mended, "CRDOutdated")
+    assert condition(plan(replace(running(), pruned=frozenset())).status, "CRDOutdated") is None
+
+
 def test_progress_is_passed_on() -> None:
     todo = plan(running(progress=progress("racing", "bulk-index", 43)))
     assert (todo.status.phase, todo.status.progress) == ("Racing", "race 1/1 · bulk-index 43 %")
@@ -346,7 +374,7 @@ def test_cleaning_waits_until_everything_is_gone() -> None:
     assert todo.delete == ("elasticsearch", "job") and stage(todo) == "Cleaning"
     todo = plan(seen(status, children=Children(pods=[pod("es-0")])))
     assert todo.delete == () and stage(todo) == "Cleaning"
-    unseen = seen(status)
+    unseen = seen(status, confirmed=False)
     assert plan(unseen).look == ("children",), "the index may not know of an object that was just created"
     todo = plan(replace(unseen, confirmed=True, children=Children(elasticsearch=cluster())))
     assert todo.delete == ("elasticsearch",)
@@ -375,7 +403,7 @@ HELD = "still there 600 s after the end of race-1: Elasticsearch bm-race-1 (fina
 def test_what_does_not_go_away_is_told(failing: bool, refusal: Refusal | None, reason: str, message: str) -> None:
     said = {"failing": True, "reason": "ErrorRate", "message": "7 of 9 failed."} if failing else {}
     status = at("race-1", "Cleaning", finished_step="smoke", **said)
-    early = seen(status, children=held(), refusal=refusal, now=later(seconds=599))
+    early = seen(status, children=held(), refusal=refusal, now=later(seconds=599), confirmed=False)
     assert stage(plan(early)) == "Cleaning" and plan(early).look == ()
     late = replace(early, now=later(seconds=600))
     assert plan(late).look == ("children",), "an index may still show what is gone"

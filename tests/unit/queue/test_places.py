@@ -32,6 +32,38 @@ class Woken:
         return found
 
 
+def test_who_is_set_aside_holds_up_nobody_and_may_come_back() -> None:
+    queue = Woken(1, a="holds", b="waits", c="waits")
+    queue.places.set_aside("a")
+    assert queue.woken() == {"everyone"} and queue.places.turn("b").mine and not queue.places.turn("c").mine
+    queue.places.set_aside("b")
+    assert queue.places.turn("c").mine and queue.places.assume("c")
+    assert queue.places.holders() == {"c"}
+    queue.places.take_back("a")
+    queue.places.take_back("nobody")
+    assert queue.places.holders() == {"a", "c"}, "what is written is believed again"
+    queue.places.set_aside("b")
+    queue.places.remove("b")
+    queue.places.observe(summary("b", "holds"))
+    assert "b" in queue.places.holders()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"spec": None, "status": None},
+        {"spec": [], "status": "Racing"},
+        {"spec": {"target": {"hosts": "https://a:1"}}, "status": {"phase": 3}},
+        {"spec": {"target": {"hosts": [None, 1, "nonsense"]}}, "status": {"phase": None, "step": []}},
+        {"spec": {"target": None, "suspend": "yes"}},
+    ],
+    ids=str,
+)
+def test_a_body_that_makes_no_sense_is_summarized_all_the_same(body: dict[str, object]) -> None:
+    meta = {"uid": "u", "name": "bm", "namespace": "ns", "creationTimestamp": "2026", "labels": None}
+    assert summarize({"metadata": meta, **body}).name == "ns/bm"
+
+
 @pytest.mark.parametrize(
     ("before", "after", "woken"),
     [

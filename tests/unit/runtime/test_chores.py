@@ -8,7 +8,9 @@ import pytest
 
 from fairlap.kube.api_error import ApiError
 from fairlap.plan import rerun
+from fairlap.plan.keep import kept_until
 from fairlap.runtime.chores import Chores
+from fairlap.runtime.last_word import INTERNAL_ERRORS
 
 Json = dict[str, Any]
 
@@ -144,3 +146,29 @@ def test_nothing_is_begun_for_others() -> None:
         await work.stop()
 
     asyncio.run(run())
+
+
+def test_one_that_makes_no_sense_is_counted_and_left_alone() -> None:
+    """Whoever looks for chores has other Benchmarks to look at."""
+    begun: list[str] = []
+    chores = Chores(lambda *_: None, lambda: None, lambda _: [], lambda _: set())  # type: ignore[arg-type, return-value]
+    chores._begin = lambda _, kind, __: begun.append(kind)  # type: ignore[method-assign]
+    before = INTERNAL_ERRORS.labels("keep")._value.get()
+    meta = {"name": "bm", "namespace": "ns", "uid": "u", "annotations": {rerun.ASKED: "1"}}
+    for conditions in ([{}], [None], 7, [{"type": "ClusterKept", "status": "True"}]):
+        status = {"phase": "Failed", "completionTime": "whenever", "conditions": conditions}
+        chores.look({"metadata": meta, "spec": {}, "status": status})
+    assert begun == ["rerun"] * 4
+    assert INTERNAL_ERRORS.labels("keep")._value.get() == before + 4
+
+
+def test_a_cluster_may_be_kept_for_longer_than_there_are_dates() -> None:
+    kept = {"type": "ClusterKept", "status": "True"}
+    status = {"phase": "Failed", "completionTime": "2026-01-01T00:00:00Z", "conditions": [kept]}
+    due = kept_until({"spec": {"keepClusterFor": "99999999h"}, "status": status})
+    assert due is not None and due.year == 9999
+
+
+def test_an_announcement_that_is_too_deep_is_none() -> None:
+    meta = {"annotations": {rerun.SAID: "[" * 100_000}}
+    assert rerun.announced({"metadata": meta}, "1") is None

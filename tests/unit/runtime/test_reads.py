@@ -68,11 +68,16 @@ def test_children_are_those_of_this_benchmark() -> None:
     job = {"metadata": {"name": "bm-race-1", "labels": OWN}, "spec": {"suspend": True}}
     other = {"metadata": {"name": "bm-race-1", "labels": OTHER}, "status": {}}
     pods = [{"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}, "status": {"phase": "Running"}}]
-    server: Any = Server(Job={"bm-race-1": job}, Elasticsearch={"bm-race-1": other}, Pod=pods)
+    service = {"kubernetes.io/service-name": "bm-race-1-es-http"}
+    slices = [{"metadata": {"name": "s", "labels": service}, "endpoints": [{"addresses": ["1", "2"]}]}]
+    server: Any = Server(
+        Job={"bm-race-1": job}, Elasticsearch={"bm-race-1": other}, Pod=pods, EndpointSlice=slices
+    )  # fmt: skip
     found = run(reads.read_children(server, SEEN))
+    assert found.ready_endpoints == 2
     assert found.job and found.job["spec"] == {"suspend": True} and found.elasticsearch is None
     assert [pod["spec"]["nodeName"] for pod in found.pods] == ["n1"]
-    assert server.asked == [{"labelSelector": f"fairlap.dev/uid={SEEN.subject.uid},fairlap.dev/step=race-1"}]
+    assert server.asked == [{"labelSelector": f"fairlap.dev/uid={SEEN.subject.uid},fairlap.dev/step=race-1"}] * 2
     assert run(reads.read_children(server, seen())) == Children(), "between two steps nothing is asked"
 
 
