@@ -210,6 +210,8 @@ def _running(seen: Seen, step: Step) -> Plan:
     deadline = _deadline(seen, step, parse_duration(allowed) + RUNNER_GRACE, begun=not suspended)
     start = _deadline(seen, step, parse_duration(spec.timeouts.provisioning))
     pull = _deadline(seen, step, PULL_PATIENCE)
+    if suspended and (refused := _not_let_run(seen, step)):
+        return refused
     if deadline.passed(seen.now):
         return fail_with_log(seen, explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
     started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
@@ -222,7 +224,9 @@ def _running(seen: Seen, step: Step) -> Plan:
     status = update(
         seen.status,
         phase=running_phase(step.name, progress),
-        progress=one_line(f"{title(spec, step.name)} · {describe_progress(progress, started=started)}", hindrance),
+        progress=one_line(
+            children.foreign or f"{title(spec, step.name)} · {describe_progress(progress, started=started)}", hindrance
+        ),
         step=step.model_copy(update={"job_started": started}),
     )
     return Plan(
@@ -231,6 +235,14 @@ def _running(seen: Seen, step: Step) -> Plan:
         start_job=suspended,
         wake_in=wake_in(seen.now, deadline) if started else wake_in(seen.now, deadline, start, pull),
     )
+
+
+def _not_let_run(seen: Seen, step: Step) -> Plan | None:
+    """Return the plan for a suspended Job whose account could not be made; None while it still may be."""
+    deadline = _deadline(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning), begun=False)
+    if seen.children.foreign and deadline.passed(seen.now):
+        return fail(seen, Reason.PROVISIONING_TIMEOUT, seen.children.foreign)
+    return fail_if_refused(seen)
 
 
 def _not_starting(seen: Seen, hindrance: Trouble | None, deadline: Deadline, pull: Deadline) -> Plan | None:

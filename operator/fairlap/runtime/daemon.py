@@ -28,6 +28,7 @@ from fairlap.plan.seen import Plan, Refusal, Seen
 from fairlap.plan.unreadable import unreadable
 from fairlap.runtime.announce import announcements, phase_words
 from fairlap.runtime.look import ChildIndexes, build_seen, look_at
+from fairlap.runtime.ownership import objects_of
 from fairlap.runtime.perform import perform
 from fairlap.runtime.state import Operator
 from fairlap.runtime.writes import write_status
@@ -109,7 +110,7 @@ class Daemon:
 
     async def _remove_children(self) -> None:
         for kind, index in (("Elasticsearch", self.indexes.elasticsearches), ("Job", self.indexes.jobs)):
-            for there in list(index.get(self.uid, ())):
+            for there in objects_of(index, self.body["metadata"]["namespace"], self.uid):
                 await self._api_server.delete(kind, there)
 
     async def _decide(self, seen: Seen) -> tuple[Seen, Plan]:

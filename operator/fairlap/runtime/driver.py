@@ -21,7 +21,8 @@ from fairlap.queue.summary import summarize
 from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
-from fairlap.runtime.project import drop_record, owner_uid, project_child
+from fairlap.runtime.ownership import indexed_under
+from fairlap.runtime.project import drop_record, project_child
 from fairlap.runtime.state import Operator
 from fairlap.runtime.vanished import look_for_vanished
 
@@ -140,11 +141,11 @@ class Backoffs:
 
 def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> None:
     def index(body: kopf.Body, resource: kopf.Resource, **_: Any) -> dict[str, Json] | None:
-        uid = owner_uid(body)
+        uid = indexed_under(resource.plural, body)
         return {uid: project_child(resource.plural, body)} if uid else None
 
-    async def changed(body: kopf.Body, **_: Any) -> None:
-        operator.wakers.wake(owner_uid(body) or "")
+    async def changed(body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
+        operator.wakers.wake(indexed_under(resource.plural, body) or "")
 
     for name, resource in CHILDREN.items():
         kopf.index(*resource, labels=OWNED, id=name, param=resource[-1], registry=registry)(index)

@@ -15,6 +15,7 @@ from fairlap.plan.explain.log_lines import telling_lines
 from fairlap.plan.explain.warned import event_time, select_warnings
 from fairlap.plan.seen import Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import CHECK, object_name
+from fairlap.runtime.ownership import is_child, is_pod_of, uid_of
 from fairlap.runtime.project import project_child
 from fairlap_race.contract.record import KEY_RECORD, Record
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
@@ -63,11 +64,7 @@ async def read_machine_tables(
 async def _written(api_server: ApiServer, subject: Subject, step: str) -> Json:
     """Return the texts in the ConfigMap of a step; none when there is none that belongs to this Benchmark."""
     there = await api_server.find("ConfigMap", subject.namespace, object_name(subject.name, step))
-    return there.get("data") or {} if there and _is_owned(there, subject) else {}
-
-
-def _is_owned(there: Json, subject: Subject) -> bool:
-    return bool(there["metadata"].get("labels", {}).get(UID_LABEL) == subject.uid)
+    return there.get("data") or {} if there and is_child(there, subject) else {}
 
 
 async def read_children(api_server: ApiServer, seen: Seen) -> Children:
@@ -81,9 +78,14 @@ async def read_children(api_server: ApiServer, seen: Seen) -> Children:
     found: dict[str, Json | None] = {}
     for kind, plural in (("Elasticsearch", "elasticsearches"), ("Job", "jobs")):
         there = await api_server.find(kind, subject.namespace, object_name(subject.name, step.name))
-        found[kind] = project_child(plural, there) if there and _is_owned(there, subject) else None
+        found[kind] = project_child(plural, there) if there and is_child(there, subject) else None
     query = {"labelSelector": f"{UID_LABEL}={subject.uid},{STEP_LABEL}={step.name}"}
-    pods = [project_child("pods", pod) for pod in await api_server.list_objects("Pod", subject.namespace, query)]
+    job_uid = step.job_uid or uid_of(found["Job"])
+    pods = [
+        project_child("pods", pod)
+        for pod in await api_server.list_objects("Pod", subject.namespace, query)
+        if is_pod_of(pod, subject, step.name, job_uid)
+    ]
     return replace(seen.children, elasticsearch=found["Elasticsearch"], job=found["Job"], pods=pods)
 
 

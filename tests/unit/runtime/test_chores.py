@@ -66,7 +66,7 @@ def chores(server: Server, told: list[str], clusters: list[Json] | None = None) 
     return Chores(
         lambda about, _, reason, __: told.append(f"{about['metadata']['name']}: {reason}"),
         lambda: server,  # type: ignore[arg-type, return-value]
-        lambda _: clusters or [],
+        lambda *_: clusters or [],
         lambda _: set(server.benchmarks) - {"unseen"},
     )
 
