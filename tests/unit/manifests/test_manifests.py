@@ -1,6 +1,7 @@
 """Manifests as pure functions: what decides about fairness, safety and cleanup is in them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +105,21 @@ def test_the_runner_may_touch_its_own_record_only() -> None:
     assert role["rules"] == [
         {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["bm-race-1"], "verbs": ["get", "patch"]}
     ]
-    assert account["metadata"]["ownerReferences"][0]["uid"] == "job-uid"
-    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+    (owner,) = account["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["uid"], owner["controller"]) == ("Job", "bm-race-1", "job-uid", True)
+    names = {thing["metadata"]["name"] for thing in (account, role, binding)}
+    assert names == {binding["subjects"][0]["name"], binding["roleRef"]["name"]}
+    pod = job(subject(), "race-1", SETTINGS)["spec"]["template"]["spec"]
+    assert names == {pod["serviceAccountName"]}
+
+
+def test_nobody_can_take_the_name_of_an_account_beforehand() -> None:
+    """It changes with the Benchmark's uid, which nobody knows before it is there, and with the step."""
+    one, again = subject(), replace(subject(), uid="fedcba9876543210")
+    names = [job(of, step, SETTINGS)["spec"]["template"]["spec"]["serviceAccountName"]
+             for of in (one, again) for step in ("check", "race-1")]  # fmt: skip
+    assert len(set(names)) == 4 and not {"bm-check", "bm-race-1"} & set(names)
+    assert all(len(name) == len("bm-check-") + 12 for name in names[::2])
 
 
 @pytest.mark.parametrize("step", ["check", "smoke", "race-1"])
