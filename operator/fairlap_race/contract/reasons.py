@@ -413,7 +413,7 @@ class Reason(StrEnum):
         cause="Elasticsearch refused the user or password.",
         cure="Check the secret that holds the password of the user.",
         recognized="Elasticsearch answered with 401 or 403 to the runner or to Rally.",
-        example="GET /: HTTP 401: …unable to authenticate user [elastic] for REST request [/]…",
+        example="GET /: HTTP 401 security_exception",
         test=_RACE,
     )
     TLS_UNTRUSTED = _Entry(
