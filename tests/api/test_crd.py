@@ -108,6 +108,10 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "keepCluster": ({"keepCluster": "Sometimes"}, 'supported values: "Never", "OnFailure", "Always"'),
     "codec": ({"elasticsearch__index": {"codec": "lz4"}}, 'supported values: "default", "best_compression"'),
     "telemetry": ({"race__telemetry": ["node-stats"]}, 'race.telemetry[0]: Unsupported value: "node-stats"'),
+    "11 secrets of registries": (
+        {"imagePullSecrets": [{"name": f"registry-{number}"} for number in range(11)]},
+        "spec.imagePullSecrets: Too many: 11: must have at most 10 items",
+    ),
     "not a number": ({"repetitions": "three"}, "must be of type integer"),
 }
 
@@ -155,6 +159,7 @@ ACCEPTED: dict[str, Json] = {
     "git": {"race__track": {"git": {**GIT, "url": "ssh://git@host:2222/x.git", "credentialsSecret": {"name": "s"}}}},
     "track volume": {"race__track": {"volume": {"claimName": "tracks", "path": "shop/catalogue-1.2"}}},
     "corpora": {"race__corpora": {"claimName": "corpora", "maxSize": "200Gi"}, "race__offline": True},
+    "registries": {"imagePullSecrets": [{"name": "registry.example.com"}]},
     "durations": {"timeouts": {"provisioning": "90s", "race": "1h30m"}},
 }
 
@@ -193,6 +198,7 @@ def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> No
         "keepCluster": "Never",
         "keepClusterFor": "24h",
         "timeouts": {"provisioning": "15m", "race": "6h"},
+        "imagePullSecrets": [],
         "suspend": False,
     }
 
@@ -205,6 +211,7 @@ CHANGES: dict[str, Json] = {
     "keepCluster": {"keepCluster": "Always"},
     "keepClusterFor": {"keepClusterFor": "1h"},
     "timeouts": {"timeouts": {"race": "1h"}},
+    "imagePullSecrets": {"imagePullSecrets": [{"name": "registry"}]},
 }
 
 

@@ -12,6 +12,7 @@ from fairlap.manifests import target
 from fairlap.manifests.affinity import anti_affinity, machines
 from fairlap.manifests.elasticsearch import resource_requirements
 from fairlap.manifests.meta import labels, metadata
+from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.manifests.target import CA, CREDENTIALS
 from fairlap.manifests.track_source import corpora_spec, track_source
 from fairlap.manifests.track_source import mounts as track_mounts
@@ -103,7 +104,13 @@ def job(subject: Subject, step: str, settings: Settings, image: str | None = Non
             "suspend": True,
             "backoffLimit": 0,
             "activeDeadlineSeconds": _timeout(subject, step) + _JOB_GRACE_SECONDS,
-            "template": {"metadata": {"labels": labels(subject, step, ROLE_LOAD_GENERATOR)}, "spec": pod},
+            "template": {
+                "metadata": {
+                    "labels": labels(subject, step, ROLE_LOAD_GENERATOR),
+                    "annotations": dict(UNDISTURBED),
+                },
+                "spec": pod,
+            },
         },
     }
 
@@ -189,11 +196,14 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
         "enableServiceLinks": False,
         "securityContext": {
             "runAsNonRoot": True, "runAsUser": _UID, "runAsGroup": _UID, "fsGroup": _UID,
+            # Else the kubelet changes the group of every file of a volume of corpora, however many there are.
+            "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "affinity": anti_affinity(subject, (ROLE_ELASTICSEARCH,)),
         "containers": [container],
         "volumes": volumes,
+        **pull_secrets(subject.spec, settings),
         **machines(race.scheduling),
     }  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.spec import BenchmarkSpec, PullSecret
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
 from fairlap.plan.seen import Subject
@@ -61,6 +61,26 @@ def test_storage_is_a_claim_or_the_machine() -> None:
     local = elasticsearch(subject(), "race-1", SETTINGS)
     assert "volumeClaimTemplates" not in local["spec"]["nodeSets"][0]
     assert pod_of(local)["volumes"] == [{"name": "elasticsearch-data", "emptyDir": {}}]
+
+
+def test_pods_name_the_secrets_of_their_registries() -> None:
+    spec = subject().spec.model_copy(update={"image_pull_secrets": [PullSecret(name="mine"), PullSecret(name="both")]})
+    of = replace(subject(), spec=spec)
+    settings = replace(SETTINGS, race_image_pull_secrets=("both", "all"))
+    for pod in (job(of, "race-1", settings)["spec"]["template"]["spec"], pod_of(elasticsearch(of, "race-1", settings))):
+        assert pod["imagePullSecrets"] == [{"name": "mine"}, {"name": "both"}, {"name": "all"}]
+    assert "imagePullSecrets" not in pod_of(elasticsearch(subject(), "race-1", SETTINGS))
+
+
+def test_no_machine_is_taken_away_from_a_race_and_no_volume_walked_through() -> None:
+    template = job(subject(), "race-1", SETTINGS)["spec"]["template"]
+    cluster = elasticsearch(subject(), "race-1", SETTINGS)["spec"]["nodeSets"][0]["podTemplate"]
+    for pod in (template, cluster):
+        assert pod["metadata"]["annotations"] == {
+            "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+            "karpenter.sh/do-not-disrupt": "true",
+        }
+    assert template["spec"]["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
 
 
 def test_java_is_copied_from_its_image() -> None:
