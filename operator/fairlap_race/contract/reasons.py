@@ -249,7 +249,7 @@ class Reason(StrEnum):
         ),
         recognized=(
             "A pod is missing for 15 seconds, and Kubernetes' event FailedCreate about the StatefulSet or the Job says "
-            "that it violates PodSecurity. A refusal that may pass, as a full quota, is only told until the deadline."
+            "that it violates PodSecurity; a refusal that may pass, as a full quota, is only told until the deadline."
         ),
         example=(
             'StatefulSet …-race-1-es-default: FailedCreate: create Pod … failed error: pods "…" is forbidden: violates '
