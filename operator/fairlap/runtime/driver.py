@@ -145,7 +145,9 @@ def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> N
         return {uid: project_child(resource.plural, body)} if uid else None
 
     async def changed(body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
-        operator.wakers.wake(indexed_under(resource.plural, body) or "")
+        uid = indexed_under(resource.plural, body)
+        if uid and operator.places.is_known(uid, body["metadata"]["namespace"]):  # else it names another namespace's
+            operator.wakers.wake(uid)
 
     for name, resource in CHILDREN.items():
         kopf.index(*resource, labels=OWNED, id=name, param=resource[-1], registry=registry)(index)
