@@ -15,7 +15,7 @@ from fairlap.machines.prometheus import Prometheus
 from fairlap.plan.seen import Children, LogOf, Look, Seen, Subject
 from fairlap.plan.steps import is_preparation
 from fairlap.queue.turn import Turn
-from fairlap.runtime.ownership import is_endpoint_of, is_pod_of, objects_of, step_of, uid_of
+from fairlap.runtime.ownership import is_child, is_endpoint_of, is_of_job, is_pod_of, objects_of, step_of, uid_of
 from fairlap.runtime.reads import (
     read_children,
     read_config_map_keys,
@@ -70,8 +70,13 @@ def select_children(subject: Subject, step: Step, indexes: ChildIndexes) -> Chil
         found = objects_of(index, subject.namespace, subject.uid)
         return [thing for thing in found if step_of(thing) == step.name]
 
-    record, job = _first(of_step(indexes.config_maps)), _first(of_step(indexes.jobs))
+    job = _first(of_step(indexes.jobs))
     job_uid = step.job_uid or uid_of(job)
+
+    def tells(config_map: Json) -> bool:
+        return is_child(config_map, subject) or is_of_job(config_map, subject, step.name, job_uid)
+
+    record = _first([found for found in of_step(indexes.config_maps) if tells(found)])
     slices = [found for found in of_step(indexes.endpoint_slices) if is_endpoint_of(found, subject, step.name)]
     return Children(
         elasticsearch=_first(of_step(indexes.elasticsearches)),

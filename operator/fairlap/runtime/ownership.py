@@ -46,6 +46,13 @@ def is_child(body: Body, subject: Subject) -> bool:
     return body["metadata"].get("namespace") == subject.namespace and owner_uid(body) == subject.uid
 
 
+def is_of_job(body: Body, subject: Subject, step: str, job_uid: str | None) -> bool:
+    """Return whether an object is controlled by the Job of a step; `job_uid` None: the Job is gone, its name says."""
+    owner, name = controller(body), object_name(subject.name, step)
+    same = (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) == ("batch/v1", "Job", name)
+    return same and body["metadata"].get("namespace") == subject.namespace and owner["uid"] == (job_uid or owner["uid"])
+
+
 def is_pod_of(pod: Body, subject: Subject, step: str, job_uid: str | None) -> bool:
     """Return whether a pod is of the step's Job, or of the StatefulSet that ECK makes for the step's cluster.
 
@@ -55,10 +62,10 @@ def is_pod_of(pod: Body, subject: Subject, step: str, job_uid: str | None) -> bo
     meta, owner, name = pod["metadata"], controller(pod), object_name(subject.name, step)
     if meta.get("namespace") != subject.namespace or claimed_uid(pod) != subject.uid or step_of(pod) != step:
         return False
-    kind = (owner.get("apiVersion"), owner.get("kind"))
     if meta["labels"].get(ROLE_LABEL) == ROLE_LOAD_GENERATOR:
-        return kind == ("batch/v1", "Job") and owner["name"] == name and owner["uid"] == (job_uid or owner["uid"])
-    return kind == ("apps/v1", "StatefulSet") and owner["name"] == f"{name}-es-{NODE_SET}"
+        return is_of_job(pod, subject, step, job_uid)
+    by_set = ("apps/v1", "StatefulSet", f"{name}-es-{NODE_SET}")
+    return (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) == by_set
 
 
 def is_endpoint_of(endpoint_slice: Body, subject: Subject, step: str) -> bool:
@@ -76,7 +83,7 @@ def uid_of(thing: Json | None) -> str | None:
 
 def indexed_under(plural: str, body: Body) -> str | None:
     """Return the uid that an object is kept under: of its owner, or the one it names where its owner is another."""
-    return claimed_uid(body) if plural in ("pods", "endpointslices") else owner_uid(body)
+    return owner_uid(body) if plural in ("elasticsearches", "jobs") else claimed_uid(body)
 
 
 def objects_of(index: UidIndex, namespace: str, uid: str) -> list[Json]:

@@ -55,7 +55,8 @@ async def create_child(api_server: ApiServer, manifest: Json) -> str:
     there = await api_server.find(kind, meta["namespace"], meta["name"])
     if there is None:  # gone meanwhile
         return ""
-    if _identity(controller(there)) == _identity(controller(manifest)):
+    wanted = controller(manifest)
+    if wanted and _identity(controller(there)) == _identity(wanted):
         return ""
     return f"waiting for {kind} {meta['name']}, which is not of this Benchmark, to go away"
 

@@ -50,6 +50,7 @@ def children(*things: tuple[str, Json], of: Step | None = None) -> Any:
     return select_children(SUBJECT, of or step(), ChildIndexes(*indexes.values()))
 
 
+OF_JOB = body(BY_JOB, data={"progress": "{}"})
 REAL: dict[str, tuple[str, Json]] = {
     "elasticsearch": ("elasticsearches", body(BY_US)),
     "job": ("jobs", body(BY_US)),
@@ -62,6 +63,12 @@ REAL: dict[str, tuple[str, Json]] = {
 @pytest.mark.parametrize("what", REAL)
 def test_what_the_controllers_make_is_believed(what: str) -> None:
     assert getattr(children(REAL[what]), what)
+
+
+@pytest.mark.parametrize(("job_uid", "believed"), [("job-1", True), ("job-2", False)])
+def test_progress_may_be_of_the_job(job_uid: str, believed: bool) -> None:
+    assert bool(children(("configmaps", OF_JOB), of=step(job_uid)).progress) is believed
+    assert not children(("configmaps", elsewhere(OF_JOB)), of=step(job_uid)).progress
 
 
 def elsewhere(thing: Json) -> Json:
@@ -145,3 +152,9 @@ def test_what_has_the_name_is_ours_by_its_controller(kind: str, owners: list[Jso
     server: Any = Server({"metadata": {"ownerReferences": owners}})
     words = asyncio.run(create_child(server, wanted))
     assert words == ("" if ours else f"waiting for {kind} n, which is not of this Benchmark, to go away")
+
+
+def test_what_we_control_not_ourselves_is_never_adopted() -> None:
+    wanted = {"kind": "ConfigMap", "metadata": {"name": "n", "namespace": "ns", "ownerReferences": []}}
+    server: Any = Server({"metadata": {}})
+    assert asyncio.run(create_child(server, wanted)).startswith("waiting for ConfigMap n")
