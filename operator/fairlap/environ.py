@@ -43,6 +43,7 @@ class Variables(BaseSettings):
 
     race_image: str
     race_image_pull_policy: str = Settings.race_image_pull_policy
+    race_image_pull_secrets: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
     race_images: Json[dict[str, Name]] = Field({}, description='{"2.3": "IMAGE"}')
     jdk_images: Json[dict[int, JdkImage]] = Field({}, description='{"21": {"image": ..., "path": ...}}')
     namespaces: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Settings.namespaces

@@ -41,6 +41,8 @@ class Settings:
 
     race_image: str
     race_image_pull_policy: str = "IfNotPresent"
+    race_image_pull_secrets: tuple[str, ...] = ()
+    """Secrets with registries' credentials that every pod of a race names; they must be in the Benchmark's namespace"""
     race_images: Mapping[str, str] = field(default_factory=dict)
     """images with older lines of Rally, by line"""
     jdk_images: Mapping[int, JdkImage] = field(default_factory=dict)

@@ -137,6 +137,10 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "keepCluster": ({"keepCluster": "Sometimes"}, 'supported values: "Never", "OnFailure", "Always"'),
     "codec": ({"elasticsearch__index": {"codec": "lz4"}}, 'supported values: "default", "best_compression"'),
     "telemetry": ({"race__telemetry": ["node-stats"]}, 'race.telemetry[0]: Unsupported value: "node-stats"'),
+    "11 secrets of registries": (
+        {"imagePullSecrets": [{"name": f"registry-{number}"} for number in range(11)]},
+        "spec.imagePullSecrets: Too many: 11: must have at most 10 items",
+    ),
     "not a number": ({"repetitions": "three"}, "must be of type integer"),
 }
 
@@ -186,6 +190,7 @@ ACCEPTED: dict[str, Json] = {
     "corpora": {"race__corpora": {"claimName": "corpora", "maxSize": "200Gi"}, "race__offline": True},
     "the longest": {"timeouts": {"provisioning": "24h", "race": "0720h0m00s"}, "keepClusterFor": "43200m"},
     "200 parameters": {"race__params": {f"p{number}": 1 for number in range(200)}},
+    "registries": {"imagePullSecrets": [{"name": "registry.example.com"}]},
     "durations": {"timeouts": {"provisioning": "90s", "race": "1h30m"}},
 }
 
@@ -224,6 +229,7 @@ def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> No
         "keepCluster": "Never",
         "keepClusterFor": "24h",
         "timeouts": {"provisioning": "15m", "race": "6h"},
+        "imagePullSecrets": [],
         "suspend": False,
     }
 
@@ -236,6 +242,7 @@ CHANGES: dict[str, Json] = {
     "keepCluster": {"keepCluster": "Always"},
     "keepClusterFor": {"keepClusterFor": "1h"},
     "timeouts": {"timeouts": {"race": "1h"}},
+    "imagePullSecrets": {"imagePullSecrets": [{"name": "registry"}]},
 }
 
 

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from fairlap.plan.steps import account_name
 from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
@@ -127,10 +128,11 @@ def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespac
     stage.behave(namespace, run=(3.0, 3.0))
     stage.apply(benchmark(namespace, smokeTest=False))
     stage.reaches(namespace, "bm", "Racing")
-    stage.until(lambda: stage.find("rolebindings", namespace, "bm-race-1"), "the RoleBinding", 10)
+    account = account_name("bm", stage.benchmark(namespace, "bm")["metadata"]["uid"], "race-1")
+    stage.until(lambda: stage.find("rolebindings", namespace, account), "the RoleBinding", 10)
 
     def may(*what: str) -> bool:
-        user = f"--as=system:serviceaccount:{namespace}:bm-race-1"
+        user = f"--as=system:serviceaccount:{namespace}:{account}"
         return stage.plane.kubectl("auth", "can-i", *what, user, f"--namespace={namespace}").stdout.strip() == "yes"
 
     assert may("patch", "configmaps/bm-race-1")

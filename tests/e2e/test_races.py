@@ -51,7 +51,12 @@ def check_evidence(found: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def whole(namespace: Namespace) -> Iterator[subprocess.CompletedProcess[str]]:
-    """8.11.0 on Java 21, two nodes with volumes, two shards, one replica, another codec, a smoke test, a race."""
+    """8.11.0 on Java 21, two nodes with volumes, two shards, one replica, another codec, a smoke test, a race.
+
+    All in a namespace that enforces the Pod Security level `restricted` meanwhile.
+    """
+    level = "pod-security.kubernetes.io/enforce"
+    namespace.kubectl("label", "namespace", namespace.name, f"{level}=restricted")
     wanted = benchmark(
         "whole",
         elasticsearch={
@@ -66,6 +71,7 @@ def whole(namespace: Namespace) -> Iterator[subprocess.CompletedProcess[str]]:
     )
     yield fairlap(namespace, "run", "-f", "-", "--wait", "--timeout", "20m", given=json.dumps(wanted))
     namespace.kubectl("delete", "bm", "whole", "--timeout=200s")
+    namespace.kubectl("label", "namespace", namespace.name, f"{level}-")
 
 
 def test_a_whole_benchmark_on_two_nodes_with_every_setting(

@@ -33,7 +33,8 @@ def test_an_empty_variable_is_not_set(environ: pytest.MonkeyPatch) -> None:
 
 def test_every_variable_arrives(environ: pytest.MonkeyPatch) -> None:
     for name, value in {
-        "RACE_IMAGE_PULL_POLICY": "Always", "RACE_IMAGES": '{"2.3": "race6:1"}',
+        "RACE_IMAGE_PULL_POLICY": "Always", "RACE_IMAGE_PULL_SECRETS": "registry, mirror",
+        "RACE_IMAGES": '{"2.3": "race6:1"}',
         "JDK_IMAGES": '{"21": {"image": "jdk:21", "path": "/jdk"}}', "NAMESPACES": " a, b ,,", "MAX_ACTIVE": "2",
         "TRACKS_REPOSITORY": "https://mirror", "TRACKS_REVISION": "abc", "METRICS_PORT": "9000", "LEASE": "ns/fairlap",
         "LEASE_HOLDER": "pod-1", "LEASE_SECONDS": "15", "RESYNC_SECONDS": "5", "SWEEP_SECONDS": "6",
@@ -44,6 +45,7 @@ def test_every_variable_arrives(environ: pytest.MonkeyPatch) -> None:
     assert settings_from_environment() == Settings(
         race_image="race:1",
         race_image_pull_policy="Always",
+        race_image_pull_secrets=("registry", "mirror"),
         race_images={"2.3": "race6:1"},
         jdk_images={21: JdkImage("jdk:21", "/jdk")},
         namespaces=("a", "b"),

@@ -89,13 +89,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
   verbs: [list, watch]
-# The identity of a race, and the right to patch the one ConfigMap that takes its record.
+# The identity of a race, and the right to patch the one ConfigMap that takes its record. One that is there already is
+# read, to see that it is the race's own.
 - apiGroups: [""]
   resources: [serviceaccounts]
-  verbs: [create]
+  verbs: [get, create]
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
-  verbs: [create]
+  verbs: [get, create]
 # What happens to a Benchmark, for kubectl describe; and why a pod was evicted or never made: only events tell it.
 - apiGroups: [""]
   resources: [events]

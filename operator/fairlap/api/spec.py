@@ -373,6 +373,13 @@ class Race(Api):
     """Which machines the load generator may run on; it keeps off those of Elasticsearch where there is room."""
 
 
+class PullSecret(Api):
+    """A Secret of the Benchmark's own namespace with the credentials of a registry; only the kubelet reads it."""
+
+    name: Name
+    """Name of the Secret, of the type kubernetes.io/dockerconfigjson."""
+
+
 class Timeouts(Api):
     """How long each part may take before it fails with a reason."""
 
@@ -402,7 +409,15 @@ class BenchmarkSpec(Api):
         json_schema_extra=rules(
             *(
                 rule(f"self.{field} == oldSelf.{field}", f"spec.{field} is immutable: create another Benchmark instead")
-                for field in ("race", "repetitions", "smokeTest", "keepCluster", "keepClusterFor", "timeouts")
+                for field in (
+                    "race",
+                    "repetitions",
+                    "smokeTest",
+                    "keepCluster",
+                    "keepClusterFor",
+                    "timeouts",
+                    "imagePullSecrets",
+                )
             ),
             *(
                 rule(
@@ -442,6 +457,8 @@ class BenchmarkSpec(Api):
     """How long a kept cluster stays after the end, at most 720h; then the operator removes it. Not for a target."""
     timeouts: Timeouts = Timeouts()
     """How long each part may take."""
+    image_pull_secrets: Annotated[list[PullSecret], Field(max_length=10)] = []
+    """Credentials of the registries that the images of all pods come from, beside those that the installation names."""
     suspend: bool = False
     """While true no further race starts; one that is under way runs to its end."""
 

@@ -15,6 +15,7 @@ from fairlap.cli import report
 from fairlap.cli.compare_text import FORMATS, Compared
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
+from fairlap.cli.printable import say
 from fairlap.comparison.beside import put_beside
 from fairlap.comparison.raced import NotARaceError, Raced, read_race
 from fairlap_race.contract.record import KEY_RACE
@@ -58,7 +59,7 @@ def compare(connect: Callable[[], Connection], baseline: str, contender: str, in
     except ValueError as error:
         raise UsageError(str(error)) from error
     notes = () if all_benchmarks else (_UNKNOWN,)
-    print(FORMATS[output](Compared(baseline, contender, (len(one), len(two)), in_blocks, found, notes)))
+    say(FORMATS[output](Compared(baseline, contender, (len(one), len(two)), in_blocks, found, notes)))
     return SUCCEEDED
 
 

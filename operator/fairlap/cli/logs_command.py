@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +11,7 @@ from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, 
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
+from fairlap.cli.printable import say
 from fairlap_race.contract.record import KEY_LOG, KEY_RECORD, Record
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 
@@ -35,8 +35,7 @@ def logs(connection: Connection, name: str, step: str | None, follow: bool) -> i
     """Print the log of a step (None: the one that runs, or the last one that ran); return the exit code."""
     lines = _follow(connection, name, step) if follow else _once(connection, name, step)
     for line in lines:
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+        say(line.rstrip("\r"))
     return SUCCEEDED
 
 

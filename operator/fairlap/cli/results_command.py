@@ -10,6 +10,7 @@ from fairlap.cli import report
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED
 from fairlap.cli.machine_report import machines
+from fairlap.cli.printable import say
 from fairlap.results.aggregate import aggregate
 from fairlap_race.contract.record import KEY_RECORD, Record
 
@@ -23,18 +24,18 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
     """
     found = [_with_invalid(connection, connection.benchmark(name)) for name in dict.fromkeys(names)]
     if output == "table":
-        print(report.table(found) if everything else report.main_table(found))
+        say(report.table(found) if everything else report.main_table(found))
         for sentence in report.sentences(found):
-            print(f"* {sentence}")
+            say(f"* {sentence}")
         if not everything and any(map(bm.tasks, found)):
             asked = list(dict.fromkeys(names))
-            print(f"\nAll figures: {connection.command('results', asked)} --all")
+            say(f"\nAll figures: {connection.command('results', asked)} --all")
             if len(asked) == 2:
-                print(f"Which is better, and how sure that is: {connection.command('compare', asked)}")
+                say(f"Which is better, and how sure that is: {connection.command('compare', asked)}")
     elif output == "machines":
-        print("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
+        say("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
     else:
-        print(report.FORMATS[output](found))
+        say(report.FORMATS[output](found))
     return SUCCEEDED
 
 

@@ -12,11 +12,21 @@ from fairlap.manifests import target
 from fairlap.manifests.affinity import anti_affinity, machines
 from fairlap.manifests.elasticsearch import resource_requirements
 from fairlap.manifests.meta import labels, metadata
+from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.manifests.target import CA, CREDENTIALS
 from fairlap.manifests.track_source import corpora_spec, track_source
 from fairlap.manifests.track_source import mounts as track_mounts
 from fairlap.plan.seen import Subject
-from fairlap.plan.steps import CHECK, PROBE, SMOKE, builds_cluster, is_preparation, object_name, race_id
+from fairlap.plan.steps import (
+    CHECK,
+    PROBE,
+    SMOKE,
+    account_name,
+    builds_cluster,
+    is_preparation,
+    object_name,
+    race_id,
+)
 from fairlap.settings import Settings
 from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec
@@ -94,7 +104,13 @@ def job(subject: Subject, step: str, settings: Settings, image: str | None = Non
             "suspend": True,
             "backoffLimit": 0,
             "activeDeadlineSeconds": _timeout(subject, step) + _JOB_GRACE_SECONDS,
-            "template": {"metadata": {"labels": labels(subject, step, ROLE_LOAD_GENERATOR)}, "spec": pod},
+            "template": {
+                "metadata": {
+                    "labels": labels(subject, step, ROLE_LOAD_GENERATOR),
+                    "annotations": dict(UNDISTURBED),
+                },
+                "spec": pod,
+            },
         },
     }
 
@@ -102,10 +118,11 @@ def job(subject: Subject, step: str, settings: Settings, image: str | None = Non
 def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
     """Return the runner's ServiceAccount, Role and RoleBinding: read and patch its own record, nothing else.
 
-    They belong to the Job, so that they vanish with it.
+    They belong to the Job, so that they vanish with it. Their name is not the Job's: somebody could have taken that.
     """
-    name = object_name(subject.name, step)
-    meta = metadata(subject, step, {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job_uid})
+    name, account = object_name(subject.name, step), account_name(subject.name, subject.uid, step)
+    of_job = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job_uid, "controller": True}
+    meta = {**metadata(subject, step, of_job), "name": account}
     rbac = "rbac.authorization.k8s.io"
     return [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False},
@@ -120,8 +137,8 @@ def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
             "apiVersion": f"{rbac}/v1",
             "kind": "RoleBinding",
             "metadata": meta,
-            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": subject.namespace}],
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": account},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": subject.namespace}],
         },
     ]  # fmt: skip
 
@@ -173,17 +190,20 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
     }
     return {
         "restartPolicy": "Never",
-        "serviceAccountName": name,
+        "serviceAccountName": account_name(subject.name, subject.uid, step),
         "automountServiceAccountToken": True,
         "terminationGracePeriodSeconds": 60,
         "enableServiceLinks": False,
         "securityContext": {
             "runAsNonRoot": True, "runAsUser": _UID, "runAsGroup": _UID, "fsGroup": _UID,
+            # Else the kubelet changes the group of every file of a volume of corpora, however many there are.
+            "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "affinity": anti_affinity(subject, (ROLE_ELASTICSEARCH,)),
         "containers": [container],
         "volumes": volumes,
+        **pull_secrets(subject.spec, settings),
         **machines(race.scheduling),
     }  # fmt: skip
 

@@ -31,6 +31,7 @@ from fairlap.plan.explain.trouble import (
     running_log,
     was_replaced,
 )
+from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_log
 from fairlap.plan.keep import KEPT
 from fairlap.plan.seen import Delete, Plan, Seen
@@ -44,6 +45,8 @@ ACCEPTED, CLUSTER_READY = ConditionType.ACCEPTED, ConditionType.CLUSTER_READY
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
 # only room for a pod may still come later, when something else ends or a machine is added.
 PULL_PATIENCE = timedelta(seconds=120)
+# Controllers make pods within seconds; an event that says why there is none comes with the first attempt.
+POD_PATIENCE = timedelta(seconds=15)
 # The record's event and the Job's come over different watches: the record may be seen a little later.
 RECORD_PATIENCE = timedelta(seconds=15)
 # The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job. A track
@@ -167,11 +170,15 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
     hindrance = explain_unschedulable(next(iter(found), None), spec)
     if hindrance and _gives_up(hindrance, seen.now, deadline, pull):
         return fail_with_log(seen, hindrance)
+    missing = children.elasticsearch is not None and len(elasticsearch_pods(children.pods)) < wanted.nodes
+    if refused := _pods_refused(seen, step, missing, "StatefulSet"):
+        return refused
     if deadline.passed(seen.now):
         reason, message = explain_overdue(children, wanted.nodes)
         late = Trouble(reason, children.foreign or message, final=True)
         pods = elasticsearch_pods(children.pods)
         return fail_unready(seen, late, pods, wanted.nodes, "Elasticsearch", "StatefulSet")
+    hindrance = hindrance or find_refusal(seen.warnings or (), ("StatefulSet",))
     unready = Observation(CLUSTER_READY, False, ConditionReason.PROVISIONING, lacking)
     if hindrance:
         unready = unready._replace(reason=hindrance.reason, message=f"{lacking} ({hindrance.message})")
@@ -179,7 +186,7 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
     return Plan(
         update(seen.status, progress=progress),
         create=("elasticsearch",) if children.elasticsearch is None else (),
-        wake_in=wake_in(seen.now, deadline, pull),
+        wake_in=_until_pods(wake_in(seen.now, deadline, pull), missing),
         observed=(unready,),
     )
 
@@ -216,6 +223,8 @@ def _running(seen: Seen, step: Step) -> Plan:
     deadline = _deadline(seen, step, parse_duration(allowed) + RUNNER_GRACE, begun=not suspended)
     start = _deadline(seen, step, parse_duration(spec.timeouts.provisioning))
     pull = _deadline(seen, step, PULL_PATIENCE)
+    if suspended and (refused := _not_let_run(seen, step)):
+        return refused
     if deadline.passed(seen.now):
         return fail_with_log(seen, explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
     started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
@@ -223,20 +232,49 @@ def _running(seen: Seen, step: Step) -> Plan:
     if not started and not suspended:
         found = find_troubles(load_generators(children.pods))
         hindrance = explain_unschedulable(next(iter(found), None), spec)
-        if stuck := _not_starting(seen, hindrance, start, pull):
+        missing = not load_generators(children.pods)
+        if stuck := _pods_refused(seen, step, missing, "Job") or _not_starting(seen, hindrance, start, pull):
             return stuck
+        hindrance = hindrance or find_refusal(seen.warnings or (), ("Job",))
     status = update(
         seen.status,
         phase=running_phase(step.name, progress),
-        progress=one_line(f"{title(spec, step.name)} · {describe_progress(progress, started=started)}", hindrance),
+        progress=one_line(
+            children.foreign or f"{title(spec, step.name)} · {describe_progress(progress, started=started)}", hindrance
+        ),
         step=step.model_copy(update={"job_started": started}),
     )
     return Plan(
         status,
         create=("access",) if suspended else (),
         start_job=suspended,
-        wake_in=wake_in(seen.now, deadline) if started else wake_in(seen.now, deadline, start, pull),
+        wake_in=wake_in(seen.now, deadline)
+        if started
+        else _until_pods(wake_in(seen.now, deadline, start, pull), not load_generators(children.pods)),
     )
+
+
+def _pods_refused(seen: Seen, step: Step, missing: bool, owner: str) -> Plan | None:
+    """Return the plan for pods that are `missing` for a while: to ask whether Kubernetes refuses them, or to fail."""
+    if not missing or not _deadline(seen, step, POD_PATIENCE).passed(seen.now):
+        return None
+    if seen.warnings is None:
+        return Plan(seen.status, look=("warnings",))
+    refusal = find_refusal(seen.warnings, (owner,))
+    return fail(seen, refusal.reason, refusal.message) if refusal and refusal.final else None
+
+
+def _until_pods(seconds: float, missing: bool) -> float:
+    """Return when to look again: soon while pods are `missing`, for no event tells that Kubernetes refuses them."""
+    return min(seconds, POD_PATIENCE.total_seconds()) if missing else seconds
+
+
+def _not_let_run(seen: Seen, step: Step) -> Plan | None:
+    """Return the plan for a suspended Job whose account could not be made; None while it still may be."""
+    deadline = _deadline(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning), begun=False)
+    if seen.children.foreign and deadline.passed(seen.now):
+        return fail(seen, Reason.PROVISIONING_TIMEOUT, seen.children.foreign)
+    return fail_if_refused(seen)
 
 
 def _not_starting(seen: Seen, hindrance: Trouble | None, deadline: Deadline, pull: Deadline) -> Plan | None:

@@ -83,6 +83,11 @@ class Places:
         """Return the uids of all Benchmarks that events told of, vanished ones too."""
         return set(self._seen)
 
+    def is_known(self, uid: str, namespace: str) -> bool:
+        """Return whether events told of a Benchmark of that uid in that namespace."""
+        seen = self._seen.get(uid)
+        return seen is not None and seen.name.partition("/")[0] == namespace
+
     def benchmarks(self) -> Iterator[Summary]:
         """Yield all Benchmarks that are there."""
         return (summary for uid, summary in self._seen.items() if uid not in self._vanished)

@@ -17,8 +17,8 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan import rerun
 from fairlap.plan.keep import kept_until
-from fairlap.runtime.project import bounded_copy
 from fairlap.runtime.last_word import INTERNAL_ERRORS
+from fairlap.runtime.project import bounded_copy
 from fairlap.runtime.writes import annotate, create_if_free
 
 log = logging.getLogger(__name__)
@@ -33,8 +33,8 @@ class Chores:
 
     post_event: PostEvent
     connection: Callable[[], ApiServer]
-    clusters_of: Callable[[str], list[Json]]
-    """the Elasticsearch objects of a Benchmark's uid, as last seen"""
+    clusters_of: Callable[[str, str], list[Json]]
+    """the Elasticsearch objects of a Benchmark by its namespace and uid, as last seen"""
     names_in: Callable[[str], set[str]]
     """the names of the Benchmarks in a namespace, as last seen"""
     _tasks: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Chores:
         # A wall clock can be set, so a long wait is made of short ones.
         while (left := (due - datetime.now(UTC)).total_seconds()) > 0:  # noqa: ASYNC110 - nobody tells when it is late
             await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
-        for there in self.clusters_of(benchmark["metadata"]["uid"]):
+        for there in self.clusters_of(benchmark["metadata"]["namespace"], benchmark["metadata"]["uid"]):
             if not there["metadata"].get("deletionTimestamp"):
                 await self.connection().delete("Elasticsearch", there)
                 name = there["metadata"]["name"]

@@ -22,7 +22,8 @@ from fairlap.runtime.crd_check import check_crd
 from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
-from fairlap.runtime.project import drop_record, owner_uid, project_child
+from fairlap.runtime.ownership import indexed_under
+from fairlap.runtime.project import drop_record, project_child
 from fairlap.runtime.state import Operator
 from fairlap.runtime.vanished import look_for_vanished
 
@@ -146,11 +147,13 @@ class Backoffs:
 
 def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> None:
     def index(body: kopf.Body, resource: kopf.Resource, **_: Any) -> dict[str, Json] | None:
-        uid = owner_uid(body)
+        uid = indexed_under(resource.plural, body)
         return {uid: project_child(resource.plural, body)} if uid else None
 
-    async def changed(body: kopf.Body, **_: Any) -> None:
-        operator.wakers.wake(owner_uid(body) or "")
+    async def changed(body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
+        uid = indexed_under(resource.plural, body)
+        if uid and operator.places.is_known(uid, body["metadata"]["namespace"]):  # else it names another namespace's
+            operator.wakers.wake(uid)
 
     for name, resource in CHILDREN.items():
         kopf.index(*resource, labels=OWNED, id=name, param=resource[-1], registry=registry)(index)

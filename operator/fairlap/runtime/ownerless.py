@@ -4,11 +4,15 @@ Kubernetes makes the claims of a StatefulSet; ECK (3.5) becomes their owner in a
 removed right after it was asked for, as when its Benchmark is deleted, leaves them and their volumes behind.
 """
 
+import re
 from collections.abc import Iterable
 
 from fairlap.api.base import Json
+from fairlap.api.names import BENCHMARK_LABEL, STEP_LABEL
 from fairlap.kube.api_server import ApiServer
-from fairlap.runtime.project import owner_uid, step_of
+from fairlap.manifests.elasticsearch import DATA_VOLUME, NODE_SET
+from fairlap.plan.steps import object_name
+from fairlap.runtime.ownership import claimed_uid, owner_uid, step_of
 from fairlap.runtime.reads import list_owned
 
 
@@ -23,12 +27,23 @@ async def remove_ownerless(api_server: ApiServer, namespaces: Iterable[str]) -> 
 
 
 def find_ownerless(claims: Iterable[Json], clusters: Iterable[Json]) -> list[Json]:
-    """Return the claims that are of none of these clusters and that nobody has deleted yet."""
-    living = {_place_of(cluster) for cluster in clusters}
+    """Return the claims that are of none of these clusters, that nobody owns and nobody has deleted yet."""
+    living = {_place_of(cluster, owner_uid(cluster)) for cluster in clusters}
     return [
-        claim for claim in claims if _place_of(claim) not in living and not claim["metadata"].get("deletionTimestamp")
+        claim
+        for claim in claims
+        if _place_of(claim, claimed_uid(claim)) not in living and _is_left_over(claim["metadata"])
     ]
 
 
-def _place_of(thing: Json) -> tuple[str, str | None, str]:
-    return thing["metadata"]["namespace"], owner_uid(thing), step_of(thing)
+def _is_left_over(meta: Json) -> bool:
+    # What has an owner goes with it, and a label alone does not make a claim ours: its name must be the one that
+    # Kubernetes gives to the claims of that step's StatefulSet.
+    labels = meta["labels"]
+    cluster = object_name(str(labels.get(BENCHMARK_LABEL)), str(labels.get(STEP_LABEL)))
+    named = re.fullmatch(re.escape(f"{DATA_VOLUME}-{cluster}-es-{NODE_SET}-") + r"\d+", meta["name"])
+    return bool(named) and not meta.get("ownerReferences") and not meta.get("deletionTimestamp")
+
+
+def _place_of(thing: Json, uid: str | None) -> tuple[str, str | None, str]:
+    return thing["metadata"]["namespace"], uid, step_of(thing)

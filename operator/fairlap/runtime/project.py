@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.names import STEP_LABEL, UID_LABEL
+from fairlap.runtime.ownership import controller
 from fairlap_race.contract.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
 
 Body = Mapping[str, Any]
@@ -13,21 +13,12 @@ _META = (
 )  # fmt: skip
 
 
-def owner_uid(body: Body) -> str | None:
-    """Return the uid of the Benchmark that an object belongs to, by its label."""
-    found = (body["metadata"].get("labels") or {}).get(UID_LABEL)
-    return str(found) if found else None
-
-
-def step_of(thing: Body) -> str:
-    """Return the step that a child belongs to, by its label; "" when it has none."""
-    return str(thing["metadata"].get("labels", {}).get(STEP_LABEL, ""))
-
-
 def project_child(plural: str, body: Body) -> Json:
     """Return the parts of a child that decisions look at; `plural` names its kind as in the API's paths."""
     meta = body["metadata"]
     kept: Json = {"metadata": {key: meta[key] for key in _META if key in meta}}
+    if owner := controller(body):
+        kept["metadata"]["ownerReferences"] = [owner]
     if plural == "configmaps":
         text = (body.get("data") or {}).get(KEY_PROGRESS)
         kept["progress"] = text if len(text or "") <= MAX_PROGRESS_CHARACTERS else None

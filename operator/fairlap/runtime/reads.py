@@ -15,6 +15,7 @@ from fairlap.plan.explain.log_lines import telling_lines
 from fairlap.plan.explain.warned import event_time, select_warnings
 from fairlap.plan.seen import Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import CHECK, object_name
+from fairlap.runtime.ownership import is_child, is_endpoint_of, is_pod_of, owner_uid, uid_of
 from fairlap.runtime.project import project_child
 from fairlap_race.contract.record import KEY_RECORD, Record
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
@@ -32,7 +33,7 @@ async def benchmark_uids(api_server: ApiServer, namespaces: Iterable[str]) -> se
 async def list_children(api_server: ApiServer, kind: str, namespace: str, uid: str) -> list[Json]:
     """Return the objects of a kind that a Benchmark owns itself, with their metadata alone. Raises ApiError."""
     labelled = await api_server.list_metadata(kind, [namespace], {"labelSelector": f"{UID_LABEL}={uid}"})
-    return [it for it in labelled if uid in {owner["uid"] for owner in it["metadata"].get("ownerReferences") or ()}]
+    return [each for each in labelled if owner_uid(each) == uid]
 
 
 async def list_owned(api_server: ApiServer, kind: str, namespaces: Iterable[str]) -> list[Json]:
@@ -69,11 +70,7 @@ async def read_machine_tables(
 async def _written(api_server: ApiServer, subject: Subject, step: str) -> Json:
     """Return the texts in the ConfigMap of a step; none when there is none that belongs to this Benchmark."""
     there = await api_server.find("ConfigMap", subject.namespace, object_name(subject.name, step))
-    return there.get("data") or {} if there and _is_owned(there, subject) else {}
-
-
-def _is_owned(there: Json, subject: Subject) -> bool:
-    return bool(there["metadata"].get("labels", {}).get(UID_LABEL) == subject.uid)
+    return there.get("data") or {} if there and is_child(there, subject) else {}
 
 
 async def read_children(api_server: ApiServer, seen: Seen) -> Children:
@@ -87,15 +84,25 @@ async def read_children(api_server: ApiServer, seen: Seen) -> Children:
     found: dict[str, Json | None] = {}
     for kind, plural in (("Elasticsearch", "elasticsearches"), ("Job", "jobs")):
         there = await api_server.find(kind, subject.namespace, object_name(subject.name, step.name))
-        found[kind] = project_child(plural, there) if there and _is_owned(there, subject) else None
+        found[kind] = project_child(plural, there) if there and is_child(there, subject) else None
     query = {"labelSelector": f"{UID_LABEL}={subject.uid},{STEP_LABEL}={step.name}"}
-    pods = [project_child("pods", pod) for pod in await api_server.list_objects("Pod", subject.namespace, query)]
-    listed = await api_server.list_objects("EndpointSlice", subject.namespace, query)
-    slices = [project_child("endpointslices", one) for one in listed]
-    service = f"{object_name(subject.name, step.name)}-es-http"
-    ready = sum(one["ready"] for one in slices if one["service"] == service)
+    job_uid = step.job_uid or uid_of(found["Job"])
+    pods = [
+        project_child("pods", pod)
+        for pod in await api_server.list_objects("Pod", subject.namespace, query)
+        if is_pod_of(pod, subject, step.name, job_uid)
+    ]
+    slices = [
+        project_child("endpointslices", each)
+        for each in await api_server.list_objects("EndpointSlice", subject.namespace, query)
+        if is_endpoint_of(each, subject, step.name)
+    ]
     return replace(
-        seen.children, elasticsearch=found["Elasticsearch"], job=found["Job"], pods=pods, ready_endpoints=ready
+        seen.children,
+        elasticsearch=found["Elasticsearch"],
+        job=found["Job"],
+        pods=pods,
+        ready_endpoints=sum(each["ready"] for each in slices),
     )
 
 

@@ -12,6 +12,7 @@ from fairlap.machines.prometheus import Prometheus
 from fairlap.queue.places import Places
 from fairlap.queue.wakers import Wakers
 from fairlap.runtime.chores import Chores, PostEvent
+from fairlap.runtime.ownership import objects_of
 from fairlap.settings import Settings
 
 
@@ -45,8 +46,8 @@ class Operator:
         """Yield the phase of each known Benchmark."""
         return (summary.phase for summary in self.places.benchmarks())
 
-    def _clusters_of(self, uid: str) -> list[Json]:
-        return list(self.elasticsearches.get(uid, ())) if self.elasticsearches is not None else []
+    def _clusters_of(self, namespace: str, uid: str) -> list[Json]:
+        return objects_of(self.elasticsearches, namespace, uid) if self.elasticsearches is not None else []
 
     def _names_in(self, namespace: str) -> set[str]:
         prefix = f"{namespace}/"

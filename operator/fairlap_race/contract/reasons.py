@@ -241,6 +241,23 @@ class Reason(StrEnum):
         example="pod …-race-1-es-default-0: 0/1 nodes are available: …",
         test=_OVERDUE,
     )
+    POD_REFUSED = _Entry(
+        "PodRefused",
+        cause="Kubernetes refuses a pod that the race needs: the namespace's Pod Security level does not allow it.",
+        cure=(
+            "Give the namespace a level that allows it (the label pod-security.kubernetes.io/enforce), or use "
+            "Elasticsearch 8.8 or later, whose pods fit restricted; docs/security.md says what older ones need."
+        ),
+        recognized=(
+            "A pod is missing for 15 seconds, and Kubernetes' event FailedCreate about the StatefulSet or the Job says "
+            "that it violates PodSecurity; a refusal that may pass, as a full quota, is only told until the deadline."
+        ),
+        example=(
+            'StatefulSet …-race-1-es-default: FailedCreate: create Pod … failed error: pods "…" is forbidden: violates '
+            'PodSecurity "restricted:latest": …'
+        ),
+        test="tests/api/test_pod_security.py",
+    )
     IMAGE_PULL = _Entry(
         "ImagePull",
         cause="An image could not be pulled.",
@@ -397,7 +414,7 @@ class Reason(StrEnum):
         cause="Elasticsearch refused the user or password.",
         cure="Check the secret that holds the password of the user.",
         recognized="Elasticsearch answered with 401 or 403 to the runner or to Rally.",
-        example="GET /: HTTP 401: …unable to authenticate user [elastic] for REST request [/]…",
+        example="GET /: HTTP 401 security_exception",
         test=_RACE,
     )
     TLS_UNTRUSTED = _Entry(

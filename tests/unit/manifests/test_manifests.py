@@ -1,12 +1,13 @@
 """Manifests as pure functions: what decides about fairness, safety and cleanup is in them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.spec import BenchmarkSpec, PullSecret
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
 from fairlap.plan.seen import Subject
@@ -62,6 +63,26 @@ def test_storage_is_a_claim_or_the_machine() -> None:
     assert pod_of(local)["volumes"] == [{"name": "elasticsearch-data", "emptyDir": {}}]
 
 
+def test_pods_name_the_secrets_of_their_registries() -> None:
+    spec = subject().spec.model_copy(update={"image_pull_secrets": [PullSecret(name="mine"), PullSecret(name="both")]})
+    of = replace(subject(), spec=spec)
+    settings = replace(SETTINGS, race_image_pull_secrets=("both", "all"))
+    for pod in (job(of, "race-1", settings)["spec"]["template"]["spec"], pod_of(elasticsearch(of, "race-1", settings))):
+        assert pod["imagePullSecrets"] == [{"name": "mine"}, {"name": "both"}, {"name": "all"}]
+    assert "imagePullSecrets" not in pod_of(elasticsearch(subject(), "race-1", SETTINGS))
+
+
+def test_no_machine_is_taken_away_from_a_race_and_no_volume_walked_through() -> None:
+    template = job(subject(), "race-1", SETTINGS)["spec"]["template"]
+    cluster = elasticsearch(subject(), "race-1", SETTINGS)["spec"]["nodeSets"][0]["podTemplate"]
+    for pod in (template, cluster):
+        assert pod["metadata"]["annotations"] == {
+            "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+            "karpenter.sh/do-not-disrupt": "true",
+        }
+    assert template["spec"]["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
+
+
 def test_java_is_copied_from_its_image() -> None:
     pod = pod_of(elasticsearch(subject(java=21), "race-1", SETTINGS))
     jdk = next(container for container in pod["initContainers"] if container["name"] == "jdk")
@@ -104,8 +125,21 @@ def test_the_runner_may_touch_its_own_record_only() -> None:
     assert role["rules"] == [
         {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["bm-race-1"], "verbs": ["get", "patch"]}
     ]
-    assert account["metadata"]["ownerReferences"][0]["uid"] == "job-uid"
-    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+    (owner,) = account["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["uid"], owner["controller"]) == ("Job", "bm-race-1", "job-uid", True)
+    names = {thing["metadata"]["name"] for thing in (account, role, binding)}
+    assert names == {binding["subjects"][0]["name"], binding["roleRef"]["name"]}
+    pod = job(subject(), "race-1", SETTINGS)["spec"]["template"]["spec"]
+    assert names == {pod["serviceAccountName"]}
+
+
+def test_nobody_can_take_the_name_of_an_account_beforehand() -> None:
+    """It changes with the Benchmark's uid, which nobody knows before it is there, and with the step."""
+    one, again = subject(), replace(subject(), uid="fedcba9876543210")
+    names = [job(of, step, SETTINGS)["spec"]["template"]["spec"]["serviceAccountName"]
+             for of in (one, again) for step in ("check", "race-1")]  # fmt: skip
+    assert len(set(names)) == 4 and not {"bm-check", "bm-race-1"} & set(names)
+    assert all(len(name) == len("bm-check-") + 12 for name in names[::2])
 
 
 @pytest.mark.parametrize("step", ["check", "smoke", "race-1"])

@@ -149,8 +149,9 @@ def test_provisioning_fails_with_a_named_cause(pods: list[Json], seconds: int, r
 def test_a_pod_that_was_never_made_is_explained_by_the_event() -> None:
     quota = 'create Pod es-0 failed error: pods "es-0" is forbidden: exceeded quota: full'
     children = Children(elasticsearch=cluster(phase="ApplyingChanges"))
-    early = seen(at("race-1", "Provisioning"), children=children, now=later(seconds=899))
+    early = seen(at("race-1", "Provisioning"), children=children, now=later(seconds=14))
     assert plan(early).look == (), "no request in a good run"
+    assert plan(replace(early, now=later(seconds=15))).look == ("warnings",)
     late = replace(early, now=later(seconds=901))
     assert plan(late).look == ("warnings",)
     todo = plan(replace(late, warnings=(Warned("StatefulSet", "bm-race-1-es-default", "s", "FailedCreate", quota),)))
@@ -187,6 +188,48 @@ def test_a_load_generator_that_was_never_made_is_explained_by_the_event() -> Non
     )
     todo = plan(replace(late, warnings=()))
     assert todo.status.message == "the load generator's pod did not start in time"
+
+
+SECURITY = 'pods "x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false'
+
+
+@pytest.mark.parametrize(("words", "final"), [(SECURITY, True), ('pods "x" is forbidden: exceeded quota', False)])
+@pytest.mark.parametrize("owner", ["StatefulSet", "Job"])
+def test_pods_that_kubernetes_refuses_are_told_soon(owner: str, words: str, final: bool) -> None:
+    """What does not change by itself ends the race; a quota may have room later, so that it is only said."""
+    provisioning = Children(elasticsearch=cluster(phase="ApplyingChanges"))
+    waits = seen(at("race-1", "Provisioning"), children=provisioning) if owner == "StatefulSet" else running()
+    assert (plan(waits).look, plan(waits).wake_in) == ((), 15.0)
+    later_on = replace(waits, now=later(seconds=20))
+    assert plan(later_on).look == ("warnings",)
+    assert not plan(replace(later_on, warnings=())).status.failing
+    todo = plan(replace(later_on, warnings=(Warned(owner, "bm-race-1", "u", "FailedCreate", words),)))
+    assert todo.status.failing is final
+    if final:
+        assert (todo.status.reason, todo.status.message) == ("PodRefused", f"{owner} bm-race-1: FailedCreate: {words}")
+    else:
+        assert f"(PodRefused: {owner} bm-race-1: FailedCreate" in todo.status.progress
+        assert todo.wake_in == 15.0
+
+
+def test_no_warning_is_asked_for_once_the_pods_are_there() -> None:
+    unready = Children(elasticsearch=cluster(phase="ApplyingChanges"), pods=[pod("es-0", ready=False)])
+    assert plan(seen(at("race-1", "Provisioning"), children=unready, now=later(seconds=60))).look == ()
+    generator = pod("bm-race-1-x", "load-generator", ready=False)
+    assert plan(replace(running(pods=[pod("es-0"), generator]), now=later(seconds=60))).look == ()
+
+
+def test_a_job_whose_account_is_taken_waits_and_says_so() -> None:
+    foreign = "waiting for ServiceAccount bm-race-1-0a, which is not of this Benchmark, to go away"
+    waits = running(job=job(suspend=True), foreign=foreign)
+    assert plan(waits).status.progress == foreign and plan(waits).create == ("access",)
+    todo = plan(replace(waits, now=later(seconds=901)))
+    assert (todo.status.reason, todo.status.message) == ("ProvisioningTimeout", foreign)
+
+
+def test_a_job_whose_account_is_refused_ends() -> None:
+    refused = plan(replace(running(job=job(suspend=True)), refusal=Refusal("request", "no")))
+    assert (refused.status.reason, refused.status.message) == ("InvalidSpec", "the request was refused: no")
 
 
 def test_patience_with_what_may_pass() -> None:

@@ -304,3 +304,9 @@ def test_whatever_comes_in_whatever_order(
     assert sorted(world.admitted) == [b.uid for b in waiting]
     plain = [b.uid for b in waiting if not b.hosts]
     assert [uid for uid in world.admitted if uid in plain] == plain
+
+
+def test_a_child_in_another_namespace_wakes_nobody() -> None:
+    places = Woken(a="waits").places
+    assert places.is_known("a", "ns")
+    assert not places.is_known("a", "theirs") and not places.is_known("b", "ns")

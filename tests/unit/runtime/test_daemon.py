@@ -216,7 +216,8 @@ def test_a_place_in_doubt_is_given_up_when_it_was_not_written() -> None:
 RACES = [{"name": "race-1", "id": "a", "valid": True}]
 RACING = {**HOLDS, "phase": "Racing", "races": RACES, "environment": {"version": "9.0.0"}}
 RACING["step"] = {"name": "race-1", "stage": "Running", "since": "2999-01-01T00:00:00Z", "jobUID": "j"}
-CHILD = {"metadata": {"name": "c", "uid": "c", "ownerReferences": [{"uid": "first"}]}}
+OWNER = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "name": "first", "uid": "first", "controller": True}
+CHILD = {"metadata": {"name": "c", "namespace": "n", "uid": "c", "ownerReferences": [OWNER]}}
 
 
 @pytest.fixture
@@ -311,10 +312,11 @@ def test_a_field_that_is_not_stored_is_no_flood_of_writes() -> None:
 
     def prepare(server: Server) -> None:
         server.add("first", RACING)
-        job = {"metadata": {"name": "j", "uid": "j", "labels": {"fairlap.dev/step": "race-1"}}, "spec": {}}
-        labels = {"fairlap.dev/step": "race-1", "fairlap.dev/role": "load-generator"}
+        labels = {"fairlap.dev/uid": "first", "fairlap.dev/step": "race-1", "fairlap.dev/role": "load-generator"}
+        job = {"metadata": {**CHILD["metadata"], "name": "first-race-1", "uid": "j", "labels": labels}, "spec": {}}
+        made_by = {"apiVersion": "batch/v1", "kind": "Job", "name": "first-race-1", "uid": "j", "controller": True}
         pod = {
-            "metadata": {"name": "p", "labels": labels},
+            "metadata": {"name": "p", "namespace": "n", "labels": labels, "ownerReferences": [made_by]},
             "status": {"containerStatuses": [{"state": {"running": {}}}]},
         }
         server.indexes = server.indexes._replace(jobs={"first": [job]}, pods={"first": [pod]})

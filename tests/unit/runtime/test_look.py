@@ -19,7 +19,8 @@ class Server:
     """Has the record of the step."""
 
     async def find(self, *_: str) -> dict[str, Any]:
-        owner = {"uid": SEEN.subject.uid, "controller": True, "kind": "Benchmark", "name": "bm"}
+        owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "name": "bm", "uid": SEEN.subject.uid}
+        owner["controller"] = True
         meta = {"labels": {"fairlap.dev/uid": SEEN.subject.uid}, "ownerReferences": [owner], "namespace": "ns"}
         return {"metadata": meta, "data": {KEY_RECORD: good_record().to_json()}}
 

@@ -4,11 +4,19 @@ from typing import Any
 
 import pytest
 
-from fairlap.runtime.project import drop_record, owner_uid, project_child, step_of
+from fairlap.runtime.project import drop_record, project_child
 
 LABELS = {"fairlap.dev/uid": "u", "fairlap.dev/step": "race-1", "kubernetes.io/service-name": "bm-race-1-es-http"}
-META = {"name": "x", "namespace": "ns", "uid": "1", "labels": LABELS}
-BODY = {"metadata": {**META, "managedFields": ["large"], "annotations": {"a": "large"}}}
+OWNER = {"apiVersion": "v1", "kind": "Service", "name": "s", "uid": "2", "controller": True}
+META = {"name": "x", "namespace": "ns", "uid": "1", "labels": LABELS, "ownerReferences": [OWNER]}
+BODY = {
+    "metadata": {
+        **META,
+        "ownerReferences": [{"uid": "3"}, OWNER],
+        "managedFields": ["large"],
+        "annotations": {"a": "large"},
+    }
+}
 
 
 @pytest.mark.parametrize(
@@ -31,11 +39,6 @@ BODY = {"metadata": {**META, "managedFields": ["large"], "annotations": {"a": "l
 )
 def test_what_is_kept_of_a_child(plural: str, more: dict[str, Any], kept: dict[str, Any]) -> None:
     assert project_child(plural, {**BODY, **more}) == {"metadata": META, **kept}
-
-
-def test_whose_it_is_and_of_which_step() -> None:
-    assert (owner_uid(BODY), step_of(BODY)) == ("u", "race-1")
-    assert (owner_uid({"metadata": {}}), step_of({"metadata": {}})) == (None, "")
 
 
 def test_of_a_benchmark_that_is_over_only_its_phase_is_kept() -> None:
