@@ -39,7 +39,7 @@ class Operator:
 
     def __init__(self, plane: ControlPlane, namespace: str, **values: object) -> None:
         self.port = free_port()
-        self.plane = plane
+        self.plane, self.namespace = plane, namespace
         manifests = render(namespace, metrics__port=self.port, **values)
         (deployment,) = (m for m in manifests if m["kind"] == "Deployment")
         pod = deployment["spec"]["template"]["spec"]
@@ -121,12 +121,12 @@ class Operator:
         return [line for line in self.log.read_text().splitlines() if RBAC.search(line)]
 
     def wait_ready(self, seconds: float = 20.0) -> None:
-        """Wait until its health endpoint says ok."""
+        """Wait until it says that it is ready."""
         end = time.monotonic() + seconds * PATIENCE
         while True:
             self.lives()
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=2) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=2) as answer:
                     if answer.status == 200:
                         return
             except OSError:
