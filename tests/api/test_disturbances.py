@@ -232,8 +232,6 @@ def test_a_benchmark_goes_while_nobody_watches(
     stage.reaches(namespace, "second", "Queued")
     with lost_watch(deaf, plane):
         stage.delete("benchmarks", namespace, "first")
-        # As somebody does who has no patience with finalizers.
-        stage.patch("benchmarks", namespace, "first", {"metadata": {"finalizers": None}})
         stage.until(lambda: not stage.find("benchmarks", namespace, "first"), "the Benchmark is gone")
     all_end(stage, namespace, ["second"], seconds=120)
     stage.is_clean(namespace, AFTER_AN_OUTAGE)

@@ -37,7 +37,7 @@ def is_gone(stage: Stage, name: str) -> bool:
 
 @pytest.fixture(scope="module")
 def three(stage: Stage, plane: ControlPlane) -> Iterator[tuple[Operator, str]]:
-    """An operator, not started, that watches one namespace that it may read, one that is gone and one it may not read."""
+    """An operator, not started; of the namespaces that it watches one is gone, and one it may not read."""
     allowed, gone, forbidden = (stage.make_namespace(f"watched-{name}") for name in ("allowed", "gone", "forbidden"))
     operator = Operator(plane, allowed, scope__namespaces=[allowed, gone, forbidden])
     operator.environment["FAIRLAP_UNREACHABLE_SECONDS"] = "2"
