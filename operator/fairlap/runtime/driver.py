@@ -36,6 +36,8 @@ CHILDREN: dict[str, tuple[str, ...]] = {
     "endpoint_slices": ("discovery.k8s.io", "v1", "endpointslices"),
 }
 OWNED = {MANAGED_BY: MANAGER}
+_COLLECTING: Final = {"foregroundDeletion", "orphan"}
+"""finalizers of a deletion whose children Kubernetes is dealing with; one that somebody else holds up runs to its end"""
 _WRITE_SECONDS: Final = 10.0
 """how long the end waits for the answers to what is being written"""
 
@@ -192,7 +194,8 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
             operator.chores.forget(uid)
         else:
             operator.chores.look(body)
-        if event["type"] == "DELETED" or status.get("phase") in TERMINAL or "deletionTimestamp" in body.metadata:
+        finalizers = set(body.metadata.get("finalizers") or ())
+        if event["type"] == "DELETED" or status.get("phase") in TERMINAL or _COLLECTING & finalizers:
             operator.drives.end(uid)
         else:
             operator.drives.follow(namespace, Daemon(operator, body, uid, indexes, kwargs["logger"]))
