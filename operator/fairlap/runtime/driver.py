@@ -37,7 +37,7 @@ CHILDREN: dict[str, tuple[str, ...]] = {
 }
 OWNED = {MANAGED_BY: MANAGER}
 _COLLECTING: Final = {"foregroundDeletion", "orphan"}
-"""finalizers of a deletion whose children Kubernetes is dealing with; one that somebody else holds up runs to its end"""
+"""finalizers of a deletion that takes the children first; a Benchmark that others hold runs to its end"""
 _WRITE_SECONDS: Final = 10.0
 """how long the end waits for the answers to what is being written"""
 
