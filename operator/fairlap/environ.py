@@ -56,6 +56,7 @@ class Variables(BaseSettings):
     lease_seconds: Whole = Settings.lease_seconds
     resync_seconds: Whole = Settings.resync_seconds
     sweep_seconds: Whole = Settings.sweep_seconds
+    unreachable_seconds: Whole = Settings.unreachable_seconds
     cleanup_seconds: Whole = Settings.cleanup_seconds
     prometheus_url: Annotated[str, AfterValidator(_http_url)] = PrometheusSettings.url
     prometheus_credentials: str = PrometheusSettings.credentials

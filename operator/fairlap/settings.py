@@ -62,6 +62,8 @@ class Settings:
     """how long what events have told is believed without asking the API server again"""
     sweep_seconds: int = 30
     """how often claims that a removed cluster left behind are looked for"""
+    unreachable_seconds: int = 30
+    """how long a watched namespace may not be readable before it is left out"""
     cleanup_seconds: int = 600
     """how long the objects of a step may take to go away"""
     tracks_repository: str = TRACKS_REPOSITORY

@@ -38,7 +38,8 @@ def test_every_variable_arrives(environ: pytest.MonkeyPatch) -> None:
         "JDK_IMAGES": '{"21": {"image": "jdk:21", "path": "/jdk"}}', "NAMESPACES": " a, b ,,", "MAX_ACTIVE": "2",
         "TRACKS_REPOSITORY": "https://mirror", "TRACKS_REVISION": "abc", "METRICS_PORT": "9000", "LEASE": "ns/fairlap",
         "LEASE_HOLDER": "pod-1", "LEASE_SECONDS": "15", "RESYNC_SECONDS": "5", "SWEEP_SECONDS": "6",
-        "CLEANUP_SECONDS": "7", "PROMETHEUS_URL": "https://prometheus:9090", "PROMETHEUS_CREDENTIALS": "/run/secret",
+        "UNREACHABLE_SECONDS": "8", "CLEANUP_SECONDS": "7",
+        "PROMETHEUS_URL": "https://prometheus:9090", "PROMETHEUS_CREDENTIALS": "/run/secret",
         "PROMETHEUS_CA": "/run/ca.crt", "PROMETHEUS_LABELS": '{"cluster": "one", "number": 2}',
     }.items():  # fmt: skip
         environ.setenv(f"FAIRLAP_{name}", value)
@@ -59,6 +60,7 @@ def test_every_variable_arrives(environ: pytest.MonkeyPatch) -> None:
         lease_seconds=15,
         resync_seconds=5,
         sweep_seconds=6,
+        unreachable_seconds=8,
         cleanup_seconds=7,
         tracks_repository="https://mirror",
         tracks_revision="abc",

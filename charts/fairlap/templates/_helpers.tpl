@@ -48,7 +48,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* What the operator may do where Benchmarks are. Each rule is there for the reason beside it; no rule reads secrets. */}}
 {{- define "fairlap.rules" -}}
-# Benchmarks are followed; kopf's finalizer is put on and taken off by a patch; an annotation asks for another run.
+# Benchmarks are followed; a patch answers the annotation that asks for another run.
 - apiGroups: [fairlap.dev]
   resources: [benchmarks]
   verbs: [get, list, watch, patch, create]

@@ -15,6 +15,7 @@ from fairlap.api.names import GROUP, KIND, PLURAL, VERSION
 from fairlap.kube.api_error import ApiError
 
 _TIMEOUT_SECONDS: Final = 30.0
+_METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 REQUESTS = Counter("fairlap_api_requests", "Requests to the API server", ["method", "resource", "code"])
 SECONDS = Histogram("fairlap_api_request_seconds", "Time of requests to the API server", ["method"])
@@ -28,8 +29,8 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "ConfigMap": ("/api/v1", "configmaps"),
     "ServiceAccount": ("/api/v1", "serviceaccounts"),
     "Pod": ("/api/v1", "pods"),
-    "Event": ("/api/v1", "events"),
     "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices"),
+    "Event": ("/api/v1", "events"),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
     "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
@@ -85,6 +86,14 @@ class ApiServer:
         answer: Json = json.loads(await self._text("GET", kind, namespace, query=query))
         return list(answer["items"] or ())  # null when there is none
 
+    async def has_any(self, kind: str, namespace: str, labels: str = "") -> bool:
+        """Return whether there is any object of a kind, with these labels if any are given; "" asks everywhere.
+
+        Raises ApiError: 403 where lists are not allowed, 404 where the kind does not exist.
+        """
+        query = {"limit": "1", **({"labelSelector": labels} if labels else {})}
+        return bool(json.loads(await self._text("GET", kind, namespace, query=query, accept=_METADATA))["items"])
+
     async def list_metadata(
         self, kind: str, namespaces: Iterable[str], query: Mapping[str, str] | None = None
     ) -> list[Json]:
@@ -92,10 +101,9 @@ class ApiServer:
 
         Raises ApiError.
         """
-        accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
         found: list[Json] = []
         for namespace in tuple(namespaces) or ("",):
-            text = await self._text("GET", kind, namespace, query=query, accept=accept)
+            text = await self._text("GET", kind, namespace, query=query, accept=_METADATA)
             found += json.loads(text)["items"] or ()  # null when there is none
         return found
 

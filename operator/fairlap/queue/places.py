@@ -60,6 +60,11 @@ class Places:
         """Let one that was set aside line up again; nothing happens for any other."""
         self._aside.discard(uid)
 
+    def leave_out(self, namespace: str) -> None:
+        """Take out all Benchmarks of a namespace that cannot be read, "" for all; events bring them back."""
+        for uid in self.uids_in(namespace):
+            self.remove(uid)
+
     def turn(self, uid: str) -> Turn:
         """Return whether a Benchmark holds a place or may take one now, and if not, who is before it."""
         seen = self._seen.get(uid)
@@ -87,6 +92,14 @@ class Places:
         """Return whether events told of a Benchmark of that uid in that namespace."""
         seen = self._seen.get(uid)
         return seen is not None and seen.name.partition("/")[0] == namespace
+
+    def uids_in(self, namespace: str) -> set[str]:
+        """Return those of one namespace, "" for all."""
+        return {uid for uid, seen in self._seen.items() if not namespace or seen.name.startswith(f"{namespace}/")}
+
+    def vanished(self) -> set[str]:
+        """Return the uids of those that are left out because they are gone."""
+        return set(self._vanished)
 
     def benchmarks(self) -> Iterator[Summary]:
         """Yield all Benchmarks that are there."""

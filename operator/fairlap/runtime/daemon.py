@@ -45,7 +45,7 @@ PASS_SECONDS = Histogram("fairlap_pass_seconds", "Time of one look at a Benchmar
 
 
 class Stopped(Protocol):
-    """kopf's sign that a daemon must end: true when it must, and somebody may wait for it."""
+    """The sign that a daemon must end: true when it must, and somebody may wait for it."""
 
     def __bool__(self) -> bool: ...
 
@@ -84,7 +84,7 @@ class Daemon:
     rate: WriteRate = field(default_factory=WriteRate)
 
     async def run(self, stopped: Stopped) -> None:
-        """Look, write and act until kopf says stop."""
+        """Look, write and act until told to stop."""
         waker, woken = self.operator.wakers.waker(self.uid), True
         while not stopped:
             waker.clear()  # before looking, so that no wake-up is lost
@@ -146,7 +146,7 @@ class Daemon:
         """Look, decide, and write or act; return how many seconds may pass until the next look."""
         benchmark = _newest(bounded_copy(self.body), self.written)
         if (benchmark.get("status") or {}).get("phase") in TERMINAL:
-            return self._resync  # until kopf ends this daemon
+            return self._resync  # until its end is told
         now = datetime.now(UTC)
         try:
             seen = build_seen(benchmark, self.indexes, self.operator.settings, now)

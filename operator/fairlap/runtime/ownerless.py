@@ -4,21 +4,32 @@ Kubernetes makes the claims of a StatefulSet; ECK (3.5) becomes their owner in a
 removed right after it was asked for, as when its Benchmark is deleted, leaves them and their volumes behind.
 """
 
+import logging
 import re
 from collections.abc import Iterable
 
 from fairlap.api.base import Json
 from fairlap.api.names import BENCHMARK_LABEL, STEP_LABEL
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.elasticsearch import DATA_VOLUME, NODE_SET
 from fairlap.plan.steps import object_name
 from fairlap.runtime.ownership import claimed_uid, owner_uid, step_of
 from fairlap.runtime.reads import list_owned
 
+log = logging.getLogger(__name__)
+
 
 async def remove_ownerless(api_server: ApiServer, namespaces: Iterable[str]) -> None:
-    """Delete such claims in some namespaces; without any, in the whole cluster. Raises ApiError."""
-    spaces = tuple(namespaces)
+    """Delete such claims in some namespaces, "" for the whole cluster; one that cannot be read stops no other."""
+    for namespace in namespaces:
+        try:
+            await _remove_in((namespace,), api_server)
+        except ApiError as error:
+            log.info("claims without a cluster were not looked for in %s: %s", namespace or "the cluster", error)
+
+
+async def _remove_in(spaces: tuple[str], api_server: ApiServer) -> None:
     # In this order: a claim comes after its cluster, so that one whose cluster is not listed afterwards has lost it.
     claims = await list_owned(api_server, "PersistentVolumeClaim", spaces)
     if claims:

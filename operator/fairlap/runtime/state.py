@@ -12,6 +12,8 @@ from fairlap.machines.prometheus import Prometheus
 from fairlap.queue.places import Places
 from fairlap.queue.wakers import Wakers
 from fairlap.runtime.chores import Chores, PostEvent
+from fairlap.runtime.drives import Drives
+from fairlap.runtime.namespaces import Namespaces
 from fairlap.runtime.ownership import objects_of
 from fairlap.settings import Settings
 
@@ -24,22 +26,26 @@ class Operator:
     api_server: ApiServer | None = None
     prometheus: Prometheus | None = None
     wakers: Wakers = field(default_factory=Wakers)
-    elasticsearches: UidIndex | None = None
-    background: list[asyncio.Task[None]] = field(default_factory=list)
-    """what is repeated beside everything else"""
+    elasticsearches: dict[str, UidIndex] = field(default_factory=dict)
+    """the clusters, by the namespace that they were seen in; "" where all are watched together"""
+    drives: Drives = field(default_factory=Drives)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
-    """ends kopf; set by the lease's loss and, since kopf waits for those who wait for it, at every end"""
+    """ends the operator; set by a signal and by the lease's loss"""
 
     def __post_init__(self) -> None:
         """Set up the queue, and what is done beside races."""
         self.places = Places(self.settings.max_active, self.wakers.wake, self.wakers.wake_everyone)
         self.events = Events(self.connection)
         self.post_event: PostEvent = self.events.post
+        watched, patience = self.settings.namespaces, self.settings.unreachable_seconds
+        self.namespaces = Namespaces(
+            watched, patience, self.connection, self.drives.allow, self.drives.end_in, self._forget
+        )
         self.chores = Chores(self.post_event, self.connection, self._clusters_of, self._names_in)
 
     def connection(self) -> ApiServer:
         """Return the connection to the API server."""
-        assert self.api_server is not None  # noqa: S101 - kopf runs handlers after startup
+        assert self.api_server is not None  # noqa: S101 - made before anything asks for it
         return self.api_server
 
     def phases(self) -> Iterator[str]:
@@ -47,7 +53,15 @@ class Operator:
         return (summary.phase for summary in self.places.benchmarks())
 
     def _clusters_of(self, namespace: str, uid: str) -> list[Json]:
-        return objects_of(self.elasticsearches, namespace, uid) if self.elasticsearches is not None else []
+        return [cluster for index in self.elasticsearches.values() for cluster in objects_of(index, namespace, uid)]
+
+    def _forget(self, namespace: str) -> None:
+        self.drives.end_in(namespace)
+        self.elasticsearches.pop(namespace, None)
+        for uid in self.places.uids_in(namespace):
+            self.chores.forget(uid)
+            self.wakers.drop(uid)
+        self.places.leave_out(namespace)
 
     def _names_in(self, namespace: str) -> set[str]:
         prefix = f"{namespace}/"

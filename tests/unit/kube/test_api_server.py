@@ -37,6 +37,13 @@ def test_claims_of_benchmarks_only() -> None:
     assert server.asked == [("GET", "PersistentVolumeClaim", "a", {"labelSelector": "fairlap.dev/uid"})]
 
 
+@pytest.mark.parametrize(("namespace", "found"), [("a", True), ("b", False)])
+def test_whether_there_is_any_costs_one_object(namespace: str, found: bool) -> None:
+    server = Answers({"a": ["1"]})
+    assert asyncio.run(server.has_any("Pod", namespace, "mine=yes")) is found
+    assert server.asked == [("GET", "Pod", namespace, {"limit": "1", "labelSelector": "mine=yes"})]
+
+
 class Refuses(ApiServer):
     """Answers every request with one status."""
 

@@ -139,6 +139,17 @@ def test_who_vanished_holds_nothing_and_is_not_counted() -> None:
     assert queue.woken() == {"everyone"} and queue.places.holders() == {"a", "b"}
 
 
+def test_a_namespace_that_is_left_out_holds_nothing_until_events_show_it_again() -> None:
+    queue = Woken(a="holds", b="waits")
+    queue.places.observe(Summary("c", "ns-2/c", "2026", "Queued", False, True))
+    assert queue.places.uids_in("ns") == {"a", "b"} and queue.places.uids_in("") == {"a", "b", "c"}
+    queue.places.leave_out("ns")
+    assert queue.woken() == {"everyone"} and queue.places.uids() == {"c"}
+    assert queue.places.assume("c")
+    queue.places.observe(summary("a", "holds"))
+    assert queue.places.holders() == {"a", "c"}, "what it holds counts again"
+
+
 def test_hosts_are_those_that_events_showed() -> None:
     queue = Woken(2)
     for uid, state in (("a", "holds"), ("b", "waits")):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairlap.kube.api_error import ApiError
 from fairlap.runtime.ownerless import find_ownerless, remove_ownerless
 
 Json = dict[str, Any]
@@ -63,6 +64,21 @@ class Server:
 
     async def delete(self, kind: str, claim: Json) -> None:
         self.deleted.append((kind, claim["metadata"]["name"]))
+
+
+class Lost(Server):
+    """Does not let one namespace be read."""
+
+    async def list_metadata(self, kind: str, namespaces: Iterable[str], query: dict[str, str]) -> list[Json]:
+        if tuple(namespaces) == ("lost",):
+            raise ApiError(403, "forbidden")
+        return await super().list_metadata(kind, ("ns",), query)
+
+
+def test_a_namespace_that_cannot_be_read_stops_no_other() -> None:
+    server = Lost()
+    asyncio.run(remove_ownerless(server, ["lost", "ns"]))  # type: ignore[arg-type]
+    assert server.deleted == [("PersistentVolumeClaim", "elasticsearch-data-bm-smoke-es-default-0")]
 
 
 def test_a_claim_that_is_made_meanwhile_stays() -> None:
