@@ -128,11 +128,14 @@ class GcResult(Answer):
     """Milliseconds in old collections."""
 
 
+MOST_TASKS = 500
+
+
 class Results(Answer):
     """Numbers of the valid races: medians with their spread."""
 
-    tasks: Annotated[list[TaskResult], Field(max_length=500)] = []
-    """One entry a task, in the order of the schedule."""
+    tasks: Annotated[list[TaskResult], Field(max_length=MOST_TASKS)] = []
+    """One entry a task, in the order of the schedule; the first 500 of them."""
     ingest_pipelines: Annotated[list[PipelineResult], Field(max_length=100)] = []
     """One entry a pipeline that processed documents."""
     store: StoreResult = StoreResult()
@@ -182,7 +185,7 @@ class RaceStatus(Answer):
     load_generator_on: Text = ""
     """Machine that Rally ran on."""
     record: Text = ""
-    """ConfigMap with the whole record: record.json, race.json.gz, rally.log.gz."""
+    """ConfigMap with the whole record, compressed: record.json.gz, resources.json.gz, race.json.gz, rally.log.gz."""
 
 
 class IndexEvidence(Answer):

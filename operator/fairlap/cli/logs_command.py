@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import re
 import sys
 import time
@@ -14,6 +12,7 @@ from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, 
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
+from fairlap_race.contract.config_maps import text_of, unpacked
 from fairlap_race.contract.record import KEY_LOG, KEY_RECORD, Record
 
 Json = dict[str, Any]
@@ -112,10 +111,10 @@ def _recorded(connection: Connection, name: str, step: str) -> str | None:
     packed = (there.get("binaryData") or {}).get(KEY_LOG)
     if not packed:
         return None
-    try:
-        return gzip.decompress(base64.b64decode(packed)).decode("utf-8", "replace")
-    except (ValueError, OSError, EOFError) as error:
-        raise CliError(f"the log in the record {name}-{step} cannot be unpacked: {error}") from error
+    text = unpacked(packed)
+    if text is None:
+        raise CliError(f"the log in the record {name}-{step} cannot be unpacked")
+    return text
 
 
 def _pod(connection: Connection, name: str, step: str) -> str | None:
@@ -128,6 +127,6 @@ def _no_log(connection: Connection, name: str, step: str) -> str:
     there = connection.config_map(f"{name}-{step}")
     if there is None:
         return f"{name} has no step {step}, or it has not begun"
-    record = Record.from_json((there.get("data") or {}).get(KEY_RECORD))
+    record = Record.from_json(text_of(there, KEY_RECORD))
     why = f": {record.outcome.reason.value}: {record.outcome.message}" if record and record.outcome.reason else ""
     return f"there is no log of {name} {step}, since Rally was not started{why}"

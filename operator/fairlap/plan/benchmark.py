@@ -43,7 +43,7 @@ ACCEPTED, CLUSTER_READY = ConditionType.ACCEPTED, ConditionType.CLUSTER_READY
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
 # only room for a pod may still come later, when something else ends or a machine is added.
 PULL_PATIENCE = timedelta(seconds=120)
-# The record's event and the Job's come over different watches: the record may be seen a little later.
+# The events of progress, Job and pods come over different watches: why a pod ended may be seen a little later.
 RECORD_PATIENCE = timedelta(seconds=15)
 # The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job. A track
 # check is ended by the operator alone.
@@ -199,26 +199,26 @@ def _running(seen: Seen, step: Step) -> Plan:
     if progress and progress.stage == "done":
         return _collecting(seen, step)
     if children.job is None or children.job["metadata"]["uid"] != step.job_uid:
-        return fail(seen, Reason.JOB_LOST, "the race's Job was deleted before the race had written its record")
+        return _by_record_alone(seen, step) or fail(
+            seen, Reason.JOB_LOST, "the race's Job was deleted before the race had written its record"
+        )
     if (ended := _job_ended(children.job)) is not None:
-        if not Deadline(moment(ended), RECORD_PATIENCE).passed(seen.now):
-            return Plan(seen.status, wake_in=1)
-        reason, message, log = find_ending(children.pods)
-        return fail_with_log(seen, Trouble(reason, message, final=True, log=log))
+        return _by_record_alone(seen, step) or _ended_without_record(seen, ended)
     allowed = spec.timeouts.provisioning if is_preparation(step.name) else spec.timeouts.race
     suspended = bool(children.job["spec"].get("suspend"))
     deadline = _deadline(seen, step, parse_duration(allowed) + RUNNER_GRACE, begun=not suspended)
     start = _deadline(seen, step, parse_duration(spec.timeouts.provisioning))
     pull = _deadline(seen, step, PULL_PATIENCE)
     if deadline.passed(seen.now):
-        return fail_with_log(seen, explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
+        overdue = explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods)))
+        return _by_record_alone(seen, step) or fail_with_log(seen, overdue)
     started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
     hindrance = None
     if not started and not suspended:
         found = find_troubles(load_generators(children.pods))
         hindrance = explain_unschedulable(next(iter(found), None), spec)
         if stuck := _not_starting(seen, hindrance, start, pull):
-            return stuck
+            return _by_record_alone(seen, step) or stuck
     status = update(
         seen.status,
         phase=running_phase(step.name, progress),
@@ -240,6 +240,24 @@ def _not_starting(seen: Seen, hindrance: Trouble | None, deadline: Deadline, pul
         late = Trouble(Reason.PROVISIONING_TIMEOUT, "the load generator's pod did not start in time", final=True)
         return fail_unready(seen, late, load_generators(seen.children.pods), 1, "Job")
     return None
+
+
+def _by_record_alone(seen: Seen, step: Step) -> Plan | None:
+    """Return the plan for a step whose record is there though nothing told that it is done; None when there is none.
+
+    What tells of it is a watch, which may be blind, and a clock, which may be ahead: the record itself is proof.
+    """
+    if seen.records is None:
+        return Plan(seen.status, look=("records",))
+    return _collecting(seen, step) if seen.records.get(step.name) is not None else None
+
+
+def _ended_without_record(seen: Seen, ended: str) -> Plan:
+    patience = Deadline(moment(ended), RECORD_PATIENCE)
+    if not patience.passed(seen.now):
+        return Plan(seen.status, wake_in=wake_in(seen.now, patience))
+    reason, message, log = find_ending(seen.children.pods)
+    return fail_with_log(seen, Trouble(reason, message, final=True, log=log))
 
 
 def _collecting(seen: Seen, step: Step) -> Plan:

@@ -12,7 +12,7 @@ from typing import Any
 import kopf
 
 from fairlap.api.base import Json
-from fairlap.api.names import GROUP, MANAGED_BY, MANAGER, PLURAL, VERSION
+from fairlap.api.names import GROUP, MANAGED_BY, MANAGER, PART_LABEL, PART_RECORD, PLURAL, VERSION
 from fairlap.api.status import TERMINAL
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.repeat import repeat
@@ -123,8 +123,12 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.background.cancellation_polling = 5
     # Else a daemon whose last write comes back as an event before the answer is cancelled, and tells nobody of the end.
     settings.background.instant_exit_timeout = 10
-    plurals = {child[-1] for child in CHILDREN.values()}
-    settings.watching.label_selectors[lambda resource: resource.plural in plurals] = f"{MANAGED_BY}={MANAGER}"
+    ours, plurals = f"{MANAGED_BY}={MANAGER}", {child[-1] for child in CHILDREN.values()}
+    settings.watching.label_selectors[lambda resource: resource.plural in plurals - {"configmaps"}] = ours
+    # Records are large, written once, and read by name when a race is over: no start lists them, no watch carries them.
+    settings.watching.label_selectors[lambda resource: resource.plural == "configmaps"] = (
+        f"{ours},{PART_LABEL}!={PART_RECORD}"
+    )
 
 
 class Backoffs:

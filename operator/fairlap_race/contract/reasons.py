@@ -351,8 +351,8 @@ class Reason(StrEnum):
             "the message says that the record is too large, use fewer nodes, indices or tasks."
         ),
         recognized=(
-            "The Job has ended and 15 seconds later there is no record that can be read; or the record says that it "
-            "would have been too large."
+            "The Job has ended, and 15 seconds later the API server has no record that can be read; or the record says "
+            "that it would have been too large."
         ),
         example="pod dies-race-1-… ended with exit code 1; its log ends with: INFO the runner began",
         test=_API,
@@ -691,9 +691,9 @@ class Reason(StrEnum):
     )
     RECORD_CUT = _Entry(
         "RecordCut",
-        cause="Some evidence was left out of the record, which would have been too large for a ConfigMap.",
+        cause="Some evidence was left out of the record or of the status, which would have been too large.",
         cure="Use fewer nodes, indices or tasks if you need the parts that the message names.",
-        recognized="The runner measures the record before it writes it.",
+        recognized="The runner measures the record before it writes it; the operator counts the tasks in it.",
         example="left out of the record, which would have been too large: shards",
         test=_LIFECYCLE,
         remark=True,

@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import kopf
 import pytest
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
-from fairlap.manifests.race_job import access, job, race_spec, record
+from fairlap.manifests.race_job import access, job, progress, race_spec, record
 from fairlap.plan.seen import Subject
+from fairlap.runtime.driver import configure
 from fairlap.settings import JdkImage, Settings
 from fairlap_race.contract.race_spec import CorporaSpec, parse_spec
 
@@ -33,7 +35,8 @@ def test_everything_has_an_owner_a_fixed_name_and_our_labels(make: Any) -> None:
     assert (meta["name"], meta["namespace"]) == ("bm-race-1", "ns")
     assert meta["ownerReferences"][0]["uid"] == "0123456789abcdef"
     assert meta["labels"]["fairlap.dev/uid"] == "0123456789abcdef"
-    assert record(subject(), "race-1")["metadata"] == meta
+    of_record = record(subject(), "race-1")["metadata"]
+    assert of_record == {**meta, "labels": {**meta["labels"], "fairlap.dev/part": "record"}}
 
 
 def test_heap_is_half_of_memory_and_requests_are_limits() -> None:
@@ -102,10 +105,28 @@ def test_the_check_needs_no_cluster() -> None:
 def test_the_runner_may_touch_its_own_record_only() -> None:
     account, role, binding = access(subject(), "race-1", "job-uid")
     assert role["rules"] == [
-        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["bm-race-1"], "verbs": ["get", "patch"]}
+        {
+            "apiGroups": [""],
+            "resources": ["configmaps"],
+            "resourceNames": ["bm-race-1", "bm-race-1-progress"],
+            "verbs": ["get", "patch"],
+        }
     ]
     assert account["metadata"]["ownerReferences"][0]["uid"] == "job-uid"
+    told = progress(subject(), "race-1", "job-uid")["metadata"]
     assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+    assert told["name"] == "bm-race-1-progress" and told["ownerReferences"][0]["uid"] == "job-uid"
+
+
+def test_a_record_is_in_no_watch_and_progress_is() -> None:
+    settings = kopf.OperatorSettings()
+    configure(settings)
+    resource = kopf.Resource("", "v1", "configmaps", preferred=True)
+    (selector,) = (text for which, text in settings.watching.label_selectors.items() if which.check(resource))
+    assert selector == "app.kubernetes.io/managed-by=fairlap,fairlap.dev/part!=record"
+    of_record, of_progress = record(subject(), "race-1"), progress(subject(), "race-1", "1")
+    assert of_record["metadata"]["labels"]["fairlap.dev/part"] == "record"
+    assert of_progress["metadata"]["labels"]["fairlap.dev/part"] == "progress"
 
 
 @pytest.mark.parametrize("step", ["check", "smoke", "race-1"])
