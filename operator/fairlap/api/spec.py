@@ -359,6 +359,17 @@ class Timeouts(Api):
     """From the start of one race until its record is there."""
 
 
+class TtlAfterFinished(Api):
+    """How long the records of a Benchmark (ConfigMaps) stay after its end; then the operator removes them."""
+
+    succeeded: Duration | None = None
+    """After it has succeeded; absent means for ever."""
+    failed: Duration | None = None
+    """After it has failed; absent means for ever."""
+    benchmark: bool = False
+    """Whether the Benchmark itself goes with its records, status and results included."""
+
+
 class BenchmarkSpec(Api):
     """What to measure. Immutable but for suspend: another measurement is another Benchmark."""
 
@@ -374,7 +385,7 @@ class BenchmarkSpec(Api):
                     f" && (!has(self.{field}) || self.{field} == oldSelf.{field})",
                     f"spec.{field} is immutable: create another Benchmark instead",
                 )
-                for field in ("elasticsearch", "target")
+                for field in ("elasticsearch", "target", "ttlAfterFinished")
             ),
             rule(
                 "[has(self.elasticsearch), has(self.target)].filter(x, x).size() == 1",
@@ -401,6 +412,9 @@ class BenchmarkSpec(Api):
     """Whether the last cluster stays for inspection. On a target: whether what the track created there stays."""
     keep_cluster_for: Duration = "24h"
     """How long a kept cluster stays after the end; then the operator removes it. Not for a target."""
+    ttl_after_finished: TtlAfterFinished | None = None
+    """How long its records stay after the end; absent means for ever. The status with the results stays in any case,
+    unless `benchmark` is asked for. A kept cluster goes first, in its own time."""
     timeouts: Timeouts = Timeouts()
     """How long each part may take."""
     suspend: bool = False

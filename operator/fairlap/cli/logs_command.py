@@ -6,12 +6,14 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
+from fairlap.plan import expiry
 from fairlap_race.contract.config_maps import text_of, unpacked
 from fairlap_race.contract.record import KEY_LOG, KEY_RECORD, Record
 
@@ -126,6 +128,8 @@ def _pod(connection: Connection, name: str, step: str) -> str | None:
 def _no_log(connection: Connection, name: str, step: str) -> str:
     there = connection.config_map(f"{name}-{step}")
     if there is None:
+        if expired := expiry.describe(connection.benchmark(name), datetime.now(UTC)):
+            return expired
         return f"{name} has no step {step}, or it has not begun"
     record = Record.from_json(text_of(there, KEY_RECORD))
     why = f": {record.outcome.reason.value}: {record.outcome.message}" if record and record.outcome.reason else ""

@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.names import KIND
+from fairlap.api.names import KIND, UID_LABEL
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.plan import rerun
+from fairlap.plan import expiry, rerun
+from fairlap.plan.conditions import stamp
 from fairlap.plan.keep import kept_until
 from fairlap.runtime.writes import annotate, create_if_free
 
@@ -42,6 +43,8 @@ class Chores:
         """Begin what a Benchmark needs and nobody does yet."""
         if kept_until(benchmark) is not None:
             self._begin(benchmark, "keep", self._remove_kept)
+        if expiry.is_due(benchmark) is not None:
+            self._begin(expiry.slim(benchmark), "expire", self._expire)
         if rerun.requested_value(benchmark) is not None:
             self._begin(benchmark, "rerun", self._rerun)
 
@@ -75,14 +78,43 @@ class Chores:
         due = kept_until(benchmark)
         if due is None:
             return
-        # A wall clock can be set, so a long wait is made of short ones.
-        while (left := (due - datetime.now(UTC)).total_seconds()) > 0:  # noqa: ASYNC110 - nobody tells when it is late
-            await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
+        await _wait_until(due)
         for there in self.clusters_of(benchmark["metadata"]["uid"]):
             if not there["metadata"].get("deletionTimestamp"):
                 await self.connection().delete("Elasticsearch", there)
                 name = there["metadata"]["name"]
                 self.post_event(benchmark, "Normal", "ClusterRemoved", f"the time to keep the cluster {name} is over")
+
+    async def _expire(self, benchmark: Json) -> None:
+        due = expiry.expires_at(benchmark)
+        if due is None:
+            return
+        await _wait_until(due)
+        api_server, meta = self.connection(), benchmark["metadata"]
+        found = await api_server.find(KIND, meta["namespace"], meta["name"])
+        if found is None or found["metadata"]["uid"] != meta["uid"] or expiry.is_due(found) is None:
+            return
+        try:
+            await self._remove_records(found, due)
+        except ApiError as error:
+            if not error.forbidden:
+                raise
+            text = f"{error.message}; install the operator with rbac.deleteExpired=true"
+            self.post_event(found, "Warning", "ExpiryForbidden", text)
+
+    async def _remove_records(self, benchmark: Json, due: datetime) -> None:
+        api_server, meta = self.connection(), benchmark["metadata"]
+        if expiry.takes_benchmark(benchmark):
+            await api_server.delete(KIND, benchmark)  # and with it, by their owner, its records
+            return
+        for kind in ("ConfigMap", "Job"):
+            query = {"labelSelector": f"{UID_LABEL}={meta['uid']}"}
+            for there in await api_server.list_metadata(kind, (meta["namespace"],), query):
+                if any(owner["uid"] == meta["uid"] for owner in there["metadata"].get("ownerReferences") or ()):
+                    await api_server.delete(kind, there)
+        # Said last: until then any operator begins it again.
+        await annotate(api_server, benchmark, {expiry.EXPIRED: stamp(due)})
+        self.post_event(benchmark, "Normal", "Expired", "the time of its records is over: they are removed")
 
     async def _rerun(self, benchmark: Json) -> None:
         api_server, meta = self.connection(), benchmark["metadata"]
@@ -121,6 +153,12 @@ class Chores:
         self.post_event(
             created, "Normal", "RerunOf", f"the same as Benchmark {meta['name']}, asked for by its annotation"
         )
+
+
+async def _wait_until(due: datetime) -> None:
+    # A wall clock can be set, so a long wait is made of short ones.
+    while (left := (due - datetime.now(UTC)).total_seconds()) > 0:  # noqa: ASYNC110 - nobody tells when it is late
+        await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
 
 
 async def _patiently(work: Callable[[Json], Coroutine[Any, Any, None]], benchmark: Json) -> None:
