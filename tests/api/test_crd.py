@@ -105,6 +105,11 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "too many nodes": ({"elasticsearch__nodes": 51}, "should be less than or equal to 50"),
     "no race": ({"repetitions": 0}, "spec.repetitions in body should be greater than or equal to 1"),
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
+    "ttl: 7 days": ({"ttlAfterFinished": {"failed": "7 days"}}, f"spec.ttlAfterFinished.failed in body {DURATION}"),
+    "ttl: of something else": (
+        {"ttlAfterFinished": {"aborted": "1h"}},
+        'unknown field "spec.ttlAfterFinished.aborted"',
+    ),
     "keepCluster": ({"keepCluster": "Sometimes"}, 'supported values: "Never", "OnFailure", "Always"'),
     "codec": ({"elasticsearch__index": {"codec": "lz4"}}, 'supported values: "default", "best_compression"'),
     "telemetry": ({"race__telemetry": ["node-stats"]}, 'race.telemetry[0]: Unsupported value: "node-stats"'),
@@ -131,6 +136,7 @@ def test_name_too_long_for_eck(plane: ControlPlane) -> None:
 
 
 ACCEPTED: dict[str, Json] = {
+    "time to live": {"ttlAfterFinished": {"succeeded": "168h", "failed": "24h", "benchmark": True}},
     "8 on Java 17": {"elasticsearch": {"version": "8.11.0", "java": 17}},
     "7 on Java 8": {"elasticsearch": {"version": "7.17.29", "java": 8}},
     "9 on Java 21": {"elasticsearch__java": 21},
