@@ -3,10 +3,10 @@
     .venv/bin/python bench/memory.py [--finished 200 1000 5000] [--active 200] [--large 50]
     .venv/bin/python bench/memory.py --smallest  # one of each: only to see that it works
 
-It starts a real kube-apiserver with the fake ECK and Job controllers of tests/api, so it needs no cluster. One is driven
-to its end; the other finished ones are copies of it, each with a record of the size that `log_ingest` gives, and
-`--large` of them with one at its bound. Resident memory is the process' VmRSS, its peak VmHWM. The first decision is
-the first status of a Benchmark that was created while the operator was away.
+It starts a real kube-apiserver with the fake ECK and Job controllers of tests/api, so it needs no cluster. One is
+driven to its end; the other finished ones are copies of it, each with a record of the size that `log_ingest` gives,
+and `--large` of them with one at its bound. Resident memory is the process' VmRSS, its peak VmHWM. The first decision
+is the first status of a Benchmark that was created while the operator was away.
 """
 
 import argparse

@@ -21,7 +21,7 @@ from fairlap.queue.summary import summarize
 from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
-from fairlap.runtime.project import drop_record, owner_uid, project_child
+from fairlap.runtime.project import drop_numbers, drop_record, owner_uid, project_child
 from fairlap.runtime.state import Operator
 from fairlap.runtime.vanished import look_for_vanished
 
@@ -115,6 +115,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 10
     settings.networking.error_backoffs = Backoffs()
+    settings.watching.chunk_size = 500
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 360
     settings.watching.reconnect_backoff = 1.0
@@ -161,6 +162,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) ->
         # An index, since kopf calls it for every Benchmark before any handler: nobody gets a place in a queue that is
         # known in part. A coroutine, since kopf calls others in threads, and alarms may be set in this one only.
         operator.places.observe(summarize(body))
+        drop_numbers(body)
 
     @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
     async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:

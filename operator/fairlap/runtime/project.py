@@ -5,9 +5,13 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.names import STEP_LABEL, UID_LABEL
+from fairlap.api.status import TERMINAL
+from fairlap.plan.keep import KEPT
 from fairlap_race.contract.record import KEY_PROGRESS
 
 Body = Mapping[str, Any]
+_KEPT_STATUS = {"phase", "completionTime", "conditions"}
+_KEPT_SPEC = {"ttlAfterFinished", "keepClusterFor"}
 _META = (
     "name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "labels", "finalizers",
 )  # fmt: skip
@@ -40,6 +44,23 @@ def project_child(plural: str, body: Body) -> Json:
     else:
         kept["status"] = dict(body.get("status") or {})
     return kept
+
+
+def drop_numbers(benchmark: Body) -> None:
+    """Drop, in place, what nobody reads of a Benchmark that is over: all but what says when its things go.
+
+    Before anything is handled kopf holds all objects of its first list: thousands of records at once.
+    """
+    status, spec, meta = benchmark.get("status") or {}, benchmark.get("spec") or {}, benchmark["metadata"]
+    if status.get("phase") not in TERMINAL:
+        return
+    status["conditions"] = [each for each in status.get("conditions") or () if each["type"] == KEPT]
+    for part in status.keys() - _KEPT_STATUS:
+        del status[part]
+    for part in spec.keys() - _KEPT_SPEC:
+        del spec[part]
+    meta.pop("managedFields", None)
+    (meta.get("annotations") or {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
 
 
 def drop_record(benchmark: Any) -> None:
