@@ -106,8 +106,8 @@ def race(stage: Stage, active: int) -> None:
 
 
 def restarted(stage: Stage, operator: Operator, number: int) -> float:
-    """Kill the operator, begin another, and return the seconds until it has decided something."""
-    operator.kill()
+    """End the operator, begin another, and return the seconds until it has decided something."""
+    operator.stop()
     name = f"new-{number}"
     stage.apply(benchmark(NAMESPACE, name, smokeTest=False, suspend=True))
     began = time.monotonic()
@@ -130,7 +130,7 @@ def run(stage: Stage, operator: Operator, finished: list[int], active: int, larg
     yield measured(operator, f"{active} racing")
     there = 0
     for wanted in finished:
-        operator.kill()
+        operator.stop()
         fill(stage, there, wanted, model, record, large)
         there = wanted
         seconds = restarted(stage, operator, wanted)

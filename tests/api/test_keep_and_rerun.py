@@ -91,7 +91,6 @@ def test_records_go_in_their_time_and_a_benchmark_when_it_asks_for_it(
     before = stage.benchmark(namespace, "silent")
     stage.ends(namespace, "stays")
     operator.kill()
-    assert {"silent-race-1", "stays-race-1"} <= set(records(stage, namespace))
     operator.start()
     stage.until(lambda: records(stage, namespace) == ["stays-race-1"], "the records go, another operator does it", 30)
     stage.until(lambda: stage.find("benchmarks", namespace, "goes") is None, "the one that asked for it goes", 30)
