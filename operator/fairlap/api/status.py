@@ -128,14 +128,11 @@ class GcResult(Answer):
     """Milliseconds in old collections."""
 
 
-MOST_TASKS = 500
-
-
 class Results(Answer):
     """Numbers of the valid races: medians with their spread."""
 
-    tasks: Annotated[list[TaskResult], Field(max_length=MOST_TASKS)] = []
-    """One entry a task, in the order of the schedule; the first 500 of them."""
+    tasks: Annotated[list[TaskResult], Field(max_length=500)] = []
+    """One entry a task, in the order of the schedule."""
     ingest_pipelines: Annotated[list[PipelineResult], Field(max_length=100)] = []
     """One entry a pipeline that processed documents."""
     store: StoreResult = StoreResult()

@@ -113,7 +113,8 @@ def progress(subject: Subject, step: str, job_uid: str) -> Json:
 
 
 def _the_job(subject: Subject, step: str, uid: str) -> Json:
-    return {"apiVersion": "batch/v1", "kind": "Job", "name": object_name(subject.name, step), "uid": uid}
+    name = object_name(subject.name, step)
+    return {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": True}
 
 
 def access(subject: Subject, step: str, job_uid: str) -> list[Json]:

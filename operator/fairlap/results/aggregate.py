@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
-from fairlap.api.status import MOST_TASKS, Figure, GcResult, PipelineResult, Results, StoreResult, TaskResult
+from fairlap.api.status import Figure, GcResult, PipelineResult, Results, StoreResult, TaskResult
 from fairlap_race.contract.record import RallyNumbers, Record, Task
 
 Number = float | int | None
@@ -21,7 +21,7 @@ def aggregate(records: Sequence[Record]) -> Results:
     """Return the results of valid races of the same Benchmark; `records` in the order of the races."""
     if not records:
         return Results()
-    names = [task.task for task in records[0].tasks if task.rally is not None][:MOST_TASKS]
+    names = [task.task for task in records[0].tasks if task.rally is not None]
     return Results(
         tasks=[_task([task for record in records for task in record.tasks if task.task == name]) for name in names],
         ingest_pipelines=_pipelines(records),

@@ -691,9 +691,9 @@ class Reason(StrEnum):
     )
     RECORD_CUT = _Entry(
         "RecordCut",
-        cause="Some evidence was left out of the record or of the status, which would have been too large.",
+        cause="Some evidence was left out of the record, which would have been too large for a ConfigMap.",
         cure="Use fewer nodes, indices or tasks if you need the parts that the message names.",
-        recognized="The runner measures the record before it writes it; the operator counts the tasks in it.",
+        recognized="The runner measures the record before it writes it.",
         example="left out of the record, which would have been too large: shards",
         test=_LIFECYCLE,
         remark=True,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
-from fairlap.api.status import MOST_TASKS, RaceStatus, Step
+from fairlap.api.status import RaceStatus, Step
 from fairlap.plan.conditions import Observation, moment, stamp
 from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators
 from fairlap.plan.keep import until
@@ -164,10 +164,7 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
 
 def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     of_machines = machine_remarks(seen.resources.get(race.name)) if record.first_request_at else []
-    measured = sum(task.rally is not None for task in record.tasks)
-    text = f"status.results has the first {MOST_TASKS} of {measured} tasks; the record has all of them"
-    beyond = [RaceRemark(Reason.RECORD_CUT, text)] if measured > MOST_TASKS else []
-    return [*remarks(record, race.elasticsearch_on, race.load_generator_on), *beyond, *of_machines]
+    return [*remarks(record, race.elasticsearch_on, race.load_generator_on), *of_machines]
 
 
 def _observe_violation(violation: Violation, message: str) -> tuple[Observation, ...]:
