@@ -35,8 +35,8 @@ class Knobs:
     """"", never-green, no-endpoints, unschedulable, image-pull, crash-loop; during the race: restart, out-of-memory,
     heap-exhausted, evicted"""
     race: str = ""
-    """"", dies, out-of-memory, evicted, hangs, garbage (as its record), image-pull, or a fault that
-    `records.record` knows"""
+    """"", dies, out-of-memory, evicted, hangs, garbage (as its record), silent (does not say that it is done),
+    image-pull, or a fault that `records.record` knows"""
     steps: tuple[str, ...] = ("race-1",)
     """steps that the two above apply to"""
     eck: tuple[float, float] = (0.0, 0.2)

@@ -151,8 +151,9 @@ class Stage:
         for plural in NAMESPACED:
             for thing in self.all(plural, namespace):
                 meta = thing["metadata"]
-                is_record = plural == "configmaps" and meta.get("labels", {}).get("fairlap.dev/uid") in living
                 labels = meta.get("labels", {})
+                of_living = labels.get("fairlap.dev/uid") in living
+                is_record = plural == "configmaps" and of_living and labels.get("fairlap.dev/part") != "progress"
                 kept = meta["name"] in STANDARD or "helm.sh/chart" in labels or labels.get("tests") == "keep"
                 if not is_record and not kept:
                     found.append(f"{plural}/{meta['name']}")

@@ -98,6 +98,10 @@ REFUSED: dict[str, tuple[Json, str]] = {
         "timeouts.race 99999999h is too long: a race that hangs holds its place in the queue until then, and everybody "
         "waits; write at most 720h",
     ),
+    "ttl": (
+        {"ttlAfterFinished": {"succeeded": "99999999h"}},
+        "ttlAfterFinished.succeeded 99999999h is too long: leave it out to keep them for ever; write at most 8760h",
+    ),
     "race: 19 digits": ({"timeouts": {"race": "9" * 19 + "s"}}, "s is too long: a race that hangs"),
     "race: a second too long": ({"timeouts": {"race": "720h1s"}}, "timeouts.race 720h1s is too long"),
     "provisioning: 25h": (
@@ -134,6 +138,11 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "too many nodes": ({"elasticsearch__nodes": 51}, "should be less than or equal to 50"),
     "no race": ({"repetitions": 0}, "spec.repetitions in body should be greater than or equal to 1"),
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
+    "ttl: 7 days": ({"ttlAfterFinished": {"failed": "7 days"}}, f"spec.ttlAfterFinished.failed in body {DURATION}"),
+    "ttl: of something else": (
+        {"ttlAfterFinished": {"aborted": "1h"}},
+        'unknown field "spec.ttlAfterFinished.aborted"',
+    ),
     "keepCluster": ({"keepCluster": "Sometimes"}, 'supported values: "Never", "OnFailure", "Always"'),
     "codec": ({"elasticsearch__index": {"codec": "lz4"}}, 'supported values: "default", "best_compression"'),
     "telemetry": ({"race__telemetry": ["node-stats"]}, 'race.telemetry[0]: Unsupported value: "node-stats"'),
@@ -164,6 +173,7 @@ def test_name_too_long_for_eck(plane: ControlPlane) -> None:
 
 
 ACCEPTED: dict[str, Json] = {
+    "time to live": {"ttlAfterFinished": {"succeeded": "168h", "failed": "24h", "benchmark": True}},
     "8 on Java 17": {"elasticsearch": {"version": "8.11.0", "java": 17}},
     "7 on Java 8": {"elasticsearch": {"version": "7.17.29", "java": 8}},
     "9 on Java 21": {"elasticsearch__java": 21},
@@ -188,7 +198,11 @@ ACCEPTED: dict[str, Json] = {
     "git": {"race__track": {"git": {**GIT, "url": "ssh://git@host:2222/x.git", "credentialsSecret": {"name": "s"}}}},
     "track volume": {"race__track": {"volume": {"claimName": "tracks", "path": "shop/catalogue-1.2"}}},
     "corpora": {"race__corpora": {"claimName": "corpora", "maxSize": "200Gi"}, "race__offline": True},
-    "the longest": {"timeouts": {"provisioning": "24h", "race": "0720h0m00s"}, "keepClusterFor": "43200m"},
+    "the longest": {
+        "timeouts": {"provisioning": "24h", "race": "0720h0m00s"},
+        "keepClusterFor": "43200m",
+        "ttlAfterFinished": {"failed": "8760h"},
+    },
     "200 parameters": {"race__params": {f"p{number}": 1 for number in range(200)}},
     "registries": {"imagePullSecrets": [{"name": "registry.example.com"}]},
     "durations": {"timeouts": {"provisioning": "90s", "race": "1h30m"}},

@@ -10,6 +10,7 @@ import pytest
 
 from fairlap.plan.steps import account_name
 from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 
 from .fakes import STEP, UID
@@ -78,7 +79,7 @@ def test_from_apply_to_numbers(stage: Stage, namespace: str) -> None:
     for name in stage.runs(namespace):
         record = stage.find("configmaps", namespace, name)
         assert record is not None
-        assert json.loads(record["data"]["record.json"])["raceId"].startswith(f"{namespace}.bm.")
+        assert json.loads(text_of(record, "record.json") or "")["raceId"].startswith(f"{namespace}.bm.")
         assert set(record["binaryData"]) == {"race.json.gz", "rally.log.gz"}
 
 
@@ -136,6 +137,7 @@ def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespac
         return stage.plane.kubectl("auth", "can-i", *what, user, f"--namespace={namespace}").stdout.strip() == "yes"
 
     assert may("patch", "configmaps/bm-race-1")
+    assert may("patch", "configmaps/bm-race-1-progress")
     assert may("get", "configmaps/bm-race-1")
     for forbidden in (
         ("patch", "configmaps/bm-smoke"), ("list", "configmaps"), ("delete", "configmaps/bm-race-1"),

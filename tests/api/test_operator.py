@@ -61,7 +61,7 @@ def test_what_is_over_is_never_touched_again(stage: Stage, namespace: str, insta
     operator.kill()
     operator.start()
     operator.wait_ready()
-    stage.patch("configmaps", namespace, "good-race-1", {"data": {"progress": "{}"}})
+    stage.patch("configmaps", namespace, "good-race-1", {"data": {"record.json": "{}"}})
     stage.delete("configmaps", namespace, "bad-race-1")
     time.sleep(2)
     assert {name: stage.benchmark(namespace, name) for name in ("good", "bad")} == before

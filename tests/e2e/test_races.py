@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fairlap_race.contract.config_maps import text_of
 from kube import SMALL_JVM, Namespace, benchmark, condition, run, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.longest(2)]
@@ -106,7 +107,9 @@ def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:
     assert fields["_source"] > 0 and fields["@timestamp"] > 0, "what the telemetry collected"
     log = gzip.decompress(base64.b64decode(record["binaryData"]["rally.log.gz"])).decode()
     assert "esrally" in log or "Racing" in log or "driver" in log
-    everything = json.dumps(namespace.get("configmap", record["metadata"]["name"])) + log
+    facts = text_of(record, "record.json")
+    assert facts
+    everything = json.dumps(record) + facts + log
     assert "basic_auth_password" not in everything or "*****" in everything
 
 

@@ -164,6 +164,13 @@ def test_the_secrets_of_registries_reach_the_operator() -> None:
     assert named["FAIRLAP_RACE_IMAGE_PULL_SECRETS"] == "one,two"
 
 
+def test_what_expired_is_deleted_only_where_that_was_allowed() -> None:
+    def deletes(*settings: str) -> set[str]:
+        return {r for rule in rules(render(*settings)) for r in rule["resources"] if "delete" in rule["verbs"]}
+
+    assert deletes("rbac.deleteExpired=true") - deletes() == {"configmaps", "benchmarks"}
+
+
 def test_view_only_reads() -> None:
     manifests = render("scope.clusterWide=true", "rbac.aggregateToUserRoles=true")
     view = next(m for m in manifests if m["metadata"]["name"].endswith("-view"))

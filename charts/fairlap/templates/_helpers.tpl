@@ -101,6 +101,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [""]
   resources: [events]
   verbs: [create, list]
+{{- if .Values.rbac.deleteExpired }}
+# Records, and Benchmarks that ask for it, go when their ttlAfterFinished is over.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [delete]
+- apiGroups: [fairlap.dev]
+  resources: [benchmarks]
+  verbs: [delete]
+{{- end }}
 {{- end -}}
 
 {{/* What really held the data. Both kinds belong to the whole cluster; reading them shows no data. */}}

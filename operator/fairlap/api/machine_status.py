@@ -49,7 +49,7 @@ class StorageEvidence(Answer):
 class MachineUse(Answer):
     """What one Elasticsearch node, or the load generator, did during a race: medians over the valid races.
 
-    An absent number could not be had. Each task's numbers are in resources.json of the race's record.
+    An absent number could not be had. Each task's numbers are in resources.json.gz of the race's record.
     """
 
     name: Text

@@ -34,7 +34,7 @@ _MAJOR = "int(self.version.split('.')[0])"
 _MINOR = "int(self.version.split('.')[1])"
 _OLDEST_JAVA = f"({_MAJOR} >= 9 ? 21 : ({_MAJOR} == 8 ? 17 : 8))"
 
-LONGEST_RACE, LONGEST_PROVISIONING, LONGEST_KEEP = "720h", "24h", "720h"
+LONGEST_RACE, LONGEST_PROVISIONING, LONGEST_KEEP, LONGEST_TTL = "720h", "24h", "720h", "8760h"
 # duration() fails above 292 years, so digits are counted first.
 _COUNTABLE = "^(0*[0-9]{1,5}h)?(0*[0-9]{1,7}m)?(0*[0-9]{1,9}s)?$"
 
@@ -42,7 +42,7 @@ _COUNTABLE = "^(0*[0-9]{1,5}h)?(0*[0-9]{1,7}m)?(0*[0-9]{1,9}s)?$"
 def _bounded_duration(field: str, path: str, longest: str, why: str) -> Json:
     """Return the rule for a duration of at most `longest`; `path` names the field in the sentence."""
     return rule(
-        f"!self.{field}.matches('{DURATION}') || "
+        f"!has(self.{field}) || !self.{field}.matches('{DURATION}') || "
         f"(self.{field}.matches('{_COUNTABLE}') && duration(self.{field}) <= duration('{longest}'))",
         f"'{path} %s is too long: {why}; write at most {longest}'.format([self.{field}])",
         computed=True,
@@ -402,6 +402,25 @@ class Timeouts(Api):
     """From the start of one race until its record is there; at most 720h."""
 
 
+class TtlAfterFinished(Api):
+    """How long the records of a Benchmark (ConfigMaps) stay after its end; then the operator removes them."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            *(
+                _bounded_duration(field, f"ttlAfterFinished.{field}", LONGEST_TTL, "leave it out to keep them for ever")
+                for field in ("succeeded", "failed")
+            )
+        )
+    )
+    succeeded: Duration | None = None
+    """After it has succeeded, at most 8760h; absent means for ever."""
+    failed: Duration | None = None
+    """After it has failed, at most 8760h; absent means for ever."""
+    benchmark: bool = False
+    """Whether the Benchmark itself goes with its records, status and results included."""
+
+
 class BenchmarkSpec(Api):
     """What to measure. Immutable but for suspend: another measurement is another Benchmark."""
 
@@ -425,7 +444,7 @@ class BenchmarkSpec(Api):
                     f" && (!has(self.{field}) || self.{field} == oldSelf.{field})",
                     f"spec.{field} is immutable: create another Benchmark instead",
                 )
-                for field in ("elasticsearch", "target")
+                for field in ("elasticsearch", "target", "ttlAfterFinished")
             ),
             rule(
                 "[has(self.elasticsearch), has(self.target)].filter(x, x).size() == 1",
@@ -455,6 +474,9 @@ class BenchmarkSpec(Api):
     """Whether the last cluster stays for inspection. On a target: whether what the track created there stays."""
     keep_cluster_for: Duration = "24h"
     """How long a kept cluster stays after the end, at most 720h; then the operator removes it. Not for a target."""
+    ttl_after_finished: TtlAfterFinished | None = None
+    """How long its records stay after the end; absent means for ever. The status with the results stays in any case,
+    unless `benchmark` is asked for. A kept cluster goes first, in its own time."""
     timeouts: Timeouts = Timeouts()
     """How long each part may take."""
     image_pull_secrets: Annotated[list[PullSecret], Field(max_length=10)] = []

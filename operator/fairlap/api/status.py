@@ -183,7 +183,7 @@ class RaceStatus(Answer):
     load_generator_on: Text = ""
     """Machine that Rally ran on."""
     record: Text = ""
-    """ConfigMap with the whole record: record.json, race.json.gz, rally.log.gz."""
+    """ConfigMap with the whole record, compressed: record.json.gz, resources.json.gz, race.json.gz, rally.log.gz."""
 
 
 class IndexEvidence(Answer):

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import gzip
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +15,7 @@ from fairlap.cli.printable import say
 from fairlap.comparison.beside import put_beside
 from fairlap.comparison.raced import NotARaceError, Raced, read_race
 from fairlap_race.contract.record import KEY_RACE
+from fairlap_race.contract.untrusted import unpacked
 
 _MOST_BYTES = 64 * 2**20
 """No race.json is longer; a file that is one by mistake does not fill the memory."""
@@ -115,8 +112,7 @@ def _race_of(connection: Connection, label: str, record: str, facts: dict[str, s
     packed = (there.get("binaryData") or {}).get(KEY_RACE)
     if not packed:
         raise CliError(f"the record of {label} has no {KEY_RACE}: it was too large to be kept")
-    try:
-        unpacked = zlib.decompressobj(wbits=31).decompress(base64.b64decode(packed), _MOST_BYTES)
-        return read_race(label, unpacked, facts)
-    except (binascii.Error, ValueError, zlib.error, gzip.BadGzipFile) as error:
-        raise CliError(f"the record of {label} cannot be read: {error}") from error
+    text = unpacked(str(packed), _MOST_BYTES)
+    if text is None:
+        raise CliError(f"the record of {label} cannot be read: its {KEY_RACE} is no gzip in base64")
+    return read_race(label, text, facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL
@@ -12,6 +13,8 @@ from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.printable import say
+from fairlap.plan import expiry
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_LOG, KEY_RECORD, Record
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 
@@ -128,7 +131,9 @@ def _pod(connection: Connection, name: str, step: str) -> str | None:
 def _no_log(connection: Connection, name: str, step: str) -> str:
     there = connection.config_map(f"{name}-{step}")
     if there is None:
+        if expired := expiry.describe(connection.benchmark(name), datetime.now(UTC)):
+            return expired
         return f"{name} has no step {step}, or it has not begun"
-    record = Record.from_json((there.get("data") or {}).get(KEY_RECORD))
+    record = Record.from_json(text_of(there, KEY_RECORD))
     why = f": {record.outcome.reason.value}: {record.outcome.message}" if record and record.outcome.reason else ""
     return f"there is no log of {name} {step}, since Rally was not started{why}"

@@ -12,6 +12,7 @@ from fairlap.cli.exits import SUCCEEDED
 from fairlap.cli.machine_report import machines
 from fairlap.cli.printable import say
 from fairlap.results.aggregate import aggregate
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 
 Json = dict[str, Any]
@@ -45,8 +46,7 @@ def _with_invalid(connection: Connection, benchmark: Json) -> Json:
     raced = [race for race in status.get("races") or () if race.get("record") and race["name"].startswith("race-")]
     if bm.tasks(benchmark) or not raced or raced[-1].get("valid"):
         return benchmark
-    there = connection.config_map(raced[-1]["record"]) or {}
-    record = Record.from_json((there.get("data") or {}).get(KEY_RECORD))
+    record = Record.from_json(text_of(connection.config_map(raced[-1]["record"]), KEY_RECORD))
     if record is None or not record.tasks:
         return benchmark
     numbers = aggregate([record]).model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -16,6 +16,7 @@ from fairlap.kube.api_error import ApiError
 
 _TIMEOUT_SECONDS: Final = 30.0
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_PAGE: Final = 500
 
 REQUESTS = Counter("fairlap_api_requests", "Requests to the API server", ["method", "resource", "code"])
 SECONDS = Histogram("fairlap_api_request_seconds", "Time of requests to the API server", ["method"])
@@ -83,8 +84,7 @@ class ApiServer:
 
         Raises ApiError.
         """
-        answer: Json = json.loads(await self._text("GET", kind, namespace, query=query))
-        return list(answer["items"] or ())  # null when there is none
+        return await self._pages(kind, namespace, query, "application/json")
 
     async def has_any(self, kind: str, namespace: str, labels: str = "") -> bool:
         """Return whether there is any object of a kind, with these labels if any are given; "" asks everywhere.
@@ -103,8 +103,7 @@ class ApiServer:
         """
         found: list[Json] = []
         for namespace in tuple(namespaces) or ("",):
-            text = await self._text("GET", kind, namespace, query=query, accept=_METADATA)
-            found += json.loads(text)["items"] or ()  # null when there is none
+            found += await self._pages(kind, namespace, query or {}, _METADATA)
         return found
 
     async def read_schemas(self, path: str) -> Json:
@@ -114,6 +113,25 @@ class ApiServer:
         """
         answer: Json = json.loads(await self._text("GET", "OpenAPI", "", path))
         return dict((answer.get("components") or {}).get("schemas") or {})
+
+    async def _pages(self, kind: str, namespace: str, query: Mapping[str, str], accept: str) -> list[Json]:
+        found: list[Json] = []
+        where = ""
+        began_anew = False
+        while True:
+            page = {**query, "limit": str(_PAGE), **({"continue": where} if where else {})}
+            try:
+                answer: Json = json.loads(await self._text("GET", kind, namespace, query=page, accept=accept))
+            except ApiError as error:
+                # etcd has forgotten the version that the list began with: only a list from its beginning is whole.
+                if error.status != 410 or began_anew:
+                    raise
+                found, where, began_anew = [], "", True
+                continue
+            found += answer["items"] or ()  # null when there is none
+            where = str((answer.get("metadata") or {}).get("continue") or "")
+            if not where:
+                return found
 
     async def read_log(self, namespace: str, pod: str, query: Mapping[str, str]) -> str:
         """Return what a container printed; `query` names the container and how much of it. Raises ApiError."""

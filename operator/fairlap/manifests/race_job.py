@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
+from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.manifests import target
 from fairlap.manifests.affinity import anti_affinity, machines
@@ -28,6 +28,7 @@ from fairlap.plan.steps import (
     race_id,
 )
 from fairlap.settings import Settings
+from fairlap_race.contract.config_maps import progress_name
 from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec
 from fairlap_race.contract.record import KEY_PROGRESS
@@ -81,12 +82,12 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
 
 
 def record(subject: Subject, step: str) -> Json:
-    """Return the ConfigMap that the runner fills: progress first, the record in the end."""
+    """Return the ConfigMap that the runner fills in the end; its label keeps it out of every watch."""
+    meta = metadata(subject, step)
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata(subject, step),
-        "data": {KEY_PROGRESS: ""},
+        "metadata": {**meta, "labels": {**meta["labels"], PART_LABEL: PART_RECORD}},
     }
 
 
@@ -115,14 +116,30 @@ def job(subject: Subject, step: str, settings: Settings, image: str | None = Non
     }
 
 
+def progress(subject: Subject, step: str, job_uid: str) -> Json:
+    """Return the ConfigMap in which the runner tells how far it is; it belongs to the Job and vanishes with it."""
+    meta = metadata(subject, step, _the_job(subject, step, job_uid))
+    name, part = progress_name(meta["name"]), {**meta["labels"], PART_LABEL: PART_PROGRESS}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {**meta, "name": name, "labels": part},
+        "data": {KEY_PROGRESS: ""},
+    }
+
+
+def _the_job(subject: Subject, step: str, uid: str) -> Json:
+    name = object_name(subject.name, step)
+    return {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": True}
+
+
 def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
-    """Return the runner's ServiceAccount, Role and RoleBinding: read and patch its own record, nothing else.
+    """Return the runner's ServiceAccount, Role and RoleBinding: read and patch its own two ConfigMaps, nothing else.
 
     They belong to the Job, so that they vanish with it. Their name is not the Job's: somebody could have taken that.
     """
     name, account = object_name(subject.name, step), account_name(subject.name, subject.uid, step)
-    of_job = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job_uid, "controller": True}
-    meta = {**metadata(subject, step, of_job), "name": account}
+    meta = {**metadata(subject, step, _the_job(subject, step, job_uid)), "name": account}
     rbac = "rbac.authorization.k8s.io"
     return [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False},
@@ -130,8 +147,8 @@ def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
             "apiVersion": f"{rbac}/v1",
             "kind": "Role",
             "metadata": meta,
-            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name],
-                       "verbs": ["get", "patch"]}],
+            "rules": [{"apiGroups": [""], "resources": ["configmaps"],
+                       "resourceNames": [name, progress_name(name)], "verbs": ["get", "patch"]}],
         },
         {
             "apiVersion": f"{rbac}/v1",

@@ -47,7 +47,7 @@ ACCEPTED, CLUSTER_READY = ConditionType.ACCEPTED, ConditionType.CLUSTER_READY
 PULL_PATIENCE = timedelta(seconds=120)
 # Controllers make pods within seconds; an event that says why there is none comes with the first attempt.
 POD_PATIENCE = timedelta(seconds=15)
-# The record's event and the Job's come over different watches: the record may be seen a little later.
+# The events of progress, Job and pods come over different watches: why a pod ended may be seen a little later.
 RECORD_PATIENCE = timedelta(seconds=15)
 # The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job. A track
 # check is ended by the operator alone.
@@ -211,13 +211,11 @@ def _running(seen: Seen, step: Step) -> Plan:
     if progress and progress.stage == "done":
         return _collecting(seen, step)
     if children.job is None or children.job["metadata"]["uid"] != step.job_uid:
-        return fail(seen, Reason.JOB_LOST, "the race's Job was deleted before the race had written its record")
+        return _by_record_alone(seen, step) or fail(
+            seen, Reason.JOB_LOST, "the race's Job was deleted before the race had written its record"
+        )
     if (ended := _job_ended(children.job)) is not None:
-        # The API server's clock and ours may differ: an end that is still to come says as little as one long ago.
-        if abs(seen.now - moment(ended)) < RECORD_PATIENCE:
-            return Plan(seen.status, wake_in=1)
-        reason, message, log = find_ending(children.pods)
-        return fail_with_log(seen, Trouble(reason, message, final=True, log=log))
+        return _by_record_alone(seen, step) or _ended_without_record(seen, ended)
     allowed = spec.timeouts.provisioning if is_preparation(step.name) else spec.timeouts.race
     suspended = bool(children.job["spec"].get("suspend"))
     deadline = _deadline(seen, step, parse_duration(allowed) + RUNNER_GRACE, begun=not suspended)
@@ -226,7 +224,8 @@ def _running(seen: Seen, step: Step) -> Plan:
     if suspended and (refused := _not_let_run(seen, step)):
         return refused
     if deadline.passed(seen.now):
-        return fail_with_log(seen, explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
+        overdue = explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods)))
+        return _by_record_alone(seen, step) or fail_with_log(seen, overdue)
     started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
     hindrance = None
     if not started and not suspended:
@@ -234,7 +233,7 @@ def _running(seen: Seen, step: Step) -> Plan:
         hindrance = explain_unschedulable(next(iter(found), None), spec)
         missing = not load_generators(children.pods)
         if stuck := _pods_refused(seen, step, missing, "Job") or _not_starting(seen, hindrance, start, pull):
-            return stuck
+            return stuck if stuck.look else _by_record_alone(seen, step) or stuck
         hindrance = hindrance or find_refusal(seen.warnings or (), ("Job",))
     status = update(
         seen.status,
@@ -284,6 +283,24 @@ def _not_starting(seen: Seen, hindrance: Trouble | None, deadline: Deadline, pul
         late = Trouble(Reason.PROVISIONING_TIMEOUT, "the load generator's pod did not start in time", final=True)
         return fail_unready(seen, late, load_generators(seen.children.pods), 1, "Job")
     return None
+
+
+def _by_record_alone(seen: Seen, step: Step) -> Plan | None:
+    """Return the plan for a step whose record is there though nothing told that it is done; None when there is none.
+
+    What tells of it is a watch, which may be blind, and a clock, which may be ahead: the record itself is proof.
+    """
+    if seen.records is None:
+        return Plan(seen.status, look=("records",))
+    return _collecting(seen, step) if seen.records.get(step.name) is not None else None
+
+
+def _ended_without_record(seen: Seen, ended: str) -> Plan:
+    # The API server's clock and ours may differ: an end that is still to come says as little as one long ago.
+    if abs(seen.now - moment(ended)) < RECORD_PATIENCE:
+        return Plan(seen.status, wake_in=wake_in(seen.now, Deadline(moment(ended), RECORD_PATIENCE)))
+    reason, message, log = find_ending(seen.children.pods)
+    return fail_with_log(seen, Trouble(reason, message, final=True, log=log))
 
 
 def _collecting(seen: Seen, step: Step) -> Plan:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairlap.api.quantity import parse_duration, parse_quantity
-from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, BenchmarkSpec
+from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
 
 MOST_LEVELS = 20
 MOST_CHARACTERS = 64 * 1024
@@ -26,12 +26,15 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
 
 
 def _durations(spec: BenchmarkSpec) -> Iterator[str]:
+    ttl = spec.ttl_after_finished
     for field, text, longest in (
         ("timeouts.provisioning", spec.timeouts.provisioning, LONGEST_PROVISIONING),
         ("timeouts.race", spec.timeouts.race, LONGEST_RACE),
         ("keepClusterFor", spec.keep_cluster_for, LONGEST_KEEP),
+        ("ttlAfterFinished.succeeded", ttl and ttl.succeeded, LONGEST_TTL),
+        ("ttlAfterFinished.failed", ttl and ttl.failed, LONGEST_TTL),
     ):
-        if parse_duration(text) > parse_duration(longest):
+        if text and parse_duration(text) > parse_duration(longest):
             yield f"{field} {text} is too long: write at most {longest}"
 
 

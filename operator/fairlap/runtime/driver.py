@@ -14,7 +14,7 @@ from typing import Any, Final
 import kopf
 
 from fairlap.api.base import Json
-from fairlap.api.names import GROUP, MANAGED_BY, MANAGER, PLURAL, VERSION
+from fairlap.api.names import GROUP, MANAGED_BY, MANAGER, PART_LABEL, PART_RECORD, PLURAL, VERSION
 from fairlap.api.status import TERMINAL
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.repeat import repeat
@@ -25,7 +25,7 @@ from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
 from fairlap.runtime.ownership import indexed_under
-from fairlap.runtime.project import drop_record, project_child
+from fairlap.runtime.project import drop_numbers, drop_record, project_child
 from fairlap.runtime.state import Operator
 from fairlap.runtime.vanished import look_for_vanished
 
@@ -151,13 +151,18 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 10
     settings.networking.error_backoffs = Backoffs()
+    settings.watching.chunk_size = 500
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 360
     settings.watching.reconnect_backoff = 1.0
     settings.posting.enabled = False  # events.py sends ours, and says so when one was not taken
     settings.execution.default_backoff = 5
-    plurals = {child[-1] for child in CHILDREN.values()}
-    settings.watching.label_selectors[lambda resource: resource.plural in plurals] = f"{MANAGED_BY}={MANAGER}"
+    ours, plurals = f"{MANAGED_BY}={MANAGER}", {child[-1] for child in CHILDREN.values()}
+    settings.watching.label_selectors[lambda resource: resource.plural in plurals - {"configmaps"}] = ours
+    # Records are large, written once, and read by name when a race is over: no start lists them, no watch carries them.
+    settings.watching.label_selectors[lambda resource: resource.plural == "configmaps"] = (
+        f"{ours},{PART_LABEL}!={PART_RECORD}"
+    )
 
 
 class Backoffs:
@@ -192,6 +197,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
         # An index, since kopf calls it for every Benchmark before any handler: nobody gets a place in a queue that is
         # known in part. A coroutine, since kopf calls others in threads, and alarms may be set in this one only.
         operator.places.observe(summarize(body))
+        drop_numbers(body)
 
     @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
     async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:

@@ -24,7 +24,6 @@ from fairlap.runtime.reads import (
     read_config_map_keys,
     read_evictions,
     read_log_tail,
-    read_machine_tables,
     read_records,
     read_warnings,
     recorded_steps,
@@ -117,8 +116,9 @@ async def look_at(what: Look, seen: Seen, api_server: ApiServer, prometheus: Pro
 
 async def _with_records(seen: Seen, api_server: ApiServer, prometheus: Prometheus | None) -> Seen:
     steps = recorded_steps(seen.status)
-    records = await read_records(api_server, seen.subject, steps)
-    tables = await read_machine_tables(api_server, seen.subject, steps)
+    written = await read_records(api_server, seen.subject, steps)
+    records = {step: found.record for step, found in written.items()}
+    tables = {step: found.machines for step, found in written.items()}
     now, record = steps[-1], records[steps[-1]]
     if seen.status.step is not None and not is_preparation(now) and record is not None:
         tables[now] = await _with_figures(seen, now, tables[now], record, api_server, prometheus)

@@ -3,7 +3,7 @@
 from fairlap.api.base import Json
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.elasticsearch import elasticsearch
-from fairlap.manifests.race_job import access, job, record
+from fairlap.manifests.race_job import access, job, progress, record
 from fairlap.plan.seen import Create, Plan, Seen
 from fairlap.plan.verdict.existing_cluster import race_image
 from fairlap.runtime.writes import create_child, unsuspend
@@ -46,4 +46,5 @@ def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
             image = race_image(seen.status, settings)
             return [job(seen.subject, step.name, settings, image, seen.status.track_revision)]
         case "access":
-            return access(seen.subject, step.name, step.job_uid or "")
+            uid = step.job_uid or ""
+            return [progress(seen.subject, step.name, uid), *access(seen.subject, step.name, uid)]

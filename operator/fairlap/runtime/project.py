@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlap.api.base import Json
+from fairlap.api.status import TERMINAL
+from fairlap.plan.keep import KEPT
 from fairlap.runtime.ownership import controller
 from fairlap_race.contract.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
 
 Body = Mapping[str, Any]
+_KEPT_STATUS = {"phase", "completionTime", "conditions"}
+_KEPT_SPEC = {"ttlAfterFinished", "keepClusterFor"}
 _META = (
     "name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "labels", "finalizers",
 )  # fmt: skip
@@ -46,6 +50,23 @@ def bounded_copy(value: Any, levels: int = 60) -> Any:
     if isinstance(value, Mapping):
         return {key: bounded_copy(item, levels - 1) for key, item in value.items()}
     return [bounded_copy(item, levels - 1) for item in value]
+
+
+def drop_numbers(benchmark: Body) -> None:
+    """Drop, in place, what nobody reads of a Benchmark that is over: all but what says when its things go.
+
+    Before anything is handled kopf holds all objects of its first list: thousands of records at once.
+    """
+    status, spec, meta = benchmark.get("status") or {}, benchmark.get("spec") or {}, benchmark["metadata"]
+    if status.get("phase") not in TERMINAL:
+        return
+    status["conditions"] = [each for each in status.get("conditions") or () if each["type"] == KEPT]
+    for part in status.keys() - _KEPT_STATUS:
+        del status[part]
+    for part in spec.keys() - _KEPT_SPEC:
+        del spec[part]
+    meta.pop("managedFields", None)
+    (meta.get("annotations") or {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
 
 
 def drop_record(benchmark: Any) -> None:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.names import KIND, STEP_LABEL, UID_LABEL
@@ -17,6 +17,7 @@ from fairlap.plan.seen import Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import CHECK, object_name
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_pod_of, owner_uid, uid_of
 from fairlap.runtime.project import project_child
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 
@@ -53,24 +54,23 @@ def recorded_steps(status: BenchmarkStatus) -> tuple[str, ...]:
     return (*(race.name for race in status.races if race.valid and race.name != current), current)
 
 
-async def read_records(api_server: ApiServer, subject: Subject, steps: Iterable[str]) -> dict[str, Record | None]:
-    """Return the records of these steps; None where there is none that can be read. Raises ApiError."""
-    return {step: Record.from_json((await _written(api_server, subject, step)).get(KEY_RECORD)) for step in steps}
+class Written(NamedTuple):
+    """What a step has left: None where there is nothing, or nothing that can be read."""
+
+    record: Record | None = None
+    machines: MachineTable | None = None
 
 
-async def read_machine_tables(
-    api_server: ApiServer, subject: Subject, steps: Iterable[str]
-) -> dict[str, MachineTable | None]:
-    """Return what the machines did in these steps; None where that was not recorded. Raises ApiError."""
-    return {
-        step: MachineTable.from_json((await _written(api_server, subject, step)).get(KEY_RESOURCES)) for step in steps
-    }
+async def read_records(api_server: ApiServer, subject: Subject, steps: Iterable[str]) -> dict[str, Written]:
+    """Return what these steps have left in their records, each read once, by its name. Raises ApiError."""
+    return {step: await _written(api_server, subject, step) for step in steps}
 
 
-async def _written(api_server: ApiServer, subject: Subject, step: str) -> Json:
-    """Return the texts in the ConfigMap of a step; none when there is none that belongs to this Benchmark."""
+async def _written(api_server: ApiServer, subject: Subject, step: str) -> Written:
     there = await api_server.find("ConfigMap", subject.namespace, object_name(subject.name, step))
-    return there.get("data") or {} if there and is_child(there, subject) else {}
+    if there is None or not is_child(there, subject):
+        return Written()
+    return Written(Record.from_json(text_of(there, KEY_RECORD)), MachineTable.from_json(text_of(there, KEY_RESOURCES)))
 
 
 async def read_children(api_server: ApiServer, seen: Seen) -> Children:

@@ -369,8 +369,8 @@ class Reason(StrEnum):
             "the message says that the record is too large, use fewer nodes, indices or tasks."
         ),
         recognized=(
-            "The Job has ended and 15 seconds later there is no record that can be read; or the record says that it "
-            "would have been too large."
+            "The Job has ended, and 15 seconds later the API server has no record that can be read; or the record says "
+            "that it would have been too large."
         ),
         example="pod dies-race-1-… ended with exit code 1; its log ends with: INFO the runner began",
         test=_API,

@@ -24,7 +24,8 @@ KEY_PROGRESS = "progress"
 KEY_RECORD = "record.json"
 KEY_RACE = "race.json.gz"
 KEY_LOG = "rally.log.gz"
-MAX_RECORD_BYTES = 300 * 1024
+MAX_RECORD_BYTES = 400 * 1024
+"""Compressed. A ConfigMap holds 1 MiB: this, two archives, and the table of the machines."""
 MAX_ARTIFACT_BYTES = 200 * 1024
 MAX_PROGRESS_CHARACTERS = 4096
 """Of a progress text that is read; the runner writes a tenth of it."""
@@ -43,7 +44,7 @@ _OF_PROGRESS = Bounds(text=300)
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a running step is; patched into the ConfigMap whenever it changes."""
+    """How far a running step is; patched into a ConfigMap of its own whenever it changes."""
 
     at: str = ""
     stage: str = "preparing"
@@ -377,7 +378,7 @@ class Record:
     """parts that are missing here because the record would have been too large"""
 
     def to_json(self) -> str:
-        """Return the JSON text for `data["record.json"]`."""
+        """Return the JSON text that is kept, compressed, in the record's ConfigMap."""
         return json.dumps(encode(self), separators=(",", ":"), allow_nan=False)
 
     @staticmethod

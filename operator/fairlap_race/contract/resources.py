@@ -17,7 +17,7 @@ from fairlap_race.contract.untrusted import read_object
 FORMAT = 1
 KEY_RESOURCES = "resources.json"
 MAX_RESOURCES_BYTES = 150 * 1024
-"""A ConfigMap holds 1 MiB, of which the record and its two archives may take 700 KiB."""
+"""Before it is compressed. A ConfigMap holds 1 MiB, of which the record and its two archives may take 800 KiB."""
 ELASTICSEARCH = "elasticsearch"
 LOAD_GENERATOR = "load-generator"
 

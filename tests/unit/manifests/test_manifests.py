@@ -34,7 +34,8 @@ def test_everything_has_an_owner_a_fixed_name_and_our_labels(make: Any) -> None:
     assert (meta["name"], meta["namespace"]) == ("bm-race-1", "ns")
     assert meta["ownerReferences"][0]["uid"] == "0123456789abcdef"
     assert meta["labels"]["fairlap.dev/uid"] == "0123456789abcdef"
-    assert record(subject(), "race-1")["metadata"] == meta
+    of_record = record(subject(), "race-1")["metadata"]
+    assert of_record == {**meta, "labels": {**meta["labels"], "fairlap.dev/part": "record"}}
 
 
 def test_heap_is_half_of_memory_and_requests_are_limits() -> None:
@@ -123,7 +124,12 @@ def test_the_check_needs_no_cluster() -> None:
 def test_the_runner_may_touch_its_own_record_only() -> None:
     account, role, binding = access(subject(), "race-1", "job-uid")
     assert role["rules"] == [
-        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["bm-race-1"], "verbs": ["get", "patch"]}
+        {
+            "apiGroups": [""],
+            "resources": ["configmaps"],
+            "resourceNames": ["bm-race-1", "bm-race-1-progress"],
+            "verbs": ["get", "patch"],
+        }
     ]
     (owner,) = account["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["uid"], owner["controller"]) == ("Job", "bm-race-1", "job-uid", True)

@@ -23,6 +23,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "race": ({"timeouts": {"race": "99999999h"}}, "timeouts.race 99999999h is too long: write at most 720h"),
     "19 digits": ({"timeouts": {"race": "9" * 19 + "h"}}, "h is too long: write at most 720h"),
     "provisioning": ({"timeouts": {"provisioning": "25h"}}, "timeouts.provisioning 25h is too long: write at most 24h"),
+    "ttl": (
+        {"ttlAfterFinished": {"failed": "9000h"}},
+        "ttlAfterFinished.failed 9000h is too long: write at most 8760h",
+    ),
     "keep": ({"keepClusterFor": "99999999h"}, "keepClusterFor 99999999h is too long: write at most 720h"),
     "memory": (
         {"elasticsearch": {"resources": {"limits": {"memory": "99999999999999Pi"}}}},

@@ -8,6 +8,7 @@ import pytest
 
 from fairlap.kube.api_error import ApiError
 from fairlap.plan import rerun
+from fairlap.plan.expiry import EXPIRED
 from fairlap.plan.keep import kept_until
 from fairlap.runtime.chores import Chores
 from fairlap.runtime.last_word import INTERNAL_ERRORS
@@ -21,6 +22,8 @@ class Server:
     def __init__(self, fail_at: int = -1, answered: bool = False) -> None:
         self.benchmarks: dict[str, Json] = {}
         self.deleted: list[str] = []
+        self.config_maps: list[Json] = []
+        self.forbidden = False
         self.requests, self.fail_at, self.answered = 0, fail_at, answered
         self.uids = 0
 
@@ -60,7 +63,14 @@ class Server:
         self._request(before=False)
         return copy.deepcopy(self.benchmarks[name])
 
+    async def list_metadata(self, kind: str, namespaces: Any, query: Json) -> list[Json]:
+        self._request(before=True)
+        assert (tuple(namespaces), query) == (("ns",), {"labelSelector": "fairlap.dev/uid=u1"})
+        return self.config_maps if kind == "ConfigMap" else []
+
     async def delete(self, _: str, there: Json) -> None:
+        if self.forbidden:
+            raise ApiError(403, 'configmaps is forbidden: User "x" cannot delete resource "configmaps"')
         self.deleted.append(there["metadata"]["name"])
 
 
@@ -135,6 +145,53 @@ def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
 
     asyncio.run(run())
     assert server.deleted == ["bm-race-1"] and told == ["bm: ClusterRemoved"]
+
+
+def finished(server: Server, **ttl: Any) -> Json:
+    over = server.add("bm")
+    over["spec"]["ttlAfterFinished"] = {"succeeded": "1s", **ttl}
+    over["status"] = {"phase": "Succeeded", "completionTime": "2026-01-01T00:00:00Z"}
+    owners = [{"uid": over["metadata"]["uid"]}]
+    server.config_maps = [
+        {"metadata": {"name": "bm-race-1", "ownerReferences": owners}},
+        {"metadata": {"name": "labelled-by-somebody", "ownerReferences": [{"uid": "other"}]}},
+    ]
+    return over
+
+
+def expire(server: Server, over: Json) -> list[str]:
+    told: list[str] = []
+
+    async def run() -> None:
+        work = chores(server, told)
+        work.look(over)
+        await done(work)
+
+    asyncio.run(run())
+    return told
+
+
+@pytest.mark.parametrize("fail_at", range(-1, 5))
+def test_records_go_when_their_time_is_over_whatever_request_fails(fail_at: int) -> None:
+    server = Server(fail_at)
+    over = finished(server)
+    before = copy.deepcopy(over["status"])
+    told = expire(server, over)
+    assert set(server.deleted) == {"bm-race-1"} and told == ["bm: Expired"]
+    assert over["metadata"]["annotations"][EXPIRED] == "2026-01-01T00:00:01Z" and over["status"] == before
+    assert expire(server, over) == [], "once"
+
+
+def test_the_benchmark_goes_when_it_was_asked_for() -> None:
+    server = Server()
+    expire(server, finished(server, benchmark=True))
+    assert server.deleted == ["bm"]
+
+
+def test_who_may_not_delete_says_so() -> None:
+    server = Server()
+    server.forbidden = True
+    assert expire(server, finished(server)) == ["bm: ExpiryForbidden"]
 
 
 def test_nothing_is_begun_for_others() -> None:

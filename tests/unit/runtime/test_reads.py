@@ -11,7 +11,9 @@ from fairlap.kube.api_error import ApiError
 from fairlap.plan.conditions import stamp
 from fairlap.plan.seen import Children, LogOf
 from fairlap.runtime import reads
+from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.record import KEY_RECORD
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 
 Json = dict[str, Any]
 SEEN = seen(BenchmarkStatus(step=Step(name="race-1", stage="Running", since=stamp(START))))
@@ -34,6 +36,7 @@ class Server:
     def __init__(self, **objects: Any) -> None:
         self.objects = objects
         self.asked: list[Any] = []
+        self.read: list[str] = []
 
     def _answer(self, kind: str) -> Any:
         found = self.objects.get(kind)
@@ -43,6 +46,7 @@ class Server:
 
     async def find(self, kind: str, namespace: str, name: str) -> Json | None:
         assert namespace == "ns"
+        self.read.append(name)
         return (self._answer(kind) or {}).get(name)  # type: ignore[no-any-return]
 
     async def list_objects(self, kind: str, namespace: str, query: Json) -> list[Json]:
@@ -60,11 +64,18 @@ def run(reading: Any) -> Any:
 
 @pytest.mark.parametrize(("meta", "there"), [(OWN, True), (OTHER, False), (of(""), False)])
 def test_a_record_counts_when_it_is_of_this_benchmark(meta: Json, there: bool) -> None:
-    data = {KEY_RECORD: good_record().to_json()}
-    server: Any = Server(ConfigMap={"bm-race-1": {"metadata": meta, "data": data}})
+    entries = packed({KEY_RECORD: good_record().to_json(), KEY_RESOURCES: MachineTable(race_id="1").to_json()})
+    server: Any = Server(ConfigMap={"bm-race-1": {"metadata": meta, "binaryData": entries}})
     found = run(reads.read_records(server, SEEN.subject, ("race-1", "race-2")))
-    assert (found["race-1"] == good_record(), found["race-2"]) == (there, None)
-    assert run(reads.read_machine_tables(server, SEEN.subject, ("race-1",))) == {"race-1": None}
+    whole = reads.Written(good_record(), MachineTable(race_id="1"))
+    assert found == {"race-1": whole if there else reads.Written(), "race-2": reads.Written()}
+    assert server.read == ["bm-race-1", "bm-race-2"], "a record is large: each is read once"
+
+
+def test_what_an_earlier_race_image_wrote_is_read_too() -> None:
+    data = {KEY_RECORD: good_record().to_json()}
+    server: Any = Server(ConfigMap={"bm-race-1": {"metadata": OWN, "data": data}})
+    assert run(reads.read_records(server, SEEN.subject, ("race-1",))) == {"race-1": reads.Written(good_record())}
 
 
 def test_the_steps_whose_records_are_read() -> None:
