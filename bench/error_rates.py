@@ -143,8 +143,12 @@ def unpaired_races(draw: Draw, change: float, power: float) -> int:
 
 def saved(draw: Draw) -> None:
     """Print how many races both designs need to find the same."""
-    print(f"\n## Races needed where the machine drifts by {DRIFT:.0%} and a race has {RACE_NOISE:.0%} of its own noise\n")
-    print("| change | design | found | races, mean | unpaired, fixed: races for as much | ratio |\n|---|---|---|---|---|---|")
+    print(
+        f"\n## Races needed where the machine drifts by {DRIFT:.0%} and a race has {RACE_NOISE:.0%} of its own noise\n"
+    )
+    print(
+        "| change | design | found | races, mean | unpaired, fixed: races for as much | ratio |\n|---|---|---|---|---|---|"
+    )
     for change in (0.05, 0.10):
         for name, looks in (("paired, sequential", SEQUENTIAL), ("paired, 5 blocks", fixed(5))):
             power, races = paired_power(draw, change, looks)

@@ -151,10 +151,11 @@ def finished(server: Server, **ttl: Any) -> Json:
     over = server.add("bm")
     over["spec"]["ttlAfterFinished"] = {"succeeded": "1s", **ttl}
     over["status"] = {"phase": "Succeeded", "completionTime": "2026-01-01T00:00:00Z"}
-    owners = [{"uid": over["metadata"]["uid"]}]
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "name": "bm", "controller": True}
+    owners = [{**owner, "uid": over["metadata"]["uid"]}]
     server.config_maps = [
         {"metadata": {"name": "bm-race-1", "ownerReferences": owners}},
-        {"metadata": {"name": "labelled-by-somebody", "ownerReferences": [{"uid": "other"}]}},
+        {"metadata": {"name": "labelled-by-somebody", "ownerReferences": [{**owner, "uid": "other"}]}},
     ]
     return over
 
