@@ -1,7 +1,7 @@
-"""Do comparisons err as seldom as promised, and find what they should? Simulated comparisons, judged by the product's code.
+"""Do comparisons err as seldom as promised, and find what they should? Simulated, and judged by the product's code.
 
 Log ratios are drawn as normal, with noise that differs from number to number as a family's prior says (Smyth 2004), and
-given to `fairlap.statistics.gates.judge`, as a Comparison gives it those of its blocks. Prints tables for docs/statistics.md:
+given to `fairlap.statistics.gates.judge`. Prints the tables of docs/statistics.md:
 
 1. false alarms: identical variants, 1, 3 and 8 gates, with a prior that is right, too small and too large, and without;
 2. worsenings of the whole margin that pass as "not worse";
@@ -45,7 +45,7 @@ class Draw:
         self.comparisons = comparisons
 
     def noise(self, typical: float, df: float) -> float:
-        """Return the standard deviation of one number of a family: scaled inverse chi-squared, or just the typical one."""
+        """Return the standard deviation of one number: scaled inverse chi-squared, or without `df` the typical one."""
         return typical * math.sqrt(df / self._random.gammavariate(df / 2, 2)) if df else typical
 
     def ratios(self, mean: float, noise: float) -> list[float]:
@@ -146,9 +146,8 @@ def saved(draw: Draw) -> None:
     print(
         f"\n## Races needed where the machine drifts by {DRIFT:.0%} and a race has {RACE_NOISE:.0%} of its own noise\n"
     )
-    print(
-        "| change | design | found | races, mean | unpaired, fixed: races for as much | ratio |\n|---|---|---|---|---|---|"
-    )
+    print("| change | design | found | races, mean | unpaired, fixed: races for as much | ratio |")
+    print("|---|---|---|---|---|---|")
     for change in (0.05, 0.10):
         for name, looks in (("paired, sequential", SEQUENTIAL), ("paired, 5 blocks", fixed(5))):
             power, races = paired_power(draw, change, looks)
