@@ -26,6 +26,7 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.plan.benchmark import plan
 from fairlap.plan.seen import Plan, Refusal, Seen
 from fairlap.plan.unreadable import unreadable
+from fairlap.queue.summary import Place, held_place
 from fairlap.runtime.announce import announcements, phase_words
 from fairlap.runtime.look import ChildIndexes, build_seen, look_at
 from fairlap.runtime.perform import perform
@@ -96,7 +97,8 @@ class Daemon:
             return 0
         children = replace(seen.children, foreign=self.foreign)
         seen = replace(seen, children=children, refusal=self.refusal, taken_up=self.taken_up)
-        seen = replace(seen, turn=self.operator.places.turn(self.uid))
+        turn, check_turn = self.operator.places.turn(self.uid), self.operator.places.turn(self.uid, "check")
+        seen = replace(seen, turn=turn, check_turn=check_turn, kept=self.operator.kept(self.indexes.elasticsearches))
         if not woken and seen.status.step:
             seen = await look_at("children", seen, self._api_server, self.operator.prometheus)
         seen, todo = await self._decide(seen)
@@ -122,11 +124,10 @@ class Daemon:
 
     def _holds_what_it_needs(self, before: BenchmarkStatus, after: BenchmarkStatus) -> bool:
         """Take a place for one that is to be admitted now; return whether there was one, or none is needed."""
-        if before.admitted_time:
-            return True
-        if after.admitted_time:
-            return self.operator.places.assume(self.uid)
-        self._give_up_place()
+        held, wanted = held_place(before), held_place(after)
+        if wanted and wanted != held:
+            return self.operator.places.assume(self.uid, wanted)
+        self._give_up_place(but=held)
         return True
 
     async def _write(self, benchmark: Json, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
@@ -135,12 +136,11 @@ class Daemon:
         except ApiError as error:
             # A place that may have been written is kept until a later look, which decides by what there is then.
             self.in_doubt = self.in_doubt or error.unanswered
-            if not before.admitted_time and not self.in_doubt:
-                self._give_up_place()
+            if not self.in_doubt:
+                self._give_up_place(but=held_place(before))
             raise
         self.in_doubt = False
-        if not after.admitted_time:
-            self._give_up_place()
+        self._give_up_place(but=held_place(after))
         if after.step != before.step:
             self.foreign, self.refusal = "", None
         for event in announcements(before, after):
@@ -148,8 +148,8 @@ class Daemon:
         if after.phase != before.phase:
             self.logger.info("%s -> %s: %s", before.phase, after.phase, phase_words(after))
 
-    def _give_up_place(self) -> None:
-        self.operator.places.forget(self.uid)
+    def _give_up_place(self, but: Place | None = None) -> None:
+        self.operator.places.forget(self.uid, but)
         self.in_doubt = False
 
     async def _act(self, seen: Seen, todo: Plan) -> float:

@@ -29,7 +29,7 @@ def spec(**changes: Any) -> BenchmarkSpec:
 def seen(status: BenchmarkStatus | None = None, of: BenchmarkSpec | None = None, **changes: Any) -> Seen:
     subject = Subject(name="bm", namespace="ns", uid="0123456789ab", generation=1, spec=of or spec())
     base = Seen(subject=subject, status=status or BenchmarkStatus(), settings=SETTINGS, now=START, turn=Turn(mine=True))
-    return replace(base, **changes)
+    return replace(base, **{"check_turn": Turn(mine=True), **changes})
 
 
 def pod(
