@@ -143,7 +143,7 @@ def test_what_is_missing_for_exclusive_machines_is_said(scheduler: ControlPlane,
     bench = Bench(scheduler, "tight", **EXCLUSIVE)
     assert (bench.start_elasticsearch(), bench.start_load_generator()) == (["m1"], "")
     (trouble,) = find_troubles([bench.pod("tight-rally")])
-    told = explain_unschedulable(trouble, bench.spec)
+    told = explain_unschedulable(trouble, bench.seen())
     assert told is not None and told.reason == Reason.UNSCHEDULABLE
     assert "nodes are available" in told.message and "anti-affinity" in told.message
     assert "exclusiveNodes asks for 1 machine(s)" in told.message

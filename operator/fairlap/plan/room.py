@@ -42,7 +42,9 @@ def give_way(seen: Seen, step: Step, trouble: Trouble | None, search: RoomSearch
     was begun is removed first; no race has begun, since its pod has no machine.
     """
     wanted = _turn(seen, step).wanted
-    if trouble is None or trouble.reason != Reason.UNSCHEDULABLE or not wanted or not search.this_try.passed(seen.now):
+    if trouble is None or trouble.reason != Reason.UNSCHEDULABLE or _has_begun(seen):
+        return None
+    if not wanted or not search.this_try.passed(seen.now):
         return None
     words = f"{title(seen.subject.spec, step.name)} · gives its place up to others"
     status = enter(seen.status, step.name, "Cleaning", seen, job_uid=step.job_uid)
@@ -61,11 +63,10 @@ def take_back(seen: Seen, step: Step) -> Plan | None:
 
     As long as the Job was not deleted it goes on. Else it has failed: what has begun is not begun again in silence.
     """
-    children = seen.children
-    begun = bool(children.progress) or any(is_running(pod) for pod in load_generators(children.pods))
-    if not step.gives_way or not begun:
+    if not step.gives_way or not _has_begun(seen):
         return None
-    if children.job is not None and not children.job["metadata"].get("deletionTimestamp"):
+    job = seen.children.job
+    if job is not None and not job["metadata"].get("deletionTimestamp"):
         there = enter(seen.status, step.name, "Running", seen, job_uid=step.job_uid)
         return Plan(update(there, queued_time=None))
     return fail(seen, Reason.UNSCHEDULABLE, "the load generator's pod got its machine while its place was given up")
@@ -86,6 +87,10 @@ def look_again_in(seen: Seen, trouble: Trouble | None, search: RoomSearch, other
         return otherwise
     left = search.this_try.left(seen.now).total_seconds()
     return min(otherwise, left if left > 0 else _LOOK_AGAIN_SECONDS)
+
+
+def _has_begun(seen: Seen) -> bool:
+    return bool(seen.children.progress) or any(is_running(pod) for pod in load_generators(seen.children.pods))
 
 
 def _turn(seen: Seen, step: Step) -> Turn:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from fairlap.api.condition_types import ConditionType
 from fairlap.api.status import TERMINAL, BenchmarkStatus
 from fairlap.queue.turn import addresses
 
-CHECK = "check"
+CHECK: Final = "check"
 """the step that a place among the track checks is for"""
 Place = Literal["race", "check"]
 """what a Benchmark may hold: a place for its clusters and races until it has ended, or one for its track check"""
