@@ -35,7 +35,7 @@ class Knobs:
     """"", never-green, no-endpoints, unschedulable, image-pull, crash-loop; during the race: restart, out-of-memory,
     heap-exhausted, evicted"""
     race: str = ""
-    """"", dies, out-of-memory, evicted, hangs, garbage (as its record), image-pull, or a fault that
+    """"", dies, out-of-memory, evicted, hangs, garbage (as its record), image-pull, unschedulable, or a fault that
     `records.record` knows"""
     steps: tuple[str, ...] = ("race-1",)
     """steps that the two above apply to"""
@@ -77,6 +77,8 @@ class World:
     running: set[Run] = field(default_factory=set)
     most_running: Counter[str] = field(default_factory=Counter)
     """most Benchmarks with a race at once, by namespace"""
+    most_checks: Counter[str] = field(default_factory=Counter)
+    """most track checks at once, by namespace"""
     violations: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """by namespace"""
     ready: set[str] = field(default_factory=set)
