@@ -49,7 +49,7 @@ class Settings:
     max_active: int = 1
     """Benchmarks that may be past the queue at once"""
     max_active_per_namespace: int = 0
-    """how many of them may be of one namespace; 0: no limit"""
+    """how many of them, and of the track checks, may be of one namespace; 0: no limit"""
     max_checks: int = 2
     """track checks that may run at once before their Benchmarks are in the queue"""
     avoid_kept_clusters: bool = True

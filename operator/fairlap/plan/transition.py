@@ -57,7 +57,7 @@ def describe_progress(progress: Progress | None, *, started: bool) -> str:
 def describe_wait(turn: Turn, where: str) -> str:
     """Return what one waits for whose turn it is not; `where` it waits, as "in the queue"."""
     if turn.share:
-        where = f"in its namespace, whose share of {turn.share} active Benchmark(s) is taken"
+        where = f"in its namespace, whose share of {turn.share} is taken"
     return f"waiting for {turn.ahead} before it {where}, the last is {turn.behind}"
 
 

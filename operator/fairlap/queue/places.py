@@ -15,7 +15,7 @@ PLACES: tuple[Place, ...] = get_args(Place)
 
 
 class Places:
-    """At most `most` places for races and `checks` for track checks; `share`: of races in a namespace, 0: no limit.
+    """At most `most` places for races and `checks` for track checks; `share`: of each in a namespace, 0: no limit.
 
     `wake` and `wake_everyone` let some look at the queue again.
     """
@@ -29,7 +29,7 @@ class Places:
         share: int = 0,
     ) -> None:
         self._most: dict[Place, int] = {"race": most, "check": checks}
-        self._share: dict[Place, int] = {"race": share, "check": 0}
+        self._share = share
         self._wake, self._wake_everyone = wake, wake_everyone
         self._seen: dict[str, Summary] = {}
         self._assumed: dict[Place, set[str]] = {place: set() for place in PLACES}
@@ -74,7 +74,7 @@ class Places:
         """Return whether a Benchmark holds a place or may take one now, and if not, who is before it."""
         seen = self._seen.get(uid)
         hosts = seen.hosts if seen and place == "race" else frozenset[str]()
-        return turn(uid, self._waiting(place), self._most[place], hosts, self._share[place])
+        return turn(uid, self._waiting(place), self._most[place], hosts, self._share)
 
     def assume(self, uid: str, place: Place = "race") -> bool:
         """Take a place, to be written into the Benchmark's status now; return whether there was one for it."""
@@ -128,5 +128,5 @@ class Places:
             self._wake_those_who_may_go(place)
 
     def _wake_those_who_may_go(self, place: Place) -> None:
-        for other in admissible(self._waiting(place), self._most[place], self._share[place]):
+        for other in admissible(self._waiting(place), self._most[place], self._share):
             self._wake(other)

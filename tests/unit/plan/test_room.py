@@ -155,7 +155,7 @@ def test_what_a_namespace_waits_for_is_said() -> None:
     todo = plan(seen(status, CHECKED, turn=Turn(mine=False, ahead=2, behind="ns/other", share=1))).status
     assert todo.phase == "Queued"
     assert todo.progress == (
-        "waiting for 2 before it in its namespace, whose share of 1 active Benchmark(s) is taken, the last is ns/other"
+        "waiting for 2 before it in its namespace, whose share of 1 is taken, the last is ns/other"
     )
 
 

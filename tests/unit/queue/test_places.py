@@ -322,7 +322,10 @@ class World:
         assert len(hosts) == len(set(hosts)), "two at the same host"
         most = max(Counter(b.namespace for b in holding).values(), default=0)
         assert not self.share or most <= self.share
-        assert sum(b.holds("checks") for b in self.all) <= self.checks
+        checking = [b for b in self.all if b.holds("checks")]
+        assert len(checking) <= self.checks
+        most = max(Counter(b.namespace for b in checking).values(), default=0)
+        assert not self.share or most <= self.share
         assert not list(self.sleeping_through_their_turn())
 
     def settle(self) -> None:
