@@ -11,7 +11,7 @@ from .stage import Stage
 
 pytestmark = pytest.mark.independent
 Install = Callable[..., Operator]
-FLOOD = 30
+FLOOD = 20
 GIT = {"race__track": {"git": {"url": "https://git.example/tracks", "revision": "main", "path": "mine"}}}
 
 
@@ -91,5 +91,8 @@ def test_races_keep_away_from_a_kept_cluster(stage: Stage, namespace: str, insta
         (term,) = pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         return term["labelSelector"]["matchExpressions"][0]["values"]
 
-    pods = [pod for pod in stage.all("pods", namespace) if pod["metadata"]["name"].startswith("next-")]
-    assert len(pods) == 2 and all(demanded(pod) == [uid] for pod in pods)
+    def pods() -> list[Any]:
+        return [pod for pod in stage.all("pods", namespace) if pod["metadata"]["name"].startswith("next-")]
+
+    stage.until(lambda: len(pods()) == 2, "both pods", 30)
+    assert all(demanded(pod) == [uid] for pod in pods())

@@ -76,6 +76,14 @@ class Places:
         hosts = seen.hosts if seen and place == "race" else frozenset[str]()
         return turn(uid, self._waiting(place), self._most[place], hosts, self._share)
 
+    def lags(self, uid: str, held: Place | None) -> bool:
+        """Return whether events still show a place that a Benchmark, by its newest status, has given up.
+
+        Until they have caught up, it would take its old place for its turn, and so would somebody else.
+        """
+        seen = self._seen.get(uid)
+        return seen is not None and any(seen.says_it_holds(place) for place in PLACES if place != held)
+
     def assume(self, uid: str, place: Place = "race") -> bool:
         """Take a place, to be written into the Benchmark's status now; return whether there was one for it."""
         if not self.turn(uid, place).mine:

@@ -99,6 +99,8 @@ class Daemon:
         seen = replace(seen, children=children, refusal=self.refusal, taken_up=self.taken_up)
         turn, check_turn = self.operator.places.turn(self.uid), self.operator.places.turn(self.uid, "check")
         seen = replace(seen, turn=turn, check_turn=check_turn, kept=self.operator.kept(self.indexes.elasticsearches))
+        if not seen.status.step and self.operator.places.lags(self.uid, held_place(seen.status)):
+            return 0.5  # the event of our own write will wake it
         if not woken and seen.status.step:
             seen = await look_at("children", seen, self._api_server, self.operator.prometheus)
         seen, todo = await self._decide(seen)

@@ -254,3 +254,21 @@ def test_a_check_that_was_refused_gives_its_place_to_the_next() -> None:
 
     server = play(prepare, 1.0)
     assert (server.checking(), server.most_checks) == (["b", "c"], 2)
+
+
+def test_who_lines_up_again_does_not_take_the_place_that_late_events_still_show() -> None:
+    """Its own write is known before its event; another one is before it in line."""
+    gives_way = {"name": "race-1", "stage": "Cleaning", "since": "2099-01-01T00:00:00Z", "givesWay": True}
+
+    def prepare(server: Server) -> None:
+        server.add("first", {**HOLDS, "step": gives_way, "queuedTime": "2099-01-01T00:00:00Z", "gaveWay": 1})
+        server.add("next", WAITS)
+
+        def late(body: Json) -> None:
+            asyncio.get_running_loop().call_later(0.1, server.show, body)
+
+        server.on_write = late
+
+    server = play(prepare, 1.0)
+    assert (server.holders(), server.most_holders) == (["next"], 1)
+    assert server.bodies["first"]["status"]["phase"] == "Queued"
