@@ -29,6 +29,7 @@ def _http_url(url: str) -> str:
 
 
 Whole = Annotated[int, Field(ge=1, description="a whole number from 1 up")]
+Count = Annotated[int, Field(ge=0, description="a whole number from 0 up")]
 Name = Annotated[str, Field(min_length=1)]
 Label = Annotated[str, BeforeValidator(str)]
 
@@ -48,6 +49,10 @@ class Variables(BaseSettings):
     jdk_images: Json[dict[int, JdkImage]] = Field({}, description='{"21": {"image": ..., "path": ...}}')
     namespaces: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Settings.namespaces
     max_active: Whole = Settings.max_active
+    max_active_per_namespace: Count = Settings.max_active_per_namespace
+    max_checks: Whole = Settings.max_checks
+    avoid_kept_clusters: bool = Field(Settings.avoid_kept_clusters, description="true or false")
+    unschedulable_seconds: Whole = Settings.unschedulable_seconds
     tracks_repository: str = Settings.tracks_repository
     tracks_revision: str = Settings.tracks_revision
     metrics_port: Whole = Settings.metrics_port

@@ -50,6 +50,14 @@ class Settings:
     """watched namespaces; empty means all"""
     max_active: int = 1
     """Benchmarks that may be past the queue at once"""
+    max_active_per_namespace: int = 0
+    """how many of them, and of the track checks, may be of one namespace; 0: no limit"""
+    max_checks: int = 2
+    """track checks that may run at once before their Benchmarks are in the queue"""
+    avoid_kept_clusters: bool = True
+    """whether races keep away from the machines of kept clusters"""
+    unschedulable_seconds: int = 300
+    """how long a Benchmark whose pods find no machine holds its place while others wait"""
     metrics_port: int = 8080
     prometheus: PrometheusSettings = PrometheusSettings()
     lease: str = ""

@@ -60,7 +60,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain",
     ),
     "fairlap.plan": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.deadline",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
+        "fairlap.plan.deadline",
         "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
     ),
     "fairlap.manifests": (

@@ -236,7 +236,8 @@ def running(pod: Json, *, ready: bool = True) -> Json:
     }
 
 
-def _unschedulable(_: Json) -> Json:
+def unschedulable(_: Json) -> Json:
+    """Return the status of a pod that no machine has room for."""
     message = "0/2 nodes are available: 2 Insufficient memory."
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     return {"phase": "Pending", "conditions": [condition]}
@@ -255,7 +256,7 @@ def waiting(pod: Json, reason: str, message: str, restarts: int = 0) -> Json:
 
 
 _STUCK: dict[str, Callable[[Json], Json]] = {
-    "unschedulable": _unschedulable,
+    "unschedulable": unschedulable,
     "image-pull": lambda pod: waiting(pod, "ImagePullBackOff", "Back-off pulling image: not found"),
     "crash-loop": lambda pod: waiting(pod, "CrashLoopBackOff", "back-off 20s restarting failed container", 2),
 }

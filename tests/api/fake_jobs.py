@@ -10,7 +10,7 @@ from fairlap_race.contract.config_maps import packed, progress_name
 from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError, parse_spec
 from fairlap_race.contract.record import LoadGeneratorHost, Progress, timestamp
 
-from .fake_eck import ENDINGS, Eck, running, waiting
+from .fake_eck import ENDINGS, Eck, running, unschedulable, waiting
 from .fakes import BENCHMARK, STEP, UID, Run, World, create_pod, owned_by
 from .records import hostile, record, resources
 from .rest import Json, RestError
@@ -38,6 +38,11 @@ class Jobs:
         world, meta = self.world, job["metadata"]
         labels = meta["labels"]
         run = Run(meta["namespace"], labels[UID], labels[STEP], meta["name"], meta["uid"])
+        fault = world.of(job).race_fault(run.step)
+        if fault == "unschedulable":  # its pod never begins
+            if pod := await create_pod(world, job, "Job", _pod(job, "")):
+                await self._pod(pod, unschedulable(pod))
+            return
         if any((r.benchmark_uid, r.step) == (run.benchmark_uid, run.step) for r in world.runs):
             world.blame(job, f"step {run.step} runs a second time")
         world.runs.append(run)
@@ -45,7 +50,6 @@ class Jobs:
         pod = await create_pod(world, job, "Job", _pod(job, world.node(world.of(job))))
         if pod is None:
             return
-        fault = world.of(job).race_fault(run.step)
         if fault == "image-pull":
             await self._pod(pod, waiting(pod, "ImagePullBackOff", "Back-off pulling image: not found"))
             return
@@ -63,6 +67,8 @@ class Jobs:
         world = self.world
         racing = {r.benchmark_uid for r in world.running if r.namespace == run.namespace and r.step != "check"}
         world.most_running[run.namespace] = max(world.most_running[run.namespace], len(racing))
+        checks = sum(r.step == "check" for r in world.running if r.namespace == run.namespace)
+        world.most_checks[run.namespace] = max(world.most_checks[run.namespace], checks)
 
     async def _play(self, job: Json, pod: Json, run: Run, fault: str) -> tuple[int, str] | None:
         """Return the container's exit code and reason, or None when it never ends."""
@@ -222,7 +228,7 @@ def _pod(job: Json, node: str) -> Json:
             "labels": template["metadata"]["labels"],
             "ownerReferences": owned_by(job, "Job", "batch/v1"),
         },
-        "spec": {**template["spec"], "nodeName": node},
+        "spec": {**template["spec"], **({"nodeName": node} if node else {})},
     }
 
 

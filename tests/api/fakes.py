@@ -36,7 +36,7 @@ class Knobs:
     heap-exhausted, evicted"""
     race: str = ""
     """"", dies, out-of-memory, evicted, hangs, garbage (as its record), silent (does not say that it is done),
-    image-pull, or a fault that `records.record` knows"""
+    image-pull, unschedulable, or a fault that `records.record` knows"""
     steps: tuple[str, ...] = ("race-1",)
     """steps that the two above apply to"""
     eck: tuple[float, float] = (0.0, 0.2)
@@ -77,6 +77,8 @@ class World:
     running: set[Run] = field(default_factory=set)
     most_running: Counter[str] = field(default_factory=Counter)
     """most Benchmarks with a race at once, by namespace"""
+    most_checks: Counter[str] = field(default_factory=Counter)
+    """most track checks at once, by namespace"""
     violations: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """by namespace"""
     ready: set[str] = field(default_factory=set)

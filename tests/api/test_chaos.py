@@ -38,7 +38,7 @@ class Chaos:
     def __init__(self, stage: Stage, plane: ControlPlane, namespace: str, seed: int) -> None:
         self.stage, self.namespace = stage, namespace
         self.dice = random.Random(seed)
-        self.operator = Operator(plane, namespace, maxActive=1000)
+        self.operator = Operator(plane, namespace, maxActive=1000, maxChecks=5)
         self.fates: dict[str, str] = {}
         self.deleted: set[str] = set()
         self.disturbed: set[str] = set()

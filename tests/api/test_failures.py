@@ -224,7 +224,7 @@ def failing(stage: Stage, plane: ControlPlane, overdue: Operator) -> Iterator[st
     for name, case in CASES.items():
         stage.behave(namespace, name, **case.knobs)
     stage.apply(*(benchmark(namespace, name, **case.spec) for name, case in CASES.items()))
-    operator = Operator(plane, namespace, maxActive=len(CASES))
+    operator = Operator(plane, namespace, maxActive=len(CASES), maxChecks=len(CASES))
     operator.start()
     yield namespace
     operator.lives()

@@ -208,6 +208,7 @@ def test_one_operator_at_a_time() -> None:
 def test_the_operator_reads_its_settings() -> None:
     manifests = render(
         "jdkImages.25.image=registry.example/jdk:25", "jdkImages.25.path=/jdk", "maxActive=3", "metrics.port=9000",
+        "maxActivePerNamespace=2", "maxChecks=4", "avoidKeptClusters=false",
         "raceImage.repository=registry.example/race", "raceImage.tag=v7", "raceImage.pullPolicy=Always",
     )  # fmt: skip
     settings = settings_of(manifests)
@@ -216,6 +217,7 @@ def test_the_operator_reads_its_settings() -> None:
     assert set(settings.jdk_images) == {17, 21, 25}
     assert settings.jdk_images[25].path == "/jdk"
     assert (settings.max_active, settings.metrics_port) == (3, 9000)
+    assert (settings.max_active_per_namespace, settings.max_checks, settings.avoid_kept_clusters) == (2, 4, False)
     assert settings.namespaces == ("bench",)
     assert only(manifests, "Service")["spec"]["ports"][0]["port"] == 9000
 
@@ -321,6 +323,9 @@ def test_more_egress_goes_to_the_pods_that_need_it() -> None:
         (("prometheus.url=http://me:secret@prometheus:9090",), "url"),
         (("prometheus.url=prometheus:9090",), "url"),
         (("maxActive=0",), "maxActive"),
+        (("maxActivePerNamespace=-1",), "maxActivePerNamespace"),
+        (("maxChecks=0",), "maxChecks"),
+        (("avoidKeptClusters=perhaps",), "avoidKeptClusters"),
         (("metrics.port=80",), "port"),
         (("image.pullPolicy=Sometimes",), "pullPolicy"),
         (("jdkImages.x.image=a", "jdkImages.x.path=/a"), "jdkImages"),

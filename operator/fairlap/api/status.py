@@ -48,6 +48,8 @@ class Step(Answer):
     """The load generator's container has been seen running."""
     job_uid: Annotated[str | None, Field(alias="jobUID", max_length=64)] = None
     """The one Job that runs this step; if it vanishes the step has failed, it never runs twice."""
+    gives_way: bool = False
+    """No machine had room for its pods while others waited: it is cleaned up, and the Benchmark lines up again."""
 
 
 class Figure(Answer):
@@ -315,6 +317,11 @@ class BenchmarkStatus(Answer):
     """When the operator first saw it."""
     admitted_time: Time | None = None
     """When it left the queue."""
+    queued_time: Time | None = None
+    """When it lined up again, behind those that waited then, since no machine had room for it; absent once it has a
+    place again."""
+    gave_way: int = 0
+    """How often its current step has given its place up because no machine had room."""
     completion_time: Time | None = None
     """When it ended."""
     conditions: Annotated[

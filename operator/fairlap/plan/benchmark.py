@@ -7,7 +7,7 @@ uid is recorded, and only then is it let run; if it vanishes, the race has faile
 """
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from fairlap.api.base import Json
 from fairlap.api.condition_types import ConditionReason, ConditionType
@@ -34,9 +34,10 @@ from fairlap.plan.explain.trouble import (
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_log
 from fairlap.plan.keep import KEPT
+from fairlap.plan.room import RoomSearch, give_way, line_up_again, look_again_in, room_search, take_back
 from fairlap.plan.seen import Delete, Plan, Seen
 from fairlap.plan.steps import CHECK, builds_cluster, is_preparation, needs_check, step_after, steps, title, track_words
-from fairlap.plan.transition import describe_progress, enter, one_line, running_phase, update
+from fairlap.plan.transition import describe_progress, describe_wait, enter, one_line, running_phase, update
 from fairlap.plan.verdict import collect
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Progress
@@ -118,12 +119,14 @@ def _between_steps(seen: Seen) -> Plan:
         text = f"suspended before {title(spec, upcoming)}"
         return Plan(update(status, phase="Pending", progress=text, admitted_time=None))
     if upcoming == CHECK and spec.target is None:
-        return _check_track(seen)
+        if not seen.check_turn.mine:
+            words = describe_wait(seen.check_turn, "in the line for track checks")
+            return Plan(update(status, phase="Pending", progress=words))
+        return _check_track(replace(seen, status=update(status, queued_time=None)))
     # On an existing cluster even a look waits for its turn: before that it would see another Benchmark's indices.
     if not seen.turn.mine:
-        text = f"waiting for {seen.turn.ahead} before it in the queue, the last is {seen.turn.behind}"
-        return Plan(update(status, phase="Queued", progress=text))
-    status = update(status, admitted_time=status.admitted_time or stamp(seen.now))
+        return Plan(update(status, phase="Queued", progress=describe_wait(seen.turn, "in the queue")))
+    status = update(status, admitted_time=status.admitted_time or stamp(seen.now), queued_time=None)
     if upcoming == CHECK:
         return _check_track(replace(seen, status=status))
     return Plan(enter(status, upcoming, "Provisioning" if spec.elasticsearch else "Starting", seen))
@@ -155,7 +158,7 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
     assert wanted is not None  # noqa: S101 - nothing is provisioned for a target
     allowed = parse_duration(spec.timeouts.provisioning)
     deadline = _deadline(seen, step, allowed, begun=children.elasticsearch is not None)
-    pull = _deadline(seen, step, PULL_PATIENCE)
+    pull, room = _deadline(seen, step, PULL_PATIENCE), room_search(seen, step, allowed)
     if refused := fail_if_refused(seen):
         return refused
     lacking = children.foreign or describe_missing(children, wanted.nodes)
@@ -167,9 +170,9 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
         return Plan(seen.status, look=("evictions",))
     evicted = find_mishaps((), seen.evictions or {})
     found = [*evicted, *find_troubles(elasticsearch_pods(children.pods))]
-    hindrance = explain_unschedulable(next(iter(found), None), spec)
-    if hindrance and _gives_up(hindrance, seen.now, deadline, pull):
-        return fail_with_log(seen, hindrance)
+    hindrance = explain_unschedulable(next(iter(found), None), seen)
+    if stuck := _is_stuck(seen, step, hindrance, deadline, pull, room):
+        return stuck
     missing = children.elasticsearch is not None and len(elasticsearch_pods(children.pods)) < wanted.nodes
     if refused := _pods_refused(seen, step, missing, "StatefulSet"):
         return refused
@@ -186,7 +189,7 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
     return Plan(
         update(seen.status, progress=progress),
         create=("elasticsearch",) if children.elasticsearch is None else (),
-        wake_in=_until_pods(wake_in(seen.now, deadline, pull), missing),
+        wake_in=_until_pods(look_again_in(seen, hindrance, room, wake_in(seen.now, deadline, pull)), missing),
         observed=(unready,),
     )
 
@@ -220,6 +223,7 @@ def _running(seen: Seen, step: Step) -> Plan:
     suspended = bool(children.job["spec"].get("suspend"))
     deadline = _deadline(seen, step, parse_duration(allowed) + RUNNER_GRACE, begun=not suspended)
     start = _deadline(seen, step, parse_duration(spec.timeouts.provisioning))
+    room = room_search(seen, step, start.allowed)
     pull = _deadline(seen, step, PULL_PATIENCE)
     if suspended and (refused := _not_let_run(seen, step)):
         return refused
@@ -230,9 +234,10 @@ def _running(seen: Seen, step: Step) -> Plan:
     hindrance = None
     if not started and not suspended:
         found = find_troubles(load_generators(children.pods))
-        hindrance = explain_unschedulable(next(iter(found), None), spec)
+        hindrance = explain_unschedulable(next(iter(found), None), seen)
         missing = not load_generators(children.pods)
-        if stuck := _pods_refused(seen, step, missing, "Job") or _not_starting(seen, hindrance, start, pull):
+        refused = _pods_refused(seen, step, missing, "Job")
+        if stuck := refused or _not_starting(seen, step, hindrance, start, pull, room):
             return stuck if stuck.look else _by_record_alone(seen, step) or stuck
         hindrance = hindrance or find_refusal(seen.warnings or (), ("Job",))
     status = update(
@@ -249,7 +254,10 @@ def _running(seen: Seen, step: Step) -> Plan:
         start_job=suspended,
         wake_in=wake_in(seen.now, deadline)
         if started
-        else _until_pods(wake_in(seen.now, deadline, start, pull), not load_generators(children.pods)),
+        else _until_pods(
+            look_again_in(seen, hindrance, room, wake_in(seen.now, deadline, start, pull)),
+            not load_generators(children.pods),
+        ),
     )
 
 
@@ -276,9 +284,11 @@ def _not_let_run(seen: Seen, step: Step) -> Plan | None:
     return fail_if_refused(seen)
 
 
-def _not_starting(seen: Seen, hindrance: Trouble | None, deadline: Deadline, pull: Deadline) -> Plan | None:
-    if hindrance and _gives_up(hindrance, seen.now, deadline, pull):
-        return fail_with_log(seen, hindrance)
+def _not_starting(
+    seen: Seen, step: Step, hindrance: Trouble | None, deadline: Deadline, pull: Deadline, room: RoomSearch
+) -> Plan | None:
+    if stuck := _is_stuck(seen, step, hindrance, deadline, pull, room):
+        return stuck
     if deadline.passed(seen.now):
         late = Trouble(Reason.PROVISIONING_TIMEOUT, "the load generator's pod did not start in time", final=True)
         return fail_unready(seen, late, load_generators(seen.children.pods), 1, "Job")
@@ -314,10 +324,14 @@ def _collecting(seen: Seen, step: Step) -> Plan:
 
 def _cleaning(seen: Seen, step: Step) -> Plan:
     children, spec = seen.children, seen.subject.spec
+    if back := take_back(seen, step):
+        return back
     keep = _keeps_cluster(seen, step)
     pods = load_generators(children.pods) if keep else children.pods
     elasticsearch = None if keep else children.elasticsearch
     all_things: tuple[tuple[Delete, Json | None], ...] = (("elasticsearch", elasticsearch), ("job", children.job))
+    if step.gives_way:  # the Job first: while it is there, its race may still begin and needs its cluster
+        all_things = all_things[::-1]
     doomed = [(what, thing) for what, thing in all_things if thing is not None]
     deadline = _deadline(seen, step, timedelta(seconds=seen.settings.cleanup_seconds), begun=False)
     builds = builds_cluster(spec, step.name)
@@ -336,8 +350,11 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
     there = [*((kinds[what], thing) for what, thing in doomed), *(("pod", pod) for pod in pods)]
     left = describe_leftovers(seen, step.name, there)
     status = report_leftovers(seen.status, left) if left else seen.status
-    done = status.finished_step if status.failing else step.name
-    after = _between_steps(replace(seen, status=update(status, step=None, finished_step=done)))
+    if step.gives_way and not left:
+        return line_up_again(seen, step)
+    if not status.failing:
+        status = update(status, finished_step=step.name, gave_way=0)
+    after = _between_steps(replace(seen, status=update(status, step=None)))
     return replace(after, observed=(*(_cluster_after(seen, step, keep, left) if builds else ()), *after.observed))
 
 
@@ -382,14 +399,20 @@ def _deadline(seen: Seen, step: Step, allowed: timedelta, *, begun: bool = True)
     return Deadline(since, allowed)
 
 
-def _gives_up(trouble: Trouble, now: datetime, deadline: Deadline, pull: Deadline) -> bool:
-    in_vain = trouble.reason != Reason.UNSCHEDULABLE and pull.passed(now)
-    return trouble.final or in_vain or deadline.passed(now)
+def _is_stuck(
+    seen: Seen, step: Step, trouble: Trouble | None, deadline: Deadline, pull: Deadline, room: RoomSearch
+) -> Plan | None:
+    if trouble is None:
+        return None
+    in_vain = room.all_tries if trouble.reason == Reason.UNSCHEDULABLE else pull
+    if trouble.final or in_vain.passed(seen.now) or deadline.passed(seen.now):
+        return fail_with_log(seen, trouble)
+    return give_way(seen, step, trouble, room)
 
 
 def _keeps_cluster(seen: Seen, step: Step) -> bool:
     spec = seen.subject.spec
-    if not builds_cluster(spec, step.name) or seen.children.elasticsearch is None:
+    if step.gives_way or not builds_cluster(spec, step.name) or seen.children.elasticsearch is None:
         return False
     last = step.name == steps(spec)[-1]
     return (spec.keep_cluster == "Always" and (last or seen.status.failing)) or (

@@ -76,6 +76,10 @@ class Seen:
     settings: Settings
     now: datetime
     turn: Turn
+    check_turn: Turn = field(default_factory=lambda: Turn(mine=False))
+    """its turn among the track checks that run before a Benchmark holds a place for races"""
+    kept: Mapping[str, str] = field(default_factory=dict)
+    """Benchmarks that are over and whose clusters are still there: their names by uid"""
     children: Children = Children()
     track_keys: frozenset[str] | None = None
     """keys of the track's ConfigMap, empty when it does not exist; None when not looked at yet"""

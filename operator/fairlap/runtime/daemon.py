@@ -27,6 +27,7 @@ from fairlap.plan.benchmark import plan
 from fairlap.plan.outdated_crd import describe, say_outdated
 from fairlap.plan.seen import Plan, Refusal, Seen
 from fairlap.plan.unforeseen import Ending, internal_error, pause_after, unreadable
+from fairlap.queue.summary import Place, held_place
 from fairlap.runtime.announce import announcements, phase_words
 from fairlap.runtime.last_word import INTERNAL_ERRORS, remove_children, say_last_word
 from fairlap.runtime.look import ChildIndexes, build_seen, look_at
@@ -160,7 +161,10 @@ class Daemon:
             return 0
         children = replace(seen.children, foreign=self.foreign)
         seen = replace(seen, children=children, refusal=self.refusal, taken_up=self.taken_up, pruned=self.skew.fields)
-        seen = replace(seen, turn=self.operator.places.turn(self.uid))
+        turn, check_turn = self.operator.places.turn(self.uid), self.operator.places.turn(self.uid, "check")
+        seen = replace(seen, turn=turn, check_turn=check_turn, kept=self.operator.kept(self.indexes.elasticsearches))
+        if not seen.status.step and self.operator.places.lags(self.uid, held_place(seen.status)):
+            return 0.5  # the event of our own write will wake it
         if not woken and seen.status.step:
             seen = await look_at("children", seen, self._api_server, self.operator.prometheus)
         seen, todo = await self._decide(seen)
@@ -181,11 +185,10 @@ class Daemon:
 
     def _holds_what_it_needs(self, before: BenchmarkStatus, after: BenchmarkStatus) -> bool:
         """Take a place for one that is to be admitted now; return whether there was one, or none is needed."""
-        if before.admitted_time:
-            return True
-        if after.admitted_time:
-            return self.operator.places.assume(self.uid)
-        self._give_up_place()
+        held, wanted = held_place(before), held_place(after)
+        if wanted and wanted != held:
+            return self.operator.places.assume(self.uid, wanted)
+        self._give_up_place(but=held)
         return True
 
     async def _write(self, benchmark: Json, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
@@ -195,12 +198,11 @@ class Daemon:
         except ApiError as error:
             # A place that may have been written is kept until a later look, which decides by what there is then.
             self.in_doubt = self.in_doubt or error.unanswered
-            if not before.admitted_time and not self.in_doubt:
-                self._give_up_place()
+            if not self.in_doubt:
+                self._give_up_place(but=held_place(before))
             raise
         self.in_doubt = False
-        if not after.admitted_time:
-            self._give_up_place()
+        self._give_up_place(but=held_place(after))
         if after.step != before.step:
             self.foreign, self.refusal = "", None
         for event in announcements(before, after):
@@ -221,8 +223,8 @@ class Daemon:
             # Going on would be wrong, and so would be to decide anew by what is left of it: it is said again, later.
             self.intended, self.not_before = say_outdated(sent, self.skew.fields, datetime.now(UTC)), self.skew.again_at
 
-    def _give_up_place(self) -> None:
-        self.operator.places.forget(self.uid)
+    def _give_up_place(self, but: Place | None = None) -> None:
+        self.operator.places.forget(self.uid, but)
         self.in_doubt = False
 
     async def _act(self, seen: Seen, todo: Plan) -> float:

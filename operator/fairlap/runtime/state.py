@@ -34,7 +34,8 @@ class Operator:
 
     def __post_init__(self) -> None:
         """Set up the queue, and what is done beside races."""
-        self.places = Places(self.settings.max_active, self.wakers.wake, self.wakers.wake_everyone)
+        most, checks, share = self.settings.max_active, self.settings.max_checks, self.settings.max_active_per_namespace
+        self.places = Places(most, self.wakers.wake, self.wakers.wake_everyone, checks, share)
         self.events = Events(self.connection)
         self.post_event: PostEvent = self.events.post
         watched, patience = self.settings.namespaces, self.settings.unreachable_seconds
@@ -47,6 +48,12 @@ class Operator:
         """Return the connection to the API server."""
         assert self.api_server is not None  # noqa: S101 - made before anything asks for it
         return self.api_server
+
+    def kept(self, elasticsearches: UidIndex) -> dict[str, str]:
+        """Return the names of the Benchmarks that are over and whose clusters are still there, by uid."""
+        if not self.settings.avoid_kept_clusters:
+            return {}
+        return {uid: name for uid in elasticsearches if (name := self.places.over(uid))}
 
     def phases(self) -> Iterator[str]:
         """Yield the phase of each known Benchmark."""

@@ -237,7 +237,7 @@ class Reason(StrEnum):
         "Unschedulable",
         cause="Kubernetes found no node for a pod.",
         cure="Lower the resources, or free or add a node that fits the pod's resources, node selector and tolerations.",
-        recognized="The pod's condition PodScheduled is False until the deadline timeouts.provisioning.",
+        recognized="The pod's condition PodScheduled is False for timeouts.provisioning, all tries together.",
         example="pod …-race-1-es-default-0: 0/1 nodes are available: …",
         test=_OVERDUE,
     )

@@ -1,5 +1,6 @@
 """Manifests as pure functions: what decides about fairness, safety and cleanup is in them."""
 
+import copy
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from fairlap.api.spec import BenchmarkSpec, PullSecret
+from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
 from fairlap.plan.seen import Subject
@@ -185,6 +187,23 @@ def test_exclusive_nodes_are_a_demand_and_else_a_wish() -> None:
     assert [*affinity()] == ["preferredDuringSchedulingIgnoredDuringExecution"]
     (term,) = affinity(exclusiveNodes=True)["requiredDuringSchedulingIgnoredDuringExecution"]
     assert term["namespaceSelector"] == {} and term["labelSelector"]["matchExpressions"][0]["key"] == "fairlap.dev/role"
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_kept_clusters_are_kept_away_from(exclusive: bool) -> None:
+    cluster = elasticsearch(subject(scheduling={"exclusiveNodes": exclusive}), "race-1", SETTINGS)
+    rally = job(subject(), "race-1", SETTINGS)
+    for manifest in (cluster, rally):
+        before = copy.deepcopy(manifest)
+        assert avoid_kept(manifest, ()) == before
+        away = avoid_kept(manifest, {"v": "ns/older", "u": "ns/old"})
+        assert manifest == before, "what was given is not changed"
+        spec = pod_of(away) if manifest is cluster else away["spec"]["template"]["spec"]
+        term = spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][-1]
+        (uids,) = term["labelSelector"]["matchExpressions"]
+        assert uids == {"key": "fairlap.dev/uid", "operator": "In", "values": ["u", "v"]}
+        assert term["labelSelector"]["matchLabels"] == {"fairlap.dev/role": "elasticsearch"}
+        assert (term["namespaceSelector"], term["topologyKey"]) == ({}, "kubernetes.io/hostname")
 
 
 def test_the_load_generator_has_a_scheduling_of_its_own() -> None:

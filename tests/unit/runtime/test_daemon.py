@@ -26,6 +26,8 @@ CHECKED = {"phase": "Pending", "step": {"name": "check", "stage": "Cleaning", "s
 """in its track check it is not in the queue, so that the others do not see it there"""
 WAITS = {"phase": "Pending", "progress": "new", "finishedStep": "check"}
 HOLDS = {**WAITS, "admittedTime": SINCE}
+UNCHECKED = {"phase": "Pending", "progress": "new"}
+IN_CHECK = {"phase": "Pending", "step": {"name": "check", "stage": "Starting", "since": "2099-01-01T00:00:00Z"}}
 
 
 class Stopped:
@@ -51,7 +53,7 @@ class Server:
         self.shown: dict[str, Json] = {}
         """what the watch has shown of them"""
         self.on_write: Callable[[Json], None] = self.show
-        self.most_holders = 0
+        self.most_holders = self.most_checks = 0
         self.indexes = ChildIndexes(*[{}] * 5)  # type: ignore[arg-type]
         self.owned: dict[str, list[Json]] = {}
         """objects of Benchmarks by kind, as the API server has them"""
@@ -77,10 +79,15 @@ class Server:
         body.update(parts)
         body["metadata"]["resourceVersion"] = str(int(body["metadata"]["resourceVersion"]) + 1)
         self.most_holders = max(self.most_holders, len(self.holders()))
+        self.most_checks = max(self.most_checks, len(self.checking()))
         return body
 
     def holders(self) -> list[str]:
         return sorted(uid for uid, body in self.bodies.items() if body["status"].get("admittedTime"))
+
+    def checking(self) -> list[str]:
+        steps = {uid: body["status"].get("step", {}).get("name") for uid, body in self.bodies.items()}
+        return sorted(uid for uid, step in steps.items() if step == "check" and uid not in self.holders())
 
     async def replace(self, manifest: Json, part: str) -> Json:
         assert part == "status"
@@ -364,3 +371,74 @@ def test_writes_are_bounded_whatever_happens(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(daemon, "plan", restless)
     server = play(lambda server: server.add("first", HOLDS), 2)
     assert 50 <= server.writes <= 65
+
+
+@pytest.mark.parametrize("begun", [0, 1, 2])
+def test_checks_run_two_at_a_time_also_after_a_restart(begun: int) -> None:
+    """The check of those that an earlier operator has begun holds its place."""
+
+    def prepare(server: Server) -> None:
+        for number in range(8):
+            server.add(f"b{number}", IN_CHECK if number >= 8 - begun else UNCHECKED)
+
+    server = play(prepare, 1.0)
+    expected = [f"b{number}" for number in range(2 - begun)] + [f"b{number}" for number in range(8 - begun, 8)]
+    assert (server.checking(), server.most_checks) == (expected, 2)
+    told = server.bodies["b2"]["status"]["progress"]
+    assert told.startswith("waiting for ") and " before it in the line for track checks, the last is n/b" in told
+
+
+def test_a_check_that_may_have_begun_keeps_its_place() -> None:
+    """It was written, but the answer was lost and the event is late."""
+
+    def prepare(server: Server) -> None:
+        for name in ("first", "next", "other"):
+            server.add(name, UNCHECKED)
+        lost: list[str] = []
+
+        def lose(body: Json) -> None:
+            if body["metadata"]["uid"] != "first" or "step" not in body["status"] or lost:
+                server.show(body)
+                return
+            lost.append("first")
+            asyncio.get_running_loop().call_later(0.2, server.show, body)
+            raise ApiError(504, "no answer")
+
+        server.on_write = lose
+
+    server = play(prepare, 0.6)
+    assert (server.checking(), server.most_checks) == (["first", "next"], 2)
+
+
+def test_a_check_that_was_refused_gives_its_place_to_the_next() -> None:
+    def prepare(server: Server) -> None:
+        for name in ("a", "b", "c"):
+            server.add(name, UNCHECKED)
+
+        async def replace(manifest: Json, part: str) -> Json:
+            if manifest["metadata"]["uid"] == "a" and "step" in manifest["status"]:
+                server.show(server.change("a", spec={**SPEC, "suspend": True}))
+            return await Server.replace(server, manifest, part)
+
+        server.replace = replace  # type: ignore[method-assign]
+
+    server = play(prepare, 1.0)
+    assert (server.checking(), server.most_checks) == (["b", "c"], 2)
+
+
+def test_who_lines_up_again_does_not_take_the_place_that_late_events_still_show() -> None:
+    """Its own write is known before its event; another one is before it in line."""
+    gives_way = {"name": "race-1", "stage": "Cleaning", "since": "2099-01-01T00:00:00Z", "givesWay": True}
+
+    def prepare(server: Server) -> None:
+        server.add("first", {**HOLDS, "step": gives_way, "queuedTime": "2099-01-01T00:00:00Z", "gaveWay": 1})
+        server.add("next", WAITS)
+
+        def late(body: Json) -> None:
+            asyncio.get_running_loop().call_later(0.1, server.show, body)
+
+        server.on_write = late
+
+    server = play(prepare, 1.0)
+    assert (server.holders(), server.most_holders) == (["next"], 1)
+    assert server.bodies["first"]["status"]["phase"] == "Queued"
