@@ -63,6 +63,28 @@ def generate(count: int, number: int, races: int = 50) -> list[Made]:
     return list(itertools.islice((made for made in each if _races(made) <= races), count))
 
 
+def edges() -> list[Made]:
+    """Return a spec for each field and each value that is at an edge of it, alone."""
+    found = []
+    for path, node in fields():
+        base = next(base for base in reversed(bases()) if not _is_other_alternative(path, base))
+        values = [*(KNOWN.get(path[-1], ()) if "properties" not in node else ()), *_edges(node)]
+        unlike = {repr(value): value for value in values}
+        found += [Made(base, ((path, value),)) for value in unlike.values()]
+    return found
+
+
+def _edges(node: Json) -> list[Any]:
+    """Return the values at a node's bounds."""
+    if node.get("x-kubernetes-preserve-unknown-fields"):
+        return [{}, _in_lists(500), _in_objects(500), _wide(1001), {"long": "x" * 400_000}, {"huge": 1e308, "": None}]
+    if node.get("type") == "integer":
+        return [node.get("minimum", -(2**63)), node.get("maximum", 2**63 - 1)]
+    if node.get("type") == "string" and "pattern" not in node:
+        return node.get("enum") or [letter * node.get("maxLength", 300) for letter in ("a", "\U0001f642")]
+    return {"array": [[]], "object": [{}], "boolean": [True, False]}.get(node.get("type", ""), [])
+
+
 def _races(made: Made) -> int:
     asked = made.spec.get("repetitions", 1)
     return asked if isinstance(asked, int) and asked <= MAX_REPETITIONS else 1  # it is refused
@@ -118,7 +140,8 @@ def specs(draw: st.DrawFn) -> Made:
     base = draw(st.sampled_from(bases()))
     fitting = [path for path, _ in fields() if not _is_other_alternative(path, base)]
     anywhere = draw(st.integers(0, 19)) == 13
-    places = st.sampled_from([path for path, _ in fields()] if anywhere else fitting)
+    telling = [path for path in fitting if path[-1] in KNOWN]
+    places = st.sampled_from([path for path, _ in fields()] if anywhere else fitting + 2 * telling)
     paths = draw(st.lists(places, min_size=1, max_size=6, unique=True))
     return Made(base, tuple((path, draw(_value(path))) for path in paths))
 
@@ -303,10 +326,14 @@ def free_form() -> st.SearchStrategy[Json]:
     deep = st.sampled_from((10, 60, 99, 101, 250, 500)).flatmap(
         lambda depth: st.sampled_from((_in_lists(depth), _in_objects(depth)))
     )
-    wide = st.sampled_from((101, 1001)).map(lambda count: {f"key{number}": number for number in range(count)})
+    wide = st.sampled_from((101, 1001)).map(_wide)
     long = st.sampled_from((5_000, 140_000, 400_000)).map(lambda length: {"long": "x" * length})
     plain = st.dictionaries(keys, inner, max_size=4)
     return st.one_of(plain, plain, plain, deep, wide, long)
+
+
+def _wide(count: int) -> Json:
+    return {f"key{number}": number for number in range(count)}
 
 
 def _in_lists(depth: int) -> Json:
