@@ -206,8 +206,8 @@ class EverySpec:
             self.stage.is_clean(self.namespace)
         except AssertionError as error:
             self.problems.append(str(error)[:2000])
-        # Secrets that a spec names are the user's to make: a real pod would wait for them. What ECK may not create, since
-        # the spec asks for something impossible, it tries again until the operator gives it up.
+        # Secrets that a spec names are the user's to make: a real pod would wait for them. What ECK may not create,
+        # since the spec asks for something impossible, it tries again until the operator gives it up.
         said = self.stage.world.violations
         for sentence in said.pop(self.namespace, []) + said.pop("*", []):
             if "mounts a secret that is not there" not in sentence and ": 422: " not in sentence:

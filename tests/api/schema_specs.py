@@ -67,7 +67,7 @@ def edges() -> list[Made]:
     """Return a spec for each field and each value that is at an edge of it, alone."""
     found = []
     for path, node in fields():
-        base = next(base for base in reversed(bases()) if not _is_other_alternative(path, base))
+        base = next(base for base in bases() if not _is_other_alternative(path, base))
         values = [*(KNOWN.get(path[-1], ()) if "properties" not in node else ()), *_edges(node)]
         unlike = {repr(value): value for value in values}
         found += [Made(base, ((path, value),)) for value in unlike.values()]
