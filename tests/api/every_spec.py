@@ -26,7 +26,7 @@ from .tools import PATIENCE
 
 MOST_WRITES = 20
 """a second, of one Benchmark; counted over some seconds, since a race that is begun needs its objects at once"""
-WRITE_SECONDS = 5.0
+WRITE_SECONDS = 10.0
 MOST_MEMORY = 200 * 2**20
 KEPT = {"labels": {"tests": "keep"}}
 INTERNAL = "InternalError"
@@ -60,7 +60,7 @@ class EverySpec:
         self.stage, self.namespace, self.operator, self.places = stage, namespace, operator, places
         self.figures, self.problems = Figures(), list[str]()
         self._made: dict[str, Made] = {}
-        stage.behave(namespace, eck=(0.0, 0.05), run=(0.02, 0.1))
+        stage.behave(namespace, eck=(0.02, 0.1), run=(0.2, 0.4))
         stage.apply(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": self._meta(TRACK), "data": {"track.json": "{}"}},
             {"apiVersion": "v1", "kind": "Secret", "metadata": self._meta(SECRET), "stringData": {"username": "x"}},
