@@ -37,5 +37,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print seed and figures of everything that was run."""
     terminalreporter.section("long proofs: seeds and figures")
     for file in sorted(FOLDER.glob("*.json")):
-        test = json.loads(file.read_text())["test"]
-        terminalreporter.line(f"{test}: {Progress(test).words()}")
+        progress = Progress(json.loads(file.read_text())["test"])
+        if progress.done or progress.state["chunks"]:  # else it is of other sources
+            terminalreporter.line(f"{progress.state['test']}: {progress.words()}")
