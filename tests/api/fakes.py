@@ -162,9 +162,9 @@ async def create_pod(world: World, owner: Json, kind: str, body: Json) -> Json |
     try:
         return await create_fresh(world, "pods", body)
     except RestError as error:
-        if error.code != 403:
+        if error.code not in (403, 422):
             raise
-        words, name = str(error).removeprefix("403: "), owner["metadata"]["name"]
+        words, name = str(error).partition(": ")[2], owner["metadata"]["name"]
     of_set = f"create Pod {body['metadata']['name']} in StatefulSet {name} failed error: {words}"
     await warn(world, owner, kind, "FailedCreate", of_set if kind == "StatefulSet" else f"Error creating: {words}")
     return None
