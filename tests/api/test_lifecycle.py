@@ -80,7 +80,7 @@ def test_from_apply_to_numbers(stage: Stage, namespace: str) -> None:
         record = stage.find("configmaps", namespace, name)
         assert record is not None
         assert json.loads(text_of(record, "record.json") or "")["raceId"].startswith(f"{namespace}.bm.")
-        assert set(record["binaryData"]) == {"race.json.gz", "rally.log.gz"}
+        assert set(record["binaryData"]) == {"record.json.gz", "resources.json.gz", "race.json.gz", "rally.log.gz"}
 
 
 def test_an_existing_cluster(stage: Stage, namespace: str) -> None:
