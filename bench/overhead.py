@@ -146,9 +146,9 @@ def by_hand(kubectl: Kubectl, number: int, settings: Settings, wanted: Json) -> 
     told = until(lambda: Record.from_json(text_of(kubectl.get("configmap", name), KEY_RECORD)))
     if told.outcome.reason:
         raise SystemExit(f"by hand: {told.outcome.reason}: {told.outcome.message}")
-    kubectl("delete", "elasticsearch,job,configmap,serviceaccount,role,rolebinding", name, "--wait=false")
-    kubectl("delete", "configmap", f"{name}-progress", "--wait=false")
     selector = f"fairlap.dev/benchmark={subject.name}"
+    kinds = "elasticsearch,job,configmap,serviceaccount,role,rolebinding"
+    kubectl("delete", kinds, "-l", selector, "--wait=false")
     until(lambda: not kubectl.get("elasticsearch,job,pod", "-l", selector).get("items"))
     return Timing(moment(told.first_request_at or "") - began, time.time() - moment(told.rally_exited_at or ""))
 
