@@ -62,6 +62,9 @@ test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest -n 4 --dist loadfile tests/api
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
+.PHONY: soak
+soak: venv ## long proofs, hours; goes on where it was stopped. SOAK_SEED=N; SOAK_MINUTES=M for each that has no end of its own
+	$(BIN)/pytest -n 2 --dist loadfile tests/soak
 test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)
 	FAIRLAP_FULL_SIZE=1 $(BIN)/pytest --timeout 7200 tests/e2e/test_examples.py -k 'codec or replicas'
 generate: venv ## crds/, the chart's copy, docs/reference.md, docs/reasons.md and the picture in docs/architecture.md

@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.elasticsearch import elasticsearch
-from fairlap.manifests.race_job import access, job, record
+from fairlap.manifests.race_job import access, job, progress, record
 from fairlap.plan.seen import Subject
 from fairlap.settings import Settings
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.record import KEY_RECORD, Record
 
 Json = dict[str, Any]
 SPEC: Json = {
@@ -140,12 +141,14 @@ def by_hand(kubectl: Kubectl, number: int, settings: Settings, wanted: Json) -> 
     began = time.time()
     kubectl.apply(_plain(elasticsearch(subject, STEP, settings)))
     until(lambda: _is_ready(kubectl, name))
-    kubectl.apply(_plain(record(subject, STEP)), *(_plain(m) for m in access(subject, STEP, "")), race)
-    told = until(lambda: Record.from_json(kubectl.get("configmap", name).get("data", {}).get("record.json")))
+    config_maps = (_plain(record(subject, STEP)), _plain(progress(subject, STEP, "")))
+    kubectl.apply(*config_maps, *(_plain(m) for m in access(subject, STEP, "")), race)
+    told = until(lambda: Record.from_json(text_of(kubectl.get("configmap", name), KEY_RECORD)))
     if told.outcome.reason:
         raise SystemExit(f"by hand: {told.outcome.reason}: {told.outcome.message}")
-    kubectl("delete", "elasticsearch,job,configmap,serviceaccount,role,rolebinding", name, "--wait=false")
     selector = f"fairlap.dev/benchmark={subject.name}"
+    kinds = "elasticsearch,job,configmap,serviceaccount,role,rolebinding"
+    kubectl("delete", kinds, "-l", selector, "--wait=false")
     until(lambda: not kubectl.get("elasticsearch,job,pod", "-l", selector).get("items"))
     return Timing(moment(told.first_request_at or "") - began, time.time() - moment(told.rally_exited_at or ""))
 

@@ -56,7 +56,7 @@ def next_commands(benchmarks: Sequence[Benchmark], namespace: str) -> str:
         (
             "every fact of one race",
             f"kubectl -n {namespace} get configmap {last}-race-1 "
-            r"-o jsonpath='{.data.record\.json}' | python3 -m json.tool",
+            r"-o jsonpath='{.binaryData.record\.json\.gz}' | base64 -d | gunzip | python3 -m json.tool",
         ),
         ("a track of your own, in a ConfigMap", f"kubectl -n {namespace} apply -f examples/inline-track/"),
     )

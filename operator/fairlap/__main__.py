@@ -2,16 +2,19 @@
 
 import asyncio
 import os
-import signal
 import sys
 
 from fairlap.environ import settings_from_environment
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.lease import Lease
-from fairlap.runtime.driver import configure_logging, run_handlers
-from fairlap.runtime.metrics_server import serve
+from fairlap.runtime.driver import configure_logging, end_by_signal, run_handlers
+from fairlap.runtime.metrics_server import Answers, serve
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
+
+DEEPEST = 25_000
+"""levels of Python's recursion. The API server takes JSON of 10,000 levels, and copying one takes two of Python's; with
+the usual 1,000 a single object with deep `params` ends the watch on all of them."""
 
 
 class LeaseLostError(Exception):
@@ -19,17 +22,24 @@ class LeaseLostError(Exception):
 
 
 async def run(settings: Settings) -> None:
-    """Run until a signal ends it, or one of kopf's tasks fails."""
-    operator, ready, leads = Operator(settings), asyncio.Event(), asyncio.Event()
-    # One that waits for its turn is healthy, too.
-    server = await serve(settings.metrics_port, operator.phases, lambda: ready.is_set() or not leads.is_set())
+    """Run until a signal ends it, or the lease is lost."""
+    operator = Operator(settings)
+    end_by_signal(operator.stop)
     operator.api_server = api_server = await ApiServer.connect()
     lease = Lease(api_server, settings.lease, settings.lease_holder, settings.lease_seconds) if settings.lease else None
+    watched = operator.namespaces
+    answers = Answers(
+        phases=operator.phases,
+        leads=lambda: lease is None or lease.valid(),
+        namespaces=watched.readiness,
+        missing=watched.missing,
+        left_out=watched.left_out,
+    )
+    server = await serve(settings.metrics_port, answers)
     try:
-        if lease and not await _acquired(lease):
+        if lease and not await _acquired(lease, operator.stop):
             return
-        leads.set()
-        working = asyncio.create_task(run_handlers(operator, ready))
+        working = asyncio.create_task(run_handlers(operator))
         await _while_leading(working, lease, api_server, operator.stop)
     finally:
         if lease:
@@ -38,18 +48,13 @@ async def run(settings: Settings) -> None:
         await server.cleanup()
 
 
-async def _acquired(lease: Lease) -> bool:
+async def _acquired(lease: Lease, stop: asyncio.Event) -> bool:
     """Wait for the lease; return False when a signal came first."""
-    loop, signalled = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, signalled.set)
-    waits = [asyncio.create_task(lease.acquire()), asyncio.create_task(signalled.wait())]
+    waits = [asyncio.create_task(lease.acquire()), asyncio.create_task(stop.wait())]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
         wait.cancel()
-    for number in (signal.SIGTERM, signal.SIGINT):  # kopf has handlers of its own
-        loop.remove_signal_handler(number)
-    return not signalled.is_set()
+    return not stop.is_set()
 
 
 async def _while_leading(
@@ -77,6 +82,7 @@ def main() -> int:
     except ValueError as error:
         sys.stderr.write(f"fairlap: {error}\n")
         return 2
+    sys.setrecursionlimit(DEEPEST)
     os.environ.setdefault("USER", "fairlap")  # kopf asks for the user's name, and an image has no passwd entry for it
     configure_logging()
     try:

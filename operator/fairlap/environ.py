@@ -29,6 +29,7 @@ def _http_url(url: str) -> str:
 
 
 Whole = Annotated[int, Field(ge=1, description="a whole number from 1 up")]
+Count = Annotated[int, Field(ge=0, description="a whole number from 0 up")]
 Name = Annotated[str, Field(min_length=1)]
 Label = Annotated[str, BeforeValidator(str)]
 
@@ -43,10 +44,15 @@ class Variables(BaseSettings):
 
     race_image: str
     race_image_pull_policy: str = Settings.race_image_pull_policy
+    race_image_pull_secrets: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
     race_images: Json[dict[str, Name]] = Field({}, description='{"2.3": "IMAGE"}')
     jdk_images: Json[dict[int, JdkImage]] = Field({}, description='{"21": {"image": ..., "path": ...}}')
     namespaces: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Settings.namespaces
     max_active: Whole = Settings.max_active
+    max_active_per_namespace: Count = Settings.max_active_per_namespace
+    max_checks: Whole = Settings.max_checks
+    avoid_kept_clusters: bool = Field(Settings.avoid_kept_clusters, description="true or false")
+    unschedulable_seconds: Whole = Settings.unschedulable_seconds
     tracks_repository: str = Settings.tracks_repository
     tracks_revision: str = Settings.tracks_revision
     metrics_port: Whole = Settings.metrics_port
@@ -55,6 +61,7 @@ class Variables(BaseSettings):
     lease_seconds: Whole = Settings.lease_seconds
     resync_seconds: Whole = Settings.resync_seconds
     sweep_seconds: Whole = Settings.sweep_seconds
+    unreachable_seconds: Whole = Settings.unreachable_seconds
     cleanup_seconds: Whole = Settings.cleanup_seconds
     prometheus_url: Annotated[str, AfterValidator(_http_url)] = PrometheusSettings.url
     prometheus_credentials: str = PrometheusSettings.credentials

@@ -41,6 +41,8 @@ class Settings:
 
     race_image: str
     race_image_pull_policy: str = "IfNotPresent"
+    race_image_pull_secrets: tuple[str, ...] = ()
+    """Secrets with registries' credentials that every pod of a race names; they must be in the Benchmark's namespace"""
     race_images: Mapping[str, str] = field(default_factory=dict)
     """images with older lines of Rally, by line"""
     jdk_images: Mapping[int, JdkImage] = field(default_factory=dict)
@@ -48,6 +50,14 @@ class Settings:
     """watched namespaces; empty means all"""
     max_active: int = 1
     """Benchmarks that may be past the queue at once"""
+    max_active_per_namespace: int = 0
+    """how many of them, and of the track checks, may be of one namespace; 0: no limit"""
+    max_checks: int = 2
+    """track checks that may run at once before their Benchmarks are in the queue"""
+    avoid_kept_clusters: bool = True
+    """whether races keep away from the machines of kept clusters"""
+    unschedulable_seconds: int = 300
+    """how long a Benchmark whose pods find no machine holds its place while others wait"""
     metrics_port: int = 8080
     prometheus: PrometheusSettings = PrometheusSettings()
     lease: str = ""
@@ -60,6 +70,8 @@ class Settings:
     """how long what events have told is believed without asking the API server again"""
     sweep_seconds: int = 30
     """how often claims that a removed cluster left behind are looked for"""
+    unreachable_seconds: int = 30
+    """how long a watched namespace may not be readable before it is left out"""
     cleanup_seconds: int = 600
     """how long the objects of a step may take to go away"""
     tracks_repository: str = TRACKS_REPOSITORY

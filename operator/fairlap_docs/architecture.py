@@ -27,7 +27,7 @@ def picture() -> str:
     rooms = list(FLOORS)
     short = [name.partition(".")[2] or name for name in rooms]
     width = max(map(len, short))
-    lines = [" " * (width + 4) + "".join(f"{number:>3}" for number in range(1, len(rooms) + 1))]
+    lines = [" " * (width + 3) + "".join(f"{number:>3}" for number in range(1, len(rooms) + 1))]
     above = ""
     for number, (name, shown) in enumerate(zip(rooms, short, strict=True), 1):
         package = name.split(".")[0]
@@ -35,7 +35,7 @@ def picture() -> str:
             lines += ["", package]
         above = package
         cells = "".join(f"{_cell(name, other):>3}" for other in rooms[:number])
-        lines.append(f"{number:>2}  {shown:<{width}}{cells}")
+        lines.append(f"{number:>2} {shown:<{width}}{cells}")
     return "\n".join(lines)
 
 

@@ -38,10 +38,15 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.kube": ("fairlap.api",),
     "fairlap.queue": ("fairlap.api",),
     "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
+    "fairlap.statistics": (),
+    "fairlap.comparison": ("fairlap.statistics",),
     # What decisions stand on; above it explain, then verdict, then the decisions themselves.
     "fairlap.plan.conditions": ("fairlap.api",),
     "fairlap.plan.deadline": (),
     "fairlap.plan.keep": ("fairlap.api", "fairlap.plan.conditions", "fairlap.plan.deadline"),
+    "fairlap.plan.expiry": (
+        "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.deadline", "fairlap.plan.keep",
+    ),
     "fairlap.plan.rerun": ("fairlap.api",),
     "fairlap.plan.steps": ("fairlap.api",),
     "fairlap.plan.seen": (
@@ -55,7 +60,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain",
     ),
     "fairlap.plan": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.deadline",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
+        "fairlap.plan.deadline",
         "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
     ),
     "fairlap.manifests": (
@@ -68,14 +74,16 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "fairlap.runtime": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue", "fairlap.plan",
-        "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.rerun", "fairlap.plan.seen", "fairlap.plan.steps",
-        "fairlap.plan.explain", "fairlap.plan.verdict", "fairlap.manifests", "fairlap.machines",
+        "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.expiry", "fairlap.plan.rerun",
+        "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
+        "fairlap.manifests", "fairlap.machines",
     ),
     "fairlap.__main__": ("fairlap.settings", "fairlap.environ", "fairlap.kube", "fairlap.runtime"),
     # The command line checks tracks with the race image's own code.
     "fairlap.cli": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check",
-        "fairlap.api", "fairlap.results", "fairlap.plan.rerun",
+        "fairlap.api", "fairlap.results", "fairlap.statistics", "fairlap.comparison",
+        "fairlap.plan.expiry", "fairlap.plan.rerun",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip

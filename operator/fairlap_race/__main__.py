@@ -13,9 +13,10 @@ import time
 from pathlib import Path
 from types import FrameType
 
+from fairlap_race.contract.config_maps import progress_name
 from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError, parse_spec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Outcome, Progress, Record, timestamp
+from fairlap_race.contract.record import KEY_RECORD, Outcome, Progress, Record, timestamp
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files
 from fairlap_race.runner import bounds
@@ -72,7 +73,9 @@ def stop_on_signals() -> threading.Event:
 
 def _publisher(namespace: str, name: str, stop: threading.Event) -> Publisher:
     return Publisher(
-        ConfigMap.of_pod(namespace, name).patch_once, lambda: STOPPED_PATIENCE if stop.is_set() else FINAL_PATIENCE
+        ConfigMap.of_pod(namespace, progress_name(name)).patch_once,
+        ConfigMap.of_pod(namespace, name).patch_once,
+        lambda: STOPPED_PATIENCE if stop.is_set() else FINAL_PATIENCE,
     )
 
 
@@ -119,7 +122,7 @@ def _finish(
 ) -> int:
     LOG.info("outcome: %s %s", record.outcome.reason or "complete", record.outcome.message)
     try:
-        publisher.finish(record.to_json(), artifacts, texts)
+        publisher.finish({KEY_RECORD: record.to_json(), **(texts or {})}, artifacts)
     except PatchError as error:
         LOG.error("the record could not be written: %s", error)
         return 1

@@ -19,15 +19,32 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from .tools import ROOT, tool
 
+Json = dict[str, Any]
 PREFIX = "fairlap-api-"
 START_SECONDS = 90.0
 ELASTICSEARCHES = "elasticsearches.elasticsearch.k8s.elastic.co"
 # The Job controller is left out on purpose: the tests bring one that can misbehave.
+WRITES = ["create", "update", "patch", "delete"]
+# What the operators write, so that tests can count it: they are the only service accounts that call by themselves.
+AUDIT = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {
+            "level": "Metadata",
+            "userGroups": ["system:serviceaccounts"],
+            "verbs": ["create", "update", "patch", "delete"],
+        },
+        {"level": "None"},
+    ],
+}
 CONTROLLERS = (
     "garbage-collector-controller",
     "namespace-controller",
@@ -50,6 +67,7 @@ class ControlPlane:
         self.server = f"https://127.0.0.1:{self.port}"
         self.ca = self.folder / "pki" / "apiserver.crt"
         self.admin = self.folder / "admin.kubeconfig"
+        self.audit = self.folder / "audit.log"
 
     def start(self) -> None:
         """Start everything and install the CRDs; raises RuntimeError with the end of the log that explains why not."""
@@ -124,6 +142,8 @@ class ControlPlane:
         users = ((self.admin_token, "admin"), (self._kcm_token, "system:kube-controller-manager"))
         tokens.write_text("".join(f'{token},{user},{user},"system:masters"\n' for token, user in users))
         tokens.chmod(0o600)
+        policy = self.folder / "audit.yaml"
+        policy.write_text(yaml.safe_dump(AUDIT))
         command = [tool("kube-apiserver"), f"--etcd-servers=http://127.0.0.1:{self._etcd_port}"]
         command += ["--bind-address=127.0.0.1", f"--secure-port={self.port}", f"--cert-dir={self.ca.parent}"]
         command += ["--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none"]
@@ -133,6 +153,7 @@ class ControlPlane:
         # As OpenShift has it: setting blockOwnerDeletion needs the right to update the owner's finalizers.
         command += ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
         command += ["--max-requests-inflight=2000", "--max-mutating-requests-inflight=1000", "--profiling=false"]
+        command += [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit}"]
         self._apiserver = command
         self.start_apiserver()
 
@@ -147,6 +168,16 @@ class ControlPlane:
         self._processes.remove(process)
         process.kill()
         process.wait()
+
+    def writes(self, account: str, namespace: str) -> list[Json]:
+        """Return the audit log's entries about what a service account wrote in a namespace, in order."""
+        found = []
+        for line in self.audit.read_text().splitlines() if self.audit.exists() else ():
+            entry = json.loads(line)
+            about, by = entry.get("objectRef", {}), entry["user"]["username"]
+            if about.get("namespace") == namespace and by.endswith(f":{account}") and "impersonatedUser" not in entry:
+                found.append(entry)
+        return sorted(found, key=lambda entry: entry["requestReceivedTimestamp"])
 
     def compact(self) -> int:
         """Let etcd forget every older version; return the revision from which on it still knows them."""

@@ -12,6 +12,7 @@ CLUSTER = "elasticsearch.k8s.elastic.co/cluster-name"
 DIGEST = "docker.elastic.co/elasticsearch/elasticsearch@sha256:" + "ab" * 32
 
 
+_PORTS = [{"name": "https", "port": 9200, "protocol": "TCP"}]
 ENDINGS = {"restart": ("Error", 143), "out-of-memory": ("OOMKilled", 137), "heap-exhausted": ("Error", 3)}
 """how Elasticsearch's container ends during a race"""
 
@@ -35,7 +36,10 @@ class Eck:
         await world.pause(knobs.eck)
         await self._status(elasticsearch, "ApplyingChanges", "unknown", 0)
         for plural, body in _surroundings(elasticsearch):
-            await create_fresh(world, plural, body)
+            made = await create_fresh(world, plural, body)
+            if plural == "services":
+                endpoints = _endpoint_slice(elasticsearch, made)
+                await create_fresh(world, "endpointslices", endpoints)
         stateful_set = await create_fresh(world, "statefulsets", _stateful_set(elasticsearch))
         for claim in _claims(elasticsearch, owned=knobs.cluster != "claims-without-owner"):
             await create_fresh(world, "persistentvolumeclaims", claim)
@@ -144,19 +148,21 @@ def _meta(elasticsearch: Json, suffix: str) -> Json:
 
 def _surroundings(elasticsearch: Json) -> list[tuple[str, Json]]:
     password, ca = (base64.b64encode(text).decode() for text in (b"secret-password", b"-----BEGIN CERTIFICATE-----"))
-    service, http = _meta(elasticsearch, "-es-http"), _meta(elasticsearch, "-es-http-abcde")
-    # ECK puts these labels on the Service, and Kubernetes copies them to its EndpointSlices.
-    given = elasticsearch["spec"].get("http", {}).get("service", {}).get("metadata", {}).get("labels", {})
-    service["labels"] |= given
-    http["labels"] |= {**given, "kubernetes.io/service-name": f"{elasticsearch['metadata']['name']}-es-http"}
-    ports = [{"name": "https", "port": 9200, "protocol": "TCP"}]
+    service = _meta(elasticsearch, "-es-http")
+    service["labels"] |= elasticsearch["spec"].get("http", {}).get("service", {}).get("metadata", {}).get("labels", {})
     selector = {CLUSTER: elasticsearch["metadata"]["name"]}
     return [
         ("secrets", {"metadata": _meta(elasticsearch, "-es-elastic-user"), "data": {"elastic": password}}),
         ("secrets", {"metadata": _meta(elasticsearch, "-es-http-certs-public"), "data": {"ca.crt": ca}}),
-        ("services", {"metadata": service, "spec": {"ports": ports, "selector": selector}}),
-        ("endpointslices", {"metadata": http, "addressType": "IPv4", "ports": ports, "endpoints": []}),
+        ("services", {"metadata": service, "spec": {"ports": _PORTS, "selector": selector}}),
     ]
+
+
+def _endpoint_slice(elasticsearch: Json, service: Json) -> Json:
+    """The EndpointSlice as Kubernetes makes it: owned by the Service, with its labels."""
+    meta = _meta(elasticsearch, "-es-http-abcde") | {"ownerReferences": owned_by(service, "Service", "v1")}
+    meta["labels"] = {**service["metadata"]["labels"], "kubernetes.io/service-name": service["metadata"]["name"]}
+    return {"metadata": meta, "addressType": "IPv4", "ports": _PORTS, "endpoints": []}
 
 
 def _stateful_set(elasticsearch: Json) -> Json:
@@ -178,7 +184,8 @@ def _claims(elasticsearch: Json, *, owned: bool) -> list[Json]:
     node_set, found = _node_set(elasticsearch), []
     for claim in node_set.get("volumeClaimTemplates", ()):
         for number in range(node_set["count"]):
-            meta = _meta(elasticsearch, f"-{claim['metadata']['name']}-{number}")
+            meta = _meta(elasticsearch, "")
+            meta["name"] = f"{claim['metadata']['name']}-{meta['name']}-es-{node_set['name']}-{number}"
             meta["labels"] |= claim["metadata"].get("labels", {})
             if not owned:
                 del meta["ownerReferences"]
@@ -229,7 +236,8 @@ def running(pod: Json, *, ready: bool = True) -> Json:
     }
 
 
-def _unschedulable(_: Json) -> Json:
+def unschedulable(_: Json) -> Json:
+    """Return the status of a pod that no machine has room for."""
     message = "0/2 nodes are available: 2 Insufficient memory."
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     return {"phase": "Pending", "conditions": [condition]}
@@ -248,7 +256,7 @@ def waiting(pod: Json, reason: str, message: str, restarts: int = 0) -> Json:
 
 
 _STUCK: dict[str, Callable[[Json], Json]] = {
-    "unschedulable": _unschedulable,
+    "unschedulable": unschedulable,
     "image-pull": lambda pod: waiting(pod, "ImagePullBackOff", "Back-off pulling image: not found"),
     "crash-loop": lambda pod: waiting(pod, "CrashLoopBackOff", "back-off 20s restarting failed container", 2),
 }

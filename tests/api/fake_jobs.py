@@ -1,19 +1,18 @@
 """A stand-in for the Job controller and, inside its pods, for the runner: it counts every race that ever starts."""
 
 import asyncio
-import base64
-import gzip
 import json
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from fairlap_race.contract.config_maps import packed, progress_name
 from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError, parse_spec
 from fairlap_race.contract.record import LoadGeneratorHost, Progress, timestamp
 
-from .fake_eck import ENDINGS, Eck, running, waiting
+from .fake_eck import ENDINGS, Eck, running, unschedulable, waiting
 from .fakes import BENCHMARK, STEP, UID, Run, World, create_pod, owned_by
-from .records import record, resources
+from .records import hostile, record, resources
 from .rest import Json, RestError
 
 
@@ -39,6 +38,11 @@ class Jobs:
         world, meta = self.world, job["metadata"]
         labels = meta["labels"]
         run = Run(meta["namespace"], labels[UID], labels[STEP], meta["name"], meta["uid"])
+        fault = world.of(job).race_fault(run.step)
+        if fault == "unschedulable":  # its pod never begins
+            if pod := await create_pod(world, job, "Job", _pod(job, "")):
+                await self._pod(pod, unschedulable(pod))
+            return
         if any((r.benchmark_uid, r.step) == (run.benchmark_uid, run.step) for r in world.runs):
             world.blame(job, f"step {run.step} runs a second time")
         world.runs.append(run)
@@ -46,7 +50,6 @@ class Jobs:
         pod = await create_pod(world, job, "Job", _pod(job, world.node(world.of(job))))
         if pod is None:
             return
-        fault = world.of(job).race_fault(run.step)
         if fault == "image-pull":
             await self._pod(pod, waiting(pod, "ImagePullBackOff", "Back-off pulling image: not found"))
             return
@@ -64,6 +67,8 @@ class Jobs:
         world = self.world
         racing = {r.benchmark_uid for r in world.running if r.namespace == run.namespace and r.step != "check"}
         world.most_running[run.namespace] = max(world.most_running[run.namespace], len(racing))
+        checks = sum(r.step == "check" for r in world.running if r.namespace == run.namespace)
+        world.most_checks[run.namespace] = max(world.most_checks[run.namespace], checks)
 
     async def _play(self, job: Json, pod: Json, run: Run, fault: str) -> tuple[int, str] | None:
         """Return the container's exit code and reason, or None when it never ends."""
@@ -97,11 +102,14 @@ class Jobs:
         host = LoadGeneratorHost(pod["metadata"]["name"], pod["spec"]["nodeName"], spec.cores, 2.0, 2**31)
         made = record(spec, elasticsearch, started, host, fault)
         text = made.to_json()
-        zipped = {"race.json.gz": _gzip(text), "rally.log.gz": _gzip("INFO Rally ran\n")}
-        done = {"progress": _progress("done", 100), "record.json": "not JSON" if fault == "garbage" else text}
+        texts = {"record.json": _told_as(fault, text)}
         if fault != "no-table":
-            done["resources.json"] = resources(made).to_json()
-        return (0, "Completed") if await send(done, zipped) else (1, "Error")
+            texts["resources.json"] = resources(made).to_json()
+        zipped = packed({**texts, "race.json": text, "rally.log": "INFO Rally ran\n"})
+        written = await send({}, zipped, to=spec.record)
+        # Without this word, what the operator sees is what a watch on ConfigMaps shows that has gone blind.
+        said = fault == "silent" or await send({"progress": _progress("done", 100)})
+        return (0, "Completed") if written and said else (1, "Error")
 
     def _told(self, job: Json) -> RaceSpec | None:
         (container,) = job["spec"]["template"]["spec"]["containers"]
@@ -153,13 +161,14 @@ class Jobs:
         user = f"system:serviceaccount:{spec.namespace}:{pod['spec']['serviceAccountName']}"
         gone = self._gone[job["metadata"]["uid"]]
 
-        async def send(data: dict[str, str], binary: dict[str, str] | None = None) -> bool:
+        async def send(data: dict[str, str], binary: dict[str, str] | None = None, to: str = "") -> bool:
+            name = to or progress_name(spec.record)
             body: Json = {"data": data} | ({"binaryData": binary} if binary else {})
             for _ in range(20):
                 if gone.is_set():
                     return False
                 try:
-                    await self.world.rest.patch("configmaps", spec.namespace, spec.record, body, user=user)
+                    await self.world.rest.patch("configmaps", spec.namespace, name, body, user=user)
                     return True
                 except RestError as error:
                     last = error
@@ -205,6 +214,11 @@ class Jobs:
         await self.world.rest.patch("pods", meta["namespace"], meta["name"], {"status": status}, "status")
 
 
+def _told_as(fault: str, record: str) -> str:
+    """Return what the pod writes as its record."""
+    return {"garbage": "not JSON", "hostile": hostile(record)}.get(fault, record)
+
+
 def _pod(job: Json, node: str) -> Json:
     meta, template = job["metadata"], job["spec"]["template"]
     return {
@@ -214,7 +228,7 @@ def _pod(job: Json, node: str) -> Json:
             "labels": template["metadata"]["labels"],
             "ownerReferences": owned_by(job, "Job", "batch/v1"),
         },
-        "spec": {**template["spec"], "nodeName": node},
+        "spec": {**template["spec"], **({"nodeName": node} if node else {})},
     }
 
 
@@ -229,10 +243,6 @@ def _conditions(*kinds: str, reason: str) -> list[Json]:
         {"type": kind, "status": "True", "reason": reason, "lastTransitionTime": now, "lastProbeTime": now}
         for kind in kinds
     ]
-
-
-def _gzip(text: str) -> str:
-    return base64.b64encode(gzip.compress(text.encode())).decode()
 
 
 def _now() -> str:

@@ -35,8 +35,8 @@ class Knobs:
     """"", never-green, no-endpoints, unschedulable, image-pull, crash-loop; during the race: restart, out-of-memory,
     heap-exhausted, evicted"""
     race: str = ""
-    """"", dies, out-of-memory, evicted, hangs, garbage (as its record), image-pull, or a fault that
-    `records.record` knows"""
+    """"", dies, out-of-memory, evicted, hangs, garbage (as its record), silent (does not say that it is done),
+    image-pull, unschedulable, or a fault that `records.record` knows"""
     steps: tuple[str, ...] = ("race-1",)
     """steps that the two above apply to"""
     eck: tuple[float, float] = (0.0, 0.2)
@@ -77,6 +77,8 @@ class World:
     running: set[Run] = field(default_factory=set)
     most_running: Counter[str] = field(default_factory=Counter)
     """most Benchmarks with a race at once, by namespace"""
+    most_checks: Counter[str] = field(default_factory=Counter)
+    """most track checks at once, by namespace"""
     violations: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """by namespace"""
     ready: set[str] = field(default_factory=set)
@@ -160,9 +162,9 @@ async def create_pod(world: World, owner: Json, kind: str, body: Json) -> Json |
     try:
         return await create_fresh(world, "pods", body)
     except RestError as error:
-        if error.code != 403:
+        if error.code not in (403, 422):
             raise
-        words, name = str(error).removeprefix("403: "), owner["metadata"]["name"]
+        words, name = str(error).partition(": ")[2], owner["metadata"]["name"]
     of_set = f"create Pod {body['metadata']['name']} in StatefulSet {name} failed error: {words}"
     await warn(world, owner, kind, "FailedCreate", of_set if kind == "StatefulSet" else f"Error creating: {words}")
     return None

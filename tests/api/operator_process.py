@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ class Operator:
 
     def __init__(self, plane: ControlPlane, namespace: str, **values: object) -> None:
         self.port = free_port()
-        self.plane = plane
+        self.plane, self.namespace = plane, namespace
         manifests = render(namespace, metrics__port=self.port, **values)
         (deployment,) = (m for m in manifests if m["kind"] == "Deployment")
         pod = deployment["spec"]["template"]["spec"]
@@ -120,16 +121,22 @@ class Operator:
         """Return the log's lines about requests that its Role does not allow: there must be none."""
         return [line for line in self.log.read_text().splitlines() if RBAC.search(line)]
 
-    def wait_ready(self, seconds: float = 20.0) -> None:
-        """Wait until its health endpoint says ok."""
+    def answer(self, path: str) -> tuple[int, str]:
+        """Return status and text of what its own server answers; 0 when it does not."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError as error:
+            return 0, str(error)
+
+    def wait_ready(self, seconds: float = 20.0, path: str = "/readyz") -> None:
+        """Wait until it says that it is ready; one that waits for its lease is not, but says ok under /healthz."""
         end = time.monotonic() + seconds * PATIENCE
         while True:
             self.lives()
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=2) as answer:
-                    if answer.status == 200:
-                        return
-            except OSError:
-                pass
+            if self.answer(path)[0] == 200:
+                return
             assert time.monotonic() < end, f"not ready within {seconds * PATIENCE} s:\n{self.log.read_text()[-3000:]}"
             time.sleep(0.1)

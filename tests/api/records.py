@@ -1,5 +1,6 @@
 """Plausible records of a race, as the runner would write them."""
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -116,7 +117,16 @@ def record(
         else LoadGenerator(4.0, 9.0, 0.2),
         totals=Totals(store_bytes=4_000_000, segments=3, young_gc_count=5, young_gc_millis=40),
     )
+    if fault == "pipelines":
+        made = replace(made, pipelines=(*(made.pipelines or ()), *(Pipeline(f"p{n}", 1, 1) for n in range(100))))
     return _remarked(made, now) if fault == "remarks" else made
+
+
+def hostile(text: str) -> str:
+    """Return the record with what no runner writes: deep JSON, a time that is none, numbers of hundreds of digits."""
+    data = {**json.loads(text), "startedAt": "x", "raceId": "x" * 10_000, "unheardOf": "@"}
+    data["loadGenerator"] |= {"throttledPeriods": 10**401, "wallSeconds": float("nan")}
+    return json.dumps(data).replace('"@"', "[" * 900 + "]" * 900)
 
 
 def _remarked(made: Record, now: float) -> Record:

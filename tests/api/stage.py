@@ -1,7 +1,6 @@
 """The fakes in a thread of their own, with a synchronous face for tests."""
 
 import asyncio
-import contextlib
 import json
 import threading
 import time
@@ -12,7 +11,7 @@ from .controlplane import ControlPlane
 from .fake_eck import Eck
 from .fake_jobs import Jobs
 from .fakes import Knobs, Kubelet, World, follow
-from .rest import Json, Rest, RestError
+from .rest import Json, Rest
 from .tools import PATIENCE
 
 T = TypeVar("T")
@@ -152,8 +151,9 @@ class Stage:
         for plural in NAMESPACED:
             for thing in self.all(plural, namespace):
                 meta = thing["metadata"]
-                is_record = plural == "configmaps" and meta.get("labels", {}).get("fairlap.dev/uid") in living
                 labels = meta.get("labels", {})
+                of_living = labels.get("fairlap.dev/uid") in living
+                is_record = plural == "configmaps" and of_living and labels.get("fairlap.dev/part") != "progress"
                 kept = meta["name"] in STANDARD or "helm.sh/chart" in labels or labels.get("tests") == "keep"
                 if not is_record and not kept:
                     found.append(f"{plural}/{meta['name']}")
@@ -170,9 +170,6 @@ class Stage:
         """Remove a namespace's Benchmarks, even without an operator, so that no later operator works on them."""
         for thing in self.all("benchmarks", namespace):
             self.delete("benchmarks", namespace, thing["metadata"]["name"])
-            if "finalizers" in thing["metadata"]:
-                with contextlib.suppress(RestError):
-                    self.patch("benchmarks", namespace, thing["metadata"]["name"], {"metadata": {"finalizers": None}})
 
     def promises_kept(self, namespace: str) -> None:
         """Fail with every promise that was broken in a namespace."""

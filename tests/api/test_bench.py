@@ -15,11 +15,10 @@ def test_memory_of_the_operator_is_measured() -> None:
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     head, *rows = done.stdout.splitlines()
-    assert head.split() == ["operator", "resident", "MiB", "peak", "MiB"]
-    assert [row.rsplit(None, 2)[0] for row in rows] == [
+    assert head.split() == ["operator", "resident", "MiB", "peak", "MiB", "first", "decision", "s"]
+    assert [row.rsplit(None, 3)[0] for row in rows] == [
         "idle, no Benchmark",
-        "1 finished, which it has driven",
-        "1 finished, after a restart",
-        "1 finished and 1 racing",
+        "1 racing",
+        "1 finished and 1 racing, after a restart",
     ]
-    assert all(float(row.split()[-1]) > 10 for row in rows)
+    assert all(float(row.split()[-2]) > 10 for row in rows) and float(rows[-1].split()[-1]) > 0

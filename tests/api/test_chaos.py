@@ -38,7 +38,7 @@ class Chaos:
     def __init__(self, stage: Stage, plane: ControlPlane, namespace: str, seed: int) -> None:
         self.stage, self.namespace = stage, namespace
         self.dice = random.Random(seed)
-        self.operator = Operator(plane, namespace, maxActive=1000)
+        self.operator = Operator(plane, namespace, maxActive=1000, maxChecks=5)
         self.fates: dict[str, str] = {}
         self.deleted: set[str] = set()
         self.disturbed: set[str] = set()
@@ -142,7 +142,7 @@ def test_killed_at_random_moments(stage: Stage, plane: ControlPlane) -> None:
     finally:
         chaos.operator.stop()
     assert not chaos.operator.refused(), chaos.operator.refused()[:3]
-    # Without the operator: what is over carries no finalizer, and the records go with their Benchmarks.
+    # Without the operator: nothing carries a finalizer, and the records go with their Benchmarks.
     for name in chaos.fates:
         stage.delete("benchmarks", namespace, name)
     stage.until(lambda: not stage.all("benchmarks", namespace), "the Benchmarks go without the operator", 20)

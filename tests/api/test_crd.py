@@ -93,6 +93,39 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "race: 1m1h": ({"timeouts": {"race": "1m1h"}}, f"spec.timeouts.race in body {DURATION}"),
     "race: ''": ({"timeouts": {"race": ""}}, "spec.timeouts.race in body should be at least 2 chars long"),
     "provisioning: -5m": ({"timeouts": {"provisioning": "-5m"}}, f"spec.timeouts.provisioning in body {DURATION}"),
+    "race: no timeout, please": (
+        {"timeouts": {"race": "99999999h"}},
+        "timeouts.race 99999999h is too long: a race that hangs holds its place in the queue until then, and everybody "
+        "waits; write at most 720h",
+    ),
+    "ttl": (
+        {"ttlAfterFinished": {"succeeded": "99999999h"}},
+        "ttlAfterFinished.succeeded 99999999h is too long: leave it out to keep them for ever; write at most 8760h",
+    ),
+    "race: 19 digits": ({"timeouts": {"race": "9" * 19 + "s"}}, "s is too long: a race that hangs"),
+    "race: a second too long": ({"timeouts": {"race": "720h1s"}}, "timeouts.race 720h1s is too long"),
+    "provisioning: 25h": (
+        {"timeouts": {"provisioning": "25h"}},
+        "timeouts.provisioning 25h is too long: a cluster that never comes holds its place in the queue until then, "
+        "and everybody waits; write at most 24h",
+    ),
+    "kept for ever": (
+        {"keepCluster": "Always", "keepClusterFor": "99999h"},
+        "keepClusterFor 99999h is too long: a kept cluster occupies its machines until then; write at most 720h",
+    ),
+    "heap of everything": (
+        {"elasticsearch__heap": "9999999999g"},
+        "elasticsearch.heap 9999999999g is more than any machine has; write at most half of "
+        "elasticsearch.resources.limits.memory, for example 31g",
+    ),
+    "201 parameters": (
+        {"race__params": {f"p{number}": 1 for number in range(201)}},
+        "spec.race.params: Too many: 201: must have at most 200 items",
+    ),
+    "tolerated for ever": (
+        {"race__scheduling": {"tolerations": [{"tolerationSeconds": 2**31}]}},
+        "tolerationSeconds in body should be less than or equal to 2147483647",
+    ),
     "storage none": ({"elasticsearch__storage": {}}, STORAGE),
     "storage both": ({"elasticsearch__storage": {"size": "1Gi", "ephemeral": {}}}, STORAGE),
     "class without size": ({"elasticsearch__storage": {"className": "fast", "ephemeral": {}}}, CLASS_NAME),
@@ -105,9 +138,18 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "too many nodes": ({"elasticsearch__nodes": 51}, "should be less than or equal to 50"),
     "no race": ({"repetitions": 0}, "spec.repetitions in body should be greater than or equal to 1"),
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
+    "ttl: 7 days": ({"ttlAfterFinished": {"failed": "7 days"}}, f"spec.ttlAfterFinished.failed in body {DURATION}"),
+    "ttl: of something else": (
+        {"ttlAfterFinished": {"aborted": "1h"}},
+        'unknown field "spec.ttlAfterFinished.aborted"',
+    ),
     "keepCluster": ({"keepCluster": "Sometimes"}, 'supported values: "Never", "OnFailure", "Always"'),
     "codec": ({"elasticsearch__index": {"codec": "lz4"}}, 'supported values: "default", "best_compression"'),
     "telemetry": ({"race__telemetry": ["node-stats"]}, 'race.telemetry[0]: Unsupported value: "node-stats"'),
+    "11 secrets of registries": (
+        {"imagePullSecrets": [{"name": f"registry-{number}"} for number in range(11)]},
+        "spec.imagePullSecrets: Too many: 11: must have at most 10 items",
+    ),
     "not a number": ({"repetitions": "three"}, "must be of type integer"),
 }
 
@@ -131,6 +173,7 @@ def test_name_too_long_for_eck(plane: ControlPlane) -> None:
 
 
 ACCEPTED: dict[str, Json] = {
+    "time to live": {"ttlAfterFinished": {"succeeded": "168h", "failed": "24h", "benchmark": True}},
     "8 on Java 17": {"elasticsearch": {"version": "8.11.0", "java": 17}},
     "7 on Java 8": {"elasticsearch": {"version": "7.17.29", "java": 8}},
     "9 on Java 21": {"elasticsearch__java": 21},
@@ -155,6 +198,13 @@ ACCEPTED: dict[str, Json] = {
     "git": {"race__track": {"git": {**GIT, "url": "ssh://git@host:2222/x.git", "credentialsSecret": {"name": "s"}}}},
     "track volume": {"race__track": {"volume": {"claimName": "tracks", "path": "shop/catalogue-1.2"}}},
     "corpora": {"race__corpora": {"claimName": "corpora", "maxSize": "200Gi"}, "race__offline": True},
+    "the longest": {
+        "timeouts": {"provisioning": "24h", "race": "0720h0m00s"},
+        "keepClusterFor": "43200m",
+        "ttlAfterFinished": {"failed": "8760h"},
+    },
+    "200 parameters": {"race__params": {f"p{number}": 1 for number in range(200)}},
+    "registries": {"imagePullSecrets": [{"name": "registry.example.com"}]},
     "durations": {"timeouts": {"provisioning": "90s", "race": "1h30m"}},
 }
 
@@ -193,6 +243,7 @@ def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> No
         "keepCluster": "Never",
         "keepClusterFor": "24h",
         "timeouts": {"provisioning": "15m", "race": "6h"},
+        "imagePullSecrets": [],
         "suspend": False,
     }
 
@@ -205,6 +256,7 @@ CHANGES: dict[str, Json] = {
     "keepCluster": {"keepCluster": "Always"},
     "keepClusterFor": {"keepClusterFor": "1h"},
     "timeouts": {"timeouts": {"race": "1h"}},
+    "imagePullSecrets": {"imagePullSecrets": [{"name": "registry"}]},
 }
 
 

@@ -66,7 +66,9 @@ def test_two_operators_are_one(stage: Stage, namespace: str, pair: list[Operator
     assert lease is not None and lease["spec"]["holderIdentity"] in ("operator-0", "operator-1")
     idle = next(o for n, o in enumerate(pair) if lease["spec"]["holderIdentity"] != f"operator-{n}")
     assert "waiting for the lease" in idle.log.read_text()
-    idle.wait_ready()
+    idle.wait_ready(path="/healthz")
+    assert idle.answer("/readyz") == (503, "another operator holds the lease: this one waits for it\n")
+    assert "fairlap_leader 0.0" in idle.answer("/metrics")[1]
     stage.is_clean(namespace)
 
 
@@ -102,7 +104,7 @@ def test_one_that_ends_politely_lets_the_next_begin_at_once(stage: Stage, namesp
     first.start()
     first.wait_ready()
     second.start()
-    second.wait_ready()
+    second.wait_ready(path="/healthz")
     stage.until(lambda: "waiting for the lease" in second.log.read_text(), "the second one waits", 10)
     assert first.stop() == 0
     began = time.monotonic()
@@ -232,8 +234,6 @@ def test_a_benchmark_goes_while_nobody_watches(
     stage.reaches(namespace, "second", "Queued")
     with lost_watch(deaf, plane):
         stage.delete("benchmarks", namespace, "first")
-        # As somebody does who has no patience with finalizers.
-        stage.patch("benchmarks", namespace, "first", {"metadata": {"finalizers": None}})
         stage.until(lambda: not stage.find("benchmarks", namespace, "first"), "the Benchmark is gone")
     all_end(stage, namespace, ["second"], seconds=120)
     stage.is_clean(namespace, AFTER_AN_OUTAGE)

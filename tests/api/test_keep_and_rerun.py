@@ -1,6 +1,9 @@
 """A kept cluster goes when its time is over, and an annotation makes another run: neither touches the record."""
 
+import os
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -40,7 +43,7 @@ def test_a_kept_cluster_goes_in_its_time(stage: Stage, namespace: str, install: 
     assert f"kubectl -n {namespace} port-forward service/bm-race-1-es-http 9200" in told["message"]
     assert kept(stage, namespace) == ["bm-race-1"]
     before = stage.benchmark(namespace, "bm")
-    stage.until(lambda: "finalizers" not in stage.benchmark(namespace, "bm")["metadata"], "no finalizer", 10)
+    assert "finalizers" not in before["metadata"]
     stage.until(lambda: not kept(stage, namespace), "the cluster is removed", 15)
     stage.is_clean(namespace)
     stage.until(lambda: {"ClusterKept", "ClusterRemoved"} <= set(events(stage, namespace, "bm")), "both events", 30)
@@ -63,6 +66,53 @@ def test_a_kept_cluster_goes_with_its_benchmark(stage: Stage, namespace: str, in
     failed_with_cluster(stage, namespace, "1h")
     stage.delete("benchmarks", namespace, "bm")
     stage.is_clean(namespace)
+
+
+def records(stage: Stage, namespace: str) -> list[str]:
+    return sorted(
+        thing["metadata"]["name"]
+        for thing in stage.all("configmaps", namespace)
+        if thing["metadata"].get("labels", {}).get("fairlap.dev/part") == "record"
+    )
+
+
+def test_records_go_in_their_time_and_a_benchmark_when_it_asks_for_it(
+    stage: Stage, namespace: str, install: Install
+) -> None:
+    operator = install(namespace, maxActive=3, rbac__deleteExpired=True)
+    stage.behave(namespace, "silent", race="silent")
+    for name, ttl in (
+        ("stays", {"failed": "1s"}),
+        ("silent", {"succeeded": "4s"}),
+        ("goes", {"succeeded": "4s", "benchmark": True}),
+    ):
+        stage.apply(benchmark(namespace, name, smokeTest=False, ttlAfterFinished=ttl))
+    assert stage.ends(namespace, "silent")["phase"] == "Succeeded", "its record tells, though nothing else did"
+    before = stage.benchmark(namespace, "silent")
+    stage.ends(namespace, "stays")
+    operator.kill()
+    operator.start()
+    stage.until(lambda: records(stage, namespace) == ["stays-race-1"], "the records go, another operator does it", 30)
+    stage.until(lambda: stage.find("benchmarks", namespace, "goes") is None, "the one that asked for it goes", 30)
+    stage.until(lambda: "Expired" in events(stage, namespace, "silent"), "an event says so", 30)
+    after = stage.benchmark(namespace, "silent")
+    assert after["status"] == before["status"], "a terminal record never changes"
+    assert "fairlap.dev/expired" in after["metadata"]["annotations"]
+    environment = {**os.environ, "KUBECONFIG": str(stage.plane.admin)}
+    for words, code in ((("logs", "silent"), 1), (("results", "silent", "-o", "machines"), 0)):
+        argv = [sys.executable, "-m", "fairlap.cli", *words, "-n", namespace]
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        said = "the records of silent expired at "
+        assert said in done.stdout + done.stderr and (done.returncode != 0) == bool(code), done
+
+
+def test_an_operator_that_may_not_delete_says_so(stage: Stage, namespace: str, install: Install) -> None:
+    install(namespace)
+    stage.apply(benchmark(namespace, smokeTest=False, ttlAfterFinished={"succeeded": "1s"}))
+    stage.ends(namespace, "bm")
+    stage.until(lambda: "ExpiryForbidden" in events(stage, namespace, "bm"), "an event says so", 30)
+    assert "install the operator with rbac.deleteExpired=true" in events(stage, namespace, "bm")["ExpiryForbidden"]
+    assert records(stage, namespace) == ["bm-race-1"]
 
 
 def annotate(stage: Stage, namespace: str, name: str, value: str) -> None:

@@ -8,7 +8,9 @@ import time
 
 import pytest
 
+from fairlap.plan.steps import account_name
 from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 
 from .fakes import STEP, UID
@@ -77,8 +79,8 @@ def test_from_apply_to_numbers(stage: Stage, namespace: str) -> None:
     for name in stage.runs(namespace):
         record = stage.find("configmaps", namespace, name)
         assert record is not None
-        assert json.loads(record["data"]["record.json"])["raceId"].startswith(f"{namespace}.bm.")
-        assert set(record["binaryData"]) == {"race.json.gz", "rally.log.gz"}
+        assert json.loads(text_of(record, "record.json") or "")["raceId"].startswith(f"{namespace}.bm.")
+        assert set(record["binaryData"]) == {"record.json.gz", "resources.json.gz", "race.json.gz", "rally.log.gz"}
 
 
 def test_an_existing_cluster(stage: Stage, namespace: str) -> None:
@@ -127,13 +129,15 @@ def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespac
     stage.behave(namespace, run=(3.0, 3.0))
     stage.apply(benchmark(namespace, smokeTest=False))
     stage.reaches(namespace, "bm", "Racing")
-    stage.until(lambda: stage.find("rolebindings", namespace, "bm-race-1"), "the RoleBinding", 10)
+    account = account_name("bm", stage.benchmark(namespace, "bm")["metadata"]["uid"], "race-1")
+    stage.until(lambda: stage.find("rolebindings", namespace, account), "the RoleBinding", 10)
 
     def may(*what: str) -> bool:
-        user = f"--as=system:serviceaccount:{namespace}:bm-race-1"
+        user = f"--as=system:serviceaccount:{namespace}:{account}"
         return stage.plane.kubectl("auth", "can-i", *what, user, f"--namespace={namespace}").stdout.strip() == "yes"
 
     assert may("patch", "configmaps/bm-race-1")
+    assert may("patch", "configmaps/bm-race-1-progress")
     assert may("get", "configmaps/bm-race-1")
     for forbidden in (
         ("patch", "configmaps/bm-smoke"), ("list", "configmaps"), ("delete", "configmaps/bm-race-1"),

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 
 from .controlplane import free_port
@@ -79,7 +80,7 @@ def race(stage: Stage, namespace: str, **spec: Any) -> dict[str, Any]:
 def table(stage: Stage, namespace: str) -> dict[str, Any]:
     found = stage.find("configmaps", namespace, "bm-race-1")
     assert found is not None
-    kept: dict[str, Any] = json.loads(found["data"]["resources.json"])
+    kept: dict[str, Any] = json.loads(text_of(found, "resources.json") or "")
     return kept
 
 

@@ -3,15 +3,19 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.status import BenchmarkStatus
+from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import job
 from fairlap.plan.explain.trouble import explain_unschedulable, find_troubles
-from fairlap.plan.seen import Subject
+from fairlap.plan.seen import Seen, Subject
+from fairlap.queue.turn import Turn
 from fairlap.settings import Settings
 from fairlap_race.contract.reasons import Reason
 
@@ -37,17 +41,22 @@ class Bench:
         )
         self.subject = Subject(name=name, namespace=NAMESPACE, uid=f"uid-{name}", generation=1, spec=self.spec)
 
-    def start_elasticsearch(self) -> list[str]:
-        """The machines of the Elasticsearch pods; "" for one that has none."""
-        node_set = elasticsearch(self.subject, "race-1", Settings("race"))["spec"]["nodeSets"][0]
+    def seen(self, **kept: str) -> Seen:
+        return Seen(self.subject, BenchmarkStatus(), Settings("race"), datetime.now(UTC), Turn(mine=True), kept=kept)
+
+    def start_elasticsearch(self, *kept: str) -> list[str]:
+        """The machines of the Elasticsearch pods; "" for one that has none; `kept`: Benchmarks with kept clusters."""
+        made = avoid_kept(elasticsearch(self.subject, "race-1", Settings("race")), [f"uid-{name}" for name in kept])
+        node_set = made["spec"]["nodeSets"][0]
         names = [f"{self.name}-es-{number}" for number in range(node_set["count"])]
         for name in names:
             self._create(name, node_set["podTemplate"])
         return [self.machine(name) for name in names]
 
-    def start_load_generator(self) -> str:
-        """The machine of Rally's pod; "" when it has none."""
-        self._create(f"{self.name}-rally", job(self.subject, "race-1", Settings("race"))["spec"]["template"])
+    def start_load_generator(self, *kept: str) -> str:
+        """The machine of Rally's pod; "" when it has none; `kept`: Benchmarks with kept clusters."""
+        made = avoid_kept(job(self.subject, "race-1", Settings("race")), [f"uid-{name}" for name in kept])
+        self._create(f"{self.name}-rally", made["spec"]["template"])
         return self.machine(f"{self.name}-rally")
 
     def pod(self, name: str) -> Json:
@@ -143,10 +152,37 @@ def test_what_is_missing_for_exclusive_machines_is_said(scheduler: ControlPlane,
     bench = Bench(scheduler, "tight", **EXCLUSIVE)
     assert (bench.start_elasticsearch(), bench.start_load_generator()) == (["m1"], "")
     (trouble,) = find_troubles([bench.pod("tight-rally")])
-    told = explain_unschedulable(trouble, bench.spec)
+    told = explain_unschedulable(trouble, bench.seen())
     assert told is not None and told.reason == Reason.UNSCHEDULABLE
     assert "nodes are available" in told.message and "anti-affinity" in told.message
     assert "exclusiveNodes asks for 1 machine(s)" in told.message
+
+
+def test_no_race_is_placed_beside_a_kept_cluster(scheduler: ControlPlane, machines: Callable[..., None]) -> None:
+    machines("m1", "m2", "m3")
+    (occupied,) = Bench(scheduler, "kept").start_elasticsearch()
+    free = {"m1", "m2", "m3"} - {occupied}
+    bench = Bench(scheduler, "beside", nodes=3)
+    assert {*bench.start_elasticsearch("kept"), bench.start_load_generator("kept")} == free
+    # What nobody is told of keeps nobody away: a small cluster that wants it otherwise says so in the chart.
+    other = Bench(scheduler, "careless", nodes=3)
+    assert {*other.start_elasticsearch()} == {"m1", "m2", "m3"}
+
+
+def test_a_kept_cluster_on_the_only_machine_is_said(scheduler: ControlPlane, machines: Callable[..., None]) -> None:
+    machines("m1")
+    assert Bench(scheduler, "kept").start_elasticsearch() == ["m1"]
+    bench = Bench(scheduler, "waiting")
+    assert bench.start_elasticsearch("kept") == [""]
+    told = explain_unschedulable(find_troubles([bench.pod("waiting-es-0")])[0], bench.seen(u="team/kept"))
+    assert told is not None and "anti-affinity" in told.message
+    assert "no race is placed beside a kept cluster: there is that of team/kept, until" in told.message
+    # Kubernetes tells the scheduler when it goes, and the pod that waits gets the machine.
+    scheduler.kubectl("-n", NAMESPACE, "delete", "pod", "kept-es-0", "--grace-period=0", "--force")
+    deadline = time.monotonic() + 240
+    while not bench.pod("waiting-es-0")["spec"].get("nodeName"):
+        assert time.monotonic() < deadline, "it never got the machine"
+        time.sleep(0.2)
 
 
 def test_the_load_generator_goes_where_it_is_told(scheduler: ControlPlane, machines: Callable[..., None]) -> None:

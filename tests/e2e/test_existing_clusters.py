@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 from kube import SMALL_JVM, Json, Namespace, benchmark, condition, until
 
@@ -93,7 +94,7 @@ def test_a_race_over_tls_with_a_user_and_two_hosts_leaves_nothing_behind(shop: N
     assert condition(status, "TargetChecked") == "True" and status["environment"]["nodes"] == 2
     (index,) = status["environment"]["indices"]
     assert (index["name"], index["shards"], index["documents"]) == ("access-logs", 2, 1000)
-    record = json.loads(shop.get("configmap", "guest-race-1")["data"]["record.json"])
+    record = json.loads(text_of(shop.get("configmap", "guest-race-1"), "record.json") or "")
     assert record["target"]["removed"] == ["index access-logs", "ingest pipeline access-logs"]
     assert indices(shop) == {"orders"} and curl(shop, "GET", "/_ingest/pipeline/access-logs") == "{}"
     reasons = {e["reason"] for e in shop.items("events") if e["involvedObject"]["name"] == "guest"}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from small_examples import FOLDER, manifests, race_image, smaller
 
+from fairlap_race.contract.config_maps import text_of
 from kube import PROMETHEUS, ROOT, Namespace, environment, tool, until
 
 pytestmark = [
@@ -40,7 +41,7 @@ def watched(namespace: Namespace) -> Iterator[Namespace]:
 
 
 def table(namespace: Namespace, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(namespace.get("configmap", f"{name}-race-1")["data"]["resources.json"])
+    found: dict[str, Any] = json.loads(text_of(namespace.get("configmap", f"{name}-race-1"), "resources.json") or "")
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fairlap_race.contract.config_maps import text_of
 from kube import SMALL_JVM, Namespace, benchmark, condition, run, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.longest(2)]
@@ -51,7 +52,12 @@ def check_evidence(found: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def whole(namespace: Namespace) -> Iterator[subprocess.CompletedProcess[str]]:
-    """8.11.0 on Java 21, two nodes with volumes, two shards, one replica, another codec, a smoke test, a race."""
+    """8.11.0 on Java 21, two nodes with volumes, two shards, one replica, another codec, a smoke test, a race.
+
+    All in a namespace that enforces the Pod Security level `restricted` meanwhile.
+    """
+    level = "pod-security.kubernetes.io/enforce"
+    namespace.kubectl("label", "namespace", namespace.name, f"{level}=restricted")
     wanted = benchmark(
         "whole",
         elasticsearch={
@@ -66,6 +72,7 @@ def whole(namespace: Namespace) -> Iterator[subprocess.CompletedProcess[str]]:
     )
     yield fairlap(namespace, "run", "-f", "-", "--wait", "--timeout", "20m", given=json.dumps(wanted))
     namespace.kubectl("delete", "bm", "whole", "--timeout=200s")
+    namespace.kubectl("label", "namespace", namespace.name, f"{level}-")
 
 
 def test_a_whole_benchmark_on_two_nodes_with_every_setting(
@@ -100,7 +107,9 @@ def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:
     assert fields["_source"] > 0 and fields["@timestamp"] > 0, "what the telemetry collected"
     log = gzip.decompress(base64.b64decode(record["binaryData"]["rally.log.gz"])).decode()
     assert "esrally" in log or "Racing" in log or "driver" in log
-    everything = json.dumps(namespace.get("configmap", record["metadata"]["name"])) + log
+    facts = text_of(record, "record.json")
+    assert facts
+    everything = json.dumps(record) + facts + log
     assert "basic_auth_password" not in everything or "*****" in everything
 
 
@@ -121,6 +130,10 @@ def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
     assert "ran: Elasticsearch" in table.stdout and "8.11.0" in table.stdout
     found = json.loads(fairlap(namespace, "results", "whole", "-o", "json").stdout)
     assert found["benchmarks"][0]["results"] == namespace.status("whole")["results"]
+    # With itself, from the race.json that Rally wrote.
+    compared = fairlap(namespace, "compare", "whole", "whole").stdout.splitlines()
+    assert compared[0] == "Inconclusive: whole against whole, 1 and 1 races"
+    assert compared[1].startswith("* throughput, geometric mean of ") and "1.00 times the baseline's" in compared[1]
     log = fairlap(namespace, "logs", "whole", "--race", "1")
     assert log.returncode == 0 and "esrally" in log.stdout
     assert "fairlap: whole has no step race-2" in fairlap(namespace, "logs", "whole", "--race", "2").stderr

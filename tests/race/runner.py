@@ -1,4 +1,4 @@
-"""The real runner as a process of its own, with a stand-in for the one ConfigMap that it may patch."""
+"""The real runner as a process of its own, with a stand-in for the two ConfigMaps that it may patch."""
 
 import fcntl
 import json
@@ -19,6 +19,7 @@ from typing import Any
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import Violation, first_violation, remarks
 from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -170,7 +171,7 @@ class Race:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"the race is not over after {seconds} s: {self._told()}") from None
-        record = Record.from_json(self.api.data.get("record.json"))
+        record = Record.from_json(text_of({"binaryData": self.api.binary}, "record.json"))
         assert code == 0 and record is not None, self._told()
         assert not (left := self.processes()), f"processes {left} go on: {self._told()}"
         assert json.loads(self.api.data["progress"])["stage"] == "done"

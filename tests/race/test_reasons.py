@@ -66,7 +66,7 @@ def test_a_race_that_counts_and_what_it_would_not_be(runner: Runner, tmp_path: P
     track = write(tmp_path / "t", CREATE, BULK, {"operation": "refresh"}, search(), hungry, plugin=HUNGRY)
     ran = runner.run(track)
     # It counts: Rally ended, every check passes, and both files are there.
-    assert set(ran.binary) == {"race.json.gz", "rally.log.gz"}
+    assert set(ran.binary) == {"record.json.gz", "resources.json.gz", "race.json.gz", "rally.log.gz"}
     assert first_violation(ran.record, asked()) is None
     tasks = {task.task: task for task in ran.record.tasks}
     kept, behind = tasks["search"].schedule_share, tasks["hungry"].schedule_share

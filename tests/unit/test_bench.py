@@ -23,7 +23,7 @@ def test_every_script_has_a_smallest_size(script: Path) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_every_script_is_run_by_a_test(script: Path) -> None:
-    suites = [ROOT / "tests" / suite / "test_bench.py" for suite in ("race", "api", "e2e")]
+    suites = [ROOT / "tests" / suite / "test_bench.py" for suite in ("unit", "race", "api", "e2e")]
     assert [path for path in suites if f"bench/{script.name}" in path.read_text()]
 
 
@@ -67,3 +67,11 @@ def test_kubectl_is_given_one_document_of_json(overhead: ModuleType, monkeypatch
 def test_both_sizes_are_benchmarks(overhead: ModuleType) -> None:
     for spec in (overhead.SPEC, overhead.SMALLEST):
         overhead.BenchmarkSpec.model_validate(spec)
+
+
+def test_simulated_comparisons_err_as_seldom_as_promised() -> None:
+    argv = [sys.executable, "bench/error_rates.py", "--smallest"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    titles = [line for line in done.stdout.splitlines() if line.startswith("## ")]
+    assert len(titles) == 4 and "| right | " in done.stdout

@@ -153,7 +153,22 @@ def test_the_operator_holds_what_the_race_roles_grant() -> None:
     held = {(r, verb) for rule in rules(render()) for r in rule["resources"] for verb in rule["verbs"]}
     assert {("configmaps", "get"), ("configmaps", "patch")} <= held
     assert {("roles", "create"), ("rolebindings", "create")} <= held
-    assert not {(r, v) for r, v in held if r in ("roles", "rolebindings", "serviceaccounts") and v != "create"}
+    # One that is there already is read, to see whose it is; it is never listed, changed or deleted.
+    granting = {(r, v) for r, v in held if r in ("roles", "rolebindings", "serviceaccounts")}
+    assert granting == {(r, v) for r in ("roles", "rolebindings", "serviceaccounts") for v in ("get", "create")}
+
+
+def test_the_secrets_of_registries_reach_the_operator() -> None:
+    assert "FAIRLAP_RACE_IMAGE_PULL_SECRETS" not in environment(render())
+    named = environment(render("raceImagePullSecrets[0].name=one", "raceImagePullSecrets[1].name=two"))
+    assert named["FAIRLAP_RACE_IMAGE_PULL_SECRETS"] == "one,two"
+
+
+def test_what_expired_is_deleted_only_where_that_was_allowed() -> None:
+    def deletes(*settings: str) -> set[str]:
+        return {r for rule in rules(render(*settings)) for r in rule["resources"] if "delete" in rule["verbs"]}
+
+    assert deletes("rbac.deleteExpired=true") - deletes() == {"configmaps", "benchmarks"}
 
 
 def test_view_only_reads() -> None:
@@ -174,8 +189,8 @@ def test_the_pod_is_restricted() -> None:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    for probe in ("livenessProbe", "readinessProbe"):
-        assert container[probe]["httpGet"] == {"path": "/healthz", "port": "metrics"}
+    for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
+        assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
     assert container["resources"]["limits"]["memory"]
 
 
@@ -193,6 +208,7 @@ def test_one_operator_at_a_time() -> None:
 def test_the_operator_reads_its_settings() -> None:
     manifests = render(
         "jdkImages.25.image=registry.example/jdk:25", "jdkImages.25.path=/jdk", "maxActive=3", "metrics.port=9000",
+        "maxActivePerNamespace=2", "maxChecks=4", "avoidKeptClusters=false",
         "raceImage.repository=registry.example/race", "raceImage.tag=v7", "raceImage.pullPolicy=Always",
     )  # fmt: skip
     settings = settings_of(manifests)
@@ -201,6 +217,7 @@ def test_the_operator_reads_its_settings() -> None:
     assert set(settings.jdk_images) == {17, 21, 25}
     assert settings.jdk_images[25].path == "/jdk"
     assert (settings.max_active, settings.metrics_port) == (3, 9000)
+    assert (settings.max_active_per_namespace, settings.max_checks, settings.avoid_kept_clusters) == (2, 4, False)
     assert settings.namespaces == ("bench",)
     assert only(manifests, "Service")["spec"]["ports"][0]["port"] == 9000
 
@@ -306,6 +323,9 @@ def test_more_egress_goes_to_the_pods_that_need_it() -> None:
         (("prometheus.url=http://me:secret@prometheus:9090",), "url"),
         (("prometheus.url=prometheus:9090",), "url"),
         (("maxActive=0",), "maxActive"),
+        (("maxActivePerNamespace=-1",), "maxActivePerNamespace"),
+        (("maxChecks=0",), "maxChecks"),
+        (("avoidKeptClusters=perhaps",), "avoidKeptClusters"),
         (("metrics.port=80",), "port"),
         (("image.pullPolicy=Sometimes",), "pullPolicy"),
         (("jdkImages.x.image=a", "jdkImages.x.path=/a"), "jdkImages"),

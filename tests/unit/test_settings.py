@@ -33,21 +33,30 @@ def test_an_empty_variable_is_not_set(environ: pytest.MonkeyPatch) -> None:
 
 def test_every_variable_arrives(environ: pytest.MonkeyPatch) -> None:
     for name, value in {
-        "RACE_IMAGE_PULL_POLICY": "Always", "RACE_IMAGES": '{"2.3": "race6:1"}',
+        "RACE_IMAGE_PULL_POLICY": "Always", "RACE_IMAGE_PULL_SECRETS": "registry, mirror",
+        "RACE_IMAGES": '{"2.3": "race6:1"}',
         "JDK_IMAGES": '{"21": {"image": "jdk:21", "path": "/jdk"}}', "NAMESPACES": " a, b ,,", "MAX_ACTIVE": "2",
+        "MAX_ACTIVE_PER_NAMESPACE": "1", "MAX_CHECKS": "3", "AVOID_KEPT_CLUSTERS": "false",
+        "UNSCHEDULABLE_SECONDS": "8",
         "TRACKS_REPOSITORY": "https://mirror", "TRACKS_REVISION": "abc", "METRICS_PORT": "9000", "LEASE": "ns/fairlap",
         "LEASE_HOLDER": "pod-1", "LEASE_SECONDS": "15", "RESYNC_SECONDS": "5", "SWEEP_SECONDS": "6",
-        "CLEANUP_SECONDS": "7", "PROMETHEUS_URL": "https://prometheus:9090", "PROMETHEUS_CREDENTIALS": "/run/secret",
+        "UNREACHABLE_SECONDS": "8", "CLEANUP_SECONDS": "7",
+        "PROMETHEUS_URL": "https://prometheus:9090", "PROMETHEUS_CREDENTIALS": "/run/secret",
         "PROMETHEUS_CA": "/run/ca.crt", "PROMETHEUS_LABELS": '{"cluster": "one", "number": 2}',
     }.items():  # fmt: skip
         environ.setenv(f"FAIRLAP_{name}", value)
     assert settings_from_environment() == Settings(
         race_image="race:1",
         race_image_pull_policy="Always",
+        race_image_pull_secrets=("registry", "mirror"),
         race_images={"2.3": "race6:1"},
         jdk_images={21: JdkImage("jdk:21", "/jdk")},
         namespaces=("a", "b"),
         max_active=2,
+        max_active_per_namespace=1,
+        max_checks=3,
+        avoid_kept_clusters=False,
+        unschedulable_seconds=8,
         metrics_port=9000,
         prometheus=PrometheusSettings(
             "https://prometheus:9090", "/run/secret", "/run/ca.crt", {"cluster": "one", "number": "2"}
@@ -57,6 +66,7 @@ def test_every_variable_arrives(environ: pytest.MonkeyPatch) -> None:
         lease_seconds=15,
         resync_seconds=5,
         sweep_seconds=6,
+        unreachable_seconds=8,
         cleanup_seconds=7,
         tracks_repository="https://mirror",
         tracks_revision="abc",
@@ -75,6 +85,8 @@ def test_the_chart_sets_no_variable_that_nobody_reads() -> None:
 WRONG = [
     ("RACE_IMAGE", "", "FAIRLAP_RACE_IMAGE is not set: it names the image that Rally runs in"),
     ("MAX_ACTIVE", "0", "FAIRLAP_MAX_ACTIVE is '0': it must be a whole number from 1 up"),
+    ("MAX_ACTIVE_PER_NAMESPACE", "-1", "FAIRLAP_MAX_ACTIVE_PER_NAMESPACE is '-1': it must be a whole number from 0 up"),
+    ("AVOID_KEPT_CLUSTERS", "perhaps", "FAIRLAP_AVOID_KEPT_CLUSTERS must be true or false"),
     ("METRICS_PORT", "tcp://10.0.0.1:80", "FAIRLAP_METRICS_PORT is 'tcp://10.0.0.1:80': it must be a whole number"),
     ("LEASE_SECONDS", "1.5", "FAIRLAP_LEASE_SECONDS is '1.5': it must be a whole number from 1 up"),
     ("JDK_IMAGES", "jdk:21", 'FAIRLAP_JDK_IMAGES must be {"21": {"image": ..., "path": ...}}: '),

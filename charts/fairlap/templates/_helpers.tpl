@@ -48,7 +48,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* What the operator may do where Benchmarks are. Each rule is there for the reason beside it; no rule reads secrets. */}}
 {{- define "fairlap.rules" -}}
-# Benchmarks are followed; kopf's finalizer is put on and taken off by a patch; an annotation asks for another run.
+# Benchmarks are followed; a patch answers the annotation that asks for another run.
 - apiGroups: [fairlap.dev]
   resources: [benchmarks]
   verbs: [get, list, watch, patch, create]
@@ -89,17 +89,27 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
   verbs: [list, watch]
-# The identity of a race, and the right to patch the one ConfigMap that takes its record.
+# The identity of a race, and the right to patch the one ConfigMap that takes its record. One that is there already is
+# read, to see that it is the race's own.
 - apiGroups: [""]
   resources: [serviceaccounts]
-  verbs: [create]
+  verbs: [get, create]
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
-  verbs: [create]
+  verbs: [get, create]
 # What happens to a Benchmark, for kubectl describe; and why a pod was evicted or never made: only events tell it.
 - apiGroups: [""]
   resources: [events]
   verbs: [create, list]
+{{- if .Values.rbac.deleteExpired }}
+# Records, and Benchmarks that ask for it, go when their ttlAfterFinished is over.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [delete]
+- apiGroups: [fairlap.dev]
+  resources: [benchmarks]
+  verbs: [delete]
+{{- end }}
 {{- end -}}
 
 {{/* What really held the data. Both kinds belong to the whole cluster; reading them shows no data. */}}

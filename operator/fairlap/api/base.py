@@ -1,8 +1,12 @@
 """The base of every API model, and the translation of models into a structural OpenAPI schema."""
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from annotated_types import GroupedMetadata, MaxLen
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
@@ -30,6 +34,33 @@ class Answer(Api):
     """A model that the operator writes: read tolerantly, so that an older record never stops a newer operator."""
 
     model_config = ConfigDict(extra="ignore")
+
+
+def _cut_text(value: Any) -> Any:
+    # Half a character (a lone surrogate) is in no text of the API.
+    return value[:LONGEST_TEXT].encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+LONGEST_TEXT = 4096
+Text = Annotated[str, Field(max_length=LONGEST_TEXT), BeforeValidator(_cut_text)]
+"""A text in an answer: cut, since a long name in a track must not keep a status from being written."""
+
+
+@dataclass(frozen=True)
+class AtMost(GroupedMetadata):
+    """Bounds a list or mapping in an answer: entries beyond `count` are cut."""
+
+    count: int
+
+    def __iter__(self) -> Iterator[object]:
+        """Yield what pydantic reads."""
+        yield MaxLen(self.count)
+        yield BeforeValidator(self._cut)
+
+    def _cut(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return value[: self.count]
+        return dict(islice(value.items(), self.count)) if isinstance(value, Mapping) else value
 
 
 def rule(expression: str, message: str, *, computed: bool = False) -> Json:

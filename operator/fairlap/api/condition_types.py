@@ -15,6 +15,7 @@ class ConditionType(StrEnum):
     LOAD_GENERATOR_SHARED = "LoadGeneratorShared"
     LOAD_GENERATOR_SATURATED = "LoadGeneratorSaturated"
     SCHEDULE_NOT_KEPT = "ScheduleNotKept"
+    CRD_OUTDATED = "CRDOutdated"
     COMPLETE = "Complete"
     FAILED = "Failed"
 

@@ -2,11 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
-from fairlap.api.base import Answer
-
-Text = Annotated[str, Field(max_length=4096)]
+from fairlap.api.base import Answer, AtMost, Text
 
 
 class StorageEvidence(Answer):
@@ -22,7 +18,7 @@ class StorageEvidence(Answer):
     """The claim's StorageClass."""
     provisioner: Text = ""
     """The class's provisioner."""
-    parameters: dict[str, Text] = {}
+    parameters: Annotated[dict[str, Text], AtMost(50)] = {}
     """The class's parameters."""
     reclaim_policy: Text = ""
     """What happens to the volume without its claim."""
@@ -46,14 +42,14 @@ class StorageEvidence(Answer):
     """What Elasticsearch may still use of it at the end of the race."""
     fill: float | None = None
     """Share of it in use at the end of the race, by whatever (0 to 1)."""
-    remarks: Annotated[list[Text], Field(max_length=10)] = []
+    remarks: Annotated[list[Text], AtMost(10)] = []
     """What could not be found out, and why."""
 
 
 class MachineUse(Answer):
     """What one Elasticsearch node, or the load generator, did during a race: medians over the valid races.
 
-    An absent number could not be had. Each task's numbers are in resources.json of the race's record.
+    An absent number could not be had. Each task's numbers are in resources.json.gz of the race's record.
     """
 
     name: Text
@@ -62,9 +58,9 @@ class MachineUse(Answer):
     """elasticsearch or load-generator."""
     races: int
     """Valid races with numbers of this machine."""
-    sources: Annotated[list[Text], Field(max_length=5)] = []
+    sources: Annotated[list[Text], AtMost(5)] = []
     """Where the numbers come from: prometheus, nodeStats (Elasticsearch's own), cgroup (the pod's own)."""
-    missing: Annotated[list[Text], Field(max_length=10)] = []
+    missing: Annotated[list[Text], AtMost(10)] = []
     """Groups of numbers that could not be had at all."""
     cpu_limit_cores: float | None = None
     """Cores that the container may use at most."""

@@ -10,27 +10,33 @@ _UNITS = {
 QUANTITY = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
 HEAP = r"^[1-9][0-9]*[mg]$"
 DURATION = r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?$"
+LONGEST = timedelta(days=366)
+"""Of what `parse_duration` returns; each field of the spec has a shorter bound of its own."""
 
 
 def parse_quantity(text: str) -> float:
     """Return the number a Kubernetes quantity stands for (bytes, or cores); raises ValueError if it is none."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)", text)
+    found = re.fullmatch(r"([0-9]{1,40}(?:\.[0-9]{1,40})?)([a-zA-Z]*)", text)
     if not found or found[2] not in _UNITS:
-        raise ValueError(f"{text!r} is not a quantity: write for example 500m, 2 or 4Gi")
+        raise ValueError(f"{text[:40]!r} is not a quantity: write for example 500m, 2 or 4Gi")
     return float(found[1]) * _UNITS[found[2]]
 
 
 def parse_heap(text: str) -> int:
     """Return the bytes of a JVM heap size such as 512m or 4g; raises ValueError if it is none."""
-    if not re.fullmatch(HEAP, text):
-        raise ValueError(f"{text!r} is not a heap size: write for example 512m or 4g")
+    if not re.fullmatch(r"[1-9][0-9]{0,39}[mg]", text):
+        raise ValueError(f"{text[:40]!r} is not a heap size: write for example 512m or 4g")
     return int(text[:-1]) * (2**20 if text.endswith("m") else 2**30)
 
 
 def parse_duration(text: str) -> timedelta:
-    """Return the time a duration such as 90s, 15m or 1h30m stands for; raises ValueError if it is none."""
-    found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text)
+    """Return the time that a duration such as 90s or 1h30m means, LONGEST at most; raises ValueError if it is none.
+
+    An older CustomResourceDefinition lets any duration in: what would be longer than clocks can count is cut.
+    """
+    found = re.fullmatch(r"(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?", text)
     if not text or not found:
-        raise ValueError(f"{text!r} is not a duration: write for example 90s, 15m or 1h30m")
-    hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        raise ValueError(f"{text[:40]!r} is not a duration: write for example 90s, 15m or 1h30m")
+    # float, since a whole number of more digits than Python reads raises; a year is exact in either.
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return timedelta(seconds=min(3600 * hours + 60 * minutes + seconds, LONGEST.total_seconds()))

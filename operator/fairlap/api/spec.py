@@ -16,7 +16,9 @@ Quantity = Annotated[
 ]
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
 Duration = Annotated[str, Field(pattern=DURATION, min_length=2, max_length=20)]
-FreeForm = Annotated[dict[str, Any], Field(json_schema_extra=FREE_FORM)]
+# How deep and how large these are CEL cannot know: plan/accept.py does.
+MOST_ENTRIES = 200
+FreeForm = Annotated[dict[str, Any], Field(max_length=MOST_ENTRIES, json_schema_extra=FREE_FORM)]
 # Kubernetes would replace $(NAME), and Elasticsearch splits at white space.
 JvmOption = Annotated[str, Field(pattern=r"^-[^\s$]+$", max_length=200)]
 TaskFilter = Annotated[str, Field(min_length=1, max_length=200)]
@@ -31,6 +33,21 @@ INNER_PATH = r"^([A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*)?$
 _MAJOR = "int(self.version.split('.')[0])"
 _MINOR = "int(self.version.split('.')[1])"
 _OLDEST_JAVA = f"({_MAJOR} >= 9 ? 21 : ({_MAJOR} == 8 ? 17 : 8))"
+
+LONGEST_RACE, LONGEST_PROVISIONING, LONGEST_KEEP, LONGEST_TTL = "720h", "24h", "720h", "8760h"
+# duration() fails above 292 years, so digits are counted first.
+_COUNTABLE = "^(0*[0-9]{1,5}h)?(0*[0-9]{1,7}m)?(0*[0-9]{1,9}s)?$"
+
+
+def _bounded_duration(field: str, path: str, longest: str, why: str) -> Json:
+    """Return the rule for a duration of at most `longest`; `path` names the field in the sentence."""
+    return rule(
+        f"!has(self.{field}) || !self.{field}.matches('{DURATION}') || "
+        f"(self.{field}.matches('{_COUNTABLE}') && duration(self.{field}) <= duration('{longest}'))",
+        f"'{path} %s is too long: {why}; write at most {longest}'.format([self.{field}])",
+        computed=True,
+    )
+
 
 # Sentences are made with format(): the API server cannot bound the length of string(int) and refuses the rule.
 VERSION_RULES: Json = rules(
@@ -57,6 +74,13 @@ VERSION_RULES: Json = rules(
         "!has(self.index) || !has(self.index.replicas) || self.index.replicas < self.nodes",
         "'elasticsearch.index.replicas %d cannot be placed on %d node(s), for each copy needs a node of its own; "
         "write nodes: %d or fewer replicas'.format([self.index.replicas, self.nodes, self.index.replicas + 1])",
+        computed=True,
+    ),
+    rule(
+        "!has(self.heap) || self.heap.matches('^[1-9][0-9]{0,7}m$|^[1-9][0-9]{0,4}g$') || "
+        f"!self.heap.matches('{HEAP}')",
+        "'elasticsearch.heap %s is more than any machine has; write at most half of "
+        "elasticsearch.resources.limits.memory, for example 31g'.format([self.heap])",
         computed=True,
     ),
     rule(
@@ -140,7 +164,7 @@ class Toleration(Api):
     """The taint's value, for operator Equal."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
     """The taint's effect; absent means every effect."""
-    toleration_seconds: Annotated[int | None, Field(ge=0)] = None
+    toleration_seconds: Annotated[int | None, Field(ge=0, le=2**31 - 1)] = None
     """How long a NoExecute taint is tolerated."""
 
 
@@ -349,14 +373,52 @@ class Race(Api):
     """Which machines the load generator may run on; it keeps off those of Elasticsearch where there is room."""
 
 
+class PullSecret(Api):
+    """A Secret of the Benchmark's own namespace with the credentials of a registry; only the kubelet reads it."""
+
+    name: Name
+    """Name of the Secret, of the type kubernetes.io/dockerconfigjson."""
+
+
 class Timeouts(Api):
     """How long each part may take before it fails with a reason."""
 
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            _bounded_duration(
+                "race", "timeouts.race", LONGEST_RACE,
+                "a race that hangs holds its place in the queue until then, and everybody waits",
+            ),
+            _bounded_duration(
+                "provisioning", "timeouts.provisioning", LONGEST_PROVISIONING,
+                "a cluster that never comes holds its place in the queue until then, and everybody waits",
+            ),
+        )
+    )  # fmt: skip
     provisioning: Duration = "15m"
     """From the request for a cluster until it is green and reachable; from the creation of a Job until its pod runs;
-    the track check, and the look at a target, must be done in this time and two minutes."""
+    the track check, and the look at a target, must be done in this time and two minutes. At most 24h."""
     race: Duration = "6h"
-    """From the start of one race until its record is there."""
+    """From the start of one race until its record is there; at most 720h."""
+
+
+class TtlAfterFinished(Api):
+    """How long the records of a Benchmark (ConfigMaps) stay after its end; then the operator removes them."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            *(
+                _bounded_duration(field, f"ttlAfterFinished.{field}", LONGEST_TTL, "leave it out to keep them for ever")
+                for field in ("succeeded", "failed")
+            )
+        )
+    )
+    succeeded: Duration | None = None
+    """After it has succeeded, at most 8760h; absent means for ever."""
+    failed: Duration | None = None
+    """After it has failed, at most 8760h; absent means for ever."""
+    benchmark: bool = False
+    """Whether the Benchmark itself goes with its records, status and results included."""
 
 
 class BenchmarkSpec(Api):
@@ -366,7 +428,15 @@ class BenchmarkSpec(Api):
         json_schema_extra=rules(
             *(
                 rule(f"self.{field} == oldSelf.{field}", f"spec.{field} is immutable: create another Benchmark instead")
-                for field in ("race", "repetitions", "smokeTest", "keepCluster", "keepClusterFor", "timeouts")
+                for field in (
+                    "race",
+                    "repetitions",
+                    "smokeTest",
+                    "keepCluster",
+                    "keepClusterFor",
+                    "timeouts",
+                    "imagePullSecrets",
+                )
             ),
             *(
                 rule(
@@ -374,12 +444,15 @@ class BenchmarkSpec(Api):
                     f" && (!has(self.{field}) || self.{field} == oldSelf.{field})",
                     f"spec.{field} is immutable: create another Benchmark instead",
                 )
-                for field in ("elasticsearch", "target")
+                for field in ("elasticsearch", "target", "ttlAfterFinished")
             ),
             rule(
                 "[has(self.elasticsearch), has(self.target)].filter(x, x).size() == 1",
                 "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster "
                 "that exists already)",
+            ),
+            _bounded_duration(
+                "keepClusterFor", "keepClusterFor", LONGEST_KEEP, "a kept cluster occupies its machines until then"
             ),
             rule(
                 "!has(self.target) || self.keepClusterFor == '24h'",
@@ -400,9 +473,14 @@ class BenchmarkSpec(Api):
     keep_cluster: Literal["Never", "OnFailure", "Always"] = "Never"
     """Whether the last cluster stays for inspection. On a target: whether what the track created there stays."""
     keep_cluster_for: Duration = "24h"
-    """How long a kept cluster stays after the end; then the operator removes it. Not for a target."""
+    """How long a kept cluster stays after the end, at most 720h; then the operator removes it. Not for a target."""
+    ttl_after_finished: TtlAfterFinished | None = None
+    """How long its records stay after the end; absent means for ever. The status with the results stays in any case,
+    unless `benchmark` is asked for. A kept cluster goes first, in its own time."""
     timeouts: Timeouts = Timeouts()
     """How long each part may take."""
+    image_pull_secrets: Annotated[list[PullSecret], Field(max_length=10)] = []
+    """Credentials of the registries that the images of all pods come from, beside those that the installation names."""
     suspend: bool = False
     """While true no further race starts; one that is under way runs to its end."""
 

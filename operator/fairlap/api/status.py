@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairlap.api.base import Answer
+from fairlap.api.base import Answer, AtMost, Text
 from fairlap.api.machine_status import MachineUse, StorageEvidence
 
 Phase = Literal[
@@ -12,8 +12,9 @@ Phase = Literal[
 ]
 TERMINAL = frozenset({"Succeeded", "Failed"})
 Stage = Literal["Provisioning", "Starting", "Running", "Cleaning"]
-Text = Annotated[str, Field(max_length=4096)]
 Time = Annotated[str, Field(max_length=40)]
+MOST_TASKS, MOST_PIPELINES, MOST_INDICES = 500, 100, 100
+MOST_PERCENTILES, MOST_SETTINGS = 20, 200
 
 
 class Condition(Answer):
@@ -47,6 +48,8 @@ class Step(Answer):
     """The load generator's container has been seen running."""
     job_uid: Annotated[str | None, Field(alias="jobUID", max_length=64)] = None
     """The one Job that runs this step; if it vanishes the step has failed, it never runs twice."""
+    gives_way: bool = False
+    """No machine had room for its pods while others waited: it is cleaned up, and the Benchmark lines up again."""
 
 
 class Figure(Answer):
@@ -85,9 +88,9 @@ class TaskResult(Answer):
     """Rally's median throughput. It is a running average since the start of the task, warm-up included."""
     window_throughput: Figure | None = None
     """Median throughput of one-second windows after warm-up, from the raw samples."""
-    service_time_millis: dict[str, Figure] = {}
+    service_time_millis: Annotated[dict[str, Figure], AtMost(MOST_PERCENTILES)] = {}
     """Milliseconds from request to response, by percentile; a percentile is absent without enough samples."""
-    latency_millis: dict[str, Figure] = {}
+    latency_millis: Annotated[dict[str, Figure], AtMost(MOST_PERCENTILES)] = {}
     """Milliseconds from the scheduled start to the response, by percentile."""
     error_rate: float
     """Failed requests over all requests, warm-up included, the worst race."""
@@ -131,9 +134,9 @@ class GcResult(Answer):
 class Results(Answer):
     """Numbers of the valid races: medians with their spread."""
 
-    tasks: Annotated[list[TaskResult], Field(max_length=500)] = []
+    tasks: Annotated[list[TaskResult], AtMost(MOST_TASKS)] = []
     """One entry a task, in the order of the schedule."""
-    ingest_pipelines: Annotated[list[PipelineResult], Field(max_length=100)] = []
+    ingest_pipelines: Annotated[list[PipelineResult], AtMost(MOST_PIPELINES)] = []
     """One entry a pipeline that processed documents."""
     store: StoreResult = StoreResult()
     """Size of the data."""
@@ -174,15 +177,15 @@ class RaceStatus(Answer):
     """Why it is not valid."""
     message: Text = ""
     """Why it is not valid, in the words of Rally, Elasticsearch or Kubernetes."""
-    remarks: Annotated[list[RemarkStatus], Field(max_length=MOST_REMARKS)] = []
+    remarks: Annotated[list[RemarkStatus], AtMost(MOST_REMARKS)] = []
     """What a reader must know though it does not void the race; at least one of each reason that there is, and the
     last one of a reason says how many more were left out."""
-    elasticsearch_on: Annotated[list[Text], Field(max_length=50)] = []
+    elasticsearch_on: Annotated[list[Text], AtMost(50)] = []
     """Machines that the Elasticsearch pods ran on."""
     load_generator_on: Text = ""
     """Machine that Rally ran on."""
     record: Text = ""
-    """ConfigMap with the whole record: record.json, race.json.gz, rally.log.gz."""
+    """ConfigMap with the whole record, compressed: record.json.gz, resources.json.gz, race.json.gz, rally.log.gz."""
 
 
 class IndexEvidence(Answer):
@@ -198,7 +201,7 @@ class IndexEvidence(Answer):
     """Effective codec."""
     algorithm: Text = ""
     """What the codec is in this version: LZ4, DEFLATE or ZSTD."""
-    settings: dict[str, Text] = {}
+    settings: Annotated[dict[str, Text], AtMost(MOST_SETTINGS)] = {}
     """The other settings that were asked for, as they are in effect, defaults included."""
     health: Text = ""
     """green, yellow or red at the end of the race."""
@@ -243,18 +246,18 @@ class Environment(Answer):
     """Version of Lucene."""
     java: Text = ""
     """Version and vendor of the Java that really ran."""
-    jvm: Annotated[list[Text], Field(max_length=10)] = []
+    jvm: Annotated[list[Text], AtMost(10)] = []
     """Name and build of the JVM, each once."""
-    jvm_flags: Annotated[list[Text], Field(max_length=200)] = []
+    jvm_flags: Annotated[list[Text], AtMost(200)] = []
     """The JVM's -X flags on the first node, among them Xms, Xmx and the garbage collector; system properties are in
     the record."""
     heap_bytes: int | None = None
     """JVM heap of a node."""
-    gc: Annotated[list[Text], Field(max_length=10)] = []
+    gc: Annotated[list[Text], AtMost(10)] = []
     """Garbage collectors."""
     nodes: int = 0
     """Number of Elasticsearch nodes."""
-    images: Annotated[list[Text], Field(max_length=20)] = []
+    images: Annotated[list[Text], AtMost(20)] = []
     """Images of the Elasticsearch pods by digest."""
     qos_class: Text = ""
     """Quality-of-service class of the Elasticsearch pods: Guaranteed where all requests are limits."""
@@ -262,7 +265,7 @@ class Environment(Answer):
     """Version of Rally."""
     rally_image: Text = ""
     """Image of the load generator by digest."""
-    rally_poll_intervals: dict[str, float] = {}
+    rally_poll_intervals: Annotated[dict[str, float], AtMost(50)] = {}
     """Rally's waiting times that the runner shortens, in seconds; none is inside a measured interval."""
     track_digest: Text = ""
     """SHA-256 over all files of the track as it was run, corpora included."""
@@ -270,15 +273,15 @@ class Environment(Answer):
     """Address of the repository that the track came from."""
     track_revision: Text = ""
     """Commit of it."""
-    corpora: Annotated[list[Text], Field(max_length=100)] = []
+    corpora: Annotated[list[Text], AtMost(100)] = []
     """Documents that did not come with the track: corpus/file, bytes, SHA-256, and whether they were in the cache."""
     track_params: Text = ""
     """Parameters the track was given, as JSON."""
-    storage: Annotated[list[StorageEvidence], Field(max_length=50)] = []
+    storage: Annotated[list[StorageEvidence], AtMost(50)] = []
     """What really held each node's data."""
-    indices: Annotated[list[IndexEvidence], Field(max_length=100)] = []
+    indices: Annotated[list[IndexEvidence], AtMost(MOST_INDICES)] = []
     """The track's indices."""
-    node_data: Annotated[list[NodeData], Field(max_length=50)] = []
+    node_data: Annotated[list[NodeData], AtMost(50)] = []
     """Memory against data, node by node."""
 
 
@@ -314,6 +317,11 @@ class BenchmarkStatus(Answer):
     """When the operator first saw it."""
     admitted_time: Time | None = None
     """When it left the queue."""
+    queued_time: Time | None = None
+    """When it lined up again, behind those that waited then, since no machine had room for it; absent once it has a
+    place again."""
+    gave_way: int = 0
+    """How often its current step has given its place up because no machine had room."""
     completion_time: Time | None = None
     """When it ended."""
     conditions: Annotated[
@@ -342,15 +350,15 @@ class BenchmarkStatus(Answer):
     """Challenge that is raced."""
     expected_documents: int | None = None
     """Documents that a race is to index, as far as the track tells."""
-    node_settings: dict[str, Text] = {}
+    node_settings: Annotated[dict[str, Text], AtMost(MOST_SETTINGS)] = {}
     """Index settings that the nodes are given in elasticsearch.yml, because the track offers no way to set them."""
     races_done: Text = ""
     """Valid races of those asked for."""
-    races: Annotated[list[RaceStatus], Field(max_length=60)] = []
+    races: Annotated[list[RaceStatus], AtMost(60)] = []
     """Each race that ran."""
     environment: Environment | None = None
     """What really ran."""
     results: Results | None = None
     """Numbers of the valid races."""
-    resources: Annotated[list[MachineUse], Field(max_length=60)] = []
+    resources: Annotated[list[MachineUse], AtMost(60)] = []
     """What the machines did meanwhile: one line for each Elasticsearch node and one for the load generator."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from fairlap.cli.printable import one_line
+
 Benchmark = Mapping[str, Any]
 TERMINAL = ("Succeeded", "Failed")
 
@@ -39,7 +41,9 @@ def tasks(benchmark: Benchmark) -> list[Mapping[str, Any]]:
 def progress_line(benchmark: Benchmark, width: int = 0) -> str:
     """Return one line on how far a Benchmark is, cut to `width` columns (0: not cut)."""
     found = status(benchmark)
-    text = f"{name(benchmark):<12} {phase(benchmark):<13} {found.get('progress') or 'not seen by the operator yet'}"
+    parts = (name(benchmark), phase(benchmark), str(found.get("progress") or "not seen by the operator yet"))
+    shown, state, progress = map(one_line, parts)
+    text = f"{shown:<12} {state:<13} {progress}"
     return text if not width or len(text) <= width else text[: width - 1] + "…"
 
 

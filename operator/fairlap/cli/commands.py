@@ -69,6 +69,11 @@ def _complete_benchmark(ctx: click.Context, param: click.Parameter, incomplete: 
     return [name for name in names if name.startswith(incomplete)]
 
 
+def _complete_source(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    file = [CompletionItem(incomplete, type="file")]
+    return file + [CompletionItem(name) for name in _complete_benchmark(ctx, param, incomplete)]
+
+
 def _complete_builtin(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from fairlap.cli import builtin  # noqa: PLC0415
 
@@ -167,6 +172,29 @@ def results(ctx: click.Context, names: tuple[str, ...], output: str, everything:
     from fairlap.cli import results_command  # noqa: PLC0415
 
     return results_command.results(_connect(ctx), names, output, everything)
+
+
+@fairlap.command(short_help="Say which of two variants is better, as far as their races tell.")
+@click.argument("baseline", metavar="BASELINE", shell_complete=_complete_source)
+@click.argument("contender", metavar="CONTENDER", shell_complete=_complete_source)
+@click.option(
+    "--in-blocks", is_flag=True,
+    help="The first race of both was raced back to back, the second of both, and so on: compare pair by pair.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "md", "json", "csv"]), default="text", help="Format (default: text)."
+)
+@_cluster_options
+@click.pass_context
+def compare(ctx: click.Context, baseline: str, contender: str, in_blocks: bool, output: str) -> int:
+    """Say which of two variants is better, as far as their races tell.
+
+    BASELINE and CONTENDER are each a Benchmark, a race.json of Rally (a name with a / or .json), a folder of them, or
+    several of these with commas between them.
+    """
+    from fairlap.cli import compare_command  # noqa: PLC0415
+
+    return compare_command.compare(lambda: _connect(ctx), baseline, contender, in_blocks, output)
 
 
 @fairlap.command(short_help="What Rally logged, or logs while it runs.")

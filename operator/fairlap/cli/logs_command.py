@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import re
-import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
+from fairlap.cli.printable import say
+from fairlap.plan import expiry
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_LOG, KEY_RECORD, Record
+from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 
 Json = dict[str, Any]
 CONTAINER = "rally"
@@ -36,8 +38,7 @@ def logs(connection: Connection, name: str, step: str | None, follow: bool) -> i
     """Print the log of a step (None: the one that runs, or the last one that ran); return the exit code."""
     lines = _follow(connection, name, step) if follow else _once(connection, name, step)
     for line in lines:
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+        say(line.rstrip("\r"))
     return SUCCEEDED
 
 
@@ -112,10 +113,13 @@ def _recorded(connection: Connection, name: str, step: str) -> str | None:
     packed = (there.get("binaryData") or {}).get(KEY_LOG)
     if not packed:
         return None
-    try:
-        return gzip.decompress(base64.b64decode(packed)).decode("utf-8", "replace")
-    except (ValueError, OSError, EOFError) as error:
-        raise CliError(f"the log in the record {name}-{step} cannot be unpacked: {error}") from error
+    text = unpacked(packed)
+    if text is None:
+        raise CliError(
+            f"the log in the record {name}-{step} cannot be unpacked: it is no gzip in base64, or more than "
+            f"{MAX_UNPACKED_BYTES >> 20} MiB"
+        )
+    return text.decode("utf-8", "replace")
 
 
 def _pod(connection: Connection, name: str, step: str) -> str | None:
@@ -127,7 +131,9 @@ def _pod(connection: Connection, name: str, step: str) -> str | None:
 def _no_log(connection: Connection, name: str, step: str) -> str:
     there = connection.config_map(f"{name}-{step}")
     if there is None:
+        if expired := expiry.describe(connection.benchmark(name), datetime.now(UTC)):
+            return expired
         return f"{name} has no step {step}, or it has not begun"
-    record = Record.from_json((there.get("data") or {}).get(KEY_RECORD))
+    record = Record.from_json(text_of(there, KEY_RECORD))
     why = f": {record.outcome.reason.value}: {record.outcome.message}" if record and record.outcome.reason else ""
     return f"there is no log of {name} {step}, since Rally was not started{why}"

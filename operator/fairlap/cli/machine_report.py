@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection
 from fairlap.cli.text_table import align
+from fairlap.plan import expiry
 from fairlap.results.machine_table import UNKNOWN, header, rows
 from fairlap.results.machine_use import short_name
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable
 
 Json = dict[str, Any]
@@ -20,11 +23,11 @@ def machines(connection: Connection, benchmark: Json) -> str:
     chosen = next((race for race in reversed(raced) if race.get("valid")), raced[-1] if raced else None)
     if chosen is None:
         return f"{bm.name(benchmark)}: no race is recorded"
-    there = connection.config_map(chosen["record"]) or {}
-    table = MachineTable.from_json((there.get("data") or {}).get(KEY_RESOURCES))
+    table = MachineTable.from_json(text_of(connection.config_map(chosen["record"]), KEY_RESOURCES))
     title = f"{bm.name(benchmark)}, {chosen['name']}"
+    expired = expiry.describe(benchmark, datetime.now(UTC))
     return (
-        f"{title}: what the machines did was not recorded"
+        f"{title}: {expired or 'what the machines did was not recorded'}"
         if table is None
         else f"{title}\n{text(table, chosen['record'])}"
     )

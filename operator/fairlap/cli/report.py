@@ -149,7 +149,7 @@ def reading(benchmarks: Sequence[Benchmark]) -> str:
 
 def differences(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[Any]]]:
     """Return what was asked for, or ran, that is not the same in all Benchmarks: its path and each one's value."""
-    flat = [dict(_flat(benchmark)) for benchmark in benchmarks]
+    flat = [dict(facts(benchmark)) for benchmark in benchmarks]
     found = []
     for key in dict.fromkeys(key for each in flat for key in each):
         values = [each.get(key) for each in flat]
@@ -168,7 +168,8 @@ def _beside(benchmarks: Sequence[Benchmark], values: Sequence[Any]) -> str:
     return ", ".join(f"{bm.name(b)} {'nothing' if value is None else value}" for b, value in named)
 
 
-def _flat(benchmark: Benchmark) -> Iterator[tuple[str, Any]]:
+def facts(benchmark: Benchmark) -> Iterator[tuple[str, Any]]:
+    """Yield what was asked for and what ran: its path and its value."""
     if benchmark.get("spec"):
         yield from _leaves("spec", benchmark["spec"])
     environment = bm.status(benchmark).get("environment") or {}

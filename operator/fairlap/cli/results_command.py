@@ -10,7 +10,9 @@ from fairlap.cli import report
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED
 from fairlap.cli.machine_report import machines
+from fairlap.cli.printable import say
 from fairlap.results.aggregate import aggregate
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 
 Json = dict[str, Any]
@@ -23,15 +25,18 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
     """
     found = [_with_invalid(connection, connection.benchmark(name)) for name in dict.fromkeys(names)]
     if output == "table":
-        print(report.table(found) if everything else report.main_table(found))
+        say(report.table(found) if everything else report.main_table(found))
         for sentence in report.sentences(found):
-            print(f"* {sentence}")
+            say(f"* {sentence}")
         if not everything and any(map(bm.tasks, found)):
-            print(f"\nAll figures: {connection.command('results', list(dict.fromkeys(names)))} --all")
+            asked = list(dict.fromkeys(names))
+            say(f"\nAll figures: {connection.command('results', asked)} --all")
+            if len(asked) == 2:
+                say(f"Which is better, and how sure that is: {connection.command('compare', asked)}")
     elif output == "machines":
-        print("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
+        say("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
     else:
-        print(report.FORMATS[output](found))
+        say(report.FORMATS[output](found))
     return SUCCEEDED
 
 
@@ -41,8 +46,7 @@ def _with_invalid(connection: Connection, benchmark: Json) -> Json:
     raced = [race for race in status.get("races") or () if race.get("record") and race["name"].startswith("race-")]
     if bm.tasks(benchmark) or not raced or raced[-1].get("valid"):
         return benchmark
-    there = connection.config_map(raced[-1]["record"]) or {}
-    record = Record.from_json((there.get("data") or {}).get(KEY_RECORD))
+    record = Record.from_json(text_of(connection.config_map(raced[-1]["record"]), KEY_RECORD))
     if record is None or not record.tasks:
         return benchmark
     numbers = aggregate([record]).model_dump(mode="json", by_alias=True, exclude_none=True)

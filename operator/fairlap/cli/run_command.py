@@ -12,6 +12,7 @@ from fairlap.cli import benchmarks as bm
 from fairlap.cli import manifest_files, report
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
+from fairlap.cli.printable import say
 from fairlap.cli.screen import Screen
 from fairlap.plan.rerun import ASKED, announced
 
@@ -47,14 +48,12 @@ def run(connection: Connection, files: Sequence[str], wait: bool, timeout: float
 
 def _wait(connection: Connection, names: Sequence[str], wait: bool, timeout: float | None) -> int:
     if not wait:
-        _show_line(
-            f"follow them: {_watch_command(connection)}\nread the results: {connection.command('results', names)}"
-        )
+        say(f"follow them: {_watch_command(connection)}\nread the results: {connection.command('results', names)}")
         return SUCCEEDED
     try:
         return _follow(connection, names, timeout)
     except KeyboardInterrupt:
-        _show_line(f"\nStopped waiting; {_going_on(names)}. Go on watching: {_watch_command(connection)}")
+        say(f"\nStopped waiting; {_going_on(names)}. Go on watching: {_watch_command(connection)}")
         return INTERRUPTED
 
 
@@ -69,7 +68,7 @@ def rerun(connection: Connection, name: str, wait: bool, timeout: float | None) 
             raise CliError(f"the operator has not answered within {_ANSWER_SECONDS} s: see whether it runs")
         time.sleep(0.5)
         there = connection.benchmark(name)
-    _show_line(f"benchmark/{upcoming.name} created")
+    say(f"benchmark/{upcoming.name} created")
     return _wait(connection, [upcoming.name], wait, timeout)
 
 
@@ -85,20 +84,20 @@ def _accepted(connection: Connection, objects: Sequence[Json], show: bool) -> bo
             _, what = connection.apply(each, dry_run=True)
         except RefusedError as error:
             refused = True
-            _show_line(f"{manifest_files.title(each)}: {error}", sys.stderr)
+            say(f"{manifest_files.title(each)}: {error}", sys.stderr)
         else:
             if show:
-                _show_line(f"{manifest_files.title(each)} would be {what} (server dry run)")
+                say(f"{manifest_files.title(each)} would be {what} (server dry run)")
     if refused:
-        _show_line("fairlap: nothing was applied", sys.stderr)
+        say("fairlap: nothing was applied", sys.stderr)
     return not refused
 
 
 def _apply(connection: Connection, manifest: Json) -> Json:
     applied, what = connection.apply(manifest)
-    _show_line(f"{manifest_files.title(applied)} {what}")
+    say(f"{manifest_files.title(applied)} {what}")
     if manifest_files.is_benchmark(applied) and bm.ended(applied):
-        _show_line(
+        say(
             f"{bm.name(applied)} has ended before and is not run again: its record stands. "
             f"To measure it once more: {connection.command('rerun', [bm.name(applied)])}",
             sys.stderr,
@@ -120,7 +119,7 @@ def _follow(connection: Connection, names: Sequence[str], timeout: float | None)
             if len(seen) == len(names) and all(map(bm.ended, seen.values())):
                 break
             if timeout is not None and time.monotonic() - began > timeout:
-                _show_line(
+                say(
                     f"fairlap: not at an end after {timeout:g} s; {_going_on(names)}. "
                     f"Go on watching: {_watch_command(connection)}",
                     sys.stderr,
@@ -133,14 +132,14 @@ def _follow(connection: Connection, names: Sequence[str], timeout: float | None)
 
 def _show_end(connection: Connection, ran: Sequence[Json]) -> int:
     if any(bm.tasks(benchmark) for benchmark in ran):
-        _show_line(f"\nMedian over the races (smallest–largest):\n\n{report.main_table(ran)}\n")
+        say(f"\nMedian over the races (smallest–largest):\n\n{report.main_table(ran)}\n")
         for sentence in report.sentences(ran):
-            _show_line(f"* {sentence}")
-        _show_line(f"\nAll figures: {connection.command('results', list(map(bm.name, ran)))} --all")
+            say(f"* {sentence}")
+        say(f"\nAll figures: {connection.command('results', list(map(bm.name, ran)))} --all")
     failed = [benchmark for benchmark in ran if bm.phase(benchmark) == "Failed"]
     for benchmark in failed:
-        _show_line(report.verdict(benchmark), sys.stderr)
-        _show_line(f"Rally's log: {connection.command('logs', [bm.name(benchmark)])}", sys.stderr)
+        say(report.verdict(benchmark), sys.stderr)
+        say(f"Rally's log: {connection.command('logs', [bm.name(benchmark)])}", sys.stderr)
     return FAILED if failed else SUCCEEDED
 
 
@@ -150,7 +149,3 @@ def _going_on(names: Sequence[str]) -> str:
 
 def _watch_command(connection: Connection) -> str:
     return f"kubectl get benchmarks -n {connection.namespace}{connection.context} --watch"
-
-
-def _show_line(text: str, out: Any = None) -> None:
-    print(text, file=out or sys.stdout, flush=True)

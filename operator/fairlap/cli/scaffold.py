@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fairlap.cli.builtin import make_empty
 from fairlap.cli.exits import SUCCEEDED
+from fairlap.cli.printable import say
 
 _TRACK = """\
 {# What stands in double braces is a track parameter with its default. #}
@@ -83,8 +84,8 @@ def new_track(target: Path) -> int:
     (target / "index.json").write_text(_INDEX, encoding="utf-8")
     lines = (json.dumps({"id": n, "text": " ".join(_NUMBERS[int(d)] for d in str(n))}) for n in range(_COUNT))
     (target / "documents.json").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    print(f"{target}: track.json, index.json and {_COUNT} documents. What next:")
-    print(f"  fairlap track check {target}")
-    print(f"  kubectl create configmap {target.resolve().name} --from-file={target}")
-    print(f"  and in a Benchmark:  race: {{track: {{configMap: {{name: {target.resolve().name}}}}}}}")
+    say(f"{target}: track.json, index.json and {_COUNT} documents. What next:")
+    say(f"  fairlap track check {target}")
+    say(f"  kubectl create configmap {target.resolve().name} --from-file={target}")
+    say(f"  and in a Benchmark:  race: {{track: {{configMap: {{name: {target.resolve().name}}}}}}}")
     return SUCCEEDED

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fairlap.cli.printable import one_line
+
 _GAP = "  "
 
 
@@ -11,10 +13,11 @@ def align(lines: Sequence[Sequence[str]], left: int | None = None, rule: bool = 
     """Return lines of cells in columns as wide as their widest cell, however wide the terminal is.
 
     All lines have the same number of cells. The first `left` columns (None: all) are flush left, the others flush
-    right. With `rule` there are dashes below the first line.
+    right. With `rule` there are dashes below the first line. Cells show what is invisible.
     """
     if not lines:
         return ""
+    lines = [[one_line(cell) for cell in cells] for cells in lines]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     shown = [_line(cells, widths, len(widths) if left is None else left) for cells in lines]
     if rule:

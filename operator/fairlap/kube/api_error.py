@@ -14,7 +14,14 @@ class ApiError(Exception):
         """Whether the same request would be refused again for what it is."""
         # A quota that is full may have room later.
         wrong = self.status == 403 and "quota" not in self.message and not self.forbidden
-        return self.status in (400, 413, 422) or wrong
+        return self.unfit or wrong
+
+    @property
+    def unfit(self) -> bool:
+        """Whether what was sent was refused for its content, so that something else must be sent."""
+        # etcd's own bound comes as a failure of the server.
+        too_large = self.status == 500 and ("request is too large" in self.message or "larger than max" in self.message)
+        return self.status in (400, 413, 422) or too_large
 
     @property
     def forbidden(self) -> bool:
@@ -24,4 +31,4 @@ class ApiError(Exception):
     @property
     def unanswered(self) -> bool:
         """Whether the request may have been carried out all the same: the connection broke, or the server failed."""
-        return self.status == 0 or self.status >= 500
+        return self.status == 0 or (self.status >= 500 and not self.unfit)

@@ -15,6 +15,8 @@ from fairlap.api.names import GROUP, KIND, PLURAL, VERSION
 from fairlap.kube.api_error import ApiError
 
 _TIMEOUT_SECONDS: Final = 30.0
+_METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_PAGE: Final = 500
 
 REQUESTS = Counter("fairlap_api_requests", "Requests to the API server", ["method", "resource", "code"])
 SECONDS = Histogram("fairlap_api_request_seconds", "Time of requests to the API server", ["method"])
@@ -28,12 +30,14 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "ConfigMap": ("/api/v1", "configmaps"),
     "ServiceAccount": ("/api/v1", "serviceaccounts"),
     "Pod": ("/api/v1", "pods"),
+    "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices"),
     "Event": ("/api/v1", "events"),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
     "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
     "PersistentVolume": ("/api/v1", "persistentvolumes"),
     "StorageClass": ("/apis/storage.k8s.io/v1", "storageclasses"),
+    "OpenAPI": ("/openapi", "v3"),
 }
 
 
@@ -80,8 +84,15 @@ class ApiServer:
 
         Raises ApiError.
         """
-        answer: Json = json.loads(await self._text("GET", kind, namespace, query=query))
-        return list(answer["items"] or ())  # null when there is none
+        return await self._pages(kind, namespace, query, "application/json")
+
+    async def has_any(self, kind: str, namespace: str, labels: str = "") -> bool:
+        """Return whether there is any object of a kind, with these labels if any are given; "" asks everywhere.
+
+        Raises ApiError: 403 where lists are not allowed, 404 where the kind does not exist.
+        """
+        query = {"limit": "1", **({"labelSelector": labels} if labels else {})}
+        return bool(json.loads(await self._text("GET", kind, namespace, query=query, accept=_METADATA))["items"])
 
     async def list_metadata(
         self, kind: str, namespaces: Iterable[str], query: Mapping[str, str] | None = None
@@ -90,12 +101,37 @@ class ApiServer:
 
         Raises ApiError.
         """
-        accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
         found: list[Json] = []
         for namespace in tuple(namespaces) or ("",):
-            text = await self._text("GET", kind, namespace, query=query, accept=accept)
-            found += json.loads(text)["items"] or ()  # null when there is none
+            found += await self._pages(kind, namespace, query or {}, _METADATA)
         return found
+
+    async def read_schemas(self, path: str) -> Json:
+        """Return the OpenAPI schemas, by name, that the API server publishes of apis/GROUP/VERSION. Raises ApiError.
+
+        Every authenticated user may read them (system:discovery), unlike the CustomResourceDefinitions.
+        """
+        answer: Json = json.loads(await self._text("GET", "OpenAPI", "", path))
+        return dict((answer.get("components") or {}).get("schemas") or {})
+
+    async def _pages(self, kind: str, namespace: str, query: Mapping[str, str], accept: str) -> list[Json]:
+        found: list[Json] = []
+        where = ""
+        began_anew = False
+        while True:
+            page = {**query, "limit": str(_PAGE), **({"continue": where} if where else {})}
+            try:
+                answer: Json = json.loads(await self._text("GET", kind, namespace, query=page, accept=accept))
+            except ApiError as error:
+                # etcd has forgotten the version that the list began with: only a list from its beginning is whole.
+                if error.status != 410 or began_anew:
+                    raise
+                found, where, began_anew = [], "", True
+                continue
+            found += answer["items"] or ()  # null when there is none
+            where = str((answer.get("metadata") or {}).get("continue") or "")
+            if not where:
+                return found
 
     async def read_log(self, namespace: str, pod: str, query: Mapping[str, str]) -> str:
         """Return what a container printed; `query` names the container and how much of it. Raises ApiError."""

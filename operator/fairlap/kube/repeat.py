@@ -9,15 +9,19 @@ from fairlap.kube.api_error import ApiError
 log = logging.getLogger(__name__)
 
 
-def repeat(every_seconds: float, work: Callable[[], Awaitable[None]], what: str) -> asyncio.Task[None]:
+def repeat(
+    every_seconds: float, work: Callable[[], Awaitable[None]], what: str, *, at_once: bool = False
+) -> asyncio.Task[None]:
     """Begin to call `work` after each pause of so many seconds, until the task that is returned is cancelled.
 
-    `what` says in the log what was not done when it fails.
+    `what` says in the log what was not done when it fails; `at_once`: the first pause is left out.
     """
 
     async def go_on() -> None:
+        pause = 0.0 if at_once else every_seconds
         while True:
-            await asyncio.sleep(every_seconds)
+            await asyncio.sleep(pause)
+            pause = every_seconds
             try:
                 await work()
             except ApiError as error:

@@ -21,6 +21,7 @@ from fairlap.plan.seen import Seen
 from fairlap.plan.steps import object_name
 from fairlap.results import cadvisor
 from fairlap.results.storage import Provisioned, with_claim, with_mount
+from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Volume, merged
 from fairlap_race.contract.series import Span
@@ -58,7 +59,7 @@ async def complete_table(
         table = replace(table, machines=machines, volumes=await _volumes(api_server, seen, table.volumes))
     table = replace(table, completed=True)
     try:
-        kept = {"data": {KEY_RESOURCES: table.to_json()}}
+        kept = {"binaryData": packed({KEY_RESOURCES: table.to_json()})}
         await api_server.patch("ConfigMap", seen.subject.namespace, object_name(seen.subject.name, step), kept)
     except ApiError as error:
         if not error.final:

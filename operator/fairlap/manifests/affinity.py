@@ -1,11 +1,15 @@
 """On which machines pods may be, and away from whom."""
 
+import copy
+from collections.abc import Collection, Iterable
+
 from fairlap.api.base import Json
-from fairlap.api.names import ROLE_LABEL, UID_LABEL
+from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, UID_LABEL
 from fairlap.api.spec import Scheduling
 from fairlap.plan.seen import Subject
 
 _MACHINE = "kubernetes.io/hostname"
+_DEMANDED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def keep_apart(subject: Subject, role: str) -> Json:
@@ -32,12 +36,35 @@ def alone() -> Json:
     }
 
 
+def away_from(kept: Iterable[str]) -> Json:
+    """Return the demand to share a machine with no cluster that was kept; `kept`: the uids of its Benchmarks."""
+    return {
+        "topologyKey": _MACHINE,
+        "labelSelector": {
+            "matchLabels": {ROLE_LABEL: ROLE_ELASTICSEARCH},
+            "matchExpressions": [{"key": UID_LABEL, "operator": "In", "values": sorted(kept)}],
+        },
+        "namespaceSelector": {},
+    }
+
+
 def anti_affinity(subject: Subject, roles: tuple[str, ...], *, exclusive: bool = False) -> Json:
     """Return a pod's affinity: a wish to be away from this Benchmark's `roles`, or the demand to be alone."""
     if exclusive:
-        return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [alone()]}}
+        return {"podAntiAffinity": {_DEMANDED: [alone()]}}
     wishes = [keep_apart(subject, role) for role in roles]
     return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}
+
+
+def avoid_kept(manifest: Json, kept: Collection[str]) -> Json:
+    """Return a cluster or a Job whose pods also demand to be away from the clusters of the Benchmarks `kept`."""
+    if not kept:
+        return manifest
+    found = copy.deepcopy(manifest)
+    spec = found["spec"]
+    for template in [spec["template"]] if "template" in spec else [part["podTemplate"] for part in spec["nodeSets"]]:
+        template["spec"]["affinity"]["podAntiAffinity"].setdefault(_DEMANDED, []).append(away_from(kept))
+    return found
 
 
 def machines(scheduling: Scheduling | None) -> Json:

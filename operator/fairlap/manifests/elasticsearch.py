@@ -10,6 +10,7 @@ from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Elasticsearch, Resources, Storage
 from fairlap.manifests.affinity import anti_affinity, machines
 from fairlap.manifests.meta import labels, metadata
+from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.plan.seen import Subject
 from fairlap.settings import Settings
 
@@ -19,6 +20,7 @@ JDK_FOLDER = "/opt/fairlap/jdk"
 # Beyond 31 GiB the JVM gives up compressed object pointers, and a larger heap holds less.
 _LARGEST_HEAP_MIB = 31 * 1024
 _NONE: Mapping[str, Any] = MappingProxyType({})
+_LARGEST_JDK = "2Gi"
 DATA_VOLUME = "elasticsearch-data"
 MOUNTS_CONTAINER = "fairlap-mounts"
 # ECK completes the security of a container only where it has none, so ours say all that `restricted` asks for.
@@ -107,13 +109,15 @@ def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
         "initContainers": [_show_mounts()],
         "containers": [container],
         "volumes": [],
+        **pull_secrets(subject.spec, settings),
         **machines(wanted.scheduling),
     }
     if wanted.storage.ephemeral is not None:
         spec["volumes"].append({"name": DATA_VOLUME, "emptyDir": wanted.storage.ephemeral.to_json()})
     if wanted.java is not None:
         _use_jdk(spec, container, wanted.java, settings)
-    return {"metadata": {"labels": labels(subject, step, ROLE_ELASTICSEARCH)}, "spec": spec}
+    meta = {"labels": labels(subject, step, ROLE_ELASTICSEARCH), "annotations": dict(UNDISTURBED)}
+    return {"metadata": meta, "spec": spec}
 
 
 def _show_mounts() -> Json:
@@ -129,7 +133,7 @@ def _show_mounts() -> Json:
 
 def _use_jdk(spec: Json, container: Json, java: int, settings: Settings) -> None:
     jdk, mount = settings.jdk_images[java], {"name": "jdk", "mountPath": JDK_FOLDER}
-    spec["volumes"].append({"name": "jdk", "emptyDir": {}})
+    spec["volumes"].append({"name": "jdk", "emptyDir": {"sizeLimit": _LARGEST_JDK}})
     spec["initContainers"].append(
         {
             "name": "jdk",

@@ -6,18 +6,29 @@ from pathlib import Path
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
+from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.manifests import target
 from fairlap.manifests.affinity import anti_affinity, machines
 from fairlap.manifests.elasticsearch import resource_requirements
 from fairlap.manifests.meta import labels, metadata
+from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.manifests.target import CA, CREDENTIALS
 from fairlap.manifests.track_source import corpora_spec, track_source
 from fairlap.manifests.track_source import mounts as track_mounts
 from fairlap.plan.seen import Subject
-from fairlap.plan.steps import CHECK, PROBE, SMOKE, builds_cluster, is_preparation, object_name, race_id
+from fairlap.plan.steps import (
+    CHECK,
+    PROBE,
+    SMOKE,
+    account_name,
+    builds_cluster,
+    is_preparation,
+    object_name,
+    race_id,
+)
 from fairlap.settings import Settings
+from fairlap_race.contract.config_maps import progress_name
 from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec
 from fairlap_race.contract.record import KEY_PROGRESS
@@ -71,12 +82,12 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
 
 
 def record(subject: Subject, step: str) -> Json:
-    """Return the ConfigMap that the runner fills: progress first, the record in the end."""
+    """Return the ConfigMap that the runner fills in the end; its label keeps it out of every watch."""
+    meta = metadata(subject, step)
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata(subject, step),
-        "data": {KEY_PROGRESS: ""},
+        "metadata": {**meta, "labels": {**meta["labels"], PART_LABEL: PART_RECORD}},
     }
 
 
@@ -94,18 +105,41 @@ def job(subject: Subject, step: str, settings: Settings, image: str | None = Non
             "suspend": True,
             "backoffLimit": 0,
             "activeDeadlineSeconds": _timeout(subject, step) + _JOB_GRACE_SECONDS,
-            "template": {"metadata": {"labels": labels(subject, step, ROLE_LOAD_GENERATOR)}, "spec": pod},
+            "template": {
+                "metadata": {
+                    "labels": labels(subject, step, ROLE_LOAD_GENERATOR),
+                    "annotations": dict(UNDISTURBED),
+                },
+                "spec": pod,
+            },
         },
     }
 
 
-def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
-    """Return the runner's ServiceAccount, Role and RoleBinding: read and patch its own record, nothing else.
+def progress(subject: Subject, step: str, job_uid: str) -> Json:
+    """Return the ConfigMap in which the runner tells how far it is; it belongs to the Job and vanishes with it."""
+    meta = metadata(subject, step, _the_job(subject, step, job_uid))
+    name, part = progress_name(meta["name"]), {**meta["labels"], PART_LABEL: PART_PROGRESS}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {**meta, "name": name, "labels": part},
+        "data": {KEY_PROGRESS: ""},
+    }
 
-    They belong to the Job, so that they vanish with it.
-    """
+
+def _the_job(subject: Subject, step: str, uid: str) -> Json:
     name = object_name(subject.name, step)
-    meta = metadata(subject, step, {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job_uid})
+    return {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": True}
+
+
+def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
+    """Return the runner's ServiceAccount, Role and RoleBinding: read and patch its own two ConfigMaps, nothing else.
+
+    They belong to the Job, so that they vanish with it. Their name is not the Job's: somebody could have taken that.
+    """
+    name, account = object_name(subject.name, step), account_name(subject.name, subject.uid, step)
+    meta = {**metadata(subject, step, _the_job(subject, step, job_uid)), "name": account}
     rbac = "rbac.authorization.k8s.io"
     return [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False},
@@ -113,15 +147,15 @@ def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
             "apiVersion": f"{rbac}/v1",
             "kind": "Role",
             "metadata": meta,
-            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name],
-                       "verbs": ["get", "patch"]}],
+            "rules": [{"apiGroups": [""], "resources": ["configmaps"],
+                       "resourceNames": [name, progress_name(name)], "verbs": ["get", "patch"]}],
         },
         {
             "apiVersion": f"{rbac}/v1",
             "kind": "RoleBinding",
             "metadata": meta,
-            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": subject.namespace}],
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": account},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": subject.namespace}],
         },
     ]  # fmt: skip
 
@@ -173,17 +207,20 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
     }
     return {
         "restartPolicy": "Never",
-        "serviceAccountName": name,
+        "serviceAccountName": account_name(subject.name, subject.uid, step),
         "automountServiceAccountToken": True,
         "terminationGracePeriodSeconds": 60,
         "enableServiceLinks": False,
         "securityContext": {
             "runAsNonRoot": True, "runAsUser": _UID, "runAsGroup": _UID, "fsGroup": _UID,
+            # Else the kubelet changes the group of every file of a volume of corpora, however many there are.
+            "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "affinity": anti_affinity(subject, (ROLE_ELASTICSEARCH,)),
         "containers": [container],
         "volumes": volumes,
+        **pull_secrets(subject.spec, settings),
         **machines(race.scheduling),
     }  # fmt: skip
 

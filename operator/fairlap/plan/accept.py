@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from fairlap.api.quantity import parse_heap, parse_quantity
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan import spec_bounds as bounds
 from fairlap.plan.verdict import applied_settings
 from fairlap.settings import Settings
 from fairlap_race.contract.index_settings import flatten
@@ -34,8 +35,12 @@ _CREDENTIALS = (
 
 
 def objections(spec: BenchmarkSpec, settings: Settings) -> list[Objection]:
-    """Return every reason why this spec cannot be run here, in the order of the fields."""
-    return [objection for check in CHECKS for objection in check(spec, settings)]
+    """Return every reason why this spec cannot be run here, in the order of the fields.
+
+    What is out of its bounds comes alone: the other checks walk through it.
+    """
+    unbounded = [Objection(Reason.INVALID_SPEC, text) for text in bounds.objections(spec)]
+    return unbounded or [objection for check in CHECKS for objection in check(spec, settings)]
 
 
 def _java_is_configured(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection]:

@@ -7,12 +7,13 @@ uid is recorded, and only then is it let run; if it vanishes, the race has faile
 """
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from fairlap.api.base import Json
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.quantity import parse_duration
 from fairlap.api.status import TERMINAL, BenchmarkStatus, Phase, Step
+from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
 from fairlap.plan.conditions import Observation, conditions, moment, stamp
 from fairlap.plan.deadline import Deadline, wake_in
@@ -30,11 +31,13 @@ from fairlap.plan.explain.trouble import (
     running_log,
     was_replaced,
 )
+from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_log
 from fairlap.plan.keep import KEPT
+from fairlap.plan.room import RoomSearch, give_way, line_up_again, look_again_in, room_search, take_back
 from fairlap.plan.seen import Delete, Plan, Seen
 from fairlap.plan.steps import CHECK, builds_cluster, is_preparation, needs_check, step_after, steps, title, track_words
-from fairlap.plan.transition import describe_progress, enter, one_line, running_phase, update
+from fairlap.plan.transition import describe_progress, describe_wait, enter, one_line, running_phase, update
 from fairlap.plan.verdict import collect
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Progress
@@ -43,7 +46,9 @@ ACCEPTED, CLUSTER_READY = ConditionType.ACCEPTED, ConditionType.CLUSTER_READY
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
 # only room for a pod may still come later, when something else ends or a machine is added.
 PULL_PATIENCE = timedelta(seconds=120)
-# The record's event and the Job's come over different watches: the record may be seen a little later.
+# Controllers make pods within seconds; an event that says why there is none comes with the first attempt.
+POD_PATIENCE = timedelta(seconds=15)
+# The events of progress, Job and pods come over different watches: why a pod ended may be seen a little later.
 RECORD_PATIENCE = timedelta(seconds=15)
 # The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job. A track
 # check is ended by the operator alone.
@@ -54,15 +59,19 @@ TRACK_PATIENCE = timedelta(seconds=20)
 
 def plan(seen: Seen) -> Plan:
     """Return what follows from what is seen; deterministic, and repeatable until something changes."""
+    if seen.status.phase in TERMINAL:
+        return Plan(seen.status)
     decided = _decide(seen)
-    found = conditions(decided.status, decided.observed, seen.now)
+    if decided.status.failing and not seen.status.failing and not seen.confirmed and seen.status.step:
+        # What an index lacks may be there, and what it shows may be old: the objects themselves are asked first.
+        return Plan(seen.status, look=("children",))
+    observed = (*decided.observed, *outdated_crd.observe(seen.pruned, seen.status))
+    found = conditions(decided.status, observed, seen.now)
     return replace(decided, status=update(decided.status, conditions=found), observed=())
 
 
 def _decide(seen: Seen) -> Plan:
     status = seen.status
-    if status.phase in TERMINAL:
-        return Plan(status)
     if status.phase is None:
         return _begin(seen)
     if status.step is None:
@@ -110,12 +119,14 @@ def _between_steps(seen: Seen) -> Plan:
         text = f"suspended before {title(spec, upcoming)}"
         return Plan(update(status, phase="Pending", progress=text, admitted_time=None))
     if upcoming == CHECK and spec.target is None:
-        return _check_track(seen)
+        if not seen.check_turn.mine:
+            words = describe_wait(seen.check_turn, "in the line for track checks")
+            return Plan(update(status, phase="Pending", progress=words))
+        return _check_track(replace(seen, status=update(status, queued_time=None)))
     # On an existing cluster even a look waits for its turn: before that it would see another Benchmark's indices.
     if not seen.turn.mine:
-        text = f"waiting for {seen.turn.ahead} before it in the queue, the last is {seen.turn.behind}"
-        return Plan(update(status, phase="Queued", progress=text))
-    status = update(status, admitted_time=status.admitted_time or stamp(seen.now))
+        return Plan(update(status, phase="Queued", progress=describe_wait(seen.turn, "in the queue")))
+    status = update(status, admitted_time=status.admitted_time or stamp(seen.now), queued_time=None)
     if upcoming == CHECK:
         return _check_track(replace(seen, status=status))
     return Plan(enter(status, upcoming, "Provisioning" if spec.elasticsearch else "Starting", seen))
@@ -147,7 +158,7 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
     assert wanted is not None  # noqa: S101 - nothing is provisioned for a target
     allowed = parse_duration(spec.timeouts.provisioning)
     deadline = _deadline(seen, step, allowed, begun=children.elasticsearch is not None)
-    pull = _deadline(seen, step, PULL_PATIENCE)
+    pull, room = _deadline(seen, step, PULL_PATIENCE), room_search(seen, step, allowed)
     if refused := fail_if_refused(seen):
         return refused
     lacking = children.foreign or describe_missing(children, wanted.nodes)
@@ -159,14 +170,18 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
         return Plan(seen.status, look=("evictions",))
     evicted = find_mishaps((), seen.evictions or {})
     found = [*evicted, *find_troubles(elasticsearch_pods(children.pods))]
-    hindrance = explain_unschedulable(next(iter(found), None), spec)
-    if hindrance and _gives_up(hindrance, seen.now, deadline, pull):
-        return fail_with_log(seen, hindrance)
+    hindrance = explain_unschedulable(next(iter(found), None), seen)
+    if stuck := _is_stuck(seen, step, hindrance, deadline, pull, room):
+        return stuck
+    missing = children.elasticsearch is not None and len(elasticsearch_pods(children.pods)) < wanted.nodes
+    if refused := _pods_refused(seen, step, missing, "StatefulSet"):
+        return refused
     if deadline.passed(seen.now):
         reason, message = explain_overdue(children, wanted.nodes)
         late = Trouble(reason, children.foreign or message, final=True)
         pods = elasticsearch_pods(children.pods)
         return fail_unready(seen, late, pods, wanted.nodes, "Elasticsearch", "StatefulSet")
+    hindrance = hindrance or find_refusal(seen.warnings or (), ("StatefulSet",))
     unready = Observation(CLUSTER_READY, False, ConditionReason.PROVISIONING, lacking)
     if hindrance:
         unready = unready._replace(reason=hindrance.reason, message=f"{lacking} ({hindrance.message})")
@@ -174,7 +189,7 @@ def _provisioning(seen: Seen, step: Step) -> Plan:
     return Plan(
         update(seen.status, progress=progress),
         create=("elasticsearch",) if children.elasticsearch is None else (),
-        wake_in=wake_in(seen.now, deadline, pull),
+        wake_in=_until_pods(look_again_in(seen, hindrance, room, wake_in(seen.now, deadline, pull)), missing),
         observed=(unready,),
     )
 
@@ -199,47 +214,103 @@ def _running(seen: Seen, step: Step) -> Plan:
     if progress and progress.stage == "done":
         return _collecting(seen, step)
     if children.job is None or children.job["metadata"]["uid"] != step.job_uid:
-        return fail(seen, Reason.JOB_LOST, "the race's Job was deleted before the race had written its record")
+        return _by_record_alone(seen, step) or fail(
+            seen, Reason.JOB_LOST, "the race's Job was deleted before the race had written its record"
+        )
     if (ended := _job_ended(children.job)) is not None:
-        if not Deadline(moment(ended), RECORD_PATIENCE).passed(seen.now):
-            return Plan(seen.status, wake_in=1)
-        reason, message, log = find_ending(children.pods)
-        return fail_with_log(seen, Trouble(reason, message, final=True, log=log))
+        return _by_record_alone(seen, step) or _ended_without_record(seen, ended)
     allowed = spec.timeouts.provisioning if is_preparation(step.name) else spec.timeouts.race
     suspended = bool(children.job["spec"].get("suspend"))
     deadline = _deadline(seen, step, parse_duration(allowed) + RUNNER_GRACE, begun=not suspended)
     start = _deadline(seen, step, parse_duration(spec.timeouts.provisioning))
+    room = room_search(seen, step, start.allowed)
     pull = _deadline(seen, step, PULL_PATIENCE)
+    if suspended and (refused := _not_let_run(seen, step)):
+        return refused
     if deadline.passed(seen.now):
-        return fail_with_log(seen, explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods))))
+        overdue = explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods)))
+        return _by_record_alone(seen, step) or fail_with_log(seen, overdue)
     started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
     hindrance = None
     if not started and not suspended:
         found = find_troubles(load_generators(children.pods))
-        hindrance = explain_unschedulable(next(iter(found), None), spec)
-        if stuck := _not_starting(seen, hindrance, start, pull):
-            return stuck
+        hindrance = explain_unschedulable(next(iter(found), None), seen)
+        missing = not load_generators(children.pods)
+        refused = _pods_refused(seen, step, missing, "Job")
+        if stuck := refused or _not_starting(seen, step, hindrance, start, pull, room):
+            return stuck if stuck.look else _by_record_alone(seen, step) or stuck
+        hindrance = hindrance or find_refusal(seen.warnings or (), ("Job",))
     status = update(
         seen.status,
         phase=running_phase(step.name, progress),
-        progress=one_line(f"{title(spec, step.name)} · {describe_progress(progress, started=started)}", hindrance),
+        progress=one_line(
+            children.foreign or f"{title(spec, step.name)} · {describe_progress(progress, started=started)}", hindrance
+        ),
         step=step.model_copy(update={"job_started": started}),
     )
     return Plan(
         status,
         create=("access",) if suspended else (),
         start_job=suspended,
-        wake_in=wake_in(seen.now, deadline) if started else wake_in(seen.now, deadline, start, pull),
+        wake_in=wake_in(seen.now, deadline)
+        if started
+        else _until_pods(
+            look_again_in(seen, hindrance, room, wake_in(seen.now, deadline, start, pull)),
+            not load_generators(children.pods),
+        ),
     )
 
 
-def _not_starting(seen: Seen, hindrance: Trouble | None, deadline: Deadline, pull: Deadline) -> Plan | None:
-    if hindrance and _gives_up(hindrance, seen.now, deadline, pull):
-        return fail_with_log(seen, hindrance)
+def _pods_refused(seen: Seen, step: Step, missing: bool, owner: str) -> Plan | None:
+    """Return the plan for pods that are `missing` for a while: to ask whether Kubernetes refuses them, or to fail."""
+    if not missing or not _deadline(seen, step, POD_PATIENCE).passed(seen.now):
+        return None
+    if seen.warnings is None:
+        return Plan(seen.status, look=("warnings",))
+    refusal = find_refusal(seen.warnings, (owner,))
+    return fail(seen, refusal.reason, refusal.message) if refusal and refusal.final else None
+
+
+def _until_pods(seconds: float, missing: bool) -> float:
+    """Return when to look again: soon while pods are `missing`, for no event tells that Kubernetes refuses them."""
+    return min(seconds, POD_PATIENCE.total_seconds()) if missing else seconds
+
+
+def _not_let_run(seen: Seen, step: Step) -> Plan | None:
+    """Return the plan for a suspended Job whose account could not be made; None while it still may be."""
+    deadline = _deadline(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning), begun=False)
+    if seen.children.foreign and deadline.passed(seen.now):
+        return fail(seen, Reason.PROVISIONING_TIMEOUT, seen.children.foreign)
+    return fail_if_refused(seen)
+
+
+def _not_starting(
+    seen: Seen, step: Step, hindrance: Trouble | None, deadline: Deadline, pull: Deadline, room: RoomSearch
+) -> Plan | None:
+    if stuck := _is_stuck(seen, step, hindrance, deadline, pull, room):
+        return stuck
     if deadline.passed(seen.now):
         late = Trouble(Reason.PROVISIONING_TIMEOUT, "the load generator's pod did not start in time", final=True)
         return fail_unready(seen, late, load_generators(seen.children.pods), 1, "Job")
     return None
+
+
+def _by_record_alone(seen: Seen, step: Step) -> Plan | None:
+    """Return the plan for a step whose record is there though nothing told that it is done; None when there is none.
+
+    What tells of it is a watch, which may be blind, and a clock, which may be ahead: the record itself is proof.
+    """
+    if seen.records is None:
+        return Plan(seen.status, look=("records",))
+    return _collecting(seen, step) if seen.records.get(step.name) is not None else None
+
+
+def _ended_without_record(seen: Seen, ended: str) -> Plan:
+    # The API server's clock and ours may differ: an end that is still to come says as little as one long ago.
+    if abs(seen.now - moment(ended)) < RECORD_PATIENCE:
+        return Plan(seen.status, wake_in=wake_in(seen.now, Deadline(moment(ended), RECORD_PATIENCE)))
+    reason, message, log = find_ending(seen.children.pods)
+    return fail_with_log(seen, Trouble(reason, message, final=True, log=log))
 
 
 def _collecting(seen: Seen, step: Step) -> Plan:
@@ -253,10 +324,14 @@ def _collecting(seen: Seen, step: Step) -> Plan:
 
 def _cleaning(seen: Seen, step: Step) -> Plan:
     children, spec = seen.children, seen.subject.spec
+    if back := take_back(seen, step):
+        return back
     keep = _keeps_cluster(seen, step)
     pods = load_generators(children.pods) if keep else children.pods
     elasticsearch = None if keep else children.elasticsearch
     all_things: tuple[tuple[Delete, Json | None], ...] = (("elasticsearch", elasticsearch), ("job", children.job))
+    if step.gives_way:  # the Job first: while it is there, its race may still begin and needs its cluster
+        all_things = all_things[::-1]
     doomed = [(what, thing) for what, thing in all_things if thing is not None]
     deadline = _deadline(seen, step, timedelta(seconds=seen.settings.cleanup_seconds), begun=False)
     builds = builds_cluster(spec, step.name)
@@ -275,8 +350,11 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
     there = [*((kinds[what], thing) for what, thing in doomed), *(("pod", pod) for pod in pods)]
     left = describe_leftovers(seen, step.name, there)
     status = report_leftovers(seen.status, left) if left else seen.status
-    done = status.finished_step if status.failing else step.name
-    after = _between_steps(replace(seen, status=update(status, step=None, finished_step=done)))
+    if step.gives_way and not left:
+        return line_up_again(seen, step)
+    if not status.failing:
+        status = update(status, finished_step=step.name, gave_way=0)
+    after = _between_steps(replace(seen, status=update(status, step=None)))
     return replace(after, observed=(*(_cluster_after(seen, step, keep, left) if builds else ()), *after.observed))
 
 
@@ -321,14 +399,20 @@ def _deadline(seen: Seen, step: Step, allowed: timedelta, *, begun: bool = True)
     return Deadline(since, allowed)
 
 
-def _gives_up(trouble: Trouble, now: datetime, deadline: Deadline, pull: Deadline) -> bool:
-    in_vain = trouble.reason != Reason.UNSCHEDULABLE and pull.passed(now)
-    return trouble.final or in_vain or deadline.passed(now)
+def _is_stuck(
+    seen: Seen, step: Step, trouble: Trouble | None, deadline: Deadline, pull: Deadline, room: RoomSearch
+) -> Plan | None:
+    if trouble is None:
+        return None
+    in_vain = room.all_tries if trouble.reason == Reason.UNSCHEDULABLE else pull
+    if trouble.final or in_vain.passed(seen.now) or deadline.passed(seen.now):
+        return fail_with_log(seen, trouble)
+    return give_way(seen, step, trouble, room)
 
 
 def _keeps_cluster(seen: Seen, step: Step) -> bool:
     spec = seen.subject.spec
-    if not builds_cluster(spec, step.name) or seen.children.elasticsearch is None:
+    if step.gives_way or not builds_cluster(spec, step.name) or seen.children.elasticsearch is None:
         return False
     last = step.name == steps(spec)[-1]
     return (spec.keep_cluster == "Always" and (last or seen.status.failing)) or (

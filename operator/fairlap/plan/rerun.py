@@ -47,9 +47,9 @@ def announced(benchmark: Mapping[str, Any], value: str) -> Next | None:
     text = (benchmark["metadata"].get("annotations") or {}).get(SAID)
     try:
         found = Next(**json.loads(text)) if text else None
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):  # anybody may write annotations
         return None
-    return found if found and found.value == value else None
+    return found if found and found.value == value and isinstance(found.name, str) else None
 
 
 def first_name(benchmark: Mapping[str, Any]) -> str:

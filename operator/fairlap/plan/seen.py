@@ -76,6 +76,10 @@ class Seen:
     settings: Settings
     now: datetime
     turn: Turn
+    check_turn: Turn = field(default_factory=lambda: Turn(mine=False))
+    """its turn among the track checks that run before a Benchmark holds a place for races"""
+    kept: Mapping[str, str] = field(default_factory=dict)
+    """Benchmarks that are over and whose clusters are still there: their names by uid"""
     children: Children = Children()
     track_keys: frozenset[str] | None = None
     """keys of the track's ConfigMap, empty when it does not exist; None when not looked at yet"""
@@ -91,9 +95,11 @@ class Seen:
     refusal: Refusal | None = None
     taken_up: datetime | None = None
     """when this process began to look after the Benchmark: before that, nobody may have begun or removed anything"""
+    pruned: frozenset[str] | None = None
+    """fields of the status that the API server does not store; None when nothing was written yet"""
     confirmed: bool = False
-    """whether cluster, Job and pods were read from the API server itself: an index may not know of one just created,
-    and may still show one that was deleted while the watch was lost"""
+    """whether cluster, Job, pods and endpoints were read from the API server itself: an index may not know of one just
+    created, may still show one that was deleted while the watch was lost, and a watch may be blind for a while"""
 
 
 Create = Literal["elasticsearch", "record", "job", "access"]

@@ -1,5 +1,7 @@
 """The steps of a Benchmark: probe, check, smoke, race-1 … race-N, and the names that follow from them."""
 
+import hashlib
+
 from fairlap.api.spec import BenchmarkSpec, Track
 
 PROBE = "probe"
@@ -67,6 +69,14 @@ def title(spec: BenchmarkSpec, step: str) -> str:
 def object_name(benchmark: str, step: str) -> str:
     """Return the name of every object of a step."""
     return f"{benchmark}-{step}"
+
+
+def account_name(benchmark: str, uid: str, step: str) -> str:
+    """Return the name of a step's ServiceAccount, Role and RoleBinding.
+
+    Nobody can take it beforehand: it carries what is known only once the Benchmark of that uid is there.
+    """
+    return f"{object_name(benchmark, step)}-{hashlib.sha256(f'{uid}/{step}'.encode()).hexdigest()[:12]}"
 
 
 def race_id(namespace: str, benchmark: str, uid: str, step: str) -> str:

@@ -5,6 +5,7 @@ from fairlap.plan.conditions import stamp
 from fairlap.plan.explain.trouble import Trouble
 from fairlap.plan.seen import Seen
 from fairlap.plan.steps import SMOKE, is_preparation, title
+from fairlap.queue.turn import Turn
 from fairlap_race.contract.record import Progress
 
 # What fits a line of kubectl's table beside the other columns; conditions have the whole sentence.
@@ -51,6 +52,13 @@ def describe_progress(progress: Progress | None, *, started: bool) -> str:
     if progress.task:
         return f"{progress.task} {progress.percent} %" if progress.percent is not None else progress.task
     return "preparing the track"
+
+
+def describe_wait(turn: Turn, where: str) -> str:
+    """Return what one waits for whose turn it is not; `where` it waits, as "in the queue"."""
+    if turn.share:
+        where = f"in its namespace, whose share of {turn.share} is taken"
+    return f"waiting for {turn.ahead} before it {where}, the last is {turn.behind}"
 
 
 def one_line(progress: str, hindrance: Trouble | None = None) -> str:

@@ -6,40 +6,64 @@ decide at the same moment never get the same place.
 """
 
 from collections.abc import Callable, Iterator
+from typing import get_args
 
-from fairlap.queue.summary import Summary
+from fairlap.queue.summary import Place, Summary
 from fairlap.queue.turn import Turn, Waiting, admissible, turn
+
+PLACES: tuple[Place, ...] = get_args(Place)
 
 
 class Places:
-    """At most `most` places for all Benchmarks; `wake` and `wake_everyone` let some look at the queue again."""
+    """At most `most` places for races and `checks` for track checks; `share`: of each in a namespace, 0: no limit.
 
-    def __init__(self, most: int, wake: Callable[[str], None], wake_everyone: Callable[[], None]) -> None:
-        self._most, self._wake, self._wake_everyone = most, wake, wake_everyone
+    `wake` and `wake_everyone` let some look at the queue again.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        wake: Callable[[str], None],
+        wake_everyone: Callable[[], None],
+        checks: int = 2,
+        share: int = 0,
+    ) -> None:
+        self._most: dict[Place, int] = {"race": most, "check": checks}
+        self._share = share
+        self._wake, self._wake_everyone = wake, wake_everyone
         self._seen: dict[str, Summary] = {}
-        self._assumed: set[str] = set()
+        self._assumed: dict[Place, set[str]] = {place: set() for place in PLACES}
         self._vanished: set[str] = set()
+        self._aside: set[str] = set()
 
     def observe(self, summary: Summary) -> None:
         """Take in what an event shows of a Benchmark."""
-        uid, before, held = summary.uid, self._seen.get(summary.uid), self._holds(summary.uid)
+        uid, before = summary.uid, self._seen.get(summary.uid)
+        held = {place: self._holds(uid, place) for place in PLACES}
         self._seen[uid] = summary
-        if summary.admitted or summary.over:  # what was assumed has come true, or is over
-            self._assumed.discard(uid)
+        for place in PLACES:
+            if summary.says_it_holds(place) or summary.over:  # what was assumed has come true, or is over
+                self._assumed[place].discard(uid)
         if before is None:
             return
-        if (held and not self._holds(uid)) or (summary.over and not before.over):
+        if summary.over and not before.over:
             self._wake_everyone()
-        elif before.lines_up and not summary.lines_up and not self._holds(uid):
-            # It has left the queue for its track check or by `suspend`. The others' words about it can wait.
-            for other in admissible(self._waiting(), self._most):
-                self._wake(other)
+            return
+        for place in PLACES:
+            holds = self._holds(uid, place)
+            if held[place] and not holds:
+                self._is_free(place)
+            elif before.waits_for(place) and not summary.waits_for(place) and not holds:
+                # It has left the queue for its track check or by `suspend`. The others' words about it can wait.
+                self._wake_those_who_may_go(place)
 
     def remove(self, uid: str) -> None:
         """Take out a Benchmark that was deleted."""
         self._seen.pop(uid, None)
-        self._assumed.discard(uid)
+        for place in PLACES:
+            self._assumed[place].discard(uid)
         self._vanished.discard(uid)
+        self._aside.discard(uid)
         self._wake_everyone()
 
     def vanish(self, uids: set[str]) -> None:
@@ -48,42 +72,101 @@ class Places:
             self._vanished = set(uids)
             self._wake_everyone()
 
-    def turn(self, uid: str) -> Turn:
+    def set_aside(self, uid: str) -> None:
+        """Leave out a Benchmark that cannot go on and cannot even say so: it holds no place and nobody waits for it."""
+        if uid not in self._aside:
+            self._aside.add(uid)
+            self._wake_everyone()
+
+    def take_back(self, uid: str) -> None:
+        """Let one that was set aside line up again; nothing happens for any other."""
+        self._aside.discard(uid)
+
+    def leave_out(self, namespace: str) -> None:
+        """Take out all Benchmarks of a namespace that cannot be read, "" for all; events bring them back."""
+        for uid in self.uids_in(namespace):
+            self.remove(uid)
+
+    def turn(self, uid: str, place: Place = "race") -> Turn:
         """Return whether a Benchmark holds a place or may take one now, and if not, who is before it."""
         seen = self._seen.get(uid)
-        return turn(uid, self._waiting(), self._most, seen.hosts if seen else frozenset())
+        hosts = seen.hosts if seen and place == "race" else frozenset[str]()
+        return turn(uid, self._waiting(place), self._most[place], hosts, self._share)
 
-    def assume(self, uid: str) -> bool:
+    def lags(self, uid: str, held: Place | None) -> bool:
+        """Return whether events still show a place that a Benchmark, by its newest status, has given up.
+
+        Until they have caught up, it would take its old place for its turn, and so would somebody else.
+        """
+        seen = self._seen.get(uid)
+        return seen is not None and any(seen.says_it_holds(place) for place in PLACES if place != held)
+
+    def assume(self, uid: str, place: Place = "race") -> bool:
         """Take a place, to be written into the Benchmark's status now; return whether there was one for it."""
-        if not self.turn(uid).mine:
+        if not self.turn(uid, place).mine:
             return False
-        if uid in self._seen and not self._holds(uid):  # the write will say of a deleted one that it is gone
-            self._assumed.add(uid)
+        if uid in self._seen and not self._holds(uid, place):  # the write will say of a deleted one that it is gone
+            self._assumed[place].add(uid)
         return True
 
-    def forget(self, uid: str) -> None:
-        """Give up a place that was assumed and not written; nothing happens for any other."""
-        if uid in self._assumed:
-            self._assumed.discard(uid)
-            self._wake_everyone()  # who looked meanwhile, be it on the event of this write, saw the place taken
+    def forget(self, uid: str, but: Place | None = None) -> None:
+        """Give up what was assumed and not written, except for the place `but`; nothing happens for any other."""
+        for place in PLACES:
+            if place != but and uid in self._assumed[place]:
+                self._assumed[place].discard(uid)
+                if not self._holds(uid, place):
+                    # Who looked meanwhile, be it on the event of this write, saw the place taken.
+                    self._is_free(place)
 
     def uids(self) -> set[str]:
         """Return the uids of all Benchmarks that events told of, vanished ones too."""
         return set(self._seen)
 
+    def is_known(self, uid: str, namespace: str) -> bool:
+        """Return whether events told of a Benchmark of that uid in that namespace."""
+        seen = self._seen.get(uid)
+        return seen is not None and seen.name.partition("/")[0] == namespace
+
+    def uids_in(self, namespace: str) -> set[str]:
+        """Return those of one namespace, "" for all."""
+        return {uid for uid, seen in self._seen.items() if not namespace or seen.name.startswith(f"{namespace}/")}
+
+    def vanished(self) -> set[str]:
+        """Return the uids of those that are left out because they are gone."""
+        return set(self._vanished)
+
     def benchmarks(self) -> Iterator[Summary]:
         """Yield all Benchmarks that are there."""
         return (summary for uid, summary in self._seen.items() if uid not in self._vanished)
 
-    def holders(self) -> set[str]:
-        """Return the uids of those that hold a place, be it written or assumed."""
-        return {summary.uid for summary in self.benchmarks() if self._holds(summary.uid)}
-
-    def _holds(self, uid: str) -> bool:
+    def over(self, uid: str) -> str:
+        """Return the name of a Benchmark that has ended, "" for any other."""
         seen = self._seen.get(uid)
-        return seen is not None and not seen.over and (seen.admitted or uid in self._assumed)
+        return seen.name if seen and seen.over else ""
 
-    def _waiting(self) -> Iterator[Waiting]:
+    def holders(self, place: Place = "race") -> set[str]:
+        """Return the uids of those that hold a place, be it written or assumed."""
+        return {summary.uid for summary in self.benchmarks() if self._holds(summary.uid, place)}
+
+    def _holds(self, uid: str, place: Place) -> bool:
+        seen = self._seen.get(uid)
+        if seen is None or seen.over or uid in self._aside:
+            return False
+        return seen.says_it_holds(place) or uid in self._assumed[place]
+
+    def _waiting(self, place: Place) -> Iterator[Waiting]:
         for seen in self.benchmarks():
-            holds = self._holds(seen.uid)
-            yield Waiting(seen.uid, seen.name, seen.created, admitted=holds, queued=seen.lines_up, hosts=seen.hosts)
+            if not seen.over and seen.uid not in self._aside:
+                hosts = seen.hosts if place == "race" else frozenset[str]()
+                holds, waits = self._holds(seen.uid, place), seen.waits_for(place)
+                yield Waiting(seen.uid, seen.name, seen.since, admitted=holds, queued=waits, hosts=hosts)
+
+    def _is_free(self, place: Place) -> None:
+        if place == "race":
+            self._wake_everyone()
+        else:  # checks are short and may be many: only who may go on is told, the others' words can wait
+            self._wake_those_who_may_go(place)
+
+    def _wake_those_who_may_go(self, place: Place) -> None:
+        for other in admissible(self._waiting(place), self._most[place], self._share):
+            self._wake(other)

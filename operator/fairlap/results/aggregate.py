@@ -1,12 +1,25 @@
 """The numbers of several races as medians with their spread: the race is the unit of replication."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
-from fairlap.api.status import Figure, GcResult, PipelineResult, Results, StoreResult, TaskResult
-from fairlap_race.contract.record import RallyNumbers, Record, Task
+from fairlap.api.status import (
+    MOST_PIPELINES,
+    MOST_TASKS,
+    Figure,
+    GcResult,
+    PipelineResult,
+    Results,
+    StoreResult,
+    TaskResult,
+)
+from fairlap.results.remarks import RaceRemark, within
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Pipeline, RallyNumbers, Record, Task
 
 Number = float | int | None
+_LARGEST = 1 << 62
+_ROOM_OF_TASKS, _ROOM_OF_PIPELINES = 300_000, 50_000
 
 
 def figure(values: Iterable[Number]) -> Figure | None:
@@ -21,9 +34,8 @@ def aggregate(records: Sequence[Record]) -> Results:
     """Return the results of valid races of the same Benchmark; `records` in the order of the races."""
     if not records:
         return Results()
-    names = [task.task for task in records[0].tasks if task.rally is not None]
     return Results(
-        tasks=[_task([task for record in records for task in record.tasks if task.task == name]) for name in names],
+        tasks=_tasks(records),
         ingest_pipelines=_pipelines(records),
         store=StoreResult(
             store_bytes=figure(record.totals.store_bytes for record in records),
@@ -38,6 +50,30 @@ def aggregate(records: Sequence[Record]) -> Results:
     )
 
 
+def _tasks(records: Sequence[Record]) -> list[TaskResult]:
+    names = list(dict.fromkeys(task.task for task in records[0].tasks if task.rally is not None))[:MOST_TASKS]
+    runs: dict[str, list[Task]] = {name: [] for name in names}
+    for record in records:
+        for task in record.tasks:
+            if task.task in runs:
+                runs[task.task].append(task)
+    return within((_task(of_all_races) for of_all_races in runs.values()), _ROOM_OF_TASKS)
+
+
+def remarks(record: Record, results: Results, indices: int) -> Iterator[RaceRemark]:
+    """Yield which numbers of the record the status has no room for; `indices`: how many of them it has."""
+    measured = {task.task for task in record.tasks if task.rally is not None}
+    worked = {it.name for it in record.pipelines or () if it.count}
+    for what, field, there, kept in (
+        ("tasks", "results.tasks", len(measured), len(results.tasks)),
+        ("ingest pipelines", "results.ingestPipelines", len(worked), len(results.ingest_pipelines)),
+        ("indices", "environment.indices", len(record.indices or ()), indices),
+    ):
+        if there > kept:
+            text = f"status.{field} has {kept} of {there} {what}, and {there - kept} were left out: the record has them"
+            yield RaceRemark(Reason.RECORD_CUT, text)
+
+
 def _task(tasks: Sequence[Task]) -> TaskResult:
     first, rally = tasks[0], [task.rally for task in tasks if task.rally]
     return TaskResult(
@@ -48,7 +84,7 @@ def _task(tasks: Sequence[Task]) -> TaskResult:
         clients=first.clients,
         target_throughput=first.target_throughput,
         schedule_share=min((t.schedule_share for t in tasks if t.schedule_share is not None), default=None),
-        samples=sum(task.samples.normal for task in tasks),
+        samples=total(task.samples.normal for task in tasks),
         throughput=figure(numbers.throughput.median for numbers in rally),
         window_throughput=figure(task.windows.median if task.windows else None for task in tasks),
         service_time_millis=_percentiles(rally, lambda numbers: numbers.service_time_millis),
@@ -69,13 +105,21 @@ def _percentiles(rally: Sequence[RallyNumbers], of: Callable[[RallyNumbers], Map
 
 
 def _pipelines(records: Sequence[Record]) -> list[PipelineResult]:
-    names = dict.fromkeys(p.name for record in records for p in record.pipelines or () if p.count)
-    results = []
-    for name in names:
-        ran = [p for record in records for p in record.pipelines or () if p.name == name]
-        count, millis = figure(p.count for p in ran), figure(p.time_millis for p in ran)
+    worked = dict.fromkeys(it.name for record in records for it in record.pipelines or () if it.count)
+    runs: dict[str, list[Pipeline]] = {name: [] for name in list(worked)[:MOST_PIPELINES]}
+    for record in records:
+        for pipeline in record.pipelines or ():
+            if pipeline.name in runs:
+                runs[pipeline.name].append(pipeline)
+    results: list[PipelineResult] = []
+    for name, ran in runs.items():
+        count, millis = figure(it.count for it in ran), figure(it.time_millis for it in ran)
         if count and millis:
-            results.append(
-                PipelineResult(name=name, count=count, time_millis=millis, failed=sum(p.failed for p in ran))
-            )
-    return results
+            failed = total(it.failed for it in ran)
+            results.append(PipelineResult(name=name, count=count, time_millis=millis, failed=failed))
+    return within(results, _ROOM_OF_PIPELINES)
+
+
+def total(numbers: Iterable[int]) -> int:
+    """Return the sum, as far as it is a number that the API server can keep."""
+    return max(-_LARGEST, min(sum(numbers), _LARGEST))

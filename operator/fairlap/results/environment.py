@@ -5,9 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.status import Environment, IndexEvidence
+from fairlap.api.status import MOST_INDICES, Environment, IndexEvidence
 from fairlap.results import lucene_codec, shards
+from fairlap.results.remarks import within
 from fairlap_race.contract.record import IndexRecord, Record
+from fairlap_race.contract.track_record import TrackCorpus
 
 _TYPED = ("index.number_of_shards", "index.number_of_replicas", "index.codec")
 
@@ -21,7 +23,7 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         lucene_version=found.lucene_version or "",
         java=", ".join(sorted({f"{n.java_version} ({n.java_vendor})" for n in found.nodes if n.java_version})),
         jvm=sorted({n.jvm for n in found.nodes if n.jvm})[:10],
-        jvm_flags=[flag for flag in (node.jvm_arguments if node else ()) if flag.startswith("-X")][:200],
+        jvm_flags=within((flag for flag in (node.jvm_arguments if node else ()) if flag.startswith("-X")), 20_000),
         heap_bytes=node.heap_bytes if node else None,
         gc=list(node.gc) if node else [],
         nodes=len(found.nodes),
@@ -29,15 +31,19 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         qos_class=", ".join(sorted({pod["status"].get("qosClass") or "" for pod in elasticsearch_pods} - {""})),
         rally_version=record.rally.version or "",
         rally_image=", ".join(_images(load_generators, "rally")),
-        rally_poll_intervals=dict(record.rally.poll_intervals),
+        rally_poll_intervals={name[:100]: wait for name, wait in record.rally.poll_intervals.items()},
         track_digest=record.track.digest or "",
         track_repository=record.track.repository or "",
         track_revision=record.track.revision or "",
-        corpora=[f"{c.name}/{c.file}, {c.bytes} bytes, {c.sha256}, {c.origin}" for c in record.track.corpora[:100]],
+        corpora=within(map(_corpus, record.track.corpora[:100]), 50_000),
         track_params=json.dumps(dict(record.track.params), sort_keys=True)[:4096],
-        indices=[_index(index, record) for index in (record.indices or ())[:100]],
-        node_data=shards.node_data(record)[:50],
+        indices=within((_index(index, record) for index in (record.indices or ())[:MOST_INDICES]), 150_000),
+        node_data=within(shards.node_data(record, most=50), 30_000),
     )
+
+
+def _corpus(of: TrackCorpus) -> str:
+    return f"{of.name}/{of.file}, {of.bytes} bytes, {of.sha256}, {of.origin}"
 
 
 def _index(index: IndexRecord, record: Record) -> IndexEvidence:

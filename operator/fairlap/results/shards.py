@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from fairlap.api.status import NodeData
+from fairlap.results.aggregate import total
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Node, Record, Shard
@@ -49,12 +50,18 @@ def _all(primaries: int) -> str:
     return "its only primary shard is" if primaries == 1 else f"all {primaries} primary shards are"
 
 
-def node_data(record: Record) -> list[NodeData]:
-    """Return memory, heap and data of each node; the ratio is (memory - heap) / data, what page cache there can be."""
+def node_data(record: Record, most: int = 50) -> list[NodeData]:
+    """Return memory, heap and data of the first `most` nodes.
+
+    The ratio is (memory - heap) / data, what page cache there can be.
+    """
     found = []
-    for node in record.environment.nodes:
-        here = [it for it in record.shards or () if it.node == node.name]
-        data = None if record.shards is None else sum(it.store_bytes or 0 for it in here)
+    by_node: dict[str | None, list[Shard]] = defaultdict(list)
+    for it in record.shards or ():
+        by_node[it.node].append(it)
+    for node in record.environment.nodes[:most]:
+        here = by_node[node.name]
+        data = None if record.shards is None else total(it.store_bytes or 0 for it in here)
         memory = memory_of(node)
         beyond = memory - node.heap_bytes if memory and node.heap_bytes else None
         found.append(

@@ -4,23 +4,27 @@ Each chore is a task that begins when its Benchmark is seen to need it and can b
 """
 
 import asyncio
-import copy
 import logging
 import random
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.names import KIND
+from fairlap.api.names import KIND, UID_LABEL
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.plan import rerun
+from fairlap.plan import expiry, rerun
+from fairlap.plan.conditions import stamp
 from fairlap.plan.keep import kept_until
+from fairlap.runtime.last_word import INTERNAL_ERRORS
+from fairlap.runtime.ownership import owner_uid
+from fairlap.runtime.project import bounded_copy
 from fairlap.runtime.writes import annotate, create_if_free
 
 log = logging.getLogger(__name__)
+Work = Callable[[Json], Coroutine[Any, Any, None]]
 _LOOK_AGAIN_SECONDS = 300.0
 PostEvent = Callable[[Mapping[str, Any], str, str, str], None]
 """posts an event: about what, type, reason, message"""
@@ -32,18 +36,26 @@ class Chores:
 
     post_event: PostEvent
     connection: Callable[[], ApiServer]
-    clusters_of: Callable[[str], list[Json]]
-    """the Elasticsearch objects of a Benchmark's uid, as last seen"""
+    clusters_of: Callable[[str, str], list[Json]]
+    """the Elasticsearch objects of a Benchmark by its namespace and uid, as last seen"""
     names_in: Callable[[str], set[str]]
     """the names of the Benchmarks in a namespace, as last seen"""
     _tasks: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict)
 
     def look(self, benchmark: Mapping[str, Any]) -> None:
-        """Begin what a Benchmark needs and nobody does yet."""
-        if kept_until(benchmark) is not None:
-            self._begin(benchmark, "keep", self._remove_kept)
-        if rerun.requested_value(benchmark) is not None:
-            self._begin(benchmark, "rerun", self._rerun)
+        """Begin what a Benchmark needs and nobody does yet; what cannot be made sense of is counted and left alone."""
+        needs: Iterable[tuple[str, Callable[[Mapping[str, Any]], object], Work]] = (
+            ("keep", kept_until, self._remove_kept),
+            ("expire", expiry.is_due, self._expire),
+            ("rerun", rerun.requested_value, self._rerun),
+        )
+        for kind, need, work in needs:
+            try:
+                if need(benchmark) is not None:
+                    self._begin(expiry.slim(benchmark) if kind == "expire" else benchmark, kind, work)
+            except Exception:  # who called has others to look after
+                INTERNAL_ERRORS.labels(kind).inc()
+                log.exception("%s of %s was left alone", kind, benchmark["metadata"]["name"])
 
     def forget(self, uid: str) -> None:
         """End what was begun for a Benchmark that is gone: its cluster goes with it."""
@@ -61,13 +73,11 @@ class Chores:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begin(
-        self, benchmark: Mapping[str, Any], kind: str, work: Callable[[Json], Coroutine[Any, Any, None]]
-    ) -> None:
+    def _begin(self, benchmark: Mapping[str, Any], kind: str, work: Work) -> None:
         key = (str(benchmark["metadata"]["uid"]), kind)
         if key in self._tasks:
             return
-        task = asyncio.create_task(_patiently(work, copy.deepcopy(dict(benchmark))), name=f"{kind} {key[0]}")
+        task = asyncio.create_task(_patiently(work, bounded_copy(benchmark)), name=f"{kind} {key[0]}")
         self._tasks[key] = task
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
@@ -75,14 +85,43 @@ class Chores:
         due = kept_until(benchmark)
         if due is None:
             return
-        # A wall clock can be set, so a long wait is made of short ones.
-        while (left := (due - datetime.now(UTC)).total_seconds()) > 0:  # noqa: ASYNC110 - nobody tells when it is late
-            await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
-        for there in self.clusters_of(benchmark["metadata"]["uid"]):
+        await _wait_until(due)
+        for there in self.clusters_of(benchmark["metadata"]["namespace"], benchmark["metadata"]["uid"]):
             if not there["metadata"].get("deletionTimestamp"):
                 await self.connection().delete("Elasticsearch", there)
                 name = there["metadata"]["name"]
                 self.post_event(benchmark, "Normal", "ClusterRemoved", f"the time to keep the cluster {name} is over")
+
+    async def _expire(self, benchmark: Json) -> None:
+        due = expiry.expires_at(benchmark)
+        if due is None:
+            return
+        await _wait_until(due)
+        api_server, meta = self.connection(), benchmark["metadata"]
+        found = await api_server.find(KIND, meta["namespace"], meta["name"])
+        if found is None or found["metadata"]["uid"] != meta["uid"] or expiry.is_due(found) is None:
+            return
+        try:
+            await self._remove_records(found, due)
+        except ApiError as error:
+            if not error.forbidden:
+                raise
+            text = f"{error.message}; install the operator with rbac.deleteExpired=true"
+            self.post_event(found, "Warning", "ExpiryForbidden", text)
+
+    async def _remove_records(self, benchmark: Json, due: datetime) -> None:
+        api_server, meta = self.connection(), benchmark["metadata"]
+        if expiry.takes_benchmark(benchmark):
+            await api_server.delete(KIND, benchmark)  # and with it, by their owner, its records
+            return
+        for kind in ("ConfigMap", "Job"):
+            query = {"labelSelector": f"{UID_LABEL}={meta['uid']}"}
+            for there in await api_server.list_metadata(kind, (meta["namespace"],), query):
+                if owner_uid(there) == meta["uid"]:
+                    await api_server.delete(kind, there)
+        # Said last: until then any operator begins it again.
+        await annotate(api_server, benchmark, {expiry.EXPIRED: stamp(due)})
+        self.post_event(benchmark, "Normal", "Expired", "the time of its records is over: they are removed")
 
     async def _rerun(self, benchmark: Json) -> None:
         api_server, meta = self.connection(), benchmark["metadata"]
@@ -123,7 +162,13 @@ class Chores:
         )
 
 
-async def _patiently(work: Callable[[Json], Coroutine[Any, Any, None]], benchmark: Json) -> None:
+async def _wait_until(due: datetime) -> None:
+    # A wall clock can be set, so a long wait is made of short ones.
+    while (left := (due - datetime.now(UTC)).total_seconds()) > 0:  # noqa: ASYNC110 - nobody tells when it is late
+        await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
+
+
+async def _patiently(work: Work, benchmark: Json) -> None:
     seconds = 0.5
     while True:
         try:
@@ -136,6 +181,7 @@ async def _patiently(work: Callable[[Json], Coroutine[Any, Any, None]], benchmar
             await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - jitter, not a secret
             seconds = min(30.0, seconds * 2)
         except Exception:  # else asyncio would tell of it only when the task is thrown away
+            INTERNAL_ERRORS.labels("chore").inc()
             log.exception("given up for %s", benchmark["metadata"]["name"])
             return
         else:

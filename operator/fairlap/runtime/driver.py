@@ -1,27 +1,31 @@
 """The thin layer between kopf and the decisions. The only file that imports kopf.
 
-For each active Benchmark one daemon looks, plans, writes and acts; it sleeps until one of the Benchmark's children
-changes, its own deadline comes, or five minutes are over.
+Each watched namespace has a kopf of its own, so that one that cannot be read stops no other. An event of an active
+Benchmark begins the task that looks, plans, writes and acts for it, or hands it the newest body. kopf's own daemons are
+not used: they force a finalizer on what they work for.
 """
 
 import asyncio
 import logging
+import signal
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import kopf
 
 from fairlap.api.base import Json
-from fairlap.api.names import GROUP, MANAGED_BY, MANAGER, PLURAL, VERSION
+from fairlap.api.names import GROUP, MANAGED_BY, MANAGER, PART_LABEL, PART_RECORD, PLURAL, VERSION
 from fairlap.api.status import TERMINAL
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.repeat import repeat
 from fairlap.machines.prometheus import Prometheus
 from fairlap.queue.summary import summarize
+from fairlap.runtime.crd_check import check_crd
 from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
-from fairlap.runtime.project import drop_record, owner_uid, project_child
+from fairlap.runtime.ownership import indexed_under
+from fairlap.runtime.project import drop_numbers, drop_record, project_child
 from fairlap.runtime.state import Operator
 from fairlap.runtime.vanished import look_for_vanished
 
@@ -34,22 +38,79 @@ CHILDREN: dict[str, tuple[str, ...]] = {
     "endpoint_slices": ("discovery.k8s.io", "v1", "endpointslices"),
 }
 OWNED = {MANAGED_BY: MANAGER}
+_COLLECTING: Final = {"foregroundDeletion", "orphan"}
+"""finalizers of a deletion that takes the children first; a Benchmark that others hold runs to its end"""
+_WRITE_SECONDS: Final = 10.0
+"""how long the end waits for the answers to what is being written"""
 
 
-async def run_handlers(operator: Operator, ready: asyncio.Event) -> None:
-    """Let kopf watch and call until `operator.stop` or a signal ends it; `ready` is set once it has begun.
+async def run_handlers(operator: Operator) -> None:
+    """Work until `operator.stop` is set. Raises what nobody expected of the work on all namespaces."""
+    operator.api_server = operator.api_server or await ApiServer.connect()
+    if operator.settings.prometheus.url:
+        operator.prometheus = Prometheus(operator.settings.prometheus)
+    looking = asyncio.create_task(operator.namespaces.look_after_all(lambda n: _follow(operator, n)))
+    stopping = asyncio.create_task(operator.stop.wait())
+    tasks = [*_repeated(operator), looking, stopping]
+    try:
+        await asyncio.wait([looking, stopping], return_when=asyncio.FIRST_COMPLETED)
+        if looking.done():
+            looking.result()
+    finally:
+        await operator.drives.stop(_WRITE_SECONDS)  # before all else: a write may be on its way
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await operator.chores.stop()
+        await operator.events.flush(3.0)
 
-    Raises what ended one of kopf's tasks.
-    """
-    namespaces = operator.settings.namespaces
-    await kopf.operator(
-        registry=build_registry(operator),
+
+def end_by_signal(stop: asyncio.Event) -> None:
+    """Let SIGTERM and SIGINT set `stop`."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+
+
+def _repeated(operator: Operator) -> list[asyncio.Task[None]]:
+    async def sweep() -> None:
+        await remove_ownerless(operator.connection(), operator.namespaces.readable())
+
+    async def resync() -> None:
+        await look_for_vanished(operator.connection(), operator.places, operator.namespaces.readable())
+
+    async def compare() -> None:
+        await check_crd(operator.connection())
+
+    every = operator.settings
+    return [
+        repeat(every.resync_seconds, compare, "the CustomResourceDefinition was not looked at", at_once=True),
+        repeat(every.resync_seconds, resync, "vanished Benchmarks were not looked for"),
+        repeat(every.sweep_seconds, sweep, "claims without a cluster were not looked for"),
+    ]
+
+
+async def _follow(operator: Operator, namespace: str) -> None:
+    """Let one kopf watch a namespace, or all with "", until cancelled. Raises what ended one of its tasks."""
+    settings = kopf.OperatorSettings()
+    configure(settings)
+    # Not kopf.operator(): in its end it waits for, and cancels, every task that is younger than itself.
+    tasks = await kopf.spawn_tasks(
+        registry=build_registry(operator, namespace),
+        settings=settings,
         standalone=True,
-        clusterwide=not namespaces,
-        namespaces=namespaces,
-        ready_flag=ready,
-        stop_flag=operator.stop,
+        clusterwide=not namespace,
+        namespaces=[namespace] if namespace else [],
     )
+    end_by_signal(operator.stop)  # each kopf takes the signals for itself
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    for task in done:
+        task.result()
+    raise RuntimeError(f"kopf has ended in {namespace or 'the cluster'}")
 
 
 def configure_logging() -> None:
@@ -66,42 +127,16 @@ class _WithoutHandlerNoise(logging.Filter):
         return not (record.levelno <= logging.INFO and "succeeded" in record.getMessage())
 
 
-def build_registry(operator: Operator) -> kopf.OperatorRegistry:
-    """Return kopf's handlers, bound to one operator."""
+def build_registry(operator: Operator, namespace: str) -> kopf.OperatorRegistry:
+    """Return kopf's handlers, bound to one operator and one of its namespaces, "" for all."""
     registry = kopf.OperatorRegistry()
-    _register_lifecycle(registry, operator)
+    _register_login(registry)
     _register_children(registry, operator)
-    _register_benchmarks(registry, operator)
+    _register_benchmarks(registry, operator, namespace)
     return registry
 
 
-def _register_lifecycle(registry: kopf.OperatorRegistry, operator: Operator) -> None:
-    async def sweep() -> None:
-        await remove_ownerless(operator.connection(), operator.settings.namespaces)
-
-    async def resync() -> None:
-        await look_for_vanished(operator.connection(), operator.places, operator.settings.namespaces)
-
-    @kopf.on.startup(registry=registry)
-    async def connect(settings: kopf.OperatorSettings, **_: Any) -> None:
-        configure(settings)
-        operator.api_server = operator.api_server or await ApiServer.connect()
-        if operator.settings.prometheus.url:
-            operator.prometheus = Prometheus(operator.settings.prometheus)
-        every = operator.settings
-        operator.background += [
-            repeat(every.resync_seconds, resync, "vanished Benchmarks were not looked for"),
-            repeat(every.sweep_seconds, sweep, "claims without a cluster were not looked for"),
-        ]
-
-    @kopf.on.cleanup(registry=registry)
-    async def disconnect(**_: Any) -> None:
-        for task in operator.background:
-            task.cancel()
-        await operator.chores.stop()
-        await operator.events.flush(3.0)
-        operator.stop.set()  # else kopf waits 5 s for its own task that waits for this
-
+def _register_login(registry: kopf.OperatorRegistry) -> None:
     @kopf.on.login(registry=registry)
     def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
         return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
@@ -111,20 +146,23 @@ def configure(settings: kopf.OperatorSettings) -> None:
     """Set kopf up for one replica with namespaced permissions that never gives up on the API server."""
     settings.scanning.disabled = True  # else kopf asks for CRDs and namespaces, which we may not list
     settings.peering.standalone = True
-    settings.persistence.finalizer = f"{GROUP}/operator"
+    settings.persistence.finalizer = f"{GROUP}/operator"  # an earlier version's, which kopf takes off
+    settings.process.ultimate_exiting_timeout = None  # else the end of one kopf is the end of the process, later
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 10
     settings.networking.error_backoffs = Backoffs()
+    settings.watching.chunk_size = 500
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 360
     settings.watching.reconnect_backoff = 1.0
     settings.posting.enabled = False  # events.py sends ours, and says so when one was not taken
     settings.execution.default_backoff = 5
-    settings.background.cancellation_polling = 5
-    # Else a daemon whose last write comes back as an event before the answer is cancelled, and tells nobody of the end.
-    settings.background.instant_exit_timeout = 10
-    plurals = {child[-1] for child in CHILDREN.values()}
-    settings.watching.label_selectors[lambda resource: resource.plural in plurals] = f"{MANAGED_BY}={MANAGER}"
+    ours, plurals = f"{MANAGED_BY}={MANAGER}", {child[-1] for child in CHILDREN.values()}
+    settings.watching.label_selectors[lambda resource: resource.plural in plurals - {"configmaps"}] = ours
+    # Records are large, written once, and read by name when a race is over: no start lists them, no watch carries them.
+    settings.watching.label_selectors[lambda resource: resource.plural == "configmaps"] = (
+        f"{ours},{PART_LABEL}!={PART_RECORD}"
+    )
 
 
 class Backoffs:
@@ -140,42 +178,44 @@ class Backoffs:
 
 def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> None:
     def index(body: kopf.Body, resource: kopf.Resource, **_: Any) -> dict[str, Json] | None:
-        uid = owner_uid(body)
+        uid = indexed_under(resource.plural, body)
         return {uid: project_child(resource.plural, body)} if uid else None
 
-    async def changed(body: kopf.Body, **_: Any) -> None:
-        operator.wakers.wake(owner_uid(body) or "")
+    async def changed(body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
+        uid = indexed_under(resource.plural, body)
+        if uid and operator.places.is_known(uid, body["metadata"]["namespace"]):  # else it names another namespace's
+            operator.wakers.wake(uid)
 
     for name, resource in CHILDREN.items():
         kopf.index(*resource, labels=OWNED, id=name, param=resource[-1], registry=registry)(index)
         kopf.on.event(*resource, labels=OWNED, id=f"{name}_changed", registry=registry)(changed)
 
 
-def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) -> None:
+def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, namespace: str) -> None:
     @kopf.index(*BENCHMARKS, id="benchmarks", registry=registry)
     async def observe(body: kopf.Body, **_: Any) -> None:
         # An index, since kopf calls it for every Benchmark before any handler: nobody gets a place in a queue that is
         # known in part. A coroutine, since kopf calls others in threads, and alarms may be set in this one only.
         operator.places.observe(summarize(body))
+        drop_numbers(body)
 
     @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
     async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:
-        operator.elasticsearches = kwargs["elasticsearches"]
+        indexes = ChildIndexes(*(kwargs[name] for name in CHILDREN))
+        operator.elasticsearches[namespace] = indexes.elasticsearches
         if event["type"] == "DELETED":
             operator.places.remove(uid)
             operator.chores.forget(uid)
         else:
             operator.chores.look(body)
+        finalizers = set(body.metadata.get("finalizers") or ())
+        if event["type"] == "DELETED" or status.get("phase") in TERMINAL or _COLLECTING & finalizers:
+            operator.drives.end(uid)
+        else:
+            operator.drives.follow(namespace, Daemon(operator, body, uid, indexes, kwargs["logger"]))
+        operator.namespaces.indexed(namespace)
         if event["type"] == "DELETED" or status.get("phase") in TERMINAL:
             operator.wakers.drop(uid)
             drop_record(event["object"])
         else:
             operator.wakers.waker(uid).set()
-
-    def is_active(status: kopf.Status, **_: Any) -> bool:
-        return status.get("phase") not in TERMINAL
-
-    @kopf.daemon(*BENCHMARKS, id="drive", when=is_active, cancellation_timeout=5, backoff=5, registry=registry)
-    async def drive(body: kopf.Body, uid: str, stopped: kopf.DaemonStopped, logger: kopf.Logger, **kwargs: Any) -> None:
-        indexes = ChildIndexes(*(kwargs[name] for name in CHILDREN))
-        await Daemon(operator, body, uid, indexes, logger).run(stopped)

@@ -1,32 +1,38 @@
 """From a Benchmark, the indexes and the API server to what a decision may look at."""
 
-from collections.abc import Collection, Mapping
+import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.api.status import BenchmarkStatus
+from fairlap.api.status import BenchmarkStatus, Step
+from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.index import UidIndex
 from fairlap.machines.complete import complete_table
 from fairlap.machines.prometheus import Prometheus
 from fairlap.plan.seen import Children, LogOf, Look, Seen, Subject
-from fairlap.plan.steps import is_preparation, object_name
+from fairlap.plan.steps import is_preparation
 from fairlap.queue.turn import Turn
-from fairlap.runtime.project import step_of
+from fairlap.runtime.last_word import INTERNAL_ERRORS
+from fairlap.runtime.ownership import is_child, is_endpoint_of, is_of_job, is_pod_of, objects_of, step_of, uid_of
 from fairlap.runtime.reads import (
     read_children,
     read_config_map_keys,
     read_evictions,
     read_log_tail,
-    read_machine_tables,
     read_records,
     read_warnings,
     recorded_steps,
 )
 from fairlap.settings import Settings
+from fairlap_race.contract.record import Record
+from fairlap_race.contract.resources import MachineTable
+
+log = logging.getLogger(__name__)
 
 
 class ChildIndexes(NamedTuple):
@@ -53,32 +59,36 @@ def build_seen(benchmark: Mapping[str, Any], indexes: ChildIndexes, settings: Se
         spec=BenchmarkSpec.model_validate(benchmark["spec"]),
     )
     status = BenchmarkStatus.model_validate(benchmark.get("status") or {})
-    step = status.step.name if status.step else ""
     return Seen(
         subject=subject,
         status=status,
         settings=settings,
         now=now,
         turn=Turn(mine=False),
-        children=select_children(subject, step, indexes) if step else Children(),
+        children=select_children(subject, status.step, indexes) if status.step else Children(),
     )
 
 
-def select_children(subject: Subject, step: str, indexes: ChildIndexes) -> Children:
-    """Return the objects of one step."""
+def select_children(subject: Subject, step: Step, indexes: ChildIndexes) -> Children:
+    """Return the objects of one step, those alone that are of this Benchmark by owner and namespace."""
 
     def of_step(index: UidIndex) -> list[Json]:
-        found: Collection[Json] = index.get(subject.uid, ())
-        return [thing for thing in found if step_of(thing) == step]
+        found = objects_of(index, subject.namespace, subject.uid)
+        return [thing for thing in found if step_of(thing) == step.name]
 
-    name = object_name(subject.name, step)
-    record = _first(of_step(indexes.config_maps))
-    slices = [s for s in of_step(indexes.endpoint_slices) if s["service"] == f"{name}-es-http"]
+    job = _first(of_step(indexes.jobs))
+    job_uid = step.job_uid or uid_of(job)
+
+    def tells(config_map: Json) -> bool:
+        return is_child(config_map, subject) or is_of_job(config_map, subject, step.name, job_uid)
+
+    record = _first([found for found in of_step(indexes.config_maps) if tells(found)])
+    slices = [found for found in of_step(indexes.endpoint_slices) if is_endpoint_of(found, subject, step.name)]
     return Children(
         elasticsearch=_first(of_step(indexes.elasticsearches)),
-        job=_first(of_step(indexes.jobs)),
+        job=job,
         progress=record["progress"] if record else None,
-        pods=of_step(indexes.pods),
+        pods=[pod for pod in of_step(indexes.pods) if is_pod_of(pod, subject, step.name, job_uid)],
         ready_endpoints=sum(s["ready"] for s in slices),
     )
 
@@ -106,12 +116,34 @@ async def look_at(what: Look, seen: Seen, api_server: ApiServer, prometheus: Pro
 
 async def _with_records(seen: Seen, api_server: ApiServer, prometheus: Prometheus | None) -> Seen:
     steps = recorded_steps(seen.status)
-    records = await read_records(api_server, seen.subject, steps)
-    tables = await read_machine_tables(api_server, seen.subject, steps)
+    written = await read_records(api_server, seen.subject, steps)
+    records = {step: found.record for step, found in written.items()}
+    tables = {step: found.machines for step, found in written.items()}
     now, record = steps[-1], records[steps[-1]]
     if seen.status.step is not None and not is_preparation(now) and record is not None:
-        tables[now] = await complete_table(api_server, prometheus, seen, now, tables[now], record)
+        tables[now] = await _with_figures(seen, now, tables[now], record, api_server, prometheus)
     return replace(seen, records=records, resources=tables)
+
+
+async def _with_figures(
+    seen: Seen,
+    step: str,
+    table: MachineTable | None,
+    record: Record,
+    api_server: ApiServer,
+    prometheus: Prometheus | None,
+) -> MachineTable:
+    """Return the completed table of a step; nothing that is wrong with figures of machines fails a race."""
+    try:
+        return await complete_table(api_server, prometheus, seen, step, table, record)
+    except ApiError:
+        raise
+    except Exception as error:
+        INTERNAL_ERRORS.labels("machines").inc()
+        log.exception("%s/%s, %s: the table was not completed", seen.subject.namespace, seen.subject.name, step)
+        table = table or MachineTable(race_id=record.race_id)
+        said = f"the operator could not complete the table: {type(error).__name__}"
+        return replace(table, remarks=(*table.remarks, said))
 
 
 def _first(things: list[Json]) -> Json | None:

@@ -2,9 +2,11 @@
 
 from fairlap.api.base import Json
 from fairlap.kube.api_server import ApiServer
+from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch
-from fairlap.manifests.race_job import access, job, record
+from fairlap.manifests.race_job import access, job, progress, record
 from fairlap.plan.seen import Create, Plan, Seen
+from fairlap.plan.steps import is_preparation
 from fairlap.plan.verdict.existing_cluster import race_image
 from fairlap.runtime.writes import create_child, unsuspend
 from fairlap.settings import Settings
@@ -39,11 +41,15 @@ def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
         return []
     match what:
         case "elasticsearch":
-            return [elasticsearch(seen.subject, step.name, settings, seen.status.node_settings)]
+            cluster = elasticsearch(seen.subject, step.name, settings, seen.status.node_settings)
+            return [avoid_kept(cluster, seen.kept)]
         case "record":
             return [record(seen.subject, step.name)]
         case "job":
             image = race_image(seen.status, settings)
-            return [job(seen.subject, step.name, settings, image, seen.status.track_revision)]
+            race = job(seen.subject, step.name, settings, image, seen.status.track_revision)
+            # What only prepares races is not measured, and does not load a machine for long.
+            return [race if is_preparation(step.name) else avoid_kept(race, seen.kept)]
         case "access":
-            return access(seen.subject, step.name, step.job_uid or "")
+            uid = step.job_uid or ""
+            return [progress(seen.subject, step.name, uid), *access(seen.subject, step.name, uid)]

@@ -4,32 +4,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.names import STEP_LABEL, UID_LABEL
-from fairlap_race.contract.record import KEY_PROGRESS
+from fairlap.api.status import TERMINAL
+from fairlap.plan.keep import KEPT
+from fairlap.runtime.ownership import controller
+from fairlap_race.contract.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
 
 Body = Mapping[str, Any]
+_KEPT_STATUS = {"phase", "completionTime", "conditions"}
+_KEPT_SPEC = {"ttlAfterFinished", "keepClusterFor"}
 _META = (
     "name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "labels", "finalizers",
 )  # fmt: skip
-
-
-def owner_uid(body: Body) -> str | None:
-    """Return the uid of the Benchmark that an object belongs to, by its label."""
-    found = (body["metadata"].get("labels") or {}).get(UID_LABEL)
-    return str(found) if found else None
-
-
-def step_of(thing: Body) -> str:
-    """Return the step that a child belongs to, by its label; "" when it has none."""
-    return str(thing["metadata"].get("labels", {}).get(STEP_LABEL, ""))
 
 
 def project_child(plural: str, body: Body) -> Json:
     """Return the parts of a child that decisions look at; `plural` names its kind as in the API's paths."""
     meta = body["metadata"]
     kept: Json = {"metadata": {key: meta[key] for key in _META if key in meta}}
+    if owner := controller(body):
+        kept["metadata"]["ownerReferences"] = [owner]
     if plural == "configmaps":
-        kept["progress"] = (body.get("data") or {}).get(KEY_PROGRESS)
+        text = (body.get("data") or {}).get(KEY_PROGRESS)
+        kept["progress"] = text if len(text or "") <= MAX_PROGRESS_CHARACTERS else None
     elif plural == "endpointslices":
         kept["ready"] = _ready_addresses(body)
         kept["service"] = (meta.get("labels") or {}).get("kubernetes.io/service-name")
@@ -40,6 +36,37 @@ def project_child(plural: str, body: Body) -> Json:
     else:
         kept["status"] = dict(body.get("status") or {})
     return kept
+
+
+def bounded_copy(value: Any, levels: int = 60) -> Any:
+    """Return a copy of JSON data, None in place of what is deeper than `levels`: no spec that is accepted is.
+
+    A user may nest what has no schema 10,000 levels deep, and most of Python's own tools recurse.
+    """
+    if not isinstance(value, Mapping | list):
+        return value
+    if levels == 0:
+        return None
+    if isinstance(value, Mapping):
+        return {key: bounded_copy(item, levels - 1) for key, item in value.items()}
+    return [bounded_copy(item, levels - 1) for item in value]
+
+
+def drop_numbers(benchmark: Body) -> None:
+    """Drop, in place, what nobody reads of a Benchmark that is over: all but what says when its things go.
+
+    Before anything is handled kopf holds all objects of its first list: thousands of records at once.
+    """
+    status, spec, meta = benchmark.get("status") or {}, benchmark.get("spec") or {}, benchmark["metadata"]
+    if status.get("phase") not in TERMINAL:
+        return
+    status["conditions"] = [each for each in status.get("conditions") or () if each["type"] == KEPT]
+    for part in status.keys() - _KEPT_STATUS:
+        del status[part]
+    for part in spec.keys() - _KEPT_SPEC:
+        del spec[part]
+    meta.pop("managedFields", None)
+    (meta.get("annotations") or {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
 
 
 def drop_record(benchmark: Any) -> None:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.names import KIND, STEP_LABEL, UID_LABEL
@@ -15,7 +15,9 @@ from fairlap.plan.explain.log_lines import telling_lines
 from fairlap.plan.explain.warned import event_time, select_warnings
 from fairlap.plan.seen import Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import CHECK, object_name
+from fairlap.runtime.ownership import is_child, is_endpoint_of, is_pod_of, owner_uid, uid_of
 from fairlap.runtime.project import project_child
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 
@@ -27,6 +29,12 @@ _LOG_BYTES: Final = 2500
 async def benchmark_uids(api_server: ApiServer, namespaces: Iterable[str]) -> set[str]:
     """Return the uids of all Benchmarks in some namespaces; without any, in the whole cluster. Raises ApiError."""
     return {item["metadata"]["uid"] for item in await api_server.list_metadata(KIND, namespaces)}
+
+
+async def list_children(api_server: ApiServer, kind: str, namespace: str, uid: str) -> list[Json]:
+    """Return the objects of a kind that a Benchmark owns itself, with their metadata alone. Raises ApiError."""
+    labelled = await api_server.list_metadata(kind, [namespace], {"labelSelector": f"{UID_LABEL}={uid}"})
+    return [each for each in labelled if owner_uid(each) == uid]
 
 
 async def list_owned(api_server: ApiServer, kind: str, namespaces: Iterable[str]) -> list[Json]:
@@ -46,32 +54,27 @@ def recorded_steps(status: BenchmarkStatus) -> tuple[str, ...]:
     return (*(race.name for race in status.races if race.valid and race.name != current), current)
 
 
-async def read_records(api_server: ApiServer, subject: Subject, steps: Iterable[str]) -> dict[str, Record | None]:
-    """Return the records of these steps; None where there is none that can be read. Raises ApiError."""
-    return {step: Record.from_json((await _written(api_server, subject, step)).get(KEY_RECORD)) for step in steps}
+class Written(NamedTuple):
+    """What a step has left: None where there is nothing, or nothing that can be read."""
+
+    record: Record | None = None
+    machines: MachineTable | None = None
 
 
-async def read_machine_tables(
-    api_server: ApiServer, subject: Subject, steps: Iterable[str]
-) -> dict[str, MachineTable | None]:
-    """Return what the machines did in these steps; None where that was not recorded. Raises ApiError."""
-    return {
-        step: MachineTable.from_json((await _written(api_server, subject, step)).get(KEY_RESOURCES)) for step in steps
-    }
+async def read_records(api_server: ApiServer, subject: Subject, steps: Iterable[str]) -> dict[str, Written]:
+    """Return what these steps have left in their records, each read once, by its name. Raises ApiError."""
+    return {step: await _written(api_server, subject, step) for step in steps}
 
 
-async def _written(api_server: ApiServer, subject: Subject, step: str) -> Json:
-    """Return the texts in the ConfigMap of a step; none when there is none that belongs to this Benchmark."""
+async def _written(api_server: ApiServer, subject: Subject, step: str) -> Written:
     there = await api_server.find("ConfigMap", subject.namespace, object_name(subject.name, step))
-    return there.get("data") or {} if there and _is_owned(there, subject) else {}
-
-
-def _is_owned(there: Json, subject: Subject) -> bool:
-    return bool(there["metadata"].get("labels", {}).get(UID_LABEL) == subject.uid)
+    if there is None or not is_child(there, subject):
+        return Written()
+    return Written(Record.from_json(text_of(there, KEY_RECORD)), MachineTable.from_json(text_of(there, KEY_RESOURCES)))
 
 
 async def read_children(api_server: ApiServer, seen: Seen) -> Children:
-    """Return the current step's children with its cluster, Job and pods as the API server has them now.
+    """Return the current step's children with its cluster, Job, pods and endpoints as the API server has them now.
 
     Raises ApiError.
     """
@@ -81,10 +84,26 @@ async def read_children(api_server: ApiServer, seen: Seen) -> Children:
     found: dict[str, Json | None] = {}
     for kind, plural in (("Elasticsearch", "elasticsearches"), ("Job", "jobs")):
         there = await api_server.find(kind, subject.namespace, object_name(subject.name, step.name))
-        found[kind] = project_child(plural, there) if there and _is_owned(there, subject) else None
+        found[kind] = project_child(plural, there) if there and is_child(there, subject) else None
     query = {"labelSelector": f"{UID_LABEL}={subject.uid},{STEP_LABEL}={step.name}"}
-    pods = [project_child("pods", pod) for pod in await api_server.list_objects("Pod", subject.namespace, query)]
-    return replace(seen.children, elasticsearch=found["Elasticsearch"], job=found["Job"], pods=pods)
+    job_uid = step.job_uid or uid_of(found["Job"])
+    pods = [
+        project_child("pods", pod)
+        for pod in await api_server.list_objects("Pod", subject.namespace, query)
+        if is_pod_of(pod, subject, step.name, job_uid)
+    ]
+    slices = [
+        project_child("endpointslices", each)
+        for each in await api_server.list_objects("EndpointSlice", subject.namespace, query)
+        if is_endpoint_of(each, subject, step.name)
+    ]
+    return replace(
+        seen.children,
+        elasticsearch=found["Elasticsearch"],
+        job=found["Job"],
+        pods=pods,
+        ready_endpoints=sum(each["ready"] for each in slices),
+    )
 
 
 async def read_evictions(api_server: ApiServer, seen: Seen) -> dict[str, str]:

@@ -12,6 +12,9 @@ from fairlap.machines.prometheus import Prometheus
 from fairlap.queue.places import Places
 from fairlap.queue.wakers import Wakers
 from fairlap.runtime.chores import Chores, PostEvent
+from fairlap.runtime.drives import Drives
+from fairlap.runtime.namespaces import Namespaces
+from fairlap.runtime.ownership import objects_of
 from fairlap.settings import Settings
 
 
@@ -23,30 +26,49 @@ class Operator:
     api_server: ApiServer | None = None
     prometheus: Prometheus | None = None
     wakers: Wakers = field(default_factory=Wakers)
-    elasticsearches: UidIndex | None = None
-    background: list[asyncio.Task[None]] = field(default_factory=list)
-    """what is repeated beside everything else"""
+    elasticsearches: dict[str, UidIndex] = field(default_factory=dict)
+    """the clusters, by the namespace that they were seen in; "" where all are watched together"""
+    drives: Drives = field(default_factory=Drives)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
-    """ends kopf; set by the lease's loss and, since kopf waits for those who wait for it, at every end"""
+    """ends the operator; set by a signal and by the lease's loss"""
 
     def __post_init__(self) -> None:
         """Set up the queue, and what is done beside races."""
-        self.places = Places(self.settings.max_active, self.wakers.wake, self.wakers.wake_everyone)
+        most, checks, share = self.settings.max_active, self.settings.max_checks, self.settings.max_active_per_namespace
+        self.places = Places(most, self.wakers.wake, self.wakers.wake_everyone, checks, share)
         self.events = Events(self.connection)
         self.post_event: PostEvent = self.events.post
+        watched, patience = self.settings.namespaces, self.settings.unreachable_seconds
+        self.namespaces = Namespaces(
+            watched, patience, self.connection, self.drives.allow, self.drives.end_in, self._forget
+        )
         self.chores = Chores(self.post_event, self.connection, self._clusters_of, self._names_in)
 
     def connection(self) -> ApiServer:
         """Return the connection to the API server."""
-        assert self.api_server is not None  # noqa: S101 - kopf runs handlers after startup
+        assert self.api_server is not None  # noqa: S101 - made before anything asks for it
         return self.api_server
+
+    def kept(self, elasticsearches: UidIndex) -> dict[str, str]:
+        """Return the names of the Benchmarks that are over and whose clusters are still there, by uid."""
+        if not self.settings.avoid_kept_clusters:
+            return {}
+        return {uid: name for uid in elasticsearches if (name := self.places.over(uid))}
 
     def phases(self) -> Iterator[str]:
         """Yield the phase of each known Benchmark."""
         return (summary.phase for summary in self.places.benchmarks())
 
-    def _clusters_of(self, uid: str) -> list[Json]:
-        return list(self.elasticsearches.get(uid, ())) if self.elasticsearches is not None else []
+    def _clusters_of(self, namespace: str, uid: str) -> list[Json]:
+        return [cluster for index in self.elasticsearches.values() for cluster in objects_of(index, namespace, uid)]
+
+    def _forget(self, namespace: str) -> None:
+        self.drives.end_in(namespace)
+        self.elasticsearches.pop(namespace, None)
+        for uid in self.places.uids_in(namespace):
+            self.chores.forget(uid)
+            self.wakers.drop(uid)
+        self.places.leave_out(namespace)
 
     def _names_in(self, namespace: str) -> set[str]:
         prefix = f"{namespace}/"

@@ -1,12 +1,23 @@
 """What the operator writes to Benchmarks and creates for them, in the words of the domain."""
 
+import json
 from collections.abc import Mapping
+from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.names import API_VERSION, KIND
 from fairlap.api.status import BenchmarkStatus
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+from fairlap.runtime.ownership import controller
+
+
+def status_json(status: BenchmarkStatus) -> Json:
+    """Return a status as it is sent and stored: without what says nothing, and with no character that is not text."""
+    dumped = status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+    # Half a surrogate pair, as JSON may have one, is replaced by the API server: it would come back as something else.
+    found: Json = json.loads(json.dumps(dumped, ensure_ascii=False).encode("utf-8", "replace"))
+    return found
 
 
 async def write_status(api_server: ApiServer, benchmark: Json, status: BenchmarkStatus) -> Json:
@@ -20,7 +31,7 @@ async def write_status(api_server: ApiServer, benchmark: Json, status: Benchmark
         "kind": KIND,
         "metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion")},
         "spec": benchmark["spec"],
-        "status": status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True),
+        "status": status_json(status),
     }
     return await api_server.replace(body, "status")
 
@@ -50,15 +61,18 @@ async def create_child(api_server: ApiServer, manifest: Json) -> str:
     if await create_if_free(api_server, manifest) is not None:
         return ""
     meta, kind = manifest["metadata"], manifest["kind"]
-    if kind not in ("Elasticsearch", "Job", "ConfigMap"):
-        return ""  # belongs to a Job whose name was free: nobody else makes these, and we may not read them
     there = await api_server.find(kind, meta["namespace"], meta["name"])
     if there is None:  # gone meanwhile
         return ""
-    owners = {reference["uid"] for reference in there["metadata"].get("ownerReferences", ())}
-    if owners & {reference["uid"] for reference in meta["ownerReferences"]}:
+    wanted = controller(manifest)
+    if wanted and _identity(controller(there)) == _identity(wanted):
         return ""
     return f"waiting for {kind} {meta['name']}, which is not of this Benchmark, to go away"
+
+
+def _identity(owner: Json) -> tuple[Any, ...]:
+    group = str(owner.get("apiVersion")).rpartition("/")[0]  # another version is the same object
+    return group, *(owner.get(key) for key in ("kind", "name", "uid"))
 
 
 async def unsuspend(api_server: ApiServer, job: Json) -> None:

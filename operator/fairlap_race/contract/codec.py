@@ -1,18 +1,21 @@
-"""Frozen dataclasses to and from JSON: camelCase keys, and two ways to read.
+"""Frozen dataclasses to and from JSON: camelCase keys, and three ways to read.
 
-`decode` tolerates what is missing or odd, because a record may come from another version; `decode_strictly` tolerates
-nothing, because what is asked for may not be half understood. Fields may be numbers, texts, StrEnums, paths, such
+`decode` tolerates what is missing or odd, because a record may come from another version; `decode_bounded` also keeps
+no more of it than a status can hold, because anybody may have written it; `decode_strictly` tolerates nothing, because
+what is asked for may not be half understood. Fields may be numbers, texts, StrEnums, paths, such
 dataclasses, tuples of one type, mappings with texts as keys, a union of these with None, or Any.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,6 +59,39 @@ def decode(cls: type[T], data: Any) -> T:
     return typing.cast(T, _Reader(strict=False).dataclass(cls, data if isinstance(data, Mapping) else {}, ""))
 
 
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """How much is kept of what anybody may have written."""
+
+    text: int = 4096
+    """characters of a text"""
+    items: int = 10_000
+    """entries of a list or mapping"""
+    depth: int = 20
+    """levels of a value without a type"""
+    number: int = 1 << 53
+    """a number is smaller than this: JSON's readers agree on all of these, and sums of thousands are still numbers"""
+
+
+class Cut(typing.NamedTuple):
+    """A list or mapping of which entries were left out."""
+
+    path: str
+    entries: int
+    """how many it has"""
+    kept: int
+
+
+def decode_bounded(cls: type[T], data: Any, bounds: Bounds | None = None) -> tuple[T, tuple[Cut, ...]]:
+    """Return a `cls` read as by `decode`, but of bounded size, and the lists that were cut.
+
+    Longer texts are cut, deeper values become None, and what is no character or too large a number is none.
+    """
+    reader = _Reader(strict=False, bounds=bounds or Bounds())
+    found = reader.dataclass(cls, data if isinstance(data, Mapping) else {}, "")
+    return typing.cast(T, found), tuple(reader.cut)
+
+
 def decode_strictly(cls: type[T], data: Any) -> T:
     """Return a `cls` read from JSON data.
 
@@ -64,15 +100,22 @@ def decode_strictly(cls: type[T], data: Any) -> T:
     return typing.cast(T, _Reader(strict=True).value(cls, data, ""))
 
 
+@cache
+def _fields_and_hints(cls: Any) -> tuple[dict[str, dataclasses.Field[Any]], dict[str, Any]]:
+    """Return the fields of a dataclass by their JSON keys, and their types by their names."""
+    return {camel(field.name): field for field in dataclasses.fields(cls)}, typing.get_type_hints(cls)
+
+
 class _Reader:
     """Reads values by their type hints; `at` is the path of the value in the JSON data, for messages."""
 
-    def __init__(self, *, strict: bool) -> None:
+    def __init__(self, *, strict: bool, bounds: Bounds | None = None) -> None:
         self._strict = strict
+        self._bounds = bounds
+        self.cut: list[Cut] = []
 
     def dataclass(self, cls: Any, data: Mapping[str, Any], at: str) -> Any:
-        hints = typing.get_type_hints(cls)
-        fields = {camel(field.name): field for field in dataclasses.fields(cls)}
+        fields, hints = _fields_and_hints(cls)
         values: dict[str, Any] = {}
         if self._strict:
             self._check_keys(fields, data, at)
@@ -98,7 +141,7 @@ class _Reader:
     def value(self, hint: Any, data: Any, at: str) -> Any:
         origin = typing.get_origin(hint)
         if hint is Any:
-            return data
+            return data if self._bounds is None else self._free(data, self._bounds.depth, at)
         if origin in (typing.Union, types.UnionType):
             return self._union(typing.get_args(hint), data, at)
         if dataclasses.is_dataclass(hint):
@@ -107,7 +150,31 @@ class _Reader:
             return self._items(typing.get_args(hint)[0], data, at)
         if origin is not None and issubclass(origin, Mapping):
             return self._mapping(typing.get_args(hint)[1], data, at)
-        return _scalar(hint, data, at)
+        return _scalar(hint, data if self._bounds is None else _within(data, self._bounds), at)
+
+    def _free(self, data: Any, depth: int, at: str) -> Any:
+        """Return a value without a type, `depth` levels of it."""
+        if isinstance(data, list | Mapping) and depth == 0:
+            return None
+        if isinstance(data, list):
+            return [self._free(item, depth - 1, at) for item in self._first(data, at)]
+        if isinstance(data, Mapping):
+            return {key: self._free(item, depth - 1, at) for key, item in self._pairs(data, at)}
+        return _within(data, self._bounds) if self._bounds else data
+
+    def _first(self, data: list[Any], at: str) -> list[Any]:
+        if self._bounds is None or len(data) <= self._bounds.items:
+            return data
+        self.cut.append(Cut(at, len(data), self._bounds.items))
+        return data[: self._bounds.items]
+
+    def _pairs(self, data: Mapping[str, Any], at: str) -> typing.Iterable[tuple[str, Any]]:
+        bounds = self._bounds
+        if bounds is None:
+            return data.items()
+        if len(data) > bounds.items:
+            self.cut.append(Cut(at, len(data), bounds.items))
+        return [(_characters(key, bounds), item) for key, item in itertools.islice(data.items(), bounds.items)]
 
     def _union(self, options: tuple[Any, ...], data: Any, at: str) -> Any:
         if data is None and type(None) in options:
@@ -125,10 +192,10 @@ class _Reader:
     def _items(self, hint: Any, data: Any, at: str) -> tuple[Any, ...]:
         if not isinstance(data, list):
             raise DecodeError(f"{at}: must be a list")
-        return tuple(value for _, value in self._each(hint, enumerate(data), f"{at}[{{}}]"))
+        return tuple(value for _, value in self._each(hint, enumerate(self._first(data, at)), f"{at}[{{}}]"))
 
     def _mapping(self, hint: Any, data: Any, at: str) -> dict[str, Any]:
-        return dict(self._each(hint, _mapping(data, at).items(), _below(at, "{}")))
+        return dict(self._each(hint, self._pairs(_mapping(data, at), at), _below(at, "{}")))
 
     def _each(self, hint: Any, items: typing.Iterable[tuple[Any, Any]], at: str) -> typing.Iterator[tuple[Any, Any]]:
         for key, item in items:
@@ -147,6 +214,19 @@ def _mapping(data: Any, at: str) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
         raise DecodeError(f"{at}: must be an object" if at else "it is not a JSON object")
     return data
+
+
+def _within(data: Any, bounds: Bounds) -> Any:
+    if isinstance(data, str):
+        return _characters(data, bounds)
+    if isinstance(data, int | float) and not isinstance(data, bool) and not abs(data) < bounds.number:
+        return None
+    return data
+
+
+def _characters(text: str, bounds: Bounds) -> str:
+    # JSON can write half a character, which no other text has.
+    return text[: bounds.text].encode("utf-8", "replace").decode("utf-8")
 
 
 def _scalar(hint: Any, data: Any, at: str) -> Any:

@@ -16,6 +16,7 @@ _E2E: Final = "tests/e2e/test_failures.py"
 _OVERDUE: Final = "tests/e2e/test_overdue.py"
 _SOURCES: Final = "tests/e2e/test_track_sources.py"
 _RACE: Final = "tests/race/test_reasons.py"
+_UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
 
 
@@ -236,9 +237,26 @@ class Reason(StrEnum):
         "Unschedulable",
         cause="Kubernetes found no node for a pod.",
         cure="Lower the resources, or free or add a node that fits the pod's resources, node selector and tolerations.",
-        recognized="The pod's condition PodScheduled is False until the deadline timeouts.provisioning.",
+        recognized="The pod's condition PodScheduled is False for timeouts.provisioning, all tries together.",
         example="pod …-race-1-es-default-0: 0/1 nodes are available: …",
         test=_OVERDUE,
+    )
+    POD_REFUSED = _Entry(
+        "PodRefused",
+        cause="Kubernetes refuses a pod that the race needs: the namespace's Pod Security level does not allow it.",
+        cure=(
+            "Give the namespace a level that allows it (the label pod-security.kubernetes.io/enforce), or use "
+            "Elasticsearch 8.8 or later, whose pods fit restricted; docs/security.md says what older ones need."
+        ),
+        recognized=(
+            "A pod is missing for 15 seconds, and Kubernetes' event FailedCreate about the StatefulSet or the Job says "
+            "that it violates PodSecurity; a refusal that may pass, as a full quota, is only told until the deadline."
+        ),
+        example=(
+            'StatefulSet …-race-1-es-default: FailedCreate: create Pod … failed error: pods "…" is forbidden: violates '
+            'PodSecurity "restricted:latest": …'
+        ),
+        test="tests/api/test_pod_security.py",
     )
     IMAGE_PULL = _Entry(
         "ImagePull",
@@ -351,8 +369,8 @@ class Reason(StrEnum):
             "the message says that the record is too large, use fewer nodes, indices or tasks."
         ),
         recognized=(
-            "The Job has ended and 15 seconds later there is no record that can be read; or the record says that it "
-            "would have been too large."
+            "The Job has ended, and 15 seconds later the API server has no record that can be read; or the record says "
+            "that it would have been too large."
         ),
         example="pod dies-race-1-… ended with exit code 1; its log ends with: INFO the runner began",
         test=_API,
@@ -396,7 +414,7 @@ class Reason(StrEnum):
         cause="Elasticsearch refused the user or password.",
         cure="Check the secret that holds the password of the user.",
         recognized="Elasticsearch answered with 401 or 403 to the runner or to Rally.",
-        example="GET /: HTTP 401: …unable to authenticate user [elastic] for REST request [/]…",
+        example="GET /: HTTP 401 security_exception",
         test=_RACE,
     )
     TLS_UNTRUSTED = _Entry(
@@ -592,6 +610,30 @@ class Reason(StrEnum):
         test=_API,
     )
 
+    # The operator itself, or what it was installed with.
+    INTERNAL_ERROR = _Entry(
+        "InternalError",
+        cause="The operator met an error that it did not foresee with this Benchmark, or its status was refused.",
+        cure="Report it with the traceback in the operator's log; then change what the message names, or run it again.",
+        recognized=(
+            "An exception in the operator's look at this Benchmark, or a status that the API server refuses for its "
+            "content, three times in a row."
+        ),
+        example="the operator cannot go on with this Benchmark: …: …",
+        test=_UNFORESEEN,
+    )
+    CRD_OUTDATED = _Entry(
+        "CRDOutdated",
+        cause="The CustomResourceDefinition is older than the operator, so that parts of the status are not stored.",
+        cure=(
+            "Apply the one of this release: kubectl apply --server-side --force-conflicts -f charts/fairlap/crds (helm "
+            "upgrade leaves it as it is)."
+        ),
+        recognized="The API server's answer to a status lacks fields that were written.",
+        example="the CustomResourceDefinition in the cluster does not know …, so that these are not stored",
+        test=_UNFORESEEN,
+    )
+
     # Said of a race that counts: its numbers are true, but a reader must know this.
     LOAD_GENERATOR_SHARED = _Entry(
         "LoadGeneratorShared",
@@ -691,9 +733,9 @@ class Reason(StrEnum):
     )
     RECORD_CUT = _Entry(
         "RecordCut",
-        cause="Some evidence was left out of the record, which would have been too large for a ConfigMap.",
+        cause="Some evidence was left out: of the record, which must fit into a ConfigMap, or of the status.",
         cure="Use fewer nodes, indices or tasks if you need the parts that the message names.",
-        recognized="The runner measures the record before it writes it.",
+        recognized="The runner measures the record, the operator what it puts into the status, before they write it.",
         example="left out of the record, which would have been too large: shards",
         test=_LIFECYCLE,
         remark=True,

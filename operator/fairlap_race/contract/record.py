@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from fairlap_race.contract.codec import decode, encode
+from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.untrusted import read_object, time_text
 
 FORMAT = 1
 
@@ -23,8 +24,11 @@ KEY_PROGRESS = "progress"
 KEY_RECORD = "record.json"
 KEY_RACE = "race.json.gz"
 KEY_LOG = "rally.log.gz"
-MAX_RECORD_BYTES = 300 * 1024
+MAX_RECORD_BYTES = 400 * 1024
+"""Compressed. A ConfigMap holds 1 MiB: this, two archives, and the table of the machines."""
 MAX_ARTIFACT_BYTES = 200 * 1024
+MAX_PROGRESS_CHARACTERS = 4096
+"""Of a progress text that is read; the runner writes a tenth of it."""
 SCHEDULE_KEPT = 0.98
 """A task whose share of its target throughput is at least this kept its schedule."""
 
@@ -34,9 +38,13 @@ def timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+_LONGEST_TASK = 200
+_OF_PROGRESS = Bounds(text=300)
+
+
 @dataclass(frozen=True)
 class Progress:
-    """How far a running step is; patched into the ConfigMap whenever it changes."""
+    """How far a running step is; patched into a ConfigMap of its own whenever it changes."""
 
     at: str = ""
     stage: str = "preparing"
@@ -49,14 +57,19 @@ class Progress:
     first_request_at: str | None = None
 
     def to_json(self) -> str:
-        """Return the JSON text for `data.progress`."""
-        return json.dumps(encode(self), separators=(",", ":"))
+        """Return the JSON text for `data.progress`; a long name of a task is cut, since long texts are not read."""
+        short = replace(self, task=self.task and self.task[:_LONGEST_TASK])
+        return json.dumps(encode(short), separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str | None) -> Progress | None:
-        """Return the progress in a ConfigMap, or None when there is none or it is not JSON."""
-        data = _object(text)
-        return None if data is None else decode(Progress, data)
+        """Return the progress in a ConfigMap, or None when there is none or it is not JSON. Raises for no text."""
+        data = read_object(text) if len(text or "") <= MAX_PROGRESS_CHARACTERS else None
+        if data is None:
+            return None
+        found, _ = decode_bounded(Progress, data, _OF_PROGRESS)
+        known = found.percent is not None and 0 <= found.percent <= 100
+        return replace(found, percent=found.percent if known else None)
 
 
 @dataclass(frozen=True)
@@ -365,27 +378,54 @@ class Record:
     """parts that are missing here because the record would have been too large"""
 
     def to_json(self) -> str:
-        """Return the JSON text for `data["record.json"]`."""
+        """Return the JSON text that is kept, compressed, in the record's ConfigMap."""
         return json.dumps(encode(self), separators=(",", ":"), allow_nan=False)
 
     @staticmethod
     def from_json(text: str | None) -> Record | None:
-        """Return the record in a ConfigMap, or None when there is none, it is not JSON, or of another format."""
-        data = _object(text)
+        """Return the record in a ConfigMap, or None when there is none, it is not JSON, or of another format.
+
+        Raises for no text, and what it returns is of bounded size.
+        """
+        data = read_object(text)
         if data is None or data.get("format") != FORMAT:
             return None
-        record = decode(Record, data)
+        record, cut = decode_bounded(Record, data)
         outcome = data.get("outcome")
         given = outcome.get("reason") if isinstance(outcome, Mapping) else "no outcome"
         if given is not None and record.outcome.reason is None:
             # A reason this version does not know must never read as "nothing went wrong".
-            return replace(record, outcome=Outcome(Reason.RALLY_FAILED, f"{given}: {record.outcome.message}"))
+            named = given[:63] if isinstance(given, str) else "no reason"
+            record = replace(record, outcome=Outcome(Reason.RALLY_FAILED, f"{named}: {record.outcome.message}"))
+        return _with_times(_without_cut(record, cut))
+
+
+def _without_cut(record: Record, cut: tuple[Cut, ...]) -> Record:
+    """Return a record whose lists were cut as one that cannot be judged, unless only the places of shards were cut."""
+    if any(it.path == "shards" for it in cut):
+        record = replace(record, shards=None, left_out=(*record.left_out, "where the copies of the shards were"))
+    judged = [it for it in cut if it.path != "shards"]
+    if not judged or record.outcome.reason:
         return record
+    lists = ", ".join(f"{it.path} has {it.entries} entries, and {it.kept} are read" for it in judged[:5])
+    return replace(record, outcome=Outcome(Reason.RECORD_MISSING, f"the record is too large to be judged by: {lists}"))
 
 
-def _object(text: str | None) -> dict[str, Any] | None:
-    try:
-        data = json.loads(text or "")
-    except ValueError:
-        return None
-    return data if isinstance(data, dict) else None
+def _with_times(record: Record) -> Record:
+    """Return the record without times that are none."""
+    return replace(
+        record,
+        started_at=time_text(record.started_at),
+        first_request_at=time_text(record.first_request_at),
+        rally_exited_at=time_text(record.rally_exited_at),
+        finished_at=time_text(record.finished_at),
+        tasks=tuple(
+            replace(
+                task,
+                started_at=time_text(task.started_at),
+                measured_from=time_text(task.measured_from),
+                ended_at=time_text(task.ended_at),
+            )
+            for task in record.tasks
+        ),
+    )

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from fairlap_race.contract.codec import decode, encode
+from fairlap_race.contract.codec import decode_bounded, encode
+from fairlap_race.contract.untrusted import read_object
 
 FORMAT = 1
 KEY_RESOURCES = "resources.json"
 MAX_RESOURCES_BYTES = 150 * 1024
-"""A ConfigMap holds 1 MiB, of which the record and its two archives may take 700 KiB."""
+"""Before it is compressed. A ConfigMap holds 1 MiB, of which the record and its two archives may take 800 KiB."""
 ELASTICSEARCH = "elasticsearch"
 LOAD_GENERATOR = "load-generator"
 
@@ -202,14 +203,16 @@ class MachineTable:
 
     @staticmethod
     def from_json(text: str | None) -> MachineTable | None:
-        """Return the table in a ConfigMap, or None when there is none, it is not JSON, or of another format."""
-        try:
-            data = json.loads(text or "")
-        except ValueError:
+        """Return the table in a ConfigMap, or None when there is none, it is not JSON, or of another format.
+
+        Raises for no text, and what it returns is of bounded size.
+        """
+        data = read_object(text)
+        if data is None or data.get("format") != FORMAT:
             return None
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            return None
-        return decode(MachineTable, data)
+        table, cut = decode_bounded(MachineTable, data)
+        lists = tuple(f"{it.path} has {it.entries} entries, and {it.kept} are read" for it in cut[:5])
+        return replace(table, remarks=(*table.remarks, *lists))
 
 
 def _text(table: MachineTable) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import NamedTuple
 
 from fairlap_race.contract.record import Task
 from fairlap_race.contract.resources import GROUPS, Machine, TaskUsage, known, missing
 from fairlap_race.contract.series import COUNTERS, Points, Span, grown, usage
+from fairlap_race.contract.untrusted import parse_time
+
+LONGEST_RACE_SECONDS = 32 * 86400.0
+"""Longer than a race may take (30 days): times that are further apart are no race's."""
 
 
 class TaskSpan(NamedTuple):
@@ -22,10 +25,8 @@ class TaskSpan(NamedTuple):
 
 def seconds_of(moment: str | None) -> float | None:
     """Return an ISO-8601 time as seconds since the epoch, or None when it is none."""
-    try:
-        return datetime.fromisoformat(moment or "").timestamp()
-    except ValueError:
-        return None
+    found = parse_time(moment)
+    return None if found is None else found.timestamp()
 
 
 def task_spans(tasks: Iterable[Task]) -> tuple[TaskSpan, ...]:
@@ -44,7 +45,7 @@ def race_span(tasks: Iterable[Task]) -> Span | None:
     known = [(seconds_of(task.started_at), seconds_of(task.ended_at)) for task in tasks]
     starts = [start for start, _ in known if start is not None]
     ends = [end for _, end in known if end is not None]
-    if not starts or not ends or max(ends) <= min(starts):
+    if not starts or not ends or not 0 < max(ends) - min(starts) <= LONGEST_RACE_SECONDS:
         return None
     return Span(min(starts), max(ends))
 

@@ -77,9 +77,9 @@ def reachable(need: CorpusFile) -> str:
         with _open(request) as answer:
             length = answer.headers.get("Content-Length")
     except urllib.error.HTTPError as error:
-        return "" if error.code in (400, 403, 405, 501) else f"{need.url}: HTTP {error.code} {error.reason}"
+        return "" if error.code in (400, 403, 405, 501) else f"{need.url}: {_status(error.code)}"
     except (OSError, http.client.HTTPException) as error:
-        return f"{need.url}: {getattr(error, 'reason', None) or error}"
+        return f"{need.url}: {_no_answer(error)}"
     expected = need.compressed_bytes if need.document_archive else need.uncompressed_bytes
     if expected is not None and length is not None and length.isdecimal() and int(length) != expected:
         return f"{need.url} has {length} bytes, the track says {expected}"
@@ -129,14 +129,14 @@ def _download(
         try:
             tag, total = _go_on(need, target, tag, expected, partial, tell, stop)
         except urllib.error.HTTPError as error:
-            words = f"HTTP {error.code} {error.reason}"
+            words = _status(error.code)
             if error.code == 416:
                 target.unlink(missing_ok=True)
             elif error.code < 500 and error.code not in (408, 429):
                 break
             continue
         except (http.client.HTTPException, urllib.error.URLError, TimeoutError, ConnectionError, ssl.SSLError) as error:
-            words = str(getattr(error, "reason", None) or error or type(error).__name__)
+            words = _no_answer(error)
             continue
         size = target.stat().st_size
         if expected is not None and size > expected:
@@ -148,6 +148,18 @@ def _download(
     if expected is not None and size > expected:
         words = f"it has more than the {expected} bytes that the track says"
     raise TrackError(Reason.CORPUS_MISSING, _not_had(need, words, test_mode))
+
+
+def _status(code: int) -> str:
+    # In words of our own: a server's may be anything, and a status is read by others.
+    return f"HTTP {code} {http.client.responses.get(code, '')}".rstrip()
+
+
+def _no_answer(error: Exception) -> str:
+    """Return why there was no answer; what is not HTTP is not quoted, since any host can be named."""
+    if isinstance(error, http.client.HTTPException) and not isinstance(error, ConnectionError):
+        return f"the answer is not whole, or not HTTP ({type(error).__name__})"
+    return str(getattr(error, "reason", None) or error or type(error).__name__)
 
 
 def backoff(attempt: int) -> float:
@@ -207,7 +219,9 @@ def _unpack(need: CorpusFile, archive: Path, partial: Partial, tell: Tell, stop:
         with _unpacked(archive, need.document_file) as documents, (partial.path / need.document_file).open("wb") as out:
             return _read_documents(need, documents, out, partial, tell, stop, packed)
     except (EOFError, ValueError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, KeyError) as error:
-        text = f"corpus {need.corpus}: {need.url} cannot be unpacked: {error or type(error).__name__}"
+        # gzip quotes the first bytes of what is not gzip.
+        words = "it is not gzip" if isinstance(error, gzip.BadGzipFile) else error or type(error).__name__
+        text = f"corpus {need.corpus}: {need.url} cannot be unpacked: {words}"
         raise TrackError(Reason.CORPUS_MISSING, text) from error
     except OSError as error:
         if error.errno is not None:

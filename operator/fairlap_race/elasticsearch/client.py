@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import ipaddress
 import json
+import re
 import ssl
 from collections.abc import Sequence
+from http.client import HTTPException, RemoteDisconnected
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +20,25 @@ import urllib3
 from urllib3.exceptions import HTTPError, ProtocolError
 
 from fairlap_race.contract.secrets import SYSTEM_CAS, read_secret
+from fairlap_race.elasticsearch.answers import dig
 
 TIMEOUT_SECONDS = 30.0
+_EXCEPTION = re.compile(r"[a-z_]{1,80}_exception")
 KEPT_CONNECTIONS = 4
 """More than threads that ask at once: the race's own, and the one that samples the machines."""
 
 
 class ElasticsearchError(Exception):
-    """Elasticsearch did not answer, or not with success; `status` is None without an answer."""
+    """Elasticsearch did not answer, or not with success; `status` is None without an answer.
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    Its message stands in a status that others read, so it has no word of an answer: any host can be asked, also one
+    that only the pod can reach. `answer` has what was said, for decisions.
+    """
+
+    def __init__(self, message: str, status: int | None = None, answer: str = "") -> None:
         super().__init__(message)
         self.status = status
+        self.answer = answer
 
 
 class ElasticsearchClient:
@@ -88,11 +97,12 @@ class ElasticsearchClient:
                 answer = self._send(host, method, path, timeout)
         except (HTTPError, OSError) as error:
             cause = _cause(error)
-            words = f"{type(cause).__name__}: {cause}"
+            words = "the answer is not HTTP" if _quotes(cause) else f"{type(cause).__name__}: {cause}"
             raise ElasticsearchError(f"{method} {path} at {host}: {words}") from error
         if answer.status >= 300:
             text = answer.data[:500].decode("utf-8", "replace")
-            raise ElasticsearchError(f"{method} {path}: HTTP {answer.status}: {text}", answer.status)
+            kind = _exception_type(answer.data)
+            raise ElasticsearchError(f"{method} {path}: HTTP {answer.status}{kind}", answer.status, text)
         try:
             return json.loads(answer.data)
         except ValueError as error:
@@ -123,6 +133,20 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _exception_type(answer: bytes) -> str:
+    """Return the name of Elasticsearch's exception in an answer, with a blank before it; "" when it has none."""
+    try:
+        kind = dig(json.loads(answer), "error", "type")
+    except (ValueError, RecursionError):
+        return ""
+    return f" {kind}" if isinstance(kind, str) and _EXCEPTION.fullmatch(kind) else ""
+
+
+def _quotes(error: BaseException) -> bool:
+    """Return whether an error may quote what the host sent, as the first line of a protocol that is not HTTP."""
+    return isinstance(error, ProtocolError | HTTPException) and not isinstance(error, RemoteDisconnected)
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -124,7 +124,7 @@ def _get(client: ElasticsearchClient, path: str) -> Any:
     try:
         return client.get(path)
     except ElasticsearchError as error:
-        if error.status != 400 or "expand_wildcards" not in str(error):
+        if error.status != 400 or "expand_wildcards" not in error.answer:
             raise
         return client.get(re.sub(r"[?&]expand_wildcards=all", "", path))
 

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from fairlap_race.contract.codec import Bounds
+from fairlap_race.contract.config_maps import compressed
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import MAX_ARTIFACT_BYTES, MAX_RECORD_BYTES, Outcome, Record
+from fairlap_race.contract.record import (
+    MAX_ARTIFACT_BYTES,
+    MAX_RECORD_BYTES,
+    Outcome,
+    RallyNumbers,
+    Record,
+    Task,
+    Throughput,
+)
+from fairlap_race.contract.untrusted import MAX_JSON_CHARACTERS
 
 MAX_MESSAGE = 2000
 MAX_TEXT = 600
@@ -35,8 +46,8 @@ def scrub(text: str, secrets: tuple[str, ...]) -> str:
     return text
 
 
-def bounded(record: Record) -> Record:
-    """Return `record` within the bound of its JSON: without parts that no check of a race reads, as far as needed.
+def bounded(record: Record, room: int = MAX_RECORD_BYTES) -> Record:
+    """Return `record` within `room` bytes of compressed JSON: without parts that no check reads, as far as needed.
 
     `left_out` names what is missing. A record that is still too large says so as its outcome, unless it failed anyway.
     """
@@ -47,20 +58,28 @@ def bounded(record: Record) -> Record:
         tasks=tuple(replace(t, first_error=t.first_error and shorten(t.first_error, MAX_TEXT)) for t in record.tasks),
     )
     for what, without in _UNREAD:
-        if _fits(record):
+        if _size(record) <= room:
             return record
         smaller = without(record)
         if smaller != record:
             record = replace(smaller, left_out=(*record.left_out, what))
-    return record if _fits(record) else _cannot_be_judged(record)
+    return record if _fits(record, room) else _cannot_be_judged(record, room)
 
 
-def _fits(record: Record) -> bool:
-    return _size(record) <= MAX_RECORD_BYTES
+def _fits(record: Record, room: int) -> bool:
+    track = record.track
+    lists = (
+        *(record.environment.nodes, record.indices or (), record.shards or (), record.pipelines or (), record.tasks),
+        *(track.tasks, track.corpora, track.pipelines, track.expected_documents or ()),
+    )
+    # The operator reads no longer list.
+    return all(len(it) <= Bounds().items for it in lists) and _size(record) <= room
 
 
 def _size(record: Record) -> int:
-    return len(record.to_json().encode())
+    """Return the bytes of the compressed record; what no reader would unpack does not fit, however small."""
+    text = record.to_json()
+    return len(compressed(text)) if len(text) <= MAX_JSON_CHARACTERS // 2 else len(text)
 
 
 def _without_touches(record: Record) -> Record:
@@ -75,6 +94,47 @@ def _without_jvm_arguments(record: Record) -> Record:
     nodes = record.environment.nodes
     rest = tuple(replace(node, jvm_arguments=()) for node in nodes[1:])
     return replace(record, environment=replace(record.environment, nodes=(*nodes[:1], *rest)))
+
+
+def _with_tasks(record: Record, change: Callable[[Task], Task]) -> Record:
+    return replace(record, tasks=tuple(change(task) for task in record.tasks))
+
+
+def _with_six_digits(task: Task) -> Task:
+    """Return the task with its measured numbers to six digits; what checks compare with a bound stays as it is."""
+    rally, windows = task.rally, task.windows
+    return replace(
+        task,
+        rally=rally and _rounded(rally),
+        windows=windows and replace(windows, median=_six(windows.median), p10=_six(windows.p10), p90=_six(windows.p90)),
+        duration_seconds=task.duration_seconds and _six(task.duration_seconds),
+        client_busy_share=task.client_busy_share and _six(task.client_busy_share),
+    )
+
+
+def _rounded(rally: RallyNumbers) -> RallyNumbers:
+    def each(times: Mapping[str, float]) -> dict[str, float]:
+        return {key: _six(value) for key, value in times.items()}
+
+    low, mean, median, high = (
+        value and _six(value)
+        for value in (rally.throughput.min, rally.throughput.mean, rally.throughput.median, rally.throughput.max)
+    )
+    return replace(
+        rally,
+        throughput=Throughput(low, mean, median, high),
+        service_time_millis=each(rally.service_time_millis),
+        latency_millis=each(rally.latency_millis),
+        processing_time_millis=each(rally.processing_time_millis),
+    )
+
+
+def _six(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def _without_processing_times(task: Task) -> Task:
+    return replace(task, rally=task.rally and replace(task.rally, processing_time_millis={}))
 
 
 # The least important first. What the checks of the operator (plan/verdict) read is never here: a check that misses
@@ -93,8 +153,11 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
     ),
     (
         "the first error of each task",
-        lambda r: replace(r, tasks=tuple(replace(t, first_error=None) for t in r.tasks)),
+        lambda r: _with_tasks(r, lambda t: replace(t, first_error=None)),
     ),
+    ("digits beyond the sixth of what was measured", lambda r: _with_tasks(r, _with_six_digits)),
+    ("the processing times of each task", lambda r: _with_tasks(r, _without_processing_times)),
+    ("how many samples support each percentile", lambda r: _with_tasks(r, lambda t: replace(t, support={}))),
     (
         "the track's parameters",
         lambda r: replace(r, track=replace(r.track, params={"dropped": "too large for the record"})),
@@ -102,11 +165,11 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
 )
 
 
-def _cannot_be_judged(record: Record) -> Record:
+def _cannot_be_judged(record: Record, room: int) -> Record:
     """Return a record that fits, of a race that does not count because what it is judged by does not fit."""
     environment, track, target = record.environment, record.track, record.target
     message = (
-        f"the record needs {_size(record)} bytes, and {MAX_RECORD_BYTES} fit: {len(environment.nodes)} nodes, "
+        f"the record needs {_size(record)} bytes, and {room} fit: {len(environment.nodes)} nodes, "
         f"{len(record.indices or ())} indices, {len(record.pipelines or ())} ingest pipelines, "
         f"{len(record.tasks)} tasks; what the race is judged by cannot be kept"
     )

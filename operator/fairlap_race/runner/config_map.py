@@ -1,4 +1,4 @@
-"""Patches the one ConfigMap of this step, over any outage of the API server that ends in time."""
+"""Patches a ConfigMap of this step, over any outage of the API server that ends in time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 FIRST_PAUSE = 0.25
@@ -48,9 +47,8 @@ class ConfigMap:
 
     def patch_once(self, data: Mapping[str, str], binary: Mapping[str, str], timeout: float = 5.0) -> None:
         """Merge `data` and `binary` (base64) into the ConfigMap. Raises PatchError; never retries."""
-        body: dict[str, Any] = {"data": dict(data)}
-        if binary:
-            body["binaryData"] = dict(binary)
+        parts = {"data": dict(data), "binaryData": dict(binary)}
+        body = {key: part for key, part in parts.items() if part}
         path = f"/api/v1/namespaces/{self.namespace}/configmaps/{self.name}"
         try:
             # Read each time: Kubernetes replaces the token within the hour.

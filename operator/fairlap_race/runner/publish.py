@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from fairlap_race.contract.record import KEY_PROGRESS, KEY_RECORD, Progress, timestamp
+from fairlap_race.contract.config_maps import packed
+from fairlap_race.contract.record import KEY_PROGRESS, Progress, timestamp
 from fairlap_race.runner.config_map import PatchError, patch
 
 LOG = logging.getLogger(__name__)
@@ -18,13 +19,18 @@ FINAL_PATIENCE = 900.0
 """Seconds for which the record waits for an API server that is down."""
 
 PatchOnce = Callable[[Mapping[str, str], Mapping[str, str]], None]
+"""patches texts and binary parts (base64) into a ConfigMap, once"""
 
 
 class Publisher:
-    """Patches progress whenever it changed, at most every 2 s, and at last the record."""
+    """Patches progress whenever it changed, at most every 2 s, and at last the record, each in its own ConfigMap."""
 
-    def __init__(self, once: PatchOnce, final_patience: Callable[[], float] = lambda: FINAL_PATIENCE) -> None:
-        self._once = once
+    def __init__(
+        self, progress: PatchOnce, record: PatchOnce, final_patience: Callable[[], float] = lambda: FINAL_PATIENCE
+    ) -> None:
+        """`progress` and `record` patch the ConfigMaps of these names."""
+        self._once = progress
+        self._record = record
         self._final_patience = final_patience
         self._wanted: Progress | None = None
         self._last = Progress()
@@ -39,17 +45,22 @@ class Publisher:
             self._last = self._wanted = progress
             self._change.set()
 
-    def finish(self, record_json: str, binary: Mapping[str, str], more: Mapping[str, str] | None = None) -> None:
-        """Publish the record, `more` texts by their keys, and the progress stage 'done' in one request.
+    def finish(self, texts: Mapping[str, str], binary: Mapping[str, str]) -> None:
+        """Publish the record in one request: `texts` and `binary` parts (base64) by their keys; then say 'done'.
 
-        Raises PatchError when time runs out.
+        Raises PatchError when time runs out before the record stands. 'done' only wakes the operator, which reads the
+        record of a Job that has ended in any case.
         """
         self._stop.set()
         self._change.set()
         self._thread.join(30)
+        entries = {**packed(texts), **binary}
+        patch(lambda: self._record({}, entries), self._final_patience)
         done = replace(self._last, at=timestamp(time.time()), stage="done")
-        data = {KEY_PROGRESS: done.to_json(), KEY_RECORD: record_json, **(more or {})}
-        patch(lambda: self._once(data, binary), self._final_patience)
+        try:
+            patch(lambda: self._once({KEY_PROGRESS: done.to_json()}, {}), self._final_patience)
+        except PatchError as error:
+            LOG.warning("the record stands, but that the race is over could not be said: %s", error)
 
     def _run(self) -> None:
         while True:

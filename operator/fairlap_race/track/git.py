@@ -42,6 +42,17 @@ _UNREACHED = re.compile(
     r"timed out|unable to connect|connection reset|early EOF|hung up|returned error: 5\d\d",
     re.I,
 )
+_OWN_WORDS = re.compile(
+    r"fatal: (write error|unable to (access|connect|look up)|authentication failed for|repository '[^']*' not found|"
+    r"could not read (username|password|from remote)|couldn't find remote ref|no such remote ref|"
+    r"dumb http transport|the remote end hung up|early EOF|index-pack failed|transport '\w+' not allowed|"
+    r"\S+info/refs not valid: is this a git repository)|"
+    r"error: (server does not allow request|rpc failed; (http \d+ )?curl)|\S+\[\d+: \S+\]: errno=|"
+    r"ssh: (connect to host|could not resolve)|host key verification failed|no \S+ host key is known|"
+    r"\S+: permission denied \(",
+    re.I,
+)
+"""What git and ssh say themselves when they fetch; other lines may quote the server, which can be any host."""
 _OPTIONS = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "credential.helper="),
     *("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60", "-c", "advice.detachedHead=false"),
@@ -170,13 +181,13 @@ def _fetched(git: _Git, source: GitSource) -> str:
         return git.must("rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}").strip()
     if not (_NO_SUCH_REF.search(done.words) or _NO_SHALLOW.search(done.words)):
         raise TrackError(
-            Reason.TRACK_FETCH_FAILED, f"{source.url}: git could not fetch {source.revision}: {done.words}"
+            Reason.TRACK_FETCH_FAILED, f"{source.url}: git could not fetch {source.revision}: {own_words(done.words)}"
         )
-    first = done.words
+    first = own_words(done.words)
     everything = ("+refs/heads/*:refs/remotes/source/*", "+refs/tags/*:refs/tags/*")
     done = git.patiently(*_FETCH, "--no-tags", "--", source.url, *everything)
     if done.code:
-        raise TrackError(Reason.TRACK_FETCH_FAILED, f"{source.url}: git could not fetch: {done.words}")
+        raise TrackError(Reason.TRACK_FETCH_FAILED, f"{source.url}: git could not fetch: {own_words(done.words)}")
     names = (f"refs/tags/{source.revision}", f"refs/remotes/source/{source.revision}", source.revision)
     for name in names if not _COMMIT.fullmatch(source.revision) else (source.revision,):
         found = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
@@ -191,6 +202,7 @@ class _Done:
     code: int
     output: str
     words: str
+    """what it printed, which may quote the server"""
 
 
 class _Git:
@@ -208,7 +220,7 @@ class _Git:
     def must(self, *arguments: str) -> str:
         done = self.run(*arguments)
         if done.code:
-            raise TrackError(Reason.TRACK_FETCH_FAILED, f"git {arguments[0]}: {done.words}")
+            raise TrackError(Reason.TRACK_FETCH_FAILED, f"git {arguments[0]}: {_joined(done.words)}")
         return done.output
 
     def patiently(self, *arguments: str) -> _Done:
@@ -237,7 +249,7 @@ class _Git:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(10)
-        return _Done(process.returncode, output, _said(words))
+        return _Done(process.returncode, output, words)
 
     def _watch(self, process: subprocess.Popen[bytes], arguments: Sequence[str]) -> tuple[str, str]:
         while True:
@@ -253,6 +265,12 @@ class _Git:
                 return output.decode("utf-8", "replace"), words.decode("utf-8", "replace")
 
 
-def _said(words: str) -> str:
+def own_words(words: str) -> str:
+    """Return those lines of what a fetch printed that are git's own, without what the server said."""
+    own = "\n".join(line for line in words.splitlines() if _OWN_WORDS.match(line.strip()))
+    return _joined(own or "what answers there is no git server, or it refused; its words are not shown")
+
+
+def _joined(words: str) -> str:
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     return "; ".join(lines)[-600:] or "git said nothing"

@@ -25,6 +25,11 @@ def _problems(node: dict[str, Any], path: str) -> list[str]:
         found.append(f"{path}: no type")
     if node.get("type") == "array" and "maxItems" not in node:
         found.append(f"{path}: unbounded list")
+    free = node.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in node
+    if free and "maxProperties" not in node:
+        found.append(f"{path}: unbounded map")
+    if node.get("type") == "integer" and ".spec." in path and "maximum" not in node:
+        found.append(f"{path}: unbounded number")
     if node.get("type") == "string" and not ({"maxLength", "enum"} & set(node)) and path.count(".") > 1:
         found.append(f"{path}: unbounded string")
     for name, child in node.get("properties", {}).items():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.api.quantity import parse_duration, parse_heap, parse_quantity
+from fairlap.api.quantity import DURATION, HEAP, LONGEST, QUANTITY, parse_duration, parse_heap, parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,32 @@ def test_durations_survive_the_round_trip(seconds: int) -> None:
 def test_bad_durations(text: str) -> None:
     with pytest.raises(ValueError, match="15m"):
         parse_duration(text)
+
+
+@given(st.from_regex(DURATION, fullmatch=True))
+def test_every_duration_that_the_schema_takes_is_one(text: str) -> None:
+    try:
+        assert timedelta(0) <= parse_duration(text) <= LONGEST
+    except ValueError:
+        assert text.strip() == "" or not text.isascii() or text.endswith("\n")
+
+
+@pytest.mark.parametrize("text", ["99999999h", "9" * 19 + "s", "9" * 5000 + "h"])
+def test_a_duration_beyond_all_clocks_is_cut(text: str) -> None:
+    assert parse_duration(text) == LONGEST
+
+
+@given(st.from_regex(QUANTITY, fullmatch=True), st.from_regex(HEAP, fullmatch=True))
+def test_no_quantity_overflows(quantity: str, heap: str) -> None:
+    for parse, text in ((parse_quantity, quantity), (parse_heap, heap)):
+        try:
+            assert parse(text) >= 0
+        except ValueError:
+            assert len(text) > 40 or text.endswith("\n")
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "9" * 5000 + "g", "1" + "0" * 400 + "Pi"])
+def test_texts_of_any_length_are_refused(text: str) -> None:
+    for parse in (parse_quantity, parse_heap):
+        with pytest.raises(ValueError, match="write for example"):
+            parse(text)

@@ -21,7 +21,7 @@ from fairlap.cli.option_values import Duration, track_params
 from fairlap.settings import BUILTIN_TRACKS
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = ["run", "rerun", "results", "logs", "track", "completion"]
+COMMANDS = ["run", "rerun", "results", "compare", "logs", "track", "completion"]
 
 
 class FakeConnection:
@@ -60,6 +60,8 @@ def completed(*words: str) -> list[str]:
         (["results", "es-8", "es-9"], ["es-9"]),
         (["results", "-o", ""], ["table", "json", "csv", "md", "machines"]),
         (["results", "-o", "json", "es-8", ""], ["es-8", "es-9"]),
+        (["compare", ""], [":file", "es-8", "es-9"]),
+        (["compare", "es-8", "es-9"], [":file", "es-9"]),
         (["logs", "es-8", ""], []),
         (["logs", "es-8", "--f"], ["--follow"]),
         (["run", "-f", ""], [":file"]),

@@ -411,6 +411,7 @@ def test_nothing_is_applied_when_one_is_refused(api: Fake, file: str, capsys: py
     ("words", "shown", "hidden"),
     [
         (["results", "es"], "All figures: fairlap results es -n n --all", "p90"),
+        (["results", "es", "es2"], "how sure that is: fairlap compare es es2 -n n\n", "p90"),
         (["results", "es", "--all"], "bulk: service time p90, ms", "All figures"),
         (["results", "es", "-o", "md"], "| bulk: service time p90, ms |", "All figures"),
         (["results", "es", "-o", "csv"], "bulk,service time p90,ms", "All figures"),
@@ -421,7 +422,8 @@ def test_results_show_the_main_figures_or_all(
     api: Fake, words: list[str], shown: str, hidden: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.connect()
-    api.on("GET", f"{BENCHMARKS}/es", in_phase("Succeeded", racesDone="2/2", **NUMBERS))
+    for name in ("es", "es2"):
+        api.on("GET", f"{BENCHMARKS}/{name}", in_phase("Succeeded", racesDone="2/2", **NUMBERS))
     assert main(words) == 0
     out = capsys.readouterr().out
     assert shown in out and hidden not in out

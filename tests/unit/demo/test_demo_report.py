@@ -1,6 +1,9 @@
 """The demo's texts, from statuses made with the API's own models, so that a renamed field fails here."""
 
+import base64
+import gzip
 import io
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -50,7 +53,9 @@ def test_the_commands_at_the_end_can_be_typed_without_a_kubectl(
 ) -> None:
     """What stands below "Try next" is run as it is, by a shell that finds no kubectl on its PATH."""
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "kubectl").write_text('#!/bin/sh\necho "$KUBECONFIG: $*" >&2\necho "{}"\n')
+    record = base64.b64encode(gzip.compress(b"{}")).decode()
+    answer = f'case "$*" in *binaryData*) echo "{record}";; *) echo "{{}}";; esac'
+    (tmp_path / "bin" / "kubectl").write_text(f'#!/bin/sh\necho "$KUBECONFIG: $*" >&2\n{answer}\n')
     (tmp_path / "bin" / "kubectl").chmod(0o755)
     told = {"kubeconfig": f'export KUBECONFIG="{tmp_path}/a file" PATH="$PATH":{tmp_path}/bin\n'}
     monkeypatch.delenv("CLUSTER", raising=False)
@@ -62,6 +67,8 @@ def test_the_commands_at_the_end_can_be_typed_without_a_kubectl(
     assert demo.demo(demo.arguments([])) == 0
     commands = capsys.readouterr().out.partition("Try next:\n")[2]
     (tmp_path / "python3").symlink_to(sys.executable)
+    for program in ("base64", "gunzip", "gzip"):
+        (tmp_path / program).symlink_to(shutil.which(program) or "")
     shell = ["/bin/bash", "-ec", commands]
     done = subprocess.run(shell, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

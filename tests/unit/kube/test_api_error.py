@@ -17,11 +17,24 @@ RBAC = 'jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create 
         (403, 'admission webhook "x" denied the request: no', True, False),
         (403, 'pods "x" is forbidden: exceeded quota: q', False, False),
         (403, RBAC, False, True),
+        (413, "limit is 3145728", True, False),
+        (500, "rpc error: code = InvalidArgument desc = etcdserver: request is too large", True, False),
+        (500, "rpc error: code = ResourceExhausted desc = trying to send message larger than max", True, False),
     ],
 )
 def test_what_is_tried_again(status: int, message: str, final: bool, forbidden: bool) -> None:
     error = ApiError(status, message)
     assert (error.final, error.forbidden) == (final, forbidden)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "unfit"),
+    [(400, "", True), (413, "", True), (422, "", True), (500, "etcdserver: request is too large", True),
+     (500, "", False), (403, "admission webhook denied", False), (409, "", False), (0, "", False)],
+)  # fmt: skip
+def test_what_is_refused_for_its_content(status: int, message: str, unfit: bool) -> None:
+    error = ApiError(status, message)
+    assert error.unfit is unfit and not (unfit and error.unanswered)
 
 
 @pytest.mark.parametrize(("status", "unanswered"), [(0, True), (500, True), (504, True), (409, False), (422, False)])

@@ -34,7 +34,45 @@ def test_benchmarks_of_some_namespaces(namespaces: tuple[str, ...], found: set[s
 def test_claims_of_benchmarks_only() -> None:
     server = Answers({"a": ["1"]})
     assert len(asyncio.run(list_owned(server, "PersistentVolumeClaim", ["a"]))) == 1
-    assert server.asked == [("GET", "PersistentVolumeClaim", "a", {"labelSelector": "fairlap.dev/uid"})]
+    assert server.asked == [("GET", "PersistentVolumeClaim", "a", {"labelSelector": "fairlap.dev/uid", "limit": "500"})]
+
+
+class Pages(ApiServer):
+    """Two objects a page; `gone` says how many of the requests for a further page find their version forgotten."""
+
+    def __init__(self, objects: int, gone: int = 0) -> None:
+        self.objects, self.gone, self.began = objects, gone, 0
+
+    async def _text(self, *_: Any, query: Any = None, **__: Any) -> str:
+        begin = int(query.get("continue", 0))
+        self.began += not begin
+        if begin and self.gone:
+            self.gone -= 1
+            raise ApiError(410, "the provided continue parameter is too old")
+        items = [{"metadata": {"uid": str(number)}} for number in range(begin, min(begin + 2, self.objects))]
+        further = {"continue": str(begin + 2)} if begin + 2 < self.objects else {}
+        return json.dumps({"metadata": further, "items": items})
+
+
+@pytest.mark.parametrize("objects", [0, 1, 2, 5])
+@pytest.mark.parametrize("gone", [0, 1])
+def test_a_list_is_read_in_pages_and_from_its_beginning_when_its_version_is_forgotten(objects: int, gone: int) -> None:
+    server = Pages(objects, gone)
+    found = asyncio.run(server.list_objects("Pod", "ns", {}))
+    assert [item["metadata"]["uid"] for item in found] == [str(number) for number in range(objects)]
+    assert server.began == (2 if gone and objects > 2 else 1)
+
+
+def test_a_list_that_is_never_whole_is_an_error() -> None:
+    with pytest.raises(ApiError, match="410"):
+        asyncio.run(Pages(5, gone=99).list_objects("Pod", "ns", {}))
+
+
+@pytest.mark.parametrize(("namespace", "found"), [("a", True), ("b", False)])
+def test_whether_there_is_any_costs_one_object(namespace: str, found: bool) -> None:
+    server = Answers({"a": ["1"]})
+    assert asyncio.run(server.has_any("Pod", namespace, "mine=yes")) is found
+    assert server.asked == [("GET", "Pod", namespace, {"limit": "1", "labelSelector": "mine=yes"})]
 
 
 class Refuses(ApiServer):

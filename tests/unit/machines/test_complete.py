@@ -11,6 +11,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.machines.complete import complete_table
 from fairlap.manifests.elasticsearch import MOUNTS_CONTAINER
 from fairlap.plan.seen import Children
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable, Usage, Volume
 
 NODE = "bm-race-1-es-default-0"
@@ -42,7 +43,7 @@ class FakeServer:
     async def patch(self, kind: str, namespace: str, name: str, body: dict[str, Any]) -> None:
         assert (kind, namespace, name) == ("ConfigMap", "ns", "bm-race-1")
         self._answer("keep")
-        self.kept.append(MachineTable.from_json(body["data"][KEY_RESOURCES]))
+        self.kept.append(MachineTable.from_json(text_of(body, KEY_RESOURCES)))
 
 
 def complete(server: FakeServer, table: MachineTable | None = None, **elasticsearch: Any) -> MachineTable:

@@ -1,12 +1,15 @@
 """Manifests as pure functions: what decides about fairness, safety and cleanup is in them."""
 
+import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.spec import BenchmarkSpec, PullSecret
+from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
 from fairlap.plan.seen import Subject
@@ -33,7 +36,8 @@ def test_everything_has_an_owner_a_fixed_name_and_our_labels(make: Any) -> None:
     assert (meta["name"], meta["namespace"]) == ("bm-race-1", "ns")
     assert meta["ownerReferences"][0]["uid"] == "0123456789abcdef"
     assert meta["labels"]["fairlap.dev/uid"] == "0123456789abcdef"
-    assert record(subject(), "race-1")["metadata"] == meta
+    of_record = record(subject(), "race-1")["metadata"]
+    assert of_record == {**meta, "labels": {**meta["labels"], "fairlap.dev/part": "record"}}
 
 
 def test_heap_is_half_of_memory_and_requests_are_limits() -> None:
@@ -60,6 +64,26 @@ def test_storage_is_a_claim_or_the_machine() -> None:
     local = elasticsearch(subject(), "race-1", SETTINGS)
     assert "volumeClaimTemplates" not in local["spec"]["nodeSets"][0]
     assert pod_of(local)["volumes"] == [{"name": "elasticsearch-data", "emptyDir": {}}]
+
+
+def test_pods_name_the_secrets_of_their_registries() -> None:
+    spec = subject().spec.model_copy(update={"image_pull_secrets": [PullSecret(name="mine"), PullSecret(name="both")]})
+    of = replace(subject(), spec=spec)
+    settings = replace(SETTINGS, race_image_pull_secrets=("both", "all"))
+    for pod in (job(of, "race-1", settings)["spec"]["template"]["spec"], pod_of(elasticsearch(of, "race-1", settings))):
+        assert pod["imagePullSecrets"] == [{"name": "mine"}, {"name": "both"}, {"name": "all"}]
+    assert "imagePullSecrets" not in pod_of(elasticsearch(subject(), "race-1", SETTINGS))
+
+
+def test_no_machine_is_taken_away_from_a_race_and_no_volume_walked_through() -> None:
+    template = job(subject(), "race-1", SETTINGS)["spec"]["template"]
+    cluster = elasticsearch(subject(), "race-1", SETTINGS)["spec"]["nodeSets"][0]["podTemplate"]
+    for pod in (template, cluster):
+        assert pod["metadata"]["annotations"] == {
+            "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+            "karpenter.sh/do-not-disrupt": "true",
+        }
+    assert template["spec"]["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
 
 
 def test_java_is_copied_from_its_image() -> None:
@@ -102,10 +126,28 @@ def test_the_check_needs_no_cluster() -> None:
 def test_the_runner_may_touch_its_own_record_only() -> None:
     account, role, binding = access(subject(), "race-1", "job-uid")
     assert role["rules"] == [
-        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["bm-race-1"], "verbs": ["get", "patch"]}
+        {
+            "apiGroups": [""],
+            "resources": ["configmaps"],
+            "resourceNames": ["bm-race-1", "bm-race-1-progress"],
+            "verbs": ["get", "patch"],
+        }
     ]
-    assert account["metadata"]["ownerReferences"][0]["uid"] == "job-uid"
-    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+    (owner,) = account["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["uid"], owner["controller"]) == ("Job", "bm-race-1", "job-uid", True)
+    names = {thing["metadata"]["name"] for thing in (account, role, binding)}
+    assert names == {binding["subjects"][0]["name"], binding["roleRef"]["name"]}
+    pod = job(subject(), "race-1", SETTINGS)["spec"]["template"]["spec"]
+    assert names == {pod["serviceAccountName"]}
+
+
+def test_nobody_can_take_the_name_of_an_account_beforehand() -> None:
+    """It changes with the Benchmark's uid, which nobody knows before it is there, and with the step."""
+    one, again = subject(), replace(subject(), uid="fedcba9876543210")
+    names = [job(of, step, SETTINGS)["spec"]["template"]["spec"]["serviceAccountName"]
+             for of in (one, again) for step in ("check", "race-1")]  # fmt: skip
+    assert len(set(names)) == 4 and not {"bm-check", "bm-race-1"} & set(names)
+    assert all(len(name) == len("bm-check-") + 12 for name in names[::2])
 
 
 @pytest.mark.parametrize("step", ["check", "smoke", "race-1"])
@@ -145,6 +187,23 @@ def test_exclusive_nodes_are_a_demand_and_else_a_wish() -> None:
     assert [*affinity()] == ["preferredDuringSchedulingIgnoredDuringExecution"]
     (term,) = affinity(exclusiveNodes=True)["requiredDuringSchedulingIgnoredDuringExecution"]
     assert term["namespaceSelector"] == {} and term["labelSelector"]["matchExpressions"][0]["key"] == "fairlap.dev/role"
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_kept_clusters_are_kept_away_from(exclusive: bool) -> None:
+    cluster = elasticsearch(subject(scheduling={"exclusiveNodes": exclusive}), "race-1", SETTINGS)
+    rally = job(subject(), "race-1", SETTINGS)
+    for manifest in (cluster, rally):
+        before = copy.deepcopy(manifest)
+        assert avoid_kept(manifest, ()) == before
+        away = avoid_kept(manifest, {"v": "ns/older", "u": "ns/old"})
+        assert manifest == before, "what was given is not changed"
+        spec = pod_of(away) if manifest is cluster else away["spec"]["template"]["spec"]
+        term = spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][-1]
+        (uids,) = term["labelSelector"]["matchExpressions"]
+        assert uids == {"key": "fairlap.dev/uid", "operator": "In", "values": ["u", "v"]}
+        assert term["labelSelector"]["matchLabels"] == {"fairlap.dev/role": "elasticsearch"}
+        assert (term["namespaceSelector"], term["topologyKey"]) == ({}, "kubernetes.io/hostname")
 
 
 def test_the_load_generator_has_a_scheduling_of_its_own() -> None:

@@ -149,8 +149,9 @@ def test_provisioning_fails_with_a_named_cause(pods: list[Json], seconds: int, r
 def test_a_pod_that_was_never_made_is_explained_by_the_event() -> None:
     quota = 'create Pod es-0 failed error: pods "es-0" is forbidden: exceeded quota: full'
     children = Children(elasticsearch=cluster(phase="ApplyingChanges"))
-    early = seen(at("race-1", "Provisioning"), children=children, now=later(seconds=899))
+    early = seen(at("race-1", "Provisioning"), children=children, now=later(seconds=14))
     assert plan(early).look == (), "no request in a good run"
+    assert plan(replace(early, now=later(seconds=15))).look == ("warnings",)
     late = replace(early, now=later(seconds=901))
     assert plan(late).look == ("warnings",)
     todo = plan(replace(late, warnings=(Warned("StatefulSet", "bm-race-1-es-default", "s", "FailedCreate", quota),)))
@@ -175,7 +176,7 @@ def test_a_pod_that_runs_but_is_not_ready_is_explained_by_probe_and_log() -> Non
 
 
 def test_a_load_generator_that_was_never_made_is_explained_by_the_event() -> None:
-    late = replace(running(), now=later(seconds=901))
+    late = replace(running(), now=later(seconds=901), records={"race-1": None})
     assert plan(late).look == ("warnings",)
     of_cluster = Warned("Pod", "es-0", "es-0", "Unhealthy", "Readiness probe failed")
     refused = Warned("Job", "bm-race-1", "job-1", "FailedCreate", "Error creating: pods is forbidden: exceeded quota")
@@ -187,6 +188,49 @@ def test_a_load_generator_that_was_never_made_is_explained_by_the_event() -> Non
     )
     todo = plan(replace(late, warnings=()))
     assert todo.status.message == "the load generator's pod did not start in time"
+
+
+SECURITY = 'pods "x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false'
+
+
+@pytest.mark.parametrize(("words", "final"), [(SECURITY, True), ('pods "x" is forbidden: exceeded quota', False)])
+@pytest.mark.parametrize("owner", ["StatefulSet", "Job"])
+def test_pods_that_kubernetes_refuses_are_told_soon(owner: str, words: str, final: bool) -> None:
+    """What does not change by itself ends the race; a quota may have room later, so that it is only said."""
+    provisioning = Children(elasticsearch=cluster(phase="ApplyingChanges"))
+    waits = seen(at("race-1", "Provisioning"), children=provisioning) if owner == "StatefulSet" else running()
+    assert (plan(waits).look, plan(waits).wake_in) == ((), 15.0)
+    later_on = replace(waits, now=later(seconds=20))
+    assert plan(later_on).look == ("warnings",)
+    assert not plan(replace(later_on, warnings=())).status.failing
+    refused = (Warned(owner, "bm-race-1", "u", "FailedCreate", words),)
+    todo = plan(replace(later_on, warnings=refused, records={"race-1": None}))
+    assert todo.status.failing is final
+    if final:
+        assert (todo.status.reason, todo.status.message) == ("PodRefused", f"{owner} bm-race-1: FailedCreate: {words}")
+    else:
+        assert f"(PodRefused: {owner} bm-race-1: FailedCreate" in todo.status.progress
+        assert todo.wake_in == 15.0
+
+
+def test_no_warning_is_asked_for_once_the_pods_are_there() -> None:
+    unready = Children(elasticsearch=cluster(phase="ApplyingChanges"), pods=[pod("es-0", ready=False)])
+    assert plan(seen(at("race-1", "Provisioning"), children=unready, now=later(seconds=60))).look == ()
+    generator = pod("bm-race-1-x", "load-generator", ready=False)
+    assert plan(replace(running(pods=[pod("es-0"), generator]), now=later(seconds=60))).look == ()
+
+
+def test_a_job_whose_account_is_taken_waits_and_says_so() -> None:
+    foreign = "waiting for ServiceAccount bm-race-1-0a, which is not of this Benchmark, to go away"
+    waits = running(job=job(suspend=True), foreign=foreign)
+    assert plan(waits).status.progress == foreign and plan(waits).create == ("access",)
+    todo = plan(replace(waits, now=later(seconds=901)))
+    assert (todo.status.reason, todo.status.message) == ("ProvisioningTimeout", foreign)
+
+
+def test_a_job_whose_account_is_refused_ends() -> None:
+    refused = plan(replace(running(job=job(suspend=True)), refusal=Refusal("request", "no")))
+    assert (refused.status.reason, refused.status.message) == ("InvalidSpec", "the request was refused: no")
 
 
 def test_patience_with_what_may_pass() -> None:
@@ -233,9 +277,40 @@ def test_a_job_runs_only_after_its_uid_was_recorded() -> None:
 
 @pytest.mark.parametrize("lost", [None, job("another")])
 def test_a_lost_job_is_a_failed_race_and_never_a_second_run(lost: Json | None) -> None:
-    todo = plan(running(job=lost))
+    todo = plan(replace(running(job=lost), records={"race-1": None}))
     assert (stage(todo), todo.status.reason, todo.create) == ("Cleaning", "JobLost", ())
     assert todo.status.races[0].valid is False
+
+
+@pytest.mark.parametrize("at_stage", ["Provisioning", "Starting", "Running"])
+def test_nothing_fails_before_the_objects_themselves_were_asked(at_stage: str) -> None:
+    """An index that is blind, or behind: the verdict waits for a look, which may show that nothing is wrong."""
+    blind = seen(at("race-1", at_stage, "job-1"), now=later(minutes=16), warnings=(), confirmed=False)
+    if at_stage == "Running":  # the cheaper question first
+        assert plan(blind).look == ("records",) and plan(blind).status == blind.status
+        blind = replace(blind, records={"race-1": None})
+    assert plan(blind).look == ("children",) and plan(blind).status == blind.status
+    todo = plan(replace(blind, confirmed=True))
+    assert todo.status.failing and stage(todo) == "Cleaning"
+    there = replace(READY, job=job(), pods=[pod("es-0"), pod("r", "load-generator")])
+    in_time = replace(blind, now=later(minutes=14))
+    assert not plan(replace(in_time, confirmed=True, children=there)).status.failing
+
+
+@pytest.mark.parametrize(("ended", "waits"), [(-20, False), (-14, True), (0, True), (14, True), (3600, False)], ids=str)
+def test_the_clock_that_stamped_the_end_of_a_job_may_be_another(ended: int, waits: bool) -> None:
+    todo = plan(replace(running(job=job(ended="Complete", at=later(seconds=ended))), records={"race-1": None}))
+    assert (todo.wake_in is not None) is waits and todo.status.failing is not waits
+
+
+def test_what_is_not_stored_is_said_until_it_is() -> None:
+    todo = plan(replace(running(), pruned=frozenset({"step.jobStarted"})))
+    told = condition(todo.status, "CRDOutdated")
+    assert told and told.status == "True" and "does not know status.step.jobStarted" in told.message
+    assert "kubectl apply" in told.message
+    mended = plan(replace(running(), status=todo.status, pruned=frozenset())).status
+    assert not is_true(mended, "CRDOutdated") and condition(mended, "CRDOutdated")
+    assert condition(plan(replace(running(), pruned=frozenset())).status, "CRDOutdated") is None
 
 
 def test_progress_is_passed_on() -> None:
@@ -259,6 +334,28 @@ def test_a_done_race_is_judged_by_its_record() -> None:
 def test_a_record_counts_even_when_the_job_is_gone() -> None:
     todo = plan(replace(running(progress=progress("done"), job=None), records={"race-1": good_record()}))
     assert not todo.status.failing
+
+
+LOST: dict[str, tuple[dict[str, Any], float]] = {
+    "the Job has ended": ({"job": job(ended="Complete")}, 1),
+    "the Job ended a while ago": ({"job": job(ended="Complete")}, 16),
+    "the clock is an hour ahead": ({"job": job(ended="Complete")}, 3600),
+    "the Job is gone": ({"job": None}, 1),
+    "the Job is another": ({"job": job("another")}, 1),
+    "the race is overdue": ({"pods": [pod("r", "load-generator")]}, 25_000),
+    "its pod was never seen": ({}, 25_000),
+}
+
+
+@pytest.mark.parametrize("how", LOST)
+def test_no_loss_before_the_record_itself_was_read(how: str) -> None:
+    """A watch on ConfigMaps that has gone blind, and a clock that is ahead: what the record says is what happened."""
+    children, seconds = LOST[how]
+    blind = replace(running(progress=progress("racing", "bulk-index", 43), **children), now=later(seconds=seconds))
+    todo = plan(blind)
+    assert todo.look == ("records",) and not todo.status.failing
+    todo = plan(replace(blind, records={"race-1": good_record()}))
+    assert stage(todo) == "Cleaning" and not todo.status.failing and todo.status.races[0].valid
 
 
 def test_an_unreadable_record_is_a_failed_race() -> None:
@@ -305,11 +402,11 @@ def test_a_track_that_changed_between_races_voids_the_race() -> None:
 
 
 def test_the_record_may_come_a_little_after_the_job_ended() -> None:
-    ended = running(job=job(ended="Complete"))
-    assert not plan(ended).status.failing
+    ended = replace(running(job=job(ended="Complete")), records={"race-1": None})
+    assert not plan(ended).status.failing and plan(ended).wake_in == 15
     dead = pod("rally-1", "load-generator", containerStatuses=[
         {"name": "rally", "state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}])  # fmt: skip
-    late = replace(running(job=job(ended="Failed"), pods=[dead]), now=later(seconds=20))
+    late = replace(running(job=job(ended="Failed"), pods=[dead]), now=later(seconds=20), records={"race-1": None})
     todo = plan(late)
     assert isinstance(todo.look[0], LogOf)
     todo = plan(replace(late, logs={todo.look[0]: ""}))
@@ -317,7 +414,7 @@ def test_the_record_may_come_a_little_after_the_job_ended() -> None:
 
 
 def test_a_race_that_never_ends_is_ended() -> None:
-    late = replace(running(pods=[pod("r", "load-generator")]), now=later(hours=7))
+    late = replace(running(pods=[pod("r", "load-generator")]), now=later(hours=7), records={"race-1": None})
     log = LogOf("r", "load-generator", previous=False)
     assert plan(late).look == (log,)
     todo = plan(replace(late, logs={log: "ERROR stuck"}))
@@ -333,7 +430,7 @@ def test_a_preparation_has_the_time_of_provisioning(step: str, what: str) -> Non
     log = LogOf("r", "load-generator", previous=False)
     todo = plan(looked)
     assert stage(todo) == "Running" and todo.wake_in == 60.0, "its record may come two minutes later"
-    todo = plan(replace(looked, now=later(minutes=17), logs={log: ""}))
+    todo = plan(replace(looked, now=later(minutes=17), logs={log: ""}, records={step: None}))
     assert (stage(todo), todo.status.reason) == ("Cleaning", "ProvisioningTimeout")
     assert todo.status.message == f"{what} was not over after 15m (timeouts.provisioning)"
     failed = condition(todo.status, "Accepted")
@@ -346,7 +443,7 @@ def test_cleaning_waits_until_everything_is_gone() -> None:
     assert todo.delete == ("elasticsearch", "job") and stage(todo) == "Cleaning"
     todo = plan(seen(status, children=Children(pods=[pod("es-0")])))
     assert todo.delete == () and stage(todo) == "Cleaning"
-    unseen = seen(status)
+    unseen = seen(status, confirmed=False)
     assert plan(unseen).look == ("children",), "the index may not know of an object that was just created"
     todo = plan(replace(unseen, confirmed=True, children=Children(elasticsearch=cluster())))
     assert todo.delete == ("elasticsearch",)
@@ -375,7 +472,7 @@ HELD = "still there 600 s after the end of race-1: Elasticsearch bm-race-1 (fina
 def test_what_does_not_go_away_is_told(failing: bool, refusal: Refusal | None, reason: str, message: str) -> None:
     said = {"failing": True, "reason": "ErrorRate", "message": "7 of 9 failed."} if failing else {}
     status = at("race-1", "Cleaning", finished_step="smoke", **said)
-    early = seen(status, children=held(), refusal=refusal, now=later(seconds=599))
+    early = seen(status, children=held(), refusal=refusal, now=later(seconds=599), confirmed=False)
     assert stage(plan(early)) == "Cleaning" and plan(early).look == ()
     late = replace(early, now=later(seconds=600))
     assert plan(late).look == ("children",), "an index may still show what is gone"
@@ -492,7 +589,7 @@ def test_a_missing_volume_claim_is_not_waited_for_long() -> None:
     looked = running(pods=[stuck])
     early = plan(looked)
     assert stage(early) == "Running" and "(VolumeClaimMissing: pod bm-check-x: 0/1 nodes" in early.status.progress
-    todo = plan(replace(looked, now=later(seconds=121)))
+    todo = plan(replace(looked, now=later(seconds=121), records={"race-1": None}))
     assert todo.status.reason == "VolumeClaimMissing" and "tracks" in todo.status.message
 
 

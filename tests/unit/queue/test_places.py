@@ -1,20 +1,26 @@
 """The queue's owner: never more places than there are, each to the first in line, and nobody sleeps through a turn."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.steps import CHECK
 from fairlap.queue.places import Places
-from fairlap.queue.summary import Summary, summarize
+from fairlap.queue.summary import Summary, held_place, summarize
 
 
-def summary(uid: str, state: str = "waits", hosts: frozenset[str] = frozenset(), created: str | None = None) -> Summary:
+def summary(
+    uid: str, state: str = "waits", hosts: frozenset[str] = frozenset(), since: str = "", namespace: str = "ns"
+) -> Summary:
     phase = {"over": "Succeeded", "holds": "Racing", "waits": "Queued"}.get(state, "Pending")
-    return Summary(uid, f"ns/{uid}", created or uid, phase, state == "holds", state == "waits", hosts)
+    found = Summary(uid, f"{namespace}/{uid}", since or uid, phase, state == "holds", state == "waits", hosts)
+    return replace(found, checks=state == "checks", awaits_check=state == "unchecked")
 
 
 class Woken:
@@ -32,6 +38,38 @@ class Woken:
         return found
 
 
+def test_who_is_set_aside_holds_up_nobody_and_may_come_back() -> None:
+    queue = Woken(1, a="holds", b="waits", c="waits")
+    queue.places.set_aside("a")
+    assert queue.woken() == {"everyone"} and queue.places.turn("b").mine and not queue.places.turn("c").mine
+    queue.places.set_aside("b")
+    assert queue.places.turn("c").mine and queue.places.assume("c")
+    assert queue.places.holders() == {"c"}
+    queue.places.take_back("a")
+    queue.places.take_back("nobody")
+    assert queue.places.holders() == {"a", "c"}, "what is written is believed again"
+    queue.places.set_aside("b")
+    queue.places.remove("b")
+    queue.places.observe(summary("b", "holds"))
+    assert "b" in queue.places.holders()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"spec": None, "status": None},
+        {"spec": [], "status": "Racing"},
+        {"spec": {"target": {"hosts": "https://a:1"}}, "status": {"phase": 3}},
+        {"spec": {"target": {"hosts": [None, 1, "nonsense"]}}, "status": {"phase": None, "step": []}},
+        {"spec": {"target": None, "suspend": "yes"}},
+    ],
+    ids=str,
+)
+def test_a_body_that_makes_no_sense_is_summarized_all_the_same(body: dict[str, object]) -> None:
+    meta = {"uid": "u", "name": "bm", "namespace": "ns", "creationTimestamp": "2026", "labels": None}
+    assert summarize({"metadata": meta, **body}).name == "ns/bm"
+
+
 @pytest.mark.parametrize(
     ("before", "after", "woken"),
     [
@@ -45,6 +83,8 @@ class Woken:
         ("waits", "checks", {"b"}),
         ("waits", "waits", set()),
         ("checks", "waits", set()),
+        ("checks", "holds", set()),
+        ("unchecked", "checks", set()),
         ("suspended", "waits", set()),
         ("over", "over", set()),
     ],
@@ -61,12 +101,39 @@ def test_an_assumed_place_is_taken_until_it_is_given_up_or_over() -> None:
     assert not queue.places.assume("b"), "a is before it"
     assert queue.places.assume("a") and queue.places.assume("a")
     queue.places.observe(summary("a"))  # an event from before the write
-    assert queue.places.turn("b") == (False, 1, "ns/a") and queue.woken() == set()
+    assert queue.places.turn("b")[:3] == (False, 1, "ns/a") and queue.woken() == set()
     queue.places.forget("a")
     assert queue.woken() == {"everyone"}
     queue.places.forget("a")
     queue.places.forget("b")
     assert queue.woken() == set(), "nothing was given up"
+
+
+def test_checks_have_places_of_their_own() -> None:
+    queue = Woken(a="unchecked", b="unchecked", c="unchecked", d="waits")
+    assert queue.places.assume("d"), "who waits for a check is not before it"
+    assert not queue.places.assume("c", "check"), "there are two places, and two before it"
+    assert queue.places.assume("a", "check") and queue.places.assume("b", "check")
+    assert queue.places.turn("c", "check")[:3] == (False, 1, "ns/b") and queue.places.holders("check") == {"a", "b"}
+    queue.places.observe(summary("a", "checks"))
+    assert not queue.places.assume("c", "check") and queue.woken() == set()
+    queue.places.forget("b")
+    assert queue.woken() == {"b"}, "it is the first in line"
+    queue.places.forget("a")
+    assert not queue.places.assume("c", "check"), "b is before it, and what a has was written"
+    queue.places.observe(summary("a", "over"))
+    assert queue.woken() == {"everyone"} and queue.places.assume("c", "check")
+
+
+def test_from_the_check_to_a_place_for_races() -> None:
+    queue = Woken(a="checks", b="checks", c="unchecked")
+    assert queue.places.assume("a") and queue.places.holders() == {"a"}
+    assert queue.places.holders("check") == {"a", "b"}, "until its status says that the check is over"
+    queue.places.forget("a", but="check")
+    assert queue.woken() == {"everyone"} and queue.places.holders() == set()
+    assert queue.places.assume("a")
+    queue.places.observe(summary("a", "holds"))
+    assert queue.woken() == {"c"} and queue.places.holders() == {"a"} and queue.places.assume("c", "check")
 
 
 def test_what_is_written_is_not_given_up() -> None:
@@ -107,11 +174,22 @@ def test_who_vanished_holds_nothing_and_is_not_counted() -> None:
     assert queue.woken() == {"everyone"} and queue.places.holders() == {"a", "b"}
 
 
+def test_a_namespace_that_is_left_out_holds_nothing_until_events_show_it_again() -> None:
+    queue = Woken(a="holds", b="waits")
+    queue.places.observe(Summary("c", "ns-2/c", "2026", "Queued", False, True))
+    assert queue.places.uids_in("ns") == {"a", "b"} and queue.places.uids_in("") == {"a", "b", "c"}
+    queue.places.leave_out("ns")
+    assert queue.woken() == {"everyone"} and queue.places.uids() == {"c"}
+    assert queue.places.assume("c")
+    queue.places.observe(summary("a", "holds"))
+    assert queue.places.holders() == {"a", "c"}, "what it holds counts again"
+
+
 def test_hosts_are_those_that_events_showed() -> None:
     queue = Woken(2)
     for uid, state in (("a", "holds"), ("b", "waits")):
         queue.places.observe(summary(uid, state, frozenset({"es.ns:9200"})))
-    assert queue.places.turn("b") == (False, 1, "ns/a")
+    assert queue.places.turn("b")[:3] == (False, 1, "ns/a")
 
 
 def test_a_benchmark_is_summarized_from_its_body() -> None:
@@ -126,9 +204,48 @@ def test_a_benchmark_is_summarized_from_its_body() -> None:
         found = summarize({"metadata": meta, "spec": {}, "status": status})
         assert (found.admitted, found.lines_up) == (admitted, lines_up)
     assert not summarize({"metadata": meta, "spec": {"suspend": True}}).lines_up
+    assert summarize({"metadata": meta, "status": {"queuedTime": "2027"}}).since == "2027"
+
+
+ACCEPTED = {"conditions": [{"type": "Accepted", "status": "True"}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "found"),
+    [
+        ({"phase": "Pending"}, "unchecked"),
+        ({"phase": "Pending", **ACCEPTED}, "waits"),
+        ({"phase": "Pending", "finishedStep": "check"}, "waits"),
+        ({"phase": "Pending", "step": {"name": "check"}}, "checks"),
+        ({"phase": "Racing", "step": {"name": "race-1"}, "admittedTime": "2026"}, ""),
+        ({"phase": "Failed"}, ""),
+    ],
+)
+def test_a_track_check_has_a_line_of_its_own(status: dict[str, Any], found: str) -> None:
+    meta = {"uid": "u", "name": "bm", "namespace": "ns", "creationTimestamp": "2026"}
+    told = summarize({"metadata": meta, "spec": {}, "status": status})
+    assert (told.lines_up, told.awaits_check, told.checks) == tuple(
+        found == word for word in ("waits", "unchecked", "checks")
+    )
+    place = told.says_it_holds("check"), told.says_it_holds("race")
+    held = held_place(BenchmarkStatus.model_validate({**status, "conditions": [], **_step(status)}))
+    assert place == (held == "check", held == "race")
+    assert not summarize({"metadata": meta, "spec": {"suspend": True}, "status": status}).awaits_check
+    on_target = summarize({"metadata": meta, "spec": {"target": {"hosts": ["http://es:9200"]}}, "status": status})
+    assert not on_target.awaits_check, "its check is made in the place for its races"
+
+
+def _step(status: dict[str, Any]) -> dict[str, Any]:
+    return {"step": {**status["step"], "stage": "Running", "since": "2026"}} if "step" in status else {}
+
+
+def test_the_name_of_the_step_is_that_of_the_plan() -> None:
+    assert summarize.__globals__["CHECK"] == CHECK
 
 
 HOSTS = (frozenset[str](), frozenset({"x"}), frozenset({"y"}), frozenset({"x", "y"}))
+NEXT = {"unchecked": "checks", "waits": "holds", "checks": "holds"}
+"""what the state becomes with the place that is asked for in it"""
 
 
 @dataclass
@@ -136,33 +253,47 @@ class Benchmark:
     """One Benchmark: what the API server has, the events under way, and what its daemon is at."""
 
     uid: str
-    created: str
+    namespace: str
+    since: str
     hosts: frozenset[str]
     state: str
-    events: deque[str] = field(default_factory=deque)
+    events: deque[tuple[str, str]] = field(default_factory=deque)
     seen: str = ""
     awake: bool = True
-    writing: bool = False
+    writing: str = ""
+    """the state that is being written"""
     fresh: bool = False
     """whether what is being written was decided by the newest version"""
 
     def becomes(self, state: str) -> None:
         self.state, self.fresh = state, False
-        self.events.append(state)
+        self.events.append((state, self.since))
+
+    def holds(self, state: str) -> bool:
+        return self.state == state or (self.writing == state and self.fresh)
 
 
 class World:
     """Benchmarks, their daemons and a watch that may be late, around the queue."""
 
-    def __init__(self, most: int, wanted: list[tuple[str, frozenset[str]]]) -> None:
-        self.most = most
-        self.places = Places(most, self.wake, self.wake_everyone)
-        self.all = [
-            Benchmark(f"b{i}", f"2026-01-{i:02}", hosts, state) for i, (state, hosts) in enumerate(wanted, start=1)
-        ]
+    def __init__(self, most: int, checks: int, share: int, wanted: list[tuple[str, str, frozenset[str]]]) -> None:
+        self.most, self.checks, self.share, self.clock = most, checks, share, 1000
         self.admitted: list[str] = []
+        self.all = [
+            Benchmark(f"b{i}", namespace, f"{i:04}", hosts, state)
+            for i, (state, namespace, hosts) in enumerate(wanted, start=1)
+        ]
         for benchmark in self.all:
             benchmark.becomes(benchmark.state)
+        self.restart()
+
+    def restart(self) -> None:
+        """A new operator: it knows what the API server has, and nothing that was assumed; no write is under way."""
+        self.places = Places(self.most, self.wake, self.wake_everyone, self.checks, self.share)
+        for benchmark in self.all:
+            benchmark.events.clear()
+            benchmark.events.append((benchmark.state, benchmark.since))
+            benchmark.writing, benchmark.fresh = "", False
             self.event(benchmark)
 
     def wake(self, uid: str) -> None:
@@ -176,8 +307,9 @@ class World:
     def event(self, benchmark: Benchmark) -> None:
         """The oldest event under way arrives."""
         if benchmark.events:
-            benchmark.seen = benchmark.events.popleft()
-            self.places.observe(summary(benchmark.uid, benchmark.seen, benchmark.hosts, benchmark.created))
+            benchmark.seen, since = benchmark.events.popleft()
+            told = summary(benchmark.uid, benchmark.seen, benchmark.hosts, since, benchmark.namespace)
+            self.places.observe(told)
             benchmark.awake = True
 
     def look(self, benchmark: Benchmark) -> None:
@@ -185,23 +317,30 @@ class World:
         if not benchmark.awake or benchmark.writing:
             return
         benchmark.awake = False
-        if benchmark.seen in ("waits", "checks") and self.places.assume(benchmark.uid):
-            benchmark.writing, benchmark.fresh = True, not benchmark.events
+        wanted = NEXT.get(benchmark.seen)
+        if wanted and self.places.assume(benchmark.uid, "check" if wanted == "checks" else "race"):
+            benchmark.writing, benchmark.fresh = wanted, not benchmark.events
         elif benchmark.seen == "checks" and benchmark.state == "checks":
             benchmark.becomes("waits")
+        elif wanted is None:  # it needs no other place than it has
+            self.places.forget(benchmark.uid, "race" if benchmark.seen == "holds" else None)
         self.check()
 
-    def answer(self, benchmark: Benchmark) -> None:
-        """The API server takes the admission, or refuses it, when the view that it was decided by is stale."""
+    def answer(self, benchmark: Benchmark, *, lost: bool = False) -> None:
+        """The API server takes what is written, or refuses it, when the view that it was decided by is stale.
+
+        A lost answer may belong to either: what was assumed is kept until the next look, which is to decide.
+        """
         if not benchmark.writing:
             return
-        benchmark.writing = False
+        before, benchmark.writing, wanted = benchmark.state, "", benchmark.writing
         if benchmark.fresh:
-            benchmark.becomes("holds")
-            self.admitted.append(benchmark.uid)
-        else:
-            self.places.forget(benchmark.uid)
-            benchmark.awake = True  # it looks again by itself
+            benchmark.becomes(wanted)
+            if wanted == "holds":
+                self.admitted.append(benchmark.uid)
+        elif not lost:
+            self.places.forget(benchmark.uid, "check" if before == "checks" else None)
+        benchmark.awake = True  # it looks again by itself
         self.check()
 
     def change(self, benchmark: Benchmark, state: str) -> None:
@@ -209,11 +348,27 @@ class World:
         if benchmark.state not in (state, "over"):
             benchmark.becomes(state)
 
+    def give_way(self, benchmark: Benchmark) -> bool:
+        """No machine has room for it: if somebody could use its place, it lines up again behind all who wait."""
+        wanted = self.places.turn(benchmark.uid).wanted
+        if benchmark.state != "holds" or benchmark.events or benchmark.writing or not wanted:
+            return False
+        self.clock += 1
+        benchmark.since = str(max(self.clock, int(wanted) + 1))
+        benchmark.becomes("waits")
+        return True
+
     def check(self) -> None:
-        holding = [b for b in self.all if b.state == "holds" or (b.writing and b.fresh)]
+        holding = [b for b in self.all if b.holds("holds")]
         assert len(holding) <= self.most
         hosts = [host for b in holding for host in b.hosts]
         assert len(hosts) == len(set(hosts)), "two at the same host"
+        most = max(Counter(b.namespace for b in holding).values(), default=0)
+        assert not self.share or most <= self.share
+        checking = [b for b in self.all if b.holds("checks")]
+        assert len(checking) <= self.checks
+        most = max(Counter(b.namespace for b in checking).values(), default=0)
+        assert not self.share or most <= self.share
         assert not list(self.sleeping_through_their_turn())
 
     def settle(self) -> None:
@@ -227,48 +382,88 @@ class World:
 
     def sleeping_through_their_turn(self) -> Iterator[str]:
         idle = (b for b in self.all if not (b.awake or b.writing or b.events))
-        return (b.uid for b in idle if b.state == "waits" and self.places.turn(b.uid).mine)
+        for benchmark in idle:
+            if benchmark.state == "waits" and self.places.turn(benchmark.uid).mine:
+                yield benchmark.uid
+            if benchmark.state == "unchecked" and self.places.turn(benchmark.uid, "check").mine:
+                yield benchmark.uid
 
 
-STATES = ("waits", "waits", "checks", "suspended")
-ACTS = ("look", "look", "answer", "event", "event", "end", "suspend", "resume", "checks")
+STATES = ("waits", "waits", "unchecked", "unchecked", "checks", "suspended")
+ACTS = ("look", "look", "answer", "lost", "event", "event", "end", "suspend", "resume", "restart", "give way")
 
 
 @settings(max_examples=400)
 @given(
+    st.integers(1, 3),
     st.integers(1, 2),
-    st.lists(st.tuples(st.sampled_from(STATES), st.sampled_from(HOSTS)), min_size=2, max_size=5),
-    st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 4)), min_size=10, max_size=60),
+    st.integers(0, 2),
+    st.lists(st.tuples(st.sampled_from(STATES), st.sampled_from("nm"), st.sampled_from(HOSTS)), min_size=2, max_size=6),
+    st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 5)), min_size=10, max_size=60),
 )
 def test_whatever_comes_in_whatever_order(
-    most: int, wanted: list[tuple[str, frozenset[str]]], acts: list[tuple[str, int]]
+    most: int, checks: int, share: int, wanted: list[tuple[str, str, frozenset[str]]], acts: list[tuple[str, int]]
 ) -> None:
-    world = World(most, wanted)
+    # Who races on an existing cluster has its check in the place for its races.
+    wanted = [("waits" if state in ("unchecked", "checks") and hosts else state, name, hosts)
+              for state, name, hosts in wanted]  # fmt: skip
+    world = World(most, checks, share, [entry for entry in wanted if entry[0] != "checks"])
+    if not world.all:
+        return
     for act, number in acts:
         benchmark = world.all[number % len(world.all)]
         match act:
             case "look":
                 world.look(benchmark)
-            case "answer":
-                world.answer(benchmark)
+            case "answer" | "lost":
+                world.answer(benchmark, lost=act == "lost")
             case "event":
                 world.event(benchmark)
-            case "end" if benchmark.state == "holds":
+            case "end" if benchmark.state in ("holds", "checks"):
                 world.change(benchmark, "over")
-            case "suspend":
+            case "suspend" if benchmark.state != "checks":
                 world.change(benchmark, "suspended")
             case "resume" if benchmark.state == "suspended":
                 world.change(benchmark, "waits")
-            case "checks" if benchmark.state == "waits":
-                world.change(benchmark, "checks")
+            case "restart":
+                world.restart()
+            case "give way":
+                world.give_way(benchmark)
         world.check()
     world.settle()
-    # Nobody starves: when those that hold a place end one after the other, everybody who waits gets one, in turn.
-    waiting = [b for b in world.all if b.state == "waits"]
+    finish(world)
+
+
+def finish(world: World) -> None:
+    """Nobody starves: when those that hold a place end one after the other, everybody gets one, in turn."""
+    waiting = sorted((b for b in world.all if b.state == "waits"), key=lambda b: (b.since, b.uid))
     world.admitted.clear()
-    while holders := [b for b in world.all if b.state == "holds"]:
+    while holders := [b for b in world.all if b.state in ("holds", "checks")]:
         world.change(holders[0], "over")
         world.settle()
-    assert sorted(world.admitted) == [b.uid for b in waiting]
-    plain = [b.uid for b in waiting if not b.hosts]
-    assert [uid for uid in world.admitted if uid in plain] == plain
+    assert {b.state for b in world.all} <= {"over", "suspended"}
+    assert {b.uid for b in waiting} <= set(world.admitted)
+    for namespace in "nm":
+        plain = [b.uid for b in waiting if not b.hosts and b.namespace == namespace]
+        assert [uid for uid in world.admitted if uid in plain] == plain
+
+
+@given(st.integers(1, 2), st.integers(2, 5), st.lists(st.integers(0, 4), max_size=30))
+def test_who_gives_way_goes_behind_all_who_wait_and_comes_back(most: int, many: int, tries: list[int]) -> None:
+    world = World(most, 2, 0, [("waits", "n", HOSTS[0])] * many)
+    world.settle()
+    for number in tries:
+        benchmark = world.all[number % many]
+        waiting = [b.uid for b in world.all if b.state == "waits"]
+        if world.give_way(benchmark):
+            world.admitted.clear()
+            world.settle()
+            assert world.admitted and world.admitted[0] in waiting
+            assert world.places.turn(benchmark.uid).ahead == len(waiting), "the new holder, and who waited with it"
+    finish(world)
+
+
+def test_a_child_in_another_namespace_wakes_nobody() -> None:
+    places = Woken(a="waits").places
+    assert places.is_known("a", "ns")
+    assert not places.is_known("a", "theirs") and not places.is_known("b", "ns")

@@ -17,7 +17,7 @@ def test_exactly_the_free_places_are_given_to_the_earliest(entries: list[tuple[i
     ]
     held = sum(b.admitted for b in everyone)
     free = max(0, places - held)
-    waiting = sorted((b for b in everyone if not b.admitted), key=lambda b: (b.created, b.name))
+    waiting = sorted((b for b in everyone if not b.admitted), key=lambda b: (b.since, b.name))
     mine = [b for b in waiting if turn(b.uid, everyone, places).mine]
     assert mine == waiting[:free]
     assert all(turn(b.uid, everyone, places).mine for b in everyone if b.admitted)
@@ -73,5 +73,58 @@ def test_those_that_may_go_now_are_those_whose_turn_it_is(
         Waiting(str(i), f"ns/{i:02}", f"2026-01-01T00:00:0{created}Z", admitted, queued, frozenset(hosts))
         for i, (created, admitted, queued, hosts) in enumerate(entries)
     ]
-    waiting = sorted((b for b in everyone if b.queued and not b.admitted), key=lambda b: (b.created, b.name))
+    waiting = sorted((b for b in everyone if b.queued and not b.admitted), key=lambda b: (b.since, b.name))
     assert list(admissible(everyone, places)) == [b.uid for b in waiting if turn(b.uid, everyone, places, b.hosts).mine]
+
+
+def waits(name: str, since: str = "2026", *, admitted: bool = False) -> Waiting:
+    return Waiting(name, name, since, admitted, not admitted)
+
+
+def test_a_namespace_that_has_its_share_waits_and_others_go_on() -> None:
+    everyone = [waits("a/1", "1", admitted=True), waits("a/2", "2"), waits("a/3", "3"), waits("b/1", "4")]
+    assert list(admissible(everyone, 3, 1)) == ["b/1"]
+    assert turn("b/1", everyone, 3, share=1).mine
+    assert turn("a/3", everyone, 3, share=1)[:4] == (False, 2, "a/2", 1)
+    assert list(admissible(everyone, 3, 2)) == ["a/2", "b/1"], "its share of two"
+    assert list(admissible(everyone, 3)) == ["a/2", "a/3"], "no share"
+    # Those that wait for their share do not keep the places for themselves, those that wait for a place do.
+    assert turn("b/1", everyone, 2, share=1).mine and not turn("b/1", everyone, 2, share=2).mine
+
+
+def test_a_holder_is_told_whether_somebody_could_use_its_place() -> None:
+    holder, other = waits("a/1", "1", admitted=True), waits("a/2", "1", admitted=True)
+    assert turn("a/1", [holder], 1).wanted == ""
+    assert turn("a/1", [holder, waits("b/1", "5"), waits("b/2", "3")], 1).wanted == "5"
+    assert turn("a/1", [holder, waits("b/1", "5")], 2).wanted == "", "it has a place of its own"
+    assert turn("a/1", [holder, other, waits("a/3", "5")], 3, share=1).wanted == "", "its share is taken all the same"
+    assert turn("a/1", [holder, waits("a/3", "5")], 3, share=1).wanted == "5"
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.booleans(), st.sampled_from("ab"), st.sets(st.sampled_from("xyz"), max_size=2)),
+        max_size=12,
+    ),
+    st.integers(1, 4),
+    st.integers(0, 2),
+)
+def test_no_limit_is_passed_and_no_place_is_left_empty(
+    entries: list[tuple[int, bool, str, set[str]]], places: int, share: int
+) -> None:
+    everyone = [
+        Waiting(str(i), f"{namespace}/{i:02}", str(since), admitted, not admitted, frozenset(hosts))
+        for i, (since, admitted, namespace, hosts) in enumerate(entries)
+    ]
+    chosen = list(admissible(everyone, places, share))
+    waiting = sorted((b for b in everyone if not b.admitted), key=lambda b: (b.since, b.name))
+    assert chosen == [b.uid for b in waiting if turn(b.uid, everyone, places, b.hosts, share).mine]
+    holding = [b for b in everyone if b.admitted]
+    for fresh in (b for b in waiting if b.uid in chosen):
+        assert len(holding) < places
+        assert all(other.hosts.isdisjoint(fresh.hosts) for other in holding)
+        assert not share or sum(b.name[0] == fresh.name[0] for b in holding) < share
+        holding.append(fresh)
+    for left in (b for b in waiting if b.uid not in chosen and not b.hosts and len(holding) < places):
+        assert share and sum(b.name[0] == left.name[0] for b in holding) >= share
+        assert turn(left.uid, everyone, places, left.hosts, share).share == share

@@ -1,4 +1,4 @@
-"""A small API server that speaks HTTPS on loopback, keeps one ConfigMap, and fails as asked."""
+"""A small API server that speaks HTTPS on loopback, keeps the ConfigMaps of a step, and fails as asked."""
 
 import json
 import ssl
@@ -10,30 +10,31 @@ import pytest
 
 from fairlap_race.runner.config_map import ConfigMap
 
-PATH = "/api/v1/namespaces/ns/configmaps/bm-race-1"
+PATHS = ("/api/v1/namespaces/ns/configmaps/bm-race-1", "/api/v1/namespaces/ns/configmaps/bm-race-1-progress")
 
 
 class ApiServer(ThreadingHTTPServer):
-    """Keeps one ConfigMap; `fail` holds the statuses of the next answers."""
+    """Keeps what is patched into the two ConfigMaps of a step; `fail` holds the statuses of the next answers."""
 
     def __init__(self, context):
         super().__init__(("127.0.0.1", 0), Handler)
         self.socket = context.wrap_socket(self.socket, server_side=True)
-        self.fail, self.data, self.binary, self.bodies = [], {}, {}, []
+        self.fail, self.data, self.binary, self.bodies, self.names = [], {}, {}, [], []
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_PATCH(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         status = self.server.fail.pop(0) if self.server.fail else 200
-        wrong = self.headers["Content-Type"] != "application/merge-patch+json" or self.path != PATH
+        wrong = self.headers["Content-Type"] != "application/merge-patch+json" or self.path not in PATHS
         if self.headers["Authorization"] != "Bearer the-token":
             status = 401
         if wrong:
             status = 415
         if status == 200:
             self.server.bodies.append(body)
-            self.server.data |= body["data"]
+            self.server.names.append(self.path.rpartition("/")[2])
+            self.server.data |= body.get("data", {})
             self.server.binary |= body.get("binaryData", {})
         self.send_response(status)
         self.end_headers()
@@ -78,3 +79,8 @@ def server(account):
 @pytest.fixture
 def config_map(server, account):
     return ConfigMap("127.0.0.1", server.server_address[1], "ns", "bm-race-1", account)
+
+
+@pytest.fixture
+def progress_map(server, account):
+    return ConfigMap("127.0.0.1", server.server_address[1], "ns", "bm-race-1-progress", account)

@@ -9,6 +9,7 @@ import pytest
 
 from fairlap.plan.benchmark import RUNNER_GRACE
 from fairlap_race import __main__ as program
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import EnvironmentRecord, Fresh, Record, TargetReport
 from fairlap_race.elasticsearch.client import TIMEOUT_SECONDS
@@ -47,7 +48,7 @@ def pod(monkeypatch, config_map, tmp_path):
 def run(monkeypatch, server, **change):
     monkeypatch.setenv(program.SPEC_VARIABLE, json.dumps({**SPEC, **change}))
     code = program.main()
-    record = Record.from_json(server.data.get("record.json"))
+    record = Record.from_json(text_of({"binaryData": server.binary}, "record.json"))
     return code, record, json.loads(server.data.get("progress", "{}"))
 
 

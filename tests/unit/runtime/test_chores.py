@@ -8,7 +8,10 @@ import pytest
 
 from fairlap.kube.api_error import ApiError
 from fairlap.plan import rerun
+from fairlap.plan.expiry import EXPIRED
+from fairlap.plan.keep import kept_until
 from fairlap.runtime.chores import Chores
+from fairlap.runtime.last_word import INTERNAL_ERRORS
 
 Json = dict[str, Any]
 
@@ -19,6 +22,8 @@ class Server:
     def __init__(self, fail_at: int = -1, answered: bool = False) -> None:
         self.benchmarks: dict[str, Json] = {}
         self.deleted: list[str] = []
+        self.config_maps: list[Json] = []
+        self.forbidden = False
         self.requests, self.fail_at, self.answered = 0, fail_at, answered
         self.uids = 0
 
@@ -58,7 +63,14 @@ class Server:
         self._request(before=False)
         return copy.deepcopy(self.benchmarks[name])
 
+    async def list_metadata(self, kind: str, namespaces: Any, query: Json) -> list[Json]:
+        self._request(before=True)
+        assert (tuple(namespaces), query) == (("ns",), {"labelSelector": "fairlap.dev/uid=u1"})
+        return self.config_maps if kind == "ConfigMap" else []
+
     async def delete(self, _: str, there: Json) -> None:
+        if self.forbidden:
+            raise ApiError(403, 'configmaps is forbidden: User "x" cannot delete resource "configmaps"')
         self.deleted.append(there["metadata"]["name"])
 
 
@@ -66,7 +78,7 @@ def chores(server: Server, told: list[str], clusters: list[Json] | None = None) 
     return Chores(
         lambda about, _, reason, __: told.append(f"{about['metadata']['name']}: {reason}"),
         lambda: server,  # type: ignore[arg-type, return-value]
-        lambda _: clusters or [],
+        lambda *_: clusters or [],
         lambda _: set(server.benchmarks) - {"unseen"},
     )
 
@@ -135,6 +147,54 @@ def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
     assert server.deleted == ["bm-race-1"] and told == ["bm: ClusterRemoved"]
 
 
+def finished(server: Server, **ttl: Any) -> Json:
+    over = server.add("bm")
+    over["spec"]["ttlAfterFinished"] = {"succeeded": "1s", **ttl}
+    over["status"] = {"phase": "Succeeded", "completionTime": "2026-01-01T00:00:00Z"}
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "name": "bm", "controller": True}
+    owners = [{**owner, "uid": over["metadata"]["uid"]}]
+    server.config_maps = [
+        {"metadata": {"name": "bm-race-1", "ownerReferences": owners}},
+        {"metadata": {"name": "labelled-by-somebody", "ownerReferences": [{**owner, "uid": "other"}]}},
+    ]
+    return over
+
+
+def expire(server: Server, over: Json) -> list[str]:
+    told: list[str] = []
+
+    async def run() -> None:
+        work = chores(server, told)
+        work.look(over)
+        await done(work)
+
+    asyncio.run(run())
+    return told
+
+
+@pytest.mark.parametrize("fail_at", range(-1, 5))
+def test_records_go_when_their_time_is_over_whatever_request_fails(fail_at: int) -> None:
+    server = Server(fail_at)
+    over = finished(server)
+    before = copy.deepcopy(over["status"])
+    told = expire(server, over)
+    assert set(server.deleted) == {"bm-race-1"} and told == ["bm: Expired"]
+    assert over["metadata"]["annotations"][EXPIRED] == "2026-01-01T00:00:01Z" and over["status"] == before
+    assert expire(server, over) == [], "once"
+
+
+def test_the_benchmark_goes_when_it_was_asked_for() -> None:
+    server = Server()
+    expire(server, finished(server, benchmark=True))
+    assert server.deleted == ["bm"]
+
+
+def test_who_may_not_delete_says_so() -> None:
+    server = Server()
+    server.forbidden = True
+    assert expire(server, finished(server)) == ["bm: ExpiryForbidden"]
+
+
 def test_nothing_is_begun_for_others() -> None:
     async def run() -> None:
         work = chores(Server(), [])
@@ -144,3 +204,29 @@ def test_nothing_is_begun_for_others() -> None:
         await work.stop()
 
     asyncio.run(run())
+
+
+def test_one_that_makes_no_sense_is_counted_and_left_alone() -> None:
+    """Whoever looks for chores has other Benchmarks to look at."""
+    begun: list[str] = []
+    chores = Chores(lambda *_: None, lambda: None, lambda _: [], lambda _: set())  # type: ignore[arg-type, return-value]
+    chores._begin = lambda _, kind, __: begun.append(kind)  # type: ignore[method-assign]
+    before = INTERNAL_ERRORS.labels("keep")._value.get()
+    meta = {"name": "bm", "namespace": "ns", "uid": "u", "annotations": {rerun.ASKED: "1"}}
+    for conditions in ([{}], [None], 7, [{"type": "ClusterKept", "status": "True"}]):
+        status = {"phase": "Failed", "completionTime": "whenever", "conditions": conditions}
+        chores.look({"metadata": meta, "spec": {}, "status": status})
+    assert begun == ["rerun"] * 4
+    assert INTERNAL_ERRORS.labels("keep")._value.get() == before + 4
+
+
+def test_a_cluster_is_not_kept_for_longer_than_a_year_whatever_is_asked_for() -> None:
+    kept = {"type": "ClusterKept", "status": "True"}
+    status = {"phase": "Failed", "completionTime": "2026-01-01T00:00:00Z", "conditions": [kept]}
+    due = kept_until({"spec": {"keepClusterFor": "99999999h"}, "status": status})
+    assert due is not None and due.year == 2027
+
+
+def test_an_announcement_that_is_too_deep_is_none() -> None:
+    meta = {"annotations": {rerun.SAID: "[" * 100_000}}
+    assert rerun.announced({"metadata": meta}, "1") is None

@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from fairlap.kube.api_error import ApiError
+from fairlap.plan import unforeseen
+from fairlap.plan.seen import Plan, Seen
 from fairlap.queue.summary import summarize
+from fairlap.runtime import daemon, skew
 from fairlap.runtime.daemon import Daemon
+from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
@@ -22,6 +26,8 @@ CHECKED = {"phase": "Pending", "step": {"name": "check", "stage": "Cleaning", "s
 """in its track check it is not in the queue, so that the others do not see it there"""
 WAITS = {"phase": "Pending", "progress": "new", "finishedStep": "check"}
 HOLDS = {**WAITS, "admittedTime": SINCE}
+UNCHECKED = {"phase": "Pending", "progress": "new"}
+IN_CHECK = {"phase": "Pending", "step": {"name": "check", "stage": "Starting", "since": "2099-01-01T00:00:00Z"}}
 
 
 class Stopped:
@@ -47,7 +53,13 @@ class Server:
         self.shown: dict[str, Json] = {}
         """what the watch has shown of them"""
         self.on_write: Callable[[Json], None] = self.show
-        self.most_holders = 0
+        self.most_holders = self.most_checks = 0
+        self.indexes = ChildIndexes(*[{}] * 5)  # type: ignore[arg-type]
+        self.owned: dict[str, list[Json]] = {}
+        """objects of Benchmarks by kind, as the API server has them"""
+        self.writes = 0
+        self.stored: Callable[[Json], Json] = lambda status: status
+        """what the API server makes of a status; raises ApiError when it refuses it"""
 
     def add(self, uid: str, status: Json, **spec: Any) -> None:
         meta = {"name": uid, "namespace": "n", "uid": uid, "generation": 1, "creationTimestamp": SINCE}
@@ -67,10 +79,15 @@ class Server:
         body.update(parts)
         body["metadata"]["resourceVersion"] = str(int(body["metadata"]["resourceVersion"]) + 1)
         self.most_holders = max(self.most_holders, len(self.holders()))
+        self.most_checks = max(self.most_checks, len(self.checking()))
         return body
 
     def holders(self) -> list[str]:
         return sorted(uid for uid, body in self.bodies.items() if body["status"].get("admittedTime"))
+
+    def checking(self) -> list[str]:
+        steps = {uid: body["status"].get("step", {}).get("name") for uid, body in self.bodies.items()}
+        return sorted(uid for uid, step in steps.items() if step == "check" and uid not in self.holders())
 
     async def replace(self, manifest: Json, part: str) -> Json:
         assert part == "status"
@@ -78,13 +95,21 @@ class Server:
         await asyncio.sleep(0)
         if manifest["metadata"]["resourceVersion"] != self.bodies[uid]["metadata"]["resourceVersion"]:
             raise ApiError(409, "changed")
-        body = copy.deepcopy(self.change(uid, status=manifest["status"]))
+        self.writes += 1
+        body = copy.deepcopy(self.change(uid, status=self.stored(copy.deepcopy(manifest["status"]))))
         self.on_write(body)
         await asyncio.sleep(0)
         return body
 
-    async def find(self, *_: str) -> None:
+    async def find(self, kind: str, _: str, name: str) -> Json | None:
         await asyncio.sleep(0.01)
+        return copy.deepcopy(self.bodies.get(name)) if kind == "Benchmark" else None
+
+    async def list_metadata(self, kind: str, *_: Any) -> list[Json]:
+        return list(self.owned.get(kind, ()))
+
+    async def delete(self, kind: str, there: Json) -> None:
+        self.owned[kind].remove(there)
 
     async def list_objects(self, *_: Any) -> list[Json]:
         return []
@@ -95,9 +120,8 @@ class Server:
     async def drive(self, seconds: float) -> None:
         """Let the daemons of all Benchmarks work for so long."""
         stopped = Stopped()
-        indexes = ChildIndexes(*[{}] * 5)  # type: ignore[arg-type]
         logger = logging.getLogger("test")
-        daemons = [Daemon(self.operator, self.shown[uid], uid, indexes, logger) for uid in self.bodies]
+        daemons = [Daemon(self.operator, self.shown[uid], uid, self.indexes, logger) for uid in self.bodies]
         working = [asyncio.create_task(daemon.run(stopped)) for daemon in daemons]
         await asyncio.sleep(seconds)
         stopped.event.set()
@@ -194,3 +218,227 @@ def test_a_place_in_doubt_is_given_up_when_it_was_not_written() -> None:
 
     server = play(prepare)
     assert server.holders() == ["next"]
+
+
+RACES = [{"name": "race-1", "id": "a", "valid": True}]
+RACING = {**HOLDS, "phase": "Racing", "races": RACES, "environment": {"version": "9.0.0"}}
+RACING["step"] = {"name": "race-1", "stage": "Running", "since": "2999-01-01T00:00:00Z", "jobUID": "j"}
+OWNER = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "name": "first", "uid": "first", "controller": True}
+CHILD = {"metadata": {"name": "c", "namespace": "n", "uid": "c", "ownerReferences": [OWNER]}}
+
+
+@pytest.fixture
+def odd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every decision on the Benchmark `first` ends in an error; what takes a minute takes no time."""
+
+    def plan(seen: Seen) -> Plan:
+        if seen.subject.name == "first":
+            raise OverflowError("date value out of range")
+        return planned(seen)
+
+    planned = daemon.plan
+    monkeypatch.setattr(daemon, "plan", plan)
+    monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))
+
+
+def count(what: str) -> float:
+    return float(INTERNAL_ERRORS.labels(what)._value.get())
+
+
+@pytest.mark.usefixtures("odd")
+def test_a_look_that_never_ends_well_ends_in_a_status(caplog: pytest.LogCaptureFixture) -> None:
+    before, events = count("look"), []
+
+    def prepare(server: Server) -> None:
+        server.add("first", RACING)
+        server.add("next", WAITS)
+        server.owned = {"Elasticsearch": [CHILD], "Job": [{"metadata": {**CHILD["metadata"], "ownerReferences": []}}]}
+        server.operator.post_event = lambda about, *event: events.append((about["metadata"]["name"], *event))
+
+    server = play(prepare, 3)
+    said = server.bodies["first"]["status"]
+    assert (said["phase"], said["reason"]) == ("Failed", "InternalError") and "step" not in said
+    assert said["message"].endswith("OverflowError: date value out of range")
+    assert said["races"] == RACES and said["environment"] == {"version": "9.0.0"}
+    assert server.owned["Elasticsearch"] == [] and len(server.owned["Job"]) == 1, "what it does not own stays"
+    assert "next" in server.operator.places.holders() and "first" not in server.operator.places.holders()
+    assert [event for event in events if event[0] == "first"] == [
+        ("first", "Warning", "Failed", f"InternalError: {said['message']}")
+    ]
+    assert count("look") == before + 3
+    assert "Traceback" in caplog.text and "date value out of range" in caplog.text
+
+
+@pytest.mark.usefixtures("odd")
+@pytest.mark.parametrize("status", [RACING, {}], ids=["holds a place", "without a status"])
+def test_one_that_cannot_even_say_so_holds_up_nobody(status: Json) -> None:
+    def prepare(server: Server) -> None:
+        server.add("first", status)
+        server.add("next", WAITS)
+
+        async def replace(manifest: Json, part: str) -> Json:
+            if manifest["metadata"]["uid"] == "first":
+                raise ApiError(422, "Invalid value")
+            return await Server.replace(server, manifest, part)
+
+        server.replace = replace  # type: ignore[method-assign]
+
+    server = play(prepare, 3)
+    assert server.bodies["first"]["status"] == status
+    assert server.operator.places.holders() == {"next"}
+
+
+@pytest.mark.parametrize("code", [400, 413, 422])
+def test_a_status_that_is_refused_for_its_content_is_said_in_short(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))
+
+    def prepare(server: Server) -> None:
+        server.add("first", {**HOLDS, "environment": {"version": "9.0.0"}})
+
+        def stored(status: Json) -> Json:
+            if "environment" in status:
+                raise ApiError(code, "environment.version: Too long")
+            return status
+
+        server.stored = stored
+
+    said = play(prepare, 1).bodies["first"]["status"]
+    assert (said["phase"], said["reason"]) == ("Failed", "InternalError")
+    assert said["message"].endswith(f"ApiError: {code}: environment.version: Too long")
+    assert "environment" not in said
+
+
+def without_started(status: Json) -> Json:
+    status.get("step", {}).pop("jobStarted", None)
+    return status
+
+
+def test_a_field_that_is_not_stored_is_no_flood_of_writes() -> None:
+    """The CustomResourceDefinition is older than the operator: step.jobStarted is dropped."""
+    events = []
+
+    def prepare(server: Server) -> None:
+        server.add("first", RACING)
+        labels = {"fairlap.dev/uid": "first", "fairlap.dev/step": "race-1", "fairlap.dev/role": "load-generator"}
+        job = {"metadata": {**CHILD["metadata"], "name": "first-race-1", "uid": "j", "labels": labels}, "spec": {}}
+        made_by = {"apiVersion": "batch/v1", "kind": "Job", "name": "first-race-1", "uid": "j", "controller": True}
+        pod = {
+            "metadata": {"name": "p", "namespace": "n", "labels": labels, "ownerReferences": [made_by]},
+            "status": {"containerStatuses": [{"state": {"running": {}}}]},
+        }
+        server.indexes = server.indexes._replace(jobs={"first": [job]}, pods={"first": [pod]})
+        server.stored = without_started
+        server.operator.post_event = lambda _, *event: events.append(event)
+
+    server = play(prepare, 2)
+    assert server.writes <= 4
+    said = server.bodies["first"]["status"]
+    assert any(c["type"] == "CRDOutdated" and c["status"] == "True" for c in said["conditions"])
+    assert said["phase"] == "Racing" and said["progress"].endswith("starting Rally"), "the race goes on"
+    (event,) = (event for event in events if event[1] == "CRDOutdated")
+    assert "status.step.jobStarted" in event[2] and "kubectl apply" in event[2]
+
+
+def test_nothing_goes_on_without_what_decisions_stand_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said again, less and less often, until the CustomResourceDefinition is mended."""
+    monkeypatch.setattr(skew, "_FIRST_PAUSE", 0.2)
+    mended: list[str] = []
+    seen: list[str] = []
+
+    def prepare(server: Server) -> None:
+        server.add("first", HOLDS)
+
+        def stored(status: Json) -> Json:
+            if mended:
+                return status
+            asyncio.get_running_loop().call_later(0.5, mended.append, "now")
+            seen.append(status["progress"])
+            return {key: value for key, value in status.items() if key != "step"}
+
+        server.stored = stored
+
+    server = play(prepare, 3)
+    assert 2 <= len(seen) <= 4 and seen[1].startswith("CRDOutdated: the CustomResourceDefinition")
+    assert server.bodies["first"]["status"]["step"]["name"] == "smoke"
+
+
+def test_writes_are_bounded_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decision that never comes to rest writes some dozen times, and then a few times a second."""
+
+    def restless(seen: Seen) -> Plan:
+        return Plan(seen.status.model_copy(update={"progress": f"{seen.status.progress[-1000:]}x"}))
+
+    monkeypatch.setattr(daemon, "plan", restless)
+    server = play(lambda server: server.add("first", HOLDS), 2)
+    assert 50 <= server.writes <= 65
+
+
+@pytest.mark.parametrize("begun", [0, 1, 2])
+def test_checks_run_two_at_a_time_also_after_a_restart(begun: int) -> None:
+    """The check of those that an earlier operator has begun holds its place."""
+
+    def prepare(server: Server) -> None:
+        for number in range(8):
+            server.add(f"b{number}", IN_CHECK if number >= 8 - begun else UNCHECKED)
+
+    server = play(prepare, 1.0)
+    expected = [f"b{number}" for number in range(2 - begun)] + [f"b{number}" for number in range(8 - begun, 8)]
+    assert (server.checking(), server.most_checks) == (expected, 2)
+    told = server.bodies["b2"]["status"]["progress"]
+    assert told.startswith("waiting for ") and " before it in the line for track checks, the last is n/b" in told
+
+
+def test_a_check_that_may_have_begun_keeps_its_place() -> None:
+    """It was written, but the answer was lost and the event is late."""
+
+    def prepare(server: Server) -> None:
+        for name in ("first", "next", "other"):
+            server.add(name, UNCHECKED)
+        lost: list[str] = []
+
+        def lose(body: Json) -> None:
+            if body["metadata"]["uid"] != "first" or "step" not in body["status"] or lost:
+                server.show(body)
+                return
+            lost.append("first")
+            asyncio.get_running_loop().call_later(0.2, server.show, body)
+            raise ApiError(504, "no answer")
+
+        server.on_write = lose
+
+    server = play(prepare, 0.6)
+    assert (server.checking(), server.most_checks) == (["first", "next"], 2)
+
+
+def test_a_check_that_was_refused_gives_its_place_to_the_next() -> None:
+    def prepare(server: Server) -> None:
+        for name in ("a", "b", "c"):
+            server.add(name, UNCHECKED)
+
+        async def replace(manifest: Json, part: str) -> Json:
+            if manifest["metadata"]["uid"] == "a" and "step" in manifest["status"]:
+                server.show(server.change("a", spec={**SPEC, "suspend": True}))
+            return await Server.replace(server, manifest, part)
+
+        server.replace = replace  # type: ignore[method-assign]
+
+    server = play(prepare, 1.0)
+    assert (server.checking(), server.most_checks) == (["b", "c"], 2)
+
+
+def test_who_lines_up_again_does_not_take_the_place_that_late_events_still_show() -> None:
+    """Its own write is known before its event; another one is before it in line."""
+    gives_way = {"name": "race-1", "stage": "Cleaning", "since": "2099-01-01T00:00:00Z", "givesWay": True}
+
+    def prepare(server: Server) -> None:
+        server.add("first", {**HOLDS, "step": gives_way, "queuedTime": "2099-01-01T00:00:00Z", "gaveWay": 1})
+        server.add("next", WAITS)
+
+        def late(body: Json) -> None:
+            asyncio.get_running_loop().call_later(0.1, server.show, body)
+
+        server.on_write = late
+
+    server = play(prepare, 1.0)
+    assert (server.holders(), server.most_holders) == (["next"], 1)
+    assert server.bodies["first"]["status"]["phase"] == "Queued"

@@ -1,14 +1,26 @@
 """What the indexes keep of an object: what decisions read, and nothing that is large."""
 
+from datetime import UTC, datetime
 from typing import Any
 
+import kopf
 import pytest
 
-from fairlap.runtime.project import drop_record, owner_uid, project_child, step_of
+from fairlap.plan.expiry import expires_at
+from fairlap.plan.rerun import requested_value
+from fairlap.runtime.project import drop_numbers, drop_record, project_child
 
 LABELS = {"fairlap.dev/uid": "u", "fairlap.dev/step": "race-1", "kubernetes.io/service-name": "bm-race-1-es-http"}
-META = {"name": "x", "namespace": "ns", "uid": "1", "labels": LABELS}
-BODY = {"metadata": {**META, "managedFields": ["large"], "annotations": {"a": "large"}}}
+OWNER = {"apiVersion": "v1", "kind": "Service", "name": "s", "uid": "2", "controller": True}
+META = {"name": "x", "namespace": "ns", "uid": "1", "labels": LABELS, "ownerReferences": [OWNER]}
+BODY = {
+    "metadata": {
+        **META,
+        "ownerReferences": [{"uid": "3"}, OWNER],
+        "managedFields": ["large"],
+        "annotations": {"a": "large"},
+    }
+}
 
 
 @pytest.mark.parametrize(
@@ -33,9 +45,27 @@ def test_what_is_kept_of_a_child(plural: str, more: dict[str, Any], kept: dict[s
     assert project_child(plural, {**BODY, **more}) == {"metadata": META, **kept}
 
 
-def test_whose_it_is_and_of_which_step() -> None:
-    assert (owner_uid(BODY), step_of(BODY)) == ("u", "race-1")
-    assert (owner_uid({"metadata": {}}), step_of({"metadata": {}})) == (None, "")
+def test_what_the_first_list_holds_of_a_benchmark_that_is_over() -> None:
+    """kopf keeps these dicts until all kinds are listed; what decides when something goes must be the same after."""
+    raw: dict[str, Any] = {
+        "metadata": {
+            "name": "bm", "namespace": "ns", "uid": "u", "managedFields": ["large"],
+            "annotations": {"fairlap.dev/rerun": "1", "kubectl.kubernetes.io/last-applied-configuration": "large"},
+        },
+        "spec": {"race": {"large": 1}, "ttlAfterFinished": {"failed": "1h"}, "keepClusterFor": "2h"},
+        "status": {
+            "phase": "Failed", "completionTime": "2026-01-01T00:00:00Z", "results": {"large": 1}, "races": ["large"],
+            "conditions": [{"type": "ClusterKept", "status": "True"}, {"type": "Failed", "message": "large"}],
+        },
+    }  # fmt: skip
+    body = kopf.Body(raw)  # type: ignore[arg-type]
+    before = expires_at(body), requested_value(body)
+    drop_numbers(body)
+    assert "large" not in str(raw) and (expires_at(body), requested_value(body)) == before
+    assert before[0] == datetime(2026, 1, 1, 2, tzinfo=UTC)
+    racing = {"metadata": {}, "spec": {"race": {}}, "status": {"phase": "Racing", "races": []}}
+    drop_numbers(racing)
+    assert racing == {"metadata": {}, "spec": {"race": {}}, "status": {"phase": "Racing", "races": []}}
 
 
 def test_of_a_benchmark_that_is_over_only_its_phase_is_kept() -> None:

@@ -11,11 +11,23 @@ from fairlap.kube.api_error import ApiError
 from fairlap.plan.conditions import stamp
 from fairlap.plan.seen import Children, LogOf
 from fairlap.runtime import reads
+from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.record import KEY_RECORD
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 
 Json = dict[str, Any]
 SEEN = seen(BenchmarkStatus(step=Step(name="race-1", stage="Running", since=stamp(START))))
-OWN, OTHER = {"fairlap.dev/uid": SEEN.subject.uid}, {"fairlap.dev/uid": "of an earlier one"}
+LABELS = {"fairlap.dev/uid": SEEN.subject.uid, "fairlap.dev/step": "race-1"}
+
+
+def of(uid: str) -> Json:
+    """Metadata of an object that wears our labels and is controlled by the Benchmark of that uid."""
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "name": "bm", "uid": uid, "controller": True}
+    meta = {"name": "bm-race-1", "namespace": "ns", "uid": "job-1", "labels": LABELS}
+    return {**meta, "ownerReferences": [owner] if uid else []}
+
+
+OWN, OTHER = of(SEEN.subject.uid), of("of an earlier one")
 
 
 class Server:
@@ -24,6 +36,7 @@ class Server:
     def __init__(self, **objects: Any) -> None:
         self.objects = objects
         self.asked: list[Any] = []
+        self.read: list[str] = []
 
     def _answer(self, kind: str) -> Any:
         found = self.objects.get(kind)
@@ -33,6 +46,7 @@ class Server:
 
     async def find(self, kind: str, namespace: str, name: str) -> Json | None:
         assert namespace == "ns"
+        self.read.append(name)
         return (self._answer(kind) or {}).get(name)  # type: ignore[no-any-return]
 
     async def list_objects(self, kind: str, namespace: str, query: Json) -> list[Json]:
@@ -48,13 +62,20 @@ def run(reading: Any) -> Any:
     return asyncio.run(reading)
 
 
-@pytest.mark.parametrize(("labels", "there"), [(OWN, True), (OTHER, False), ({}, False)])
-def test_a_record_counts_when_it_is_of_this_benchmark(labels: Json, there: bool) -> None:
-    data = {KEY_RECORD: good_record().to_json()}
-    server: Any = Server(ConfigMap={"bm-race-1": {"metadata": {"labels": labels}, "data": data}})
+@pytest.mark.parametrize(("meta", "there"), [(OWN, True), (OTHER, False), (of(""), False)])
+def test_a_record_counts_when_it_is_of_this_benchmark(meta: Json, there: bool) -> None:
+    entries = packed({KEY_RECORD: good_record().to_json(), KEY_RESOURCES: MachineTable(race_id="1").to_json()})
+    server: Any = Server(ConfigMap={"bm-race-1": {"metadata": meta, "binaryData": entries}})
     found = run(reads.read_records(server, SEEN.subject, ("race-1", "race-2")))
-    assert (found["race-1"] == good_record(), found["race-2"]) == (there, None)
-    assert run(reads.read_machine_tables(server, SEEN.subject, ("race-1",))) == {"race-1": None}
+    whole = reads.Written(good_record(), MachineTable(race_id="1"))
+    assert found == {"race-1": whole if there else reads.Written(), "race-2": reads.Written()}
+    assert server.read == ["bm-race-1", "bm-race-2"], "a record is large: each is read once"
+
+
+def test_what_an_earlier_race_image_wrote_is_read_too() -> None:
+    data = {KEY_RECORD: good_record().to_json()}
+    server: Any = Server(ConfigMap={"bm-race-1": {"metadata": OWN, "data": data}})
+    assert run(reads.read_records(server, SEEN.subject, ("race-1",))) == {"race-1": reads.Written(good_record())}
 
 
 def test_the_steps_whose_records_are_read() -> None:
@@ -65,14 +86,33 @@ def test_the_steps_whose_records_are_read() -> None:
 
 
 def test_children_are_those_of_this_benchmark() -> None:
-    job = {"metadata": {"name": "bm-race-1", "labels": OWN}, "spec": {"suspend": True}}
-    other = {"metadata": {"name": "bm-race-1", "labels": OTHER}, "status": {}}
-    pods = [{"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}, "status": {"phase": "Running"}}]
-    server: Any = Server(Job={"bm-race-1": job}, Elasticsearch={"bm-race-1": other}, Pod=pods)
+    job = {"metadata": OWN, "spec": {"suspend": True}}
+    other = {"metadata": OTHER, "status": {}}
+
+    def made_by(job_uid: str, node: str) -> Json:
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "bm-race-1", "uid": job_uid, "controller": True}
+        labels = {**LABELS, "fairlap.dev/role": "load-generator"}
+        meta = {"name": node, "namespace": "ns", "labels": labels, "ownerReferences": [owner]}
+        return {"metadata": meta, "spec": {"nodeName": node}, "status": {"phase": "Running"}}
+
+    def slice_of(service: str, namespace: str) -> Json:
+        owner = {"apiVersion": "v1", "kind": "Service", "name": service, "uid": "s-1", "controller": True}
+        labels = {**LABELS, "kubernetes.io/service-name": service}
+        meta = {"name": "s", "namespace": namespace, "labels": labels, "ownerReferences": [owner]}
+        return {"metadata": meta, "endpoints": [{"addresses": ["1", "2"]}]}
+
+    pods = [made_by("job-1", "n1"), made_by("job-0", "n2")]
+    slices = [
+        slice_of("bm-race-1-es-http", "ns"), slice_of("bm-race-1-es-http", "other"), slice_of("theirs", "ns"),
+    ]  # fmt: skip
+    server: Any = Server(
+        Job={"bm-race-1": job}, Elasticsearch={"bm-race-1": other}, Pod=pods, EndpointSlice=slices
+    )  # fmt: skip
     found = run(reads.read_children(server, SEEN))
+    assert found.ready_endpoints == 2
     assert found.job and found.job["spec"] == {"suspend": True} and found.elasticsearch is None
     assert [pod["spec"]["nodeName"] for pod in found.pods] == ["n1"]
-    assert server.asked == [{"labelSelector": f"fairlap.dev/uid={SEEN.subject.uid},fairlap.dev/step=race-1"}]
+    assert server.asked == [{"labelSelector": f"fairlap.dev/uid={SEEN.subject.uid},fairlap.dev/step=race-1"}] * 2
     assert run(reads.read_children(server, seen())) == Children(), "between two steps nothing is asked"
 
 
@@ -85,9 +125,9 @@ def test_evictions_since_the_cluster_was_made() -> None:
         return {"involvedObject": about, "message": "low on memory", "lastTimestamp": stamp(later(seconds=seconds))}
 
     events = [event("bm-race-1-es-0", 5), event("bm-race-1-es-1", -5), event("bm-race-2-es-0", 5)]
-    of = seen(SEEN.status, children=Children(elasticsearch=there))
+    subject = seen(SEEN.status, children=Children(elasticsearch=there))
     server: Any = Server(Event=events)
-    assert run(reads.read_evictions(server, of)) == {"bm-race-1-es-0": "low on memory"}
+    assert run(reads.read_evictions(server, subject)) == {"bm-race-1-es-0": "low on memory"}
     assert run(reads.read_evictions(server, seen())) == {}
 
 

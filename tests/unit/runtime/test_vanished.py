@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
+from fairlap.kube.api_error import ApiError
 from fairlap.queue.places import Places
 from fairlap.queue.summary import Summary
 from fairlap.runtime.vanished import look_for_vanished
@@ -31,3 +32,25 @@ def test_who_is_gone_loses_its_place_and_who_is_new_stays() -> None:
     asyncio.run(look_for_vanished(Server(places, "b", "new"), places, ["ns"]))  # type: ignore[arg-type]
     assert {found.uid for found in places.benchmarks()} == {"b", "new"}
     assert places.assume("b") and woken == ["everyone"]
+
+
+def test_of_a_namespace_that_cannot_be_read_nothing_new_is_known() -> None:
+    """Neither those that are there vanish, nor does one come back that had vanished."""
+
+    class Lost:
+        trouble = False
+
+        async def list_metadata(self, kind: str, namespaces: Iterable[str], _: Any = None) -> list[dict[str, Any]]:
+            (namespace,) = namespaces
+            if namespace == "lost" and self.trouble:
+                raise ApiError(403, "forbidden")
+            return [{"metadata": {"uid": "there"}}] if namespace == "lost" else []
+
+    places, server = Places(1, lambda _: None, lambda: None), Lost()
+    for uid, name in (("there", "lost/a"), ("gone", "lost/b"), ("other", "ns/c")):
+        places.observe(Summary(uid, name, "2025", "Queued", False, True))
+    asyncio.run(look_for_vanished(server, places, ["lost"]))  # type: ignore[arg-type]
+    assert places.vanished() == {"gone"}
+    server.trouble = True
+    asyncio.run(look_for_vanished(server, places, ["lost", "ns"]))  # type: ignore[arg-type]
+    assert places.vanished() == {"gone", "other"}

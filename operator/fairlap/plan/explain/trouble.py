@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.names import ROLE_LABEL, ROLE_LOAD_GENERATOR
-from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.conditions import moment
-from fairlap.plan.seen import LogOf
+from fairlap.plan.seen import LogOf, Seen
 from fairlap_race.contract.reasons import Reason
 
 _PULLING = {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable"}
@@ -73,17 +72,26 @@ def find_troubles(pods: Iterable[Json]) -> list[Trouble]:
     return sorted(found, key=lambda trouble: not trouble.final)
 
 
-def explain_unschedulable(trouble: Trouble | None, spec: BenchmarkSpec) -> Trouble | None:
-    """Return the trouble with what the spec has to do with it, where that is not plain from Kubernetes' words."""
-    built = spec.elasticsearch
-    scheduling = built.scheduling if built else None
-    if trouble is None or trouble.reason != Reason.UNSCHEDULABLE or not (scheduling and scheduling.exclusive_nodes):
+def explain_unschedulable(trouble: Trouble | None, seen: Seen) -> Trouble | None:
+    """Return the trouble with what else has to do with it, where that is not plain from Kubernetes' words."""
+    if trouble is None or trouble.reason != Reason.UNSCHEDULABLE:
         return trouble
-    nodes = built.nodes if built else 0
-    return trouble._replace(
-        message=f"{trouble.message}; elasticsearch.scheduling.exclusiveNodes asks for {nodes} machine(s) without any "
-        "other pod of a Benchmark, and one more for the load generator"
-    )
+    built, words = seen.subject.spec.elasticsearch, [trouble.message]
+    if built and built.scheduling and built.scheduling.exclusive_nodes:
+        words.append(
+            f"elasticsearch.scheduling.exclusiveNodes asks for {built.nodes} machine(s) without any other pod of a "
+            "Benchmark, and one more for the load generator"
+        )
+    if seen.kept:
+        first, *more = sorted(seen.kept.values())
+        named = f"{first} and {len(more)} more" if more else first
+        words.append(
+            f"no race is placed beside a kept cluster: there is that of {named}, until its keepClusterFor is over or "
+            "the Benchmark is deleted"
+        )
+    if seen.status.gave_way:
+        words.append(f"it has given its place up to others {seen.status.gave_way} time(s) and lined up again")
+    return trouble._replace(message="; ".join(words))
 
 
 def _of_pod(pod: Json) -> Iterator[Trouble]:

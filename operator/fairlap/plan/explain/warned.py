@@ -4,11 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from fairlap.api.base import Json
 from fairlap.plan.conditions import moment
-from fairlap.plan.explain.trouble import is_ready
+from fairlap.plan.explain.trouble import Trouble, is_ready
 from fairlap.plan.seen import Seen, Warned
 from fairlap.plan.steps import object_name
+from fairlap_race.contract.reasons import Reason
 
 _REFUSED = "FailedCreate"
+_POD_SECURITY = "violates PodSecurity"
 
 
 def event_time(event: Json) -> str:
@@ -47,6 +49,18 @@ def select_warnings(seen: Seen, events: Iterable[Json]) -> tuple[Warned, ...]:
         )
         for event in newest_first
     )
+
+
+def find_refusal(warnings: Sequence[Warned], owners: Sequence[str]) -> Trouble | None:
+    """Return that Kubernetes does not let `owners` make their pods, if it last said so.
+
+    A Pod Security level stays as it is; room in a quota, or what an admission webhook says, may still come.
+    """
+    for warned in warnings:
+        if warned.kind in owners and warned.reason == _REFUSED:
+            message = f"{warned.kind} {warned.name}: {warned.reason}: {warned.message.rstrip('. ')}"
+            return Trouble(Reason.POD_REFUSED, message, final=_POD_SECURITY in warned.message)
+    return None
 
 
 def why_not_ready(warnings: Sequence[Warned], pods: Sequence[Json], wanted: int, owners: Sequence[str]) -> str:

@@ -258,8 +258,8 @@ def _load_generator_remarks(load: LoadGenerator) -> Iterator[RaceRemark]:
 
 
 def _behind(task: Task) -> str:
-    share = 100 * (task.schedule_share or 0.0)
-    return f"task {task.task} reached {share:.0f} % of its target throughput {task.target_throughput:g}"
+    share, target = 100 * (task.schedule_share or 0.0), task.target_throughput
+    return f"task {task.task} reached {share:.0f} % of its target throughput{'' if target is None else f' {target:g}'}"
 
 
 def _list(names: object) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.status import RaceStatus, Step
-from fairlap.plan.conditions import Observation, moment, stamp
+from fairlap.plan.conditions import Observation, stamp
 from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators
 from fairlap.plan.keep import until
 from fairlap.plan.seen import Seen
@@ -13,15 +13,17 @@ from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.violation import Violation
-from fairlap.results.aggregate import aggregate
+from fairlap.results.aggregate import aggregate, total
+from fairlap.results.aggregate import remarks as cut_remarks
 from fairlap.results.environment import environment, machines
 from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as machine_remarks
-from fairlap.results.remarks import RaceRemark, fit_remarks
+from fairlap.results.remarks import RaceRemark, fit_remarks, within
 from fairlap.results.storage import storage_evidence
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Record
+from fairlap_race.contract.untrusted import parse_time
 
 # Conditions that say what a remark says, for whoever waits for conditions only.
 _REMARKED = (
@@ -87,7 +89,7 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
     accepted = Observation(ConditionType.ACCEPTED, True, ConditionReason.TRACK_RENDERED, message)
     changes = {
         "challenge": track.challenge or seen.status.challenge,
-        "expected_documents": sum(track.expected_documents.values()) if track.expected_documents else None,
+        "expected_documents": total(track.expected_documents.values()) if track.expected_documents else None,
         "track_revision": track.revision or "",
         "node_settings": applied_settings.for_nodes(record, subject.spec.index) if subject.spec.elasticsearch else {},
     }
@@ -98,23 +100,26 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
 def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
     violation = _violation(seen, step, record)
     race = _race(seen, step, record, violation)
-    remarked = _remarks(seen, race, record)
-    races = [*seen.status.races, race.model_copy(update={"remarks": fit_remarks(remarked)})]
-    valid = [r.name for r in races if r.valid and is_race(r.name)]
+    valid = [r.name for r in (*seen.status.races, race) if r.valid and is_race(r.name)]
     good = [found for name in valid if (found := (seen.records or {}).get(name)) is not None]
-    changes: dict[str, object] = {"races": races, "races_done": f"{len(valid)}/{seen.subject.spec.repetitions}"}
+    changes: dict[str, object] = {"races_done": f"{len(valid)}/{seen.subject.spec.repetitions}"}
+    remarked = _remarks(seen, race, record)
     if is_race(step.name):
         pods = seen.children.pods
         ran = environment(record, elasticsearch_pods(pods), load_generators(pods))
         table = seen.resources.get(step.name)
-        storage = storage_evidence(table.volumes)[:50] if table else []
+        storage = within(storage_evidence(table.volumes[:50]), 50_000) if table else []
         changes["environment"] = ran.model_copy(update={"storage": storage})
         if good:
-            changes["results"] = aggregate(good)
+            results = aggregate(good)
+            changes["results"] = results
+            if race.valid:
+                remarked += cut_remarks(record, results, len(ran.indices))
         tables = [
             (object_name(seen.subject.name, name), of_race) for name in valid if (of_race := seen.resources.get(name))
         ]
-        changes["resources"] = machine_uses(tables)[:60]
+        changes["resources"] = within(machine_uses(tables)[:60], 60_000)
+    changes["races"] = [*seen.status.races, race.model_copy(update={"remarks": fit_remarks(remarked)})]
     status = seen.status.model_copy(update=changes)
     if violation:
         message = f"{step.name}: {violation.message}"
@@ -148,7 +153,7 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
     )
     return RaceStatus(
         name=step.name,
-        id=record.race_id,
+        id=record.race_id[:300],
         started_at=record.started_at,
         first_request_at=record.first_request_at,
         rally_exited_at=record.rally_exited_at,
@@ -157,7 +162,7 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
         reason=str(violation.reason) if violation else "",
         message=violation.message[:4096] if violation else "",
         elasticsearch_on=elasticsearch_on,
-        load_generator_on=load_generator_on,
+        load_generator_on=load_generator_on[:300],
         record=object_name(seen.subject.name, step.name),
     )
 
@@ -210,4 +215,5 @@ def _further(index: IndexRecord) -> list[str]:
 
 
 def _seconds(start: str | None, end: str | None) -> float | None:
-    return (moment(end) - moment(start)).total_seconds() if start and end else None
+    began, ended = parse_time(start), parse_time(end)
+    return (ended - began).total_seconds() if began and ended else None

@@ -39,7 +39,7 @@ def judge_probe(seen: Seen, record: Record) -> Judged:
     report = record.target or TargetReport()
     target = TargetStatus(
         cluster_name=report.cluster_name or "",
-        cluster_uuid=report.cluster_uuid or "",
+        cluster_uuid=(report.cluster_uuid or "")[:64],
         build_hash=found.build_hash or "",
         nodes=len(found.nodes),
         rally=line.name,

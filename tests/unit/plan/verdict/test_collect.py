@@ -1,5 +1,6 @@
 """Conditions on the races come from typed remarks: from all of them, not from what the status has room for."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -89,3 +90,42 @@ def test_what_was_remarked_on_an_earlier_race_stays_in_the_condition(first: str)
     for kind in ("LoadGeneratorShared", "ScheduleNotKept"):
         found = condition(status, kind)
         assert found and found.status == "True" and found.message.startswith(f"{first}: ")
+
+
+def test_a_hundred_and_one_pipelines_leave_the_last_one_out() -> None:
+    pipelines = tuple(rec.Pipeline(f"p{number}", 1, 1) for number in range(101))
+    track = replace(good_record().track, pipelines=(), pipeline_documents={})
+    status = judged(replace(good_record(), pipelines=pipelines, track=track))
+    assert status.races_done == "1/1" and status.results is not None
+    assert [it.name for it in status.results.ingest_pipelines] == [f"p{number}" for number in range(100)]
+    (remark,) = status.races[0].remarks[:1]
+    sentence = (
+        "status.results.ingestPipelines has 100 of 101 ingest pipelines, and 1 were left out: the record has them"
+    )
+    assert (remark.reason, remark.message) == ("RecordCut", sentence)
+
+
+def test_two_thousand_tasks_with_long_names_fit_into_a_status() -> None:
+    bulk = good_record().tasks[0]
+    names = [f"{number}-{'x' * 4000}" for number in range(2000)]
+    tasks = (bulk, *(replace(bulk, task=name, operation=name, unit=name) for name in names))
+    flags = tuple(f"-X{number}{'y' * 4000}" for number in range(200))
+    nodes = (replace(good_record().environment.nodes[0], jvm_arguments=flags),)
+    environment = replace(good_record().environment, nodes=nodes)
+    indices = (*(good_record().indices or ()), *(rec.IndexRecord(f"{n}{'z' * 4000}") for n in range(100)))
+    record = replace(good_record(), tasks=tasks, environment=environment, indices=indices, race_id="r" * 4096)
+    status = judged(replace(record, rally=replace(record.rally, warnings=("w" * 4096,) * 30)))
+    assert status.races_done == "1/1"
+    assert len(status.model_dump_json(by_alias=True)) < 700_000
+    said = [remark.message for remark in status.races[0].remarks if remark.reason == "RecordCut"]
+    assert any(text.startswith("status.results.tasks has ") and " of 2001 tasks" in text for text in said), said
+    assert said[0].endswith("; and 1 more of this reason"), "the indices"
+
+
+@pytest.mark.parametrize("started", ["x", "0000-01-01T00:00:00Z", "2026-01-01T00:00:00", 7])
+def test_a_time_that_is_none_is_left_out(started: object) -> None:
+    data = json.loads(good_record().to_json())
+    record = rec.Record.from_json(json.dumps({**data, "startedAt": started}))
+    assert record is not None
+    (race,) = judged(record).races
+    assert race.valid and race.started_at is race.seconds is None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import first_violation, remarks
+from fairlap_race.contract.config_maps import compressed, packed, text_of
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     MAX_ARTIFACT_BYTES,
@@ -35,8 +36,11 @@ from fairlap_race.contract.record import (
     timestamp,
 )
 from fairlap_race.contract.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.untrusted import MAX_JSON_CHARACTERS
 from fairlap_race.runner.bounds import bounded, packed_tail, scrub, shorten
 
+ROOM = 8 * 1024
+"""Bytes: what repeats itself compresses well, so little room is enough to see what is left out."""
 FULL = Record(
     mode="race",
     race_id="x",
@@ -116,8 +120,8 @@ def test_a_record_is_kept_within_its_bound():
         indices=tuple(IndexRecord(name=f"i{i}" * 50) for i in range(2000)),
         track=TrackRecord(exposed_params=tuple("p" * 100 for _ in range(2000))),
     )
-    small = bounded(big)
-    assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
+    small = bounded(big, ROOM)
+    assert len(compressed(small.to_json())) <= ROOM
     assert small.outcome.reason is Reason.RALLY_FAILED and len(small.outcome.message) <= 2000
     assert bounded(FULL) == FULL
 
@@ -183,8 +187,8 @@ def asked(nodes, shards):
 def test_a_large_race_that_counts_still_counts_from_its_record(sizes, left_out):
     big, spec = large(**sizes), asked(sizes.get("nodes", 1), sizes.get("shards", 1))
     assert first_violation(big, spec) is None
-    small = Record.from_json(bounded(big).to_json())
-    assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
+    small = Record.from_json(bounded(big, ROOM).to_json())
+    assert len(compressed(small.to_json())) <= ROOM
     assert first_violation(small, spec) is None
     assert len(small.environment.nodes) == len(big.environment.nodes)
     said = [remark for remark in remarks(small, [], "") if remark.text.startswith("left out of the record")]
@@ -200,23 +204,72 @@ def test_no_bound_gives_a_false_verdict(nodes, shards, indices, tasks, arguments
     big = large(nodes, min(shards, 1024 // indices), indices, tasks, arguments)
     if lost:  # what is wrong is at the end of a list
         big = replace(big, indices=(*big.indices[:-1], replace(big.indices[-1], documents=999)))
-    small, spec = bounded(big), asked(nodes, min(shards, 1024 // indices))
-    assert len(small.to_json().encode()) <= MAX_RECORD_BYTES
+    small, spec = bounded(big, ROOM), asked(nodes, min(shards, 1024 // indices))
+    assert len(compressed(small.to_json())) <= ROOM
     if small.outcome.reason is None:
         assert first_violation(small, spec) == first_violation(big, spec)
     else:
         assert small.outcome.reason is Reason.RECORD_MISSING and f"{nodes} nodes" in small.outcome.message
 
 
+def measured(number, chance):
+    """A task with numbers that do not repeat themselves, as Rally gives them."""
+    times = {key: chance.lognormvariate(3, 1) for key in ("p50", "p90", "p99", "p100", "mean")}
+    return Task(
+        f"search-{number}", f"op-{number}", "search", "ops/s", 4,
+        started_at=timestamp(number * 60 + chance.random()), ended_at=timestamp(number * 60 + 50 + chance.random()),
+        duration_seconds=chance.uniform(40, 50), samples=Counts(50, chance.randint(200, 9999)),
+        rally=RallyNumbers(
+            Throughput(*(chance.uniform(900, 1100) for _ in range(4))),
+            {key: value * chance.random() for key, value in times.items()},
+            {key: value * chance.random() for key, value in times.items()}, times, 0.0,
+        ),
+        units_done=chance.uniform(1e4, 1e6), windows=Windows(1.0, 40, *(chance.uniform(900, 1100) for _ in range(3))),
+        support={key: chance.randint(2, 5000) for key in ("p50", "p90", "p99")},
+    )  # fmt: skip
+
+
+def test_a_track_of_two_thousand_tasks_gives_a_record_that_says_what_is_left_out():
+    chance = random.Random(1)
+    tasks = tuple(measured(number, chance) for number in range(2000))
+    about = TrackRecord(tasks=tuple(TrackTask(task.task, task.operation, "search", 4, reported=True) for task in tasks))
+    big = replace(large(), tasks=tasks, track=replace(about, pipelines=("logs",), expected_documents={"logs-0": 1000}))
+    small, spec = bounded(big), asked(1, 1)
+    assert len(compressed(big.to_json())) > MAX_RECORD_BYTES >= len(compressed(small.to_json()))
+    assert small.left_out == ("where the copies of the shards were", "digits beyond the sixth of what was measured")
+    read = Record.from_json(text_of({"binaryData": packed({"record.json": small.to_json()})}, "record.json"))
+    assert read == small and first_violation(read, spec) is first_violation(big, spec) is None
+    assert [task.task for task in read.tasks] == [task.task for task in tasks]
+    for one, other in zip(read.tasks, tasks, strict=True):
+        assert one.rally.service_time_millis == pytest.approx(other.rally.service_time_millis, rel=1e-5)
+    assert any("digits beyond the sixth" in remark.text for remark in remarks(read, [], ""))
+
+
+@settings(deadline=None)
+@given(st.one_of(st.binary().map(lambda noise: base64.b64encode(noise).decode()), st.text(), st.none(), st.integers()))
+def test_no_entry_of_a_record_raises(entry):
+    text = text_of({"binaryData": {"record.json.gz": entry}}, "record.json")
+    assert text is None or isinstance(text, str)
+
+
+def test_a_reader_is_not_filled_by_a_small_record():
+    bomb = packed({"record.json": "0" * (MAX_JSON_CHARACTERS + 1)})
+    assert text_of({"binaryData": bomb}, "record.json") is None
+    whole = "ü" * (MAX_JSON_CHARACTERS // 2)
+    assert text_of({"binaryData": packed({"record.json": whole})}, "record.json") == whole
+    assert text_of({"data": {"record.json": "{}"}}, "record.json") == "{}", "as earlier race images wrote it"
+    assert text_of(None, "record.json") is text_of({"data": {"record.json": 1}}, "record.json") is None
+
+
 def test_a_record_that_cannot_be_judged_says_so():
-    small = bounded(large(indices=2000))
+    small = bounded(large(indices=2000), ROOM)
     violation = first_violation(small, asked(1, 1))
     assert violation.reason is Reason.RECORD_MISSING
-    assert "2000 indices" in violation.message and f"{MAX_RECORD_BYTES} fit" in violation.message
+    assert "2000 indices" in violation.message and f"{ROOM} fit" in violation.message
 
 
 def test_a_targets_many_nodes_are_all_kept():
-    small = bounded(replace(large(nodes=300), target=TargetReport(cluster_name="c")))
+    small = bounded(replace(large(nodes=300), target=TargetReport(cluster_name="c")), ROOM)
     assert small.outcome.reason is None and len(small.environment.nodes) == 300
     assert small.environment.nodes[0].jvm_arguments and "JVM arguments" in small.left_out[-1]
 

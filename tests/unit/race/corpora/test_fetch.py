@@ -6,6 +6,7 @@ import bz2
 import gzip
 import hashlib
 import io
+import socket
 import tarfile
 import threading
 import zipfile
@@ -261,6 +262,25 @@ def test_a_smoke_test_without_documents_is_said(server: Files, tmp_path: Path) -
     small = CorpusFile("logs", "documents-1k.json", "documents-1k.json.bz2", server.url, None, None, 1000)
     with pytest.raises(TrackError, match="smokeTest: false"):
         Racing(tmp_path).link(small, test_mode=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [(b"HTTP/1.1 404 SECRET\r\n\r\n", "HTTP 404 Not Found"), (b"SECRET\r\n\r\n", "not HTTP (BadStatusLine)")],
+)
+def test_no_word_of_the_server_is_in_the_message(server: Files, answer: bytes, words: str) -> None:
+    """The message stands in the status, and the address may be any that the pod can reach."""
+    with socket.create_server(("127.0.0.1", 0)) as listens:
+
+        def tell() -> None:
+            talks, _address = listens.accept()
+            with talks:
+                talks.recv(1000)
+                talks.sendall(answer)
+
+        threading.Thread(target=tell, daemon=True).start()
+        said = reachable(replace(need(server), base_url=f"http://127.0.0.1:{listens.getsockname()[1]}"))
+    assert words in said and "SECRET" not in said
 
 
 def test_a_check_asks_without_downloading(server: Files, tmp_path: Path) -> None:

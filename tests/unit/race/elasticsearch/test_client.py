@@ -27,6 +27,7 @@ class Server(ThreadingHTTPServer):
         self.connections: list[Any] = []
         self.asked: list[str] = []
         self.drop = 0
+        self.body = b""
         if tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(tls / "ca.crt", tls / "tls.key")
@@ -56,7 +57,11 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         status = int(self.path.rpartition("=")[2]) if "status=" in self.path else 200
-        body = b"oops" if "text" in self.path else json.dumps({"authorization": self.headers["Authorization"]}).encode()
+        body = (
+            self.server.body or b"oops"
+            if "text" in self.path
+            else json.dumps({"authorization": self.headers["Authorization"]}).encode()
+        )
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         if status == 302:
@@ -147,6 +152,42 @@ def test_a_status_is_not_tried_again_and_no_redirection_followed(server: Server,
     with pytest.raises(ElasticsearchError, match=f"HTTP {status}") as caught:
         client(server).get(f"/?status={status}")
     assert caught.value.status == status and len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"error": {"type": "security_exception", "reason": "SECRET"}}', "HTTP 403 security_exception"),
+        (b'{"error": {"type": "SECRET_exception"}}', "HTTP 403"),
+        (b'{"error": "SECRET"}', "HTTP 403"),
+        (b"role-credentials: SECRET", "HTTP 403"),
+        (b"[" * 100_000, "HTTP 403"),
+    ],
+)
+def test_no_word_of_an_answer_is_in_the_message(server: Server, body: bytes, words: str) -> None:
+    """The message stands in the status, and the host may be any that the pod can reach."""
+    server.body = body
+    with pytest.raises(ElasticsearchError) as caught:
+        client(server).get("/text?status=403")
+    assert str(caught.value) == f"GET /text?status=403: {words}"
+    assert caught.value.answer == body[:500].decode()
+
+
+def test_what_is_no_http_is_not_quoted() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listens:
+
+        def greet() -> None:
+            for _ in range(2):
+                talks, _address = listens.accept()
+                with talks:
+                    talks.recv(1000)
+                    talks.sendall(b"SECRET-banner 220 ready\r\n\r\n")
+
+        threading.Thread(target=greet, daemon=True).start()
+        asks = ElasticsearchClient([f"127.0.0.1:{listens.getsockname()[1]}"], "elastic", None, None)
+        with pytest.raises(ElasticsearchError, match="the answer is not HTTP") as caught:
+            asks.get("/")
+    assert "SECRET" not in str(caught.value)
 
 
 def test_what_is_no_json(server: Server) -> None:

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.record import Progress
 from fairlap_race.runner.config_map import ConfigMap, PatchError, patch
 from fairlap_race.runner.publish import Publisher
@@ -91,35 +92,48 @@ def eventually(check, seconds=5.0):
         time.sleep(0.01)
 
 
-def test_publisher_ends_with_record_and_done_in_one_request(server, config_map):
-    publisher = Publisher(config_map.patch_once)
+def test_publisher_says_done_only_when_the_record_stands(server, config_map, progress_map):
+    publisher = Publisher(progress_map.patch_once, config_map.patch_once)
     publisher.progress(Progress(at="1", stage="racing", percent=1))
     eventually(lambda: server.bodies)
     publisher.progress(Progress(at="2", stage="racing", percent=2))
     server.fail = [503, 500]
     before = time.monotonic()
-    publisher.finish('{"format":1}', {"race.json.gz": "eA=="})
+    publisher.finish({"record.json": '{"format":1}'}, {"race.json.gz": "eA=="})
     assert time.monotonic() - before < 3
-    last = server.bodies[-1]
-    assert set(last["data"]) == {"progress", "record.json"} and last["binaryData"] == {"race.json.gz": "eA=="}
-    assert json.loads(last["data"]["progress"])["stage"] == "done"
+    written, last = server.bodies[-2:]
+    assert server.names[-2:] == ["bm-race-1", "bm-race-1-progress"], "each in its own ConfigMap, the record first"
+    assert set(written) == {"binaryData"}, "in one request: there is a whole record or none"
+    assert written["binaryData"] == {**packed({"record.json": '{"format":1}'}), "race.json.gz": "eA=="}
+    assert set(last) == {"data"} and json.loads(last["data"]["progress"])["stage"] == "done"
 
 
-def test_publisher_is_patient_and_says_only_what_changed(server, config_map):
-    publisher = Publisher(config_map.patch_once)
+def test_a_record_that_stands_is_a_success_even_when_done_cannot_be_said(server, config_map):
+    def refused(*_):
+        raise PatchError("refused", 422)
+
+    Publisher(refused, config_map.patch_once).finish({"record.json": "{}"}, {})
+    assert server.binary == packed({"record.json": "{}"})
+    with pytest.raises(PatchError):
+        Publisher(config_map.patch_once, refused).finish({"record.json": "{}"}, {})
+    assert not server.data, "without a record nothing is done"
+
+
+def test_publisher_is_patient_and_says_only_what_changed(server, config_map, progress_map):
+    publisher = Publisher(progress_map.patch_once, config_map.patch_once)
     for at in range(20):
         publisher.progress(Progress(at=str(at), stage="racing", percent=5))
     eventually(lambda: server.bodies)
     time.sleep(0.2)
     assert len(server.bodies) == 1
-    publisher.finish("{}", {})
+    publisher.finish({}, {})
 
 
-def test_publisher_tries_again_after_an_outage(server, config_map, monkeypatch):
+def test_publisher_tries_again_after_an_outage(server, config_map, progress_map, monkeypatch):
     monkeypatch.setattr("fairlap_race.runner.publish.MIN_INTERVAL", 0.05)
     server.fail = [503, 503]
-    publisher = Publisher(config_map.patch_once)
+    publisher = Publisher(progress_map.patch_once, config_map.patch_once)
     publisher.progress(Progress(at="1", stage="racing", percent=7))
     eventually(lambda: server.bodies)
     assert json.loads(server.data["progress"])["percent"] == 7
-    publisher.finish("{}", {})
+    publisher.finish({}, {})

@@ -257,6 +257,30 @@ def test_a_wrong_password_is_said_without_it(guarded: tuple[str, list[str]], tmp
     assert "wrong" not in error.message
 
 
+def test_no_word_of_the_server_is_in_the_message(tmp_path: Path) -> None:
+    """The message stands in the status, and the address may be any that the pod can reach: git quotes what it says."""
+
+    class Tells(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(500 if "refused" in self.path else 200)
+            kind = "text/plain" if "refused" in self.path else "application/x-git-upload-pack-advertisement"
+            self.send_header("Content-Type", kind)
+            self.end_headers()
+            self.wfile.write(b"SECRET of the metadata service\n")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Tells)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name, words in (("refused", "The requested URL returned error: 500"), ("odd", "")):
+        url = f"http://127.0.0.1:{server.server_port}/{name}.git"
+        error = failing(GitSource(url, "main", "small"), tmp_path / name)
+        assert error.reason is Reason.TRACK_FETCH_FAILED and words in error.message
+        assert "SECR" not in error.message, error.message
+    server.shutdown()
+
+
 def test_without_a_password_nobody_is_asked(guarded: tuple[str, list[str]], tmp_path: Path) -> None:
     error = failing(GitSource(guarded[0], "main", "small"), tmp_path)
     assert error.reason is Reason.TRACK_FETCH_FAILED

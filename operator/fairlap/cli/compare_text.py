@@ -1,0 +1,168 @@
+"""What `fairlap compare` prints: text, Markdown, CSV and JSON of the same findings; pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from fairlap.cli.figures import byte_scale, digits_for, number
+from fairlap.cli.text_table import align
+from fairlap.comparison.beside import Beside, Line
+from fairlap.comparison.raced import Kind
+from fairlap.statistics.sentences import change_of, describe, signed
+
+_HEAD = ["", "baseline", "contender", "change", "interval", "q"]
+
+
+class Compared(NamedTuple):
+    """Two variants, and what their races say."""
+
+    baseline: str
+    contender: str
+    races: tuple[int, int]
+    in_blocks: bool
+    found: Beside
+    notes: tuple[str, ...] = ()
+    """what the command has to add"""
+
+    @property
+    def verdict(self) -> str:
+        """Return the line that stands first."""
+        return f"{self.found.verdict}: {self.contender} against {self.baseline}, {self.counted}"
+
+    @property
+    def counted(self) -> str:
+        """Return what it was found in."""
+        one, two = self.races
+        return f"{one} pairs of races" if self.in_blocks else f"{one} and {two} races"
+
+
+def text(compared: Compared) -> str:
+    """Return the verdict, its reasons, what was not the same, and all numbers as a table for a terminal."""
+    found = compared.found
+    parts = [compared.verdict, *_bullets(compared)]
+    parts += _section("Not the same:", _differing(found))
+    parts += _section("To know beside it:", [*found.notes, *compared.notes])
+    if found.others:
+        rows = [_HEAD, *(_cells(line) for line in found.others)]
+        parts += ["", "Each number by itself, which decides nothing (q: the share of false ones among all up to it):"]
+        parts += [align(rows, left=1, rule=True)]
+    return "\n".join(parts)
+
+
+def markdown(compared: Compared) -> str:
+    """Return the same for a ticket or a pull request: the verdict first, the details folded."""
+    found = compared.found
+    bullets = [f"- {_md(line[2:])}" for line in _bullets(compared)]
+    parts = [f"**{_md(compared.verdict)}**", "", *bullets]
+    details = _section("Not the same:", _differing(found)) + _section(
+        "To know beside it:", [*found.notes, *compared.notes]
+    )
+    table = [f"| {' | '.join(_HEAD)} |", "|---|---:|---:|---:|---:|---:|"]
+    table += [f"| {' | '.join(map(_md, _cells(line)))} |" for line in found.others]
+    parts += ["", "<details><summary>All numbers, and what was not the same</summary>", "", *table]
+    parts += [*map(_md, details), "", "</details>"]
+    return "\n".join(parts)
+
+
+def comma_separated(compared: Compared) -> str:
+    """Return gates and other numbers as CSV with plain numbers."""
+    found = compared.found
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["role", "what", "unit", "baseline", "contender", "change", "low", "high", "verdict", "q"])
+    for role, lines in (("gate", found.gates), ("hint", found.others)):
+        for line in lines:
+            change, low, high = _change(line)
+            verdict = line.finding.verdict if line.finding else ""
+            writer.writerow(
+                [role, line.what, _UNITS[line.kind], line.baseline, line.contender, change, low, high, verdict, line.q]
+            )
+    return out.getvalue().rstrip("\n")
+
+
+def as_json(compared: Compared) -> str:
+    """Return everything as JSON."""
+    found = compared.found
+    data = {
+        "baseline": compared.baseline,
+        "contender": compared.contender,
+        "races": list(compared.races),
+        "inBlocks": compared.in_blocks,
+        "verdict": found.verdict,
+        "gates": [_json(line) for line in found.gates],
+        "hints": [_json(line) for line in found.others],
+        "differences": [each.__dict__ for each in found.differences],
+        "obstacles": list(found.obstacles),
+        "notes": [*found.notes, *compared.notes],
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+_UNITS = {Kind.THROUGHPUT: "ops/s", Kind.P50: "ms", Kind.P90: "ms", Kind.P99: "ms", Kind.STORE: "bytes"}
+
+
+def _bullets(compared: Compared) -> Iterator[str]:
+    found = compared.found
+    if found.obstacles:
+        yield from (f"* {sentence}" for sentence in found.obstacles)
+        return
+    for line in found.gates:
+        if line.finding is None:
+            yield f"* {line.what}: {line.contender / line.baseline:.2f} times the baseline's, in one race"
+            continue
+        more = line.kind.more_is_better
+        yield f"* {describe(line.what, line.finding, line.margin, more_is_better=more, of=compared.counted)}"
+
+
+def _differing(found: Beside) -> list[str]:
+    return [f"{each.what}: {each.baseline} → {each.contender}" for each in found.differences]
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return ["", title, *(f"* {line}" for line in lines)] if lines else []
+
+
+def _cells(line: Line) -> list[str]:
+    divisor, unit = byte_scale([line.baseline, line.contender]) if line.kind == Kind.STORE else (1.0, _UNITS[line.kind])
+    values = [line.baseline / divisor, line.contender / divisor]
+    digits = digits_for(values)
+    change, low, high = _change(line)
+    interval = f"{signed(low)} to {signed(high)}" if low is not None and high is not None else "-"
+    q = "-" if line.q is None else f"{line.q:.2f}"
+    label = f"{line.what}, {unit}"
+    return [label, *(number(value, digits) for value in values), signed(change), interval, q]
+
+
+def _change(line: Line) -> tuple[float, float | None, float | None]:
+    if line.finding is None:
+        return line.contender / line.baseline - 1, None, None
+    return change_of(line.finding, more_is_better=line.kind.more_is_better)
+
+
+def _json(line: Line) -> dict[str, Any]:
+    change, low, high = _change(line)
+    data = {
+        "what": line.what,
+        "unit": _UNITS[line.kind],
+        "margin": line.margin,
+        "baseline": line.baseline,
+        "contender": line.contender,
+        "change": change,
+        "low": low,
+        "high": high,
+        "confidence": line.finding.confidence if line.finding else None,
+        "verdict": line.finding.verdict if line.finding else None,
+        "q": line.q,
+    }
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _md(words: str) -> str:
+    return words.replace("|", "\\|").replace("\n", " ")
+
+
+FORMATS = {"text": text, "md": markdown, "csv": comma_separated, "json": as_json}

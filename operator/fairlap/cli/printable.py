@@ -1,0 +1,35 @@
+"""The only place where the command line prints: what comes from a cluster cannot steer the reader's terminal.
+
+A status, a log or a task's name can hold escape sequences, which recolour, overwrite or retitle a terminal, and marks
+that reverse the direction of a text. They are shown as JSON writes them, so that JSON stays JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from typing import TextIO
+
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode's categories: controls, formats (the direction of text too), halves of characters, separators of lines."""
+
+
+def printable(text: str) -> str:
+    """Return a text of any number of lines with everything invisible but line ends and tabs shown."""
+    return text if text.isascii() and text.isprintable() else "".join(map(_shown, text))
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line, with its line ends and tabs shown, too."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def say(text: str, out: TextIO | None = None) -> None:
+    """Print a text and a line end to `out` (None: standard output) at once."""
+    print(printable(text), file=out or sys.stdout, flush=True)
+
+
+def _shown(character: str) -> str:
+    hidden = character not in "\n\t" and unicodedata.category(character) in _INVISIBLE
+    return json.dumps(character)[1:-1] if hidden else character

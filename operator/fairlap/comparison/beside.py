@@ -1,0 +1,239 @@
+"""Two variants' races beside each other: the gates' verdicts, hints on every other number, and what was not the same.
+
+Pure. Without declared gates it decides by geometric means over the tasks that all races have in common.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import fmean, median
+
+from fairlap.comparison.raced import Kind, Number, Raced
+from fairlap.statistics.gates import GateFinding, GateVerdict, Look, judge_estimates
+from fairlap.statistics.multiplicity import q_values
+from fairlap.statistics.paired import Estimate, paired, unpaired
+
+ALPHA = 0.05
+MARGINS = {Kind.THROUGHPUT: 0.05, Kind.P50: 0.05, Kind.P99: 0.10, Kind.STORE: 0.02}
+"""The gates when none are declared, and from which change on a difference matters."""
+_WORKLOAD = ("track", "challenge", "Rally", "pipeline", "spec.race", "ran: track", "ran: rallyVersion", "ran: corpora")
+"""What is no variable of a comparison: when it differs, the races did not do the same."""
+
+
+class ComparisonVerdict(StrEnum):
+    """What all gates together say."""
+
+    IMPROVED = "Improved"
+    IMPROVED_WITHIN_MARGIN = "ImprovedWithinMargin"
+    NO_DIFFERENCE = "NoDifference"
+    REGRESSED_WITHIN_MARGIN = "RegressedWithinMargin"
+    REGRESSED = "Regressed"
+    MIXED = "Mixed"
+    INCONCLUSIVE = "Inconclusive"
+    NOT_COMPARABLE = "NotComparable"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One number of both variants."""
+
+    what: str
+    kind: Kind
+    baseline: float
+    """median over the races"""
+    contender: float
+    finding: GateFinding | None
+    """None where a variant has one race only: it has no spread"""
+    margin: float
+    q: float | None = None
+    """of numbers that decide nothing: the share of false ones among all findings up to this one"""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is known of both and not the same."""
+
+    what: str
+    baseline: str
+    contender: str
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What the races of two variants say of each other."""
+
+    verdict: ComparisonVerdict
+    gates: tuple[Line, ...]
+    others: tuple[Line, ...]
+    differences: tuple[Difference, ...]
+    obstacles: tuple[str, ...]
+    """sentences: why nothing may be compared"""
+    notes: tuple[str, ...]
+    """sentences: what a reader must know beside the numbers"""
+
+
+def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_blocks: bool = False) -> Beside:
+    """Return what the races of two variants say; each has one race or more.
+
+    `in_blocks`: the races of the same place in both were raced back to back. Raises ValueError where one has no other.
+    """
+    if in_blocks and len(baseline) != len(contender):
+        raise ValueError(f"{len(baseline)} and {len(contender)} races are no pairs: give as many of each")
+    everyone = [*baseline, *contender]
+    found = differences(baseline, contender)
+    obstacles = [
+        f"{each.what} is not the same: {each.baseline} and {each.contender}" for each in found if is_workload(each.what)
+    ]
+    obstacles += [words for group in (baseline, contender) for words in _varies(group)]
+    common = [number for number in everyone[0].values if all(number in race.values for race in everyone)]
+    if not common:
+        obstacles.append("the races have no number in common")
+    arms = _Arms(baseline, contender, in_blocks)
+    gates = _gates(arms, common)
+    others = _hints(arms, common)
+    verdict = ComparisonVerdict.NOT_COMPARABLE if obstacles else overall(line.finding for line in gates)
+    return Beside(verdict, gates, others, tuple(found), tuple(obstacles), tuple(_notes(arms, common)))
+
+
+def is_workload(what: str) -> bool:
+    """Tell whether a fact says what was raced rather than on what."""
+    return what.startswith(_WORKLOAD)
+
+
+def differences(baseline: Sequence[Raced], contender: Sequence[Raced]) -> list[Difference]:
+    """Return what is known of both variants and not the same; a fact that only one knows is not compared."""
+    there = [names for group in (baseline, contender) for names in ({key for race in group for key in race.facts},)]
+    known = [key for race in (*baseline, *contender) for key in race.facts if all(key in names for names in there)]
+    found = []
+    for key in dict.fromkeys(known):
+        ours, theirs = (_values(group, key) for group in (baseline, contender))
+        if ours != theirs:
+            found.append(Difference(key, " or ".join(ours), " or ".join(theirs)))
+    return found
+
+
+def overall(findings: Iterable[GateFinding | None]) -> ComparisonVerdict:
+    """Return what all gates together say."""
+    verdicts = {finding.verdict if finding else GateVerdict.INCONCLUSIVE for finding in findings}
+    worse = {GateVerdict.REGRESSED, GateVerdict.REGRESSED_WITHIN_MARGIN} & verdicts
+    better = {GateVerdict.IMPROVED, GateVerdict.IMPROVED_WITHIN_MARGIN} & verdicts
+    if worse and better:
+        return ComparisonVerdict.MIXED
+    for verdict in (
+        GateVerdict.REGRESSED, GateVerdict.REGRESSED_WITHIN_MARGIN, GateVerdict.INCONCLUSIVE, GateVerdict.IMPROVED,
+        GateVerdict.IMPROVED_WITHIN_MARGIN, GateVerdict.NO_DIFFERENCE,
+    ):  # fmt: skip
+        if verdict in verdicts:
+            return ComparisonVerdict(verdict)
+    return ComparisonVerdict.INCONCLUSIVE
+
+
+@dataclass(frozen=True)
+class _Arms:
+    baseline: Sequence[Raced]
+    contender: Sequence[Raced]
+    in_blocks: bool
+
+    @property
+    def races(self) -> int:
+        return min(len(self.baseline), len(self.contender))
+
+    def logs(self, numbers: Sequence[Number]) -> tuple[list[float], list[float]]:
+        """Return for each race of both the mean logarithm of some numbers."""
+        one, two = (
+            [fmean(math.log(race.values[number]) for number in numbers) for race in group]
+            for group in (self.baseline, self.contender)
+        )
+        return one, two
+
+    def estimate(self, numbers: Sequence[Number]) -> Estimate | None:
+        """Return the estimate of the cost's log ratio over some numbers of one kind."""
+        if self.races < 2:
+            return None
+        one, two = self.logs(numbers)
+        if self.in_blocks:
+            found = paired([after - before for before, after in zip(one, two, strict=True)])
+        else:
+            found = unpaired(one, two)
+        return found.mirrored() if numbers[0].kind.more_is_better else found
+
+    def medians(self, numbers: Sequence[Number]) -> tuple[float, float]:
+        one, two = (median(math.exp(value) for value in group) for group in self.logs(numbers))
+        return one, two
+
+
+def _gates(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
+    lines = []
+    for kind, margin in MARGINS.items():
+        numbers = [number for number in common if number.kind == kind and _is_supported(arms, number)]
+        if numbers:
+            name = kind.value if kind == Kind.STORE else f"{kind.value}, geometric mean of {_counted(numbers)}"
+            lines.append((name, kind, margin, numbers))
+    estimates = [arms.estimate(numbers) for *_, numbers in lines]
+    findings: Sequence[GateFinding | None] = [None] * len(lines)
+    known = [estimate for estimate in estimates if estimate]
+    if known:
+        findings = judge_estimates(known, [margin for _, _, margin, _ in lines], Look(arms.races, ALPHA))
+    return tuple(
+        Line(name, kind, *arms.medians(numbers), finding, margin)
+        for (name, kind, margin, numbers), finding in zip(lines, findings, strict=True)
+    )
+
+
+def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
+    """Return every number by itself, each tested alone, with the share of false ones among those that stand out."""
+    shown = [number for number in common if number.kind != Kind.STORE]
+    estimates = [arms.estimate([number]) for number in shown]
+    known = [estimate.p_value() for estimate in estimates if estimate]
+    q = iter(q_values(known) if known else [])
+    lines = []
+    for number, estimate in zip(shown, estimates, strict=True):
+        margin = MARGINS.get(number.kind, 0.05)
+        finding = judge_estimates([estimate], [margin], Look(arms.races, ALPHA))[0] if estimate else None
+        one, two = arms.medians([number])
+        lines.append(Line(str(number), number.kind, one, two, finding, margin, next(q) if estimate else None))
+    return tuple(lines)
+
+
+def _is_supported(arms: _Arms, number: Number) -> bool:
+    return all(number in race.supported for race in (*arms.baseline, *arms.contender))
+
+
+def _counted(numbers: Sequence[Number]) -> str:
+    return f"{len(numbers)} task{'s' if len(numbers) > 1 else ''}"
+
+
+def _values(races: Sequence[Raced], key: str) -> list[str]:
+    return sorted({race.facts[key] for race in races if key in race.facts})
+
+
+def _varies(races: Sequence[Raced]) -> list[str]:
+    """Return a sentence for each fact that is not the same in all races of one variant."""
+    keys = dict.fromkeys(key for race in races for key in race.facts)
+    varying = [(key, values) for key in keys if len(values := _values(races, key)) > 1]
+    return [f"{key} is not the same in the races of one variant: {' and '.join(values)}" for key, values in varying]
+
+
+def _notes(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
+    everyone = [*arms.baseline, *arms.contender]
+    if arms.races < 2:
+        yield "one race has no spread: nothing can be told from it; race each variant 3 times or more"
+    elif not arms.in_blocks:
+        yield (
+            "not paired: all of one variant may have met another machine than all of the other; "
+            "races in turn, back to back, need far fewer"
+        )
+    for task, rate in {task: rate for race in everyone for task, rate in race.error_rates.items() if rate > 0}.items():
+        yield f"{task}: {rate:.2%} of the requests of a race failed: its times are those of errors, too"
+    tasks = dict.fromkeys(number.task for race in everyone for number in race.values if number.task)
+    missing = [task for task in tasks if not any(number.task == task for number in common)]
+    if missing:
+        yield f"not compared, since not every race has it: {', '.join(missing)}"
+    weak = dict.fromkeys(
+        number.task for number in common if number.kind == Kind.P99 and not _is_supported(arms, number)
+    )
+    if weak:
+        yield f"p99 of {', '.join(weak)} decides nothing: it needs 368 requests, and the files prove fewer"

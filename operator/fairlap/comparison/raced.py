@@ -1,0 +1,151 @@
+"""What one race measured and what is known of how, from Rally's race.json, wherever it comes from. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, NamedTuple
+
+_FACTS = {
+    "track": "track", "track-revision": "track revision", "challenge": "challenge", "rally-version": "Rally",
+    "pipeline": "pipeline",
+}  # fmt: skip
+_CLUSTER_FACTS = {
+    "distribution-version": "Elasticsearch", "distribution-flavor": "flavour", "revision": "build",
+}  # fmt: skip
+
+
+class Kind(Enum):
+    """What a number is; its value is the family whose noise it shares, and `more_is_better` its direction."""
+
+    THROUGHPUT = "throughput"
+    P50 = "service time p50"
+    P90 = "service time p90"
+    P99 = "service time p99"
+    STORE = "store size"
+
+    @property
+    def more_is_better(self) -> bool:
+        """Whether a larger number is a better one."""
+        return self is Kind.THROUGHPUT
+
+
+_PERCENTILES = {Kind.P50: "50_0", Kind.P90: "90_0", Kind.P99: "99_0"}
+# A percentile's upper 97.5 % bound needs so many requests: the first n with percentile^n <= 0.025.
+_LEAST_REQUESTS = {Kind.P50: 6, Kind.P90: 36, Kind.P99: 368}
+# Rally gives a percentile only from so many requests on (its percentiles_for_sample_size).
+_GIVEN_FROM = {"90_0": 10, "99_0": 100, "99_9": 1000, "99_99": 10000}
+
+
+class Number(NamedTuple):
+    """Which number of a race: its task, "" for the whole race, and its kind."""
+
+    task: str
+    kind: Kind
+
+    def __str__(self) -> str:
+        """Return it as people read it."""
+        return f"{self.task} {self.kind.value}".strip()
+
+
+@dataclass(frozen=True)
+class Raced:
+    """One race."""
+
+    name: str
+    """how a report calls it"""
+    values: Mapping[Number, float]
+    """operations per second, milliseconds, bytes"""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """what is known of how it ran, in words"""
+    supported: frozenset[Number] = frozenset()
+    """percentiles that are known to stand on enough requests, and all other numbers"""
+    error_rates: Mapping[str, float] = field(default_factory=dict)
+    """by task, 0 to 1"""
+    in_race_json: Mapping[str, str] = field(default_factory=dict)
+    """the facts that its race.json tells by itself"""
+
+    def by_race_json(self) -> Raced:
+        """Return the race with the facts of its race.json alone."""
+        return replace(self, facts=self.in_race_json)
+
+
+class NotARaceError(ValueError):
+    """A text is no race.json with results; the message says what it is instead."""
+
+
+def read_race(name: str, text: str | bytes, facts: Mapping[str, str] | None = None) -> Raced:
+    """Return the race of a race.json; `facts`: what is known of it from elsewhere. Raises NotARaceError."""
+    try:
+        race = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NotARaceError(f"{name} is no JSON: {str(error).splitlines()[0][:100]}") from error
+    results = race.get("results") if isinstance(race, dict) else None
+    if not isinstance(results, dict):
+        raise NotARaceError(f'{name} is no race.json of Rally with results: it has no object "results"')
+    tasks = [task for task in _list(results.get("op_metrics")) if isinstance(task, dict) and task.get("task")]
+    values, supported = dict(_values(results, tasks)), set[Number]()
+    for task in tasks:
+        supported |= set(_supported(task))
+    values = {number: value for number, value in values.items() if value > 0}
+    supported |= {number for number in values if number.kind not in _PERCENTILES}
+    errors = {str(task["task"]): found for task in tasks if (found := _number(task.get("error_rate"))) is not None}
+    own = dict(_facts(race))
+    known = own if facts is None else facts
+    return Raced(name, values, known, frozenset(supported & set(values)), errors, own)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def _part(task: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = task.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _values(results: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Number, float]]:
+    for task in tasks:
+        name, times = str(task["task"]), _part(task, "service_time")
+        throughput = _part(task, "throughput")
+        if (found := _number(throughput.get("mean", throughput.get("median")))) is not None:
+            yield Number(name, Kind.THROUGHPUT), found
+        for kind, key in _PERCENTILES.items():
+            if (found := _number(times.get(key))) is not None:
+                yield Number(name, kind), found
+    if (found := _number(results.get("store_size"))) is not None:
+        yield Number("", Kind.STORE), found
+
+
+def _supported(task: Mapping[str, Any]) -> Iterator[Number]:
+    # race.json does not say how many requests a task made; which percentiles Rally gave bounds it from below.
+    given = _part(task, "service_time")
+    least = max((count for key, count in _GIVEN_FROM.items() if key in given), default=1)
+    for kind, needed in _LEAST_REQUESTS.items():
+        if least >= needed:
+            yield Number(str(task["task"]), kind)
+
+
+def _facts(race: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, words in _FACTS.items():
+        if race.get(key):
+            yield words, str(race[key])
+    cluster = race.get("cluster")
+    for key, words in _CLUSTER_FACTS.items():
+        if isinstance(cluster, Mapping) and cluster.get(key):
+            yield words, str(cluster[key])
+    params = race.get("track-params")
+    for key, value in params.items() if isinstance(params, Mapping) else ():
+        yield f"track parameter {key}", json.dumps(value, sort_keys=True)

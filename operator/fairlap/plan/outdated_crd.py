@@ -1,0 +1,116 @@
+"""A status that is not stored as it was written: the CustomResourceDefinition is older than the operator.
+
+The API server drops fields that its schema does not know, and says nothing of it. Whoever compares what is to be said
+with what is stored would write for ever.
+A field is named by its path without numbers or keys of maps: results.tasks.latencyMillis.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from fairlap.api.base import Json
+from fairlap.api.condition_types import ConditionReason, ConditionType
+from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.conditions import Observation, condition, conditions
+from fairlap.plan.transition import one_line, update
+from fairlap_race.contract.reasons import Reason
+
+STEERING: Final = (
+    "phase", "step.name", "step.stage", "step.since", "step.jobUID", "finishedStep", "failing", "admittedTime",
+    "nodeSettings", "trackRevision", "races.name", "races.valid", "reason", "message",
+)  # fmt: skip
+"""what decisions stand on: without one of these, going on would be wrong"""
+_SHOWN: Final = 10
+
+
+def lost_fields(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> frozenset[str]:
+    """Return the fields of a status that was sent which are not in the one that was stored, or are others there."""
+    return frozenset(_lost(sent, stored, ""))
+
+
+def steers(fields: Iterable[str]) -> bool:
+    """Return whether decisions stand on one of these fields."""
+    return any(one == field or one.startswith(f"{field}.") for field in fields for one in STEERING)
+
+
+def field_paths(sent: Any, path: str = "") -> frozenset[str]:
+    """Return the paths of all fields in a status that was sent, those of maps and lists themselves included."""
+    return frozenset(_paths(sent, path))
+
+
+def without(status: Any, fields: frozenset[str], path: str = "") -> Any:
+    """Return a status, as JSON, without these fields."""
+    if isinstance(status, Mapping):
+        named = {key: (f"{path}.{key}".lstrip("."), value) for key, value in status.items()}
+        return {key: without(value, fields, name) for key, (name, value) in named.items() if name not in fields}
+    return [without(item, fields, path) for item in status] if isinstance(status, list) else status
+
+
+def describe(fields: Iterable[str]) -> str:
+    """Return the sentence about fields of the status that are not stored."""
+    names = sorted(fields)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    shown = f"{', '.join(f'status.{name}' for name in names[:_SHOWN])}{more}"
+    return f"the CustomResourceDefinition in the cluster does not know {shown}, so that these are not stored"
+
+
+def observe(fields: frozenset[str] | None, status: BenchmarkStatus) -> Iterator[Observation]:
+    """Yield what is to be said of fields that are not stored; None: nothing was written yet."""
+    if fields:
+        told = f"{describe(fields)}. What to do: {Reason.CRD_OUTDATED.cure}"
+        yield Observation(ConditionType.CRD_OUTDATED, True, Reason.CRD_OUTDATED, told)
+    elif fields is not None and condition(status, ConditionType.CRD_OUTDATED):
+        yield Observation(ConditionType.CRD_OUTDATED, False, ConditionReason.NOT_REMARKED, "")
+
+
+def say_outdated(status: BenchmarkStatus, fields: frozenset[str] | None, now: datetime) -> BenchmarkStatus:
+    """Return a status that cannot be stored as it is, with what hinders it as its progress and in a condition."""
+    found = conditions(status, observe(fields, status), now)
+    return update(status, conditions=found, progress=one_line(f"{Reason.CRD_OUTDATED}: {describe(fields or ())}"))
+
+
+def missing_fields(ours: Json, published: Json) -> frozenset[str]:
+    """Return the fields of our schema that the published one does not have."""
+    return frozenset(_missing(ours, published, ""))
+
+
+def _lost(sent: Any, stored: Any, path: str) -> Iterator[str]:
+    if isinstance(sent, Mapping) and isinstance(stored, Mapping):
+        for key, value in sent.items():
+            name = f"{path}.{key}".lstrip(".")
+            if value is not None and key not in stored:
+                yield name
+            elif value is not None:
+                yield from _lost(value, stored[key], name)
+    elif isinstance(sent, list) and isinstance(stored, list) and len(sent) == len(stored):
+        for one, other in zip(sent, stored, strict=True):
+            yield from _lost(one, other, path)
+    elif sent != stored:
+        yield path
+
+
+def _paths(sent: Any, path: str) -> Iterator[str]:
+    if path:
+        yield path
+    if isinstance(sent, Mapping):
+        for key, value in sent.items():
+            yield from _paths(value, f"{path}.{key}".lstrip("."))
+    elif isinstance(sent, list):
+        for item in sent:
+            yield from _paths(item, path)
+
+
+def _missing(ours: Json, published: Json, path: str) -> Iterator[str]:
+    if published.get("x-kubernetes-preserve-unknown-fields"):
+        return
+    for name, field in ours.get("properties", {}).items():
+        inner = f"{path}.{name}".lstrip(".")
+        there = published.get("properties", {}).get(name)
+        if there is None:
+            yield inner
+        else:
+            yield from _missing(field, there, inner)
+    for part in ("items", "additionalProperties"):
+        if isinstance(ours.get(part), dict) and isinstance(published.get(part), dict):
+            yield from _missing(ours[part], published[part], path)

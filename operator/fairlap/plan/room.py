@@ -1,0 +1,102 @@
+"""When no machine has room for a Benchmark's pods: how long it holds its place, and how it gives it up to who waits."""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from fairlap.api.condition_types import ConditionReason, ConditionType
+from fairlap.api.status import Step
+from fairlap.plan.conditions import Observation, moment, stamp
+from fairlap.plan.deadline import Deadline
+from fairlap.plan.explain.trouble import Trouble, is_running, load_generators
+from fairlap.plan.failure import fail
+from fairlap.plan.seen import Plan, Seen
+from fairlap.plan.steps import CHECK, builds_cluster, title
+from fairlap.plan.transition import enter, one_line, update
+from fairlap.queue.turn import Turn
+from fairlap_race.contract.reasons import Reason
+
+# Nobody tells a Benchmark without a machine that somebody has begun to wait for its place.
+_LOOK_AGAIN_SECONDS = 30.0
+
+
+class RoomSearch(NamedTuple):
+    """How long a step may look for machines."""
+
+    this_try: Deadline
+    """then it gives its place up if somebody waits for it"""
+    all_tries: Deadline
+    """then it has failed: the time of all tries together is what one is allowed"""
+
+
+def room_search(seen: Seen, step: Step, allowed: timedelta) -> RoomSearch:
+    """Return how long a step may look for machines; `allowed`: the provisioning timeout."""
+    patience, since = timedelta(seconds=seen.settings.unschedulable_seconds), moment(step.since)
+    earlier = patience * seen.status.gave_way
+    return RoomSearch(Deadline(since, patience), Deadline(since, allowed - min(earlier, allowed)))
+
+
+def give_way(seen: Seen, step: Step, trouble: Trouble | None, search: RoomSearch) -> Plan | None:
+    """Return the plan that gives the place up, or None while it is held.
+
+    It is given up when no machine has room, patience is over, and another Benchmark could go on in this place. What
+    was begun is removed first; no race has begun, since its pod has no machine.
+    """
+    wanted = _turn(seen, step).wanted
+    if trouble is None or trouble.reason != Reason.UNSCHEDULABLE or _has_begun(seen):
+        return None
+    if not wanted or not search.this_try.passed(seen.now):
+        return None
+    words = f"{title(seen.subject.spec, step.name)} · gives its place up to others"
+    status = enter(seen.status, step.name, "Cleaning", seen, job_uid=step.job_uid)
+    status = update(
+        status,
+        step=status.step and status.step.model_copy(update={"gives_way": True}),
+        queued_time=stamp(_behind(seen.now, wanted)),
+        gave_way=status.gave_way + 1,
+        progress=one_line(words, trouble),
+    )
+    return Plan(status)
+
+
+def take_back(seen: Seen, step: Step) -> Plan | None:
+    """Return the plan when a Job found its machine after all, while its place was being given up; else None.
+
+    As long as the Job was not deleted it goes on. Else it has failed: what has begun is not begun again in silence.
+    """
+    if not step.gives_way or not _has_begun(seen):
+        return None
+    job = seen.children.job
+    if job is not None and not job["metadata"].get("deletionTimestamp"):
+        there = enter(seen.status, step.name, "Running", seen, job_uid=step.job_uid)
+        return Plan(update(there, queued_time=None))
+    return fail(seen, Reason.UNSCHEDULABLE, "the load generator's pod got its machine while its place was given up")
+
+
+def line_up_again(seen: Seen, step: Step) -> Plan:
+    """Return the plan after everything of a step that gives way was removed: the place is free."""
+    text = f"no machine had room for {title(seen.subject.spec, step.name)}: it lines up again"
+    phase = "Pending" if step.name == CHECK else "Queued"
+    status = update(seen.status, step=None, admitted_time=None, phase=phase, progress=text)
+    removed = Observation(ConditionType.CLUSTER_READY, False, ConditionReason.CLUSTER_REMOVED, text)
+    return Plan(status, observed=(removed,) if builds_cluster(seen.subject.spec, step.name) else ())
+
+
+def look_again_in(seen: Seen, trouble: Trouble | None, search: RoomSearch, otherwise: float) -> float:
+    """Return the seconds until the next look at a step that may have no machine; `otherwise`: what its others ask."""
+    if trouble is None or trouble.reason != Reason.UNSCHEDULABLE:
+        return otherwise
+    left = search.this_try.left(seen.now).total_seconds()
+    return min(otherwise, left if left > 0 else _LOOK_AGAIN_SECONDS)
+
+
+def _has_begun(seen: Seen) -> bool:
+    return bool(seen.children.progress) or any(is_running(pod) for pod in load_generators(seen.children.pods))
+
+
+def _turn(seen: Seen, step: Step) -> Turn:
+    return seen.turn if seen.status.admitted_time or step.name != CHECK else seen.check_turn
+
+
+def _behind(now: datetime, last: str) -> datetime:
+    """Return when one lines up that is to be behind all who wait; other clocks than ours may have stamped theirs."""
+    return max(now, moment(last) + timedelta(seconds=1))

@@ -1,0 +1,99 @@
+"""Bounds of a spec that the schema cannot have: sizes of quantities, and depth and size of what has no schema.
+
+Also those that an older CustomResourceDefinition does not have yet. Nothing here recurses or raises.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fairlap.api.quantity import parse_duration, parse_quantity
+from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
+
+MOST_LEVELS = 20
+MOST_CHARACTERS = 64 * 1024
+MOST_KEY = 500
+_LARGEST = {"cpu": "1000", "memory": "64Ti"}
+_LARGEST_VOLUME = "1Pi"
+
+
+def objections(spec: BenchmarkSpec) -> Iterator[str]:
+    """Yield a sentence for each value that is out of its bounds."""
+    yield from _durations(spec)
+    yield from _quantities(spec)
+    for field, value in _maps(spec).items():
+        if wrong := _too_much(value):
+            yield f"{field} {wrong}"
+
+
+def _durations(spec: BenchmarkSpec) -> Iterator[str]:
+    ttl = spec.ttl_after_finished
+    for field, text, longest in (
+        ("timeouts.provisioning", spec.timeouts.provisioning, LONGEST_PROVISIONING),
+        ("timeouts.race", spec.timeouts.race, LONGEST_RACE),
+        ("keepClusterFor", spec.keep_cluster_for, LONGEST_KEEP),
+        ("ttlAfterFinished.succeeded", ttl and ttl.succeeded, LONGEST_TTL),
+        ("ttlAfterFinished.failed", ttl and ttl.failed, LONGEST_TTL),
+    ):
+        if text and parse_duration(text) > parse_duration(longest):
+            yield f"{field} {text} is too long: write at most {longest}"
+
+
+def _quantities(spec: BenchmarkSpec) -> Iterator[str]:
+    built, corpora = spec.elasticsearch, spec.race.corpora
+    asked = {"elasticsearch": built.resources} if built else {}
+    for field, resources in {**asked, "race": spec.race.resources}.items():
+        for part, amounts in (("requests", resources.requests), ("limits", resources.limits)):
+            yield from _larger(f"{field}.resources.{part}.cpu", amounts.cpu, _LARGEST["cpu"])
+            yield from _larger(f"{field}.resources.{part}.memory", amounts.memory, _LARGEST["memory"])
+    if built:
+        ephemeral = built.storage.ephemeral
+        yield from _larger("elasticsearch.storage.size", built.storage.size, _LARGEST_VOLUME)
+        limit = ephemeral.size_limit if ephemeral else None
+        yield from _larger("elasticsearch.storage.ephemeral.sizeLimit", limit, _LARGEST_VOLUME)
+    yield from _larger("race.corpora.maxSize", corpora.max_size if corpora else None, _LARGEST_VOLUME)
+
+
+def _larger(field: str, text: str | None, most: str) -> Iterator[str]:
+    if text is not None and parse_quantity(text) > parse_quantity(most):
+        yield f"{field} {text} is more than any machine has: write at most {most}"
+
+
+def _maps(spec: BenchmarkSpec) -> dict[str, Mapping[str, Any]]:
+    built, place, race = spec.elasticsearch, "target" if spec.target else "elasticsearch", spec.race
+    found: dict[str, Mapping[str, Any]] = {
+        "elasticsearch.config": built.config if built else {},
+        f"{place}.index.settings": spec.index.settings if spec.index else {},
+        "race.params": race.params,
+        "race.clientOptions": race.client_options,
+        "race.userTags": race.user_tags,
+    }
+    for field, scheduling in (
+        ("elasticsearch.scheduling", built.scheduling if built else None),
+        ("race.scheduling", race.scheduling),
+    ):
+        found[f"{field}.nodeSelector"] = scheduling.node_selector if scheduling else {}
+    return found
+
+
+def _too_much(data: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value, and what to write, or ""; goes through it without recursion."""
+    characters, level = 0, [data]
+    for _ in range(MOST_LEVELS):
+        below: list[Any] = []
+        for value in level:
+            keys = list(value) if isinstance(value, Mapping) else ()
+            characters += sum(map(len, keys))
+            if "" in keys:
+                return "has an empty key: write a name"
+            if longest := next((key for key in keys if len(key) > MOST_KEY), ""):
+                return f"has a key of {len(longest)} characters ({longest[:40]}…): write at most {MOST_KEY}"
+            for item in value.values() if isinstance(value, Mapping) else value:
+                if isinstance(item, Mapping | list):
+                    below.append(item)
+                characters += len(item) if isinstance(item, str) else 4
+        if characters > MOST_CHARACTERS:
+            return f"is larger than {MOST_CHARACTERS >> 10} KiB: write less, and keep what is large in the track"
+        if not below:
+            return ""
+        level = below
+    return f"is nested more than {MOST_LEVELS} levels deep: write it flatter"

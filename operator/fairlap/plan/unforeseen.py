@@ -1,0 +1,96 @@
+"""A Benchmark that cannot go on for a reason that no stage knows: when that is believed, and the last word about it.
+
+Its status may be what is wrong with it, so the last word is made from what is stored, as JSON, and not from a model.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from pydantic import ValidationError
+
+from fairlap.api.base import Json
+from fairlap.api.condition_types import ConditionReason, ConditionType
+from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.conditions import LONGEST_MESSAGE, Observation, condition, conditions, stamp
+from fairlap.plan.transition import one_line
+from fairlap_race.contract.reasons import Reason
+
+PAUSES: Final = (5.0, 20.0)
+"""seconds between the attempts: what passes by itself, as an object half written, has passed after the third"""
+_LONGEST: Final = 300
+_CREDENTIALS = re.compile(r"//[^/@\s]*@")
+
+
+class Ending(NamedTuple):
+    """Why a Benchmark ends at once."""
+
+    reason: Reason
+    message: str
+
+
+def pause_after(errors: int) -> float | None:
+    """Return the seconds until the next attempt after so many errors in a row; None when there is none any more."""
+    return PAUSES[errors - 1] if errors <= len(PAUSES) else None
+
+
+def unreadable(error: ValidationError) -> Ending:
+    """Return the ending of a Benchmark whose spec this version of the operator cannot read."""
+    message = f"the specification cannot be read by this version of the operator: {error}"
+    return Ending(Reason.INVALID_SPEC, message[:LONGEST_MESSAGE])
+
+
+def internal_error(error: Exception) -> Ending:
+    """Return the ending of a Benchmark that the operator met this error with, again and again."""
+    words = f"the operator cannot go on with this Benchmark: {type(error).__name__}: {_first_line(error)}"
+    return Ending(Reason.INTERNAL_ERROR, words.rstrip(": "))
+
+
+def last_word(stored: Mapping[str, Any], ending: Ending, now: datetime) -> Json:
+    """Return the status of a Benchmark that ends at once: what is stored, and that it has failed.
+
+    An empty `stored` gives the smallest status that says so.
+    """
+    earlier = f"; before that {stored.get('reason')}: {stored.get('message')}" if stored.get("failing") else ""
+    message = f"{ending.message}{earlier}"[:LONGEST_MESSAGE]
+    kept = {key: value for key, value in stored.items() if key not in ("step", "failing")}
+    return {
+        **kept,
+        "phase": "Failed",
+        "reason": str(ending.reason),
+        "message": message,
+        "progress": one_line(ending.message),
+        "completionTime": stamp(now),
+        "conditions": _conditions(stored, ending.reason, message, now),
+    }
+
+
+def _conditions(stored: Mapping[str, Any], reason: Reason, message: str, now: datetime) -> list[Json]:
+    known = ("conditions", "observedGeneration")
+    try:
+        status = BenchmarkStatus.model_validate({key: stored[key] for key in known if key in stored})
+    except ValidationError:
+        status = BenchmarkStatus()
+    told = f"{message[:3500].rstrip('. ')}. What to do: {reason.cure}"
+    observed = [
+        Observation(ConditionType.COMPLETE, False, reason, message),
+        Observation(ConditionType.FAILED, True, reason, told),
+    ]
+    if reason == Reason.INVALID_SPEC:
+        observed.insert(0, Observation(ConditionType.ACCEPTED, False, reason, message))
+    if condition(status, ConditionType.CLUSTER_READY):
+        text = "the cluster is removed"
+        observed.append(Observation(ConditionType.CLUSTER_READY, False, ConditionReason.CLUSTER_REMOVED, text))
+    return [found.to_json() for found in conditions(status, observed, now)]
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        # Its own words hold what was read, which may be long and is nobody's business.
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        text = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    else:
+        text = next(iter(str(error).strip().splitlines()), "")
+    shown = "".join(char if char.isprintable() else " " for char in _CREDENTIALS.sub("//…@", text[: 10 * _LONGEST]))
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"

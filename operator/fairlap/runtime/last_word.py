@@ -1,0 +1,62 @@
+"""The end of a Benchmark that cannot go on: its objects go, and the API server is told what it will surely take."""
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from prometheus_client import Counter
+
+from fairlap.api.base import Json
+from fairlap.api.names import API_VERSION, KIND, UID_LABEL
+from fairlap.api.status import TERMINAL
+from fairlap.kube.api_error import ApiError
+from fairlap.kube.api_server import ApiServer
+from fairlap.plan.unforeseen import Ending, last_word
+from fairlap.runtime.reads import list_children
+
+log = logging.getLogger(__name__)
+INTERNAL_ERRORS: Final = Counter(
+    "fairlap_internal_errors", "Errors that were not foreseen, by what was done for a Benchmark", ["what"]
+)
+
+
+async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> bool:
+    """Delete a Benchmark's clusters and Jobs as the API server has them now.
+
+    Returns whether all are gone, and their pods. Raises ApiError.
+    """
+    there = {kind: await list_children(api_server, kind, namespace, uid) for kind in ("Elasticsearch", "Job")}
+    for kind, children in there.items():
+        for child in children:
+            if not child["metadata"].get("deletionTimestamp"):
+                await api_server.delete(kind, child)
+    pods = await api_server.list_metadata("Pod", [namespace], {"labelSelector": f"{UID_LABEL}={uid}"})
+    return not (pods or any(there.values()))
+
+
+async def say_last_word(api_server: ApiServer, meta: Mapping[str, Any], ending: Ending) -> Json | None:
+    """Write that a Benchmark has failed and return it; None when it is gone or over already.
+
+    When the API server refuses what is known with it, the smallest status is written instead. Raises ApiError.
+    """
+    found = await api_server.find(KIND, meta["namespace"], meta["name"])
+    if found is None or found["metadata"]["uid"] != meta["uid"]:
+        return None
+    stored = found.get("status") or {}
+    if stored.get("phase") in TERMINAL:
+        return None
+    try:
+        return await _write(api_server, found, last_word(stored, ending, datetime.now(UTC)))
+    except ApiError as error:
+        if not error.unfit:
+            raise
+        log.warning("the last word about %s/%s is said in short: %s", meta["namespace"], meta["name"], error)
+    return await _write(api_server, found, last_word({}, ending, datetime.now(UTC)))
+
+
+async def _write(api_server: ApiServer, found: Json, status: Json) -> Json:
+    # Without the spec: of this request the API server takes the status alone.
+    meta = {key: found["metadata"][key] for key in ("name", "namespace", "uid", "resourceVersion")}
+    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": meta, "status": status}
+    return await api_server.replace(body, "status")

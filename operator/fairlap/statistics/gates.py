@@ -1,0 +1,183 @@
+"""Whether each gate of a comparison got better, worse or neither, looked at after some blocks and after more of them.
+
+All ratios here are those of cost: ln(contender / baseline) where more is worse, its mirror where more is better. Thus
+every rule is written once, and exchanging the arms mirrors the verdict.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from statistics import variance
+from typing import NamedTuple
+
+from fairlap.statistics.distributions import t_quantile
+from fairlap.statistics.moderation import Prior, fitted_to, moderated
+from fairlap.statistics.multiplicity import Tested, holm
+from fairlap.statistics.paired import Estimate, paired
+
+
+class GateVerdict(StrEnum):
+    """What is known of one gate."""
+
+    IMPROVED = "Improved"
+    IMPROVED_WITHIN_MARGIN = "ImprovedWithinMargin"
+    NO_DIFFERENCE = "NoDifference"
+    REGRESSED_WITHIN_MARGIN = "RegressedWithinMargin"
+    REGRESSED = "Regressed"
+    INCONCLUSIVE = "Inconclusive"
+
+
+class Look(NamedTuple):
+    """After how many blocks it is looked, and with which probability of a false alarm."""
+
+    blocks: int
+    alpha: float
+
+
+SEQUENTIAL = (Look(3, 0.010), Look(5, 0.0125), Look(7, 0.015), Look(10, 0.025))
+"""Together 5 % false alarms; looking each time at 5 % would give 14 %. Simulated in bench/error_rates.py."""
+
+
+def fixed(blocks: int) -> tuple[Look, ...]:
+    """Return the one look of a design whose number of blocks was fixed beforehand."""
+    return (Look(blocks, 0.05),)
+
+
+class Gate(NamedTuple):
+    """A number that decides."""
+
+    margin: float
+    """from which change on a difference matters; 0.05 is a factor of 1.05, up or down"""
+    family: str = ""
+    """numbers with like noise, which share a prior"""
+
+
+class GateFinding(NamedTuple):
+    """What a gate's blocks say."""
+
+    verdict: GateVerdict
+    estimate: Estimate
+    """of the cost's log ratio"""
+    low: float
+    high: float
+    """interval of that mean, at the level at which the verdict was reached"""
+    confidence: float
+    """of that interval: 0.95 means that it holds the true mean 19 times in 20"""
+    not_worse: bool
+    """a worsening of the margin or more is ruled out"""
+    blocks: int
+    """how many it was reached with"""
+    more_blocks: int
+    """about how many more would settle an inconclusive one, at the noise that was seen; else 0"""
+
+
+def judge(
+    ratios: Sequence[Sequence[float]],
+    gates: Sequence[Gate],
+    looks: Sequence[Look],
+    priors: Mapping[str, Prior] | None = None,
+) -> list[GateFinding]:
+    """Return the finding of each gate from its cost ratios, block by block.
+
+    Only whole looks count: blocks after the last look that is reached are left for the next one. A gate that one look
+    settles stays so. Raises ValueError when not even the first look is reached.
+    """
+    there = min(len(series) for series in ratios)
+    reached = [look for look in looks if look.blocks <= there]
+    if not reached:
+        raise ValueError(f"{there} blocks are fewer than the {looks[0].blocks} of the first look")
+    found: dict[int, GateFinding] = {}
+    for look in reached:
+        still = [number for number in range(len(gates)) if number not in found or _is_open(found[number])]
+        closed = [finding for number, finding in found.items() if number not in still]
+        present = [ratios[number][: look.blocks] for number in still]
+        estimates = _estimates(present, [gates[number] for number in still], priors or {})
+        margins = [gates[number].margin for number in still]
+        unrejected = sum(finding.verdict == GateVerdict.NO_DIFFERENCE for finding in closed)
+        found |= zip(still, judge_estimates(estimates, margins, look, unrejected), strict=True)
+    return [found[number] for number in range(len(gates))]
+
+
+def judge_estimates(
+    estimates: Sequence[Estimate], margins: Sequence[float], look: Look, unrejected: int = 0
+) -> list[GateFinding]:
+    """Return the finding of each gate from the estimate of its cost ratio at one look.
+
+    `unrejected`: how many more gates earlier looks have closed without a difference.
+    """
+    tests = holm([estimate.p_value() for estimate in estimates], look.alpha, unrejected)
+    return [
+        _finding(estimate, test, look, margin) for estimate, test, margin in zip(estimates, tests, margins, strict=True)
+    ]
+
+
+def _is_open(finding: GateFinding) -> bool:
+    return finding.verdict == GateVerdict.INCONCLUSIVE
+
+
+def _estimates(
+    present: Sequence[Sequence[float]], gates: Sequence[Gate], priors: Mapping[str, Prior]
+) -> list[Estimate]:
+    """Return each gate's estimate, moderated by its family's prior; a number without any noise stays exact."""
+    noise = [(variance(series), len(series) - 1.0) for series in present]
+    found = []
+    for series, gate, (own, _) in zip(present, gates, noise, strict=True):
+        estimate, prior = paired(series), priors.get(gate.family)
+        if prior and own > 0:
+            family = [each for each, other in zip(noise, gates, strict=True) if other.family == gate.family]
+            estimate = moderated(estimate, len(series), fitted_to(prior, family))
+        found.append(estimate)
+    return found
+
+
+def _finding(estimate: Estimate, test: Tested, look: Look, margin: float) -> GateFinding:
+    most = math.log1p(margin)
+    # Two tests of one side each: the interval of twice their level (Schuirmann 1987).
+    inner_low, inner_high = estimate.interval(2 * look.alpha)
+    level = test.level
+    verdict = _verdict(estimate, (inner_low, inner_high), most, differs=test.rejected)
+    low, high = estimate.interval(level)
+    if verdict == GateVerdict.NO_DIFFERENCE:
+        level, low, high = 2 * look.alpha, inner_low, inner_high
+    more = more_blocks(estimate, look.blocks, most, level, look.alpha) if verdict == GateVerdict.INCONCLUSIVE else 0
+    return GateFinding(verdict, estimate, low, high, 1 - level, inner_high < most, look.blocks, more)
+
+
+def _verdict(estimate: Estimate, inner: tuple[float, float], margin: float, *, differs: bool) -> GateVerdict:
+    if -margin < inner[0] and inner[1] < margin:
+        return GateVerdict.NO_DIFFERENCE  # be it a real one: it does not matter
+    if not differs:
+        return GateVerdict.INCONCLUSIVE
+    within = abs(estimate.mean) < margin
+    if estimate.mean > 0:
+        return GateVerdict.REGRESSED_WITHIN_MARGIN if within else GateVerdict.REGRESSED
+    return GateVerdict.IMPROVED_WITHIN_MARGIN if within else GateVerdict.IMPROVED
+
+
+def more_blocks(estimate: Estimate, blocks: int, margin: float, differs: float, same: float, most: int = 999) -> int:
+    """Return about how many blocks more would settle a gate whose mean and noise stayed what they are; at most `most`.
+
+    `margin` is a log ratio; `differs` the level of the test for a difference, `same` that of each test of equivalence.
+    """
+    spread = estimate.error * math.sqrt(blocks)
+    borrowed = estimate.df - (blocks - 1)
+
+    def settles(more: int) -> bool:
+        df, root = blocks + more - 1 + borrowed, math.sqrt(blocks + more)
+        shows = t_quantile(differs, df) * spread / root < abs(estimate.mean)
+        return shows or t_quantile(2 * same, df) * spread / root < margin - abs(estimate.mean)
+
+    # Each block more makes both intervals shorter.
+    return min(1 + bisect_left(range(1, most), True, key=settles), most)
+
+
+def smallest_visible(spread: float, blocks: int, alpha: float = 0.05, power: float = 0.8) -> float:
+    """Return the smallest change (0.05: a factor of 1.05) that so many blocks find with probability `power`.
+
+    `spread`: standard deviation of the log ratio of one block. The quantiles' sum stands for a noncentral t, a few per
+    cent too small below 5 blocks.
+    """
+    df = blocks - 1.0
+    quantiles = t_quantile(alpha, df) + t_quantile(2 * (1 - power), df)
+    return math.expm1(quantiles * spread / math.sqrt(blocks))

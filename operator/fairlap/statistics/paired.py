@@ -1,0 +1,81 @@
+"""What n blocks say of one number: the mean of its log ratios, and how well it is known.
+
+A ratio is contender over baseline, raced in the same block. Its logarithm makes a factor up and the same factor down
+the same distance, and what both arms of a block share (the machine's hour) cancels.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import fmean, variance
+from typing import NamedTuple
+
+from fairlap.statistics.distributions import t_quantile, t_tail, t_tails
+
+
+class Estimate(NamedTuple):
+    """A mean of log ratios, its standard error, and on how many degrees of freedom the error is known."""
+
+    mean: float
+    error: float
+    df: float
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """Return both ends of the interval that holds the true mean with a probability of 1 - `alpha`."""
+        half = self.half_width(alpha)
+        return self.mean - half, self.mean + half
+
+    def half_width(self, alpha: float) -> float:
+        """Return half the length of that interval."""
+        return t_quantile(alpha, self.df) * self.error
+
+    def p_value(self) -> float:
+        """Return the probability of a mean at least as far from 0 if the true one were 0."""
+        if self.error == 0:
+            return 0.0 if self.mean else 1.0
+        return t_tails(self.mean / self.error, self.df)
+
+    def below(self, bound: float) -> float:
+        """Return the probability of a mean at least as far below `bound` if the true one were `bound`: one tail."""
+        if self.error == 0:
+            return 0.0 if self.mean < bound else 1.0
+        return t_tail((bound - self.mean) / self.error, self.df)
+
+    def mirrored(self) -> "Estimate":
+        """Return the same with the arms exchanged."""
+        return self._replace(mean=-self.mean)
+
+
+def log_ratios(blocks: Iterable[tuple[float, float]]) -> list[float]:
+    """Return ln(contender / baseline) of each block (baseline, contender); raises ValueError unless all are > 0."""
+    found = []
+    for baseline, contender in blocks:
+        if not (0 < baseline < math.inf and 0 < contender < math.inf):
+            raise ValueError(f"{baseline:g} and {contender:g} have no ratio: both must be above 0")
+        found.append(math.log(contender) - math.log(baseline))
+    return found
+
+
+def geometric_means(by_task: Sequence[Sequence[float]]) -> list[float]:
+    """Return for each block the mean of the log ratios of all tasks: the logarithm of their geometric mean.
+
+    `by_task`: for each task its log ratios, block by block. Raises ValueError when a task lacks a block.
+    """
+    return [fmean(block) for block in zip(*by_task, strict=True)]
+
+
+def paired(ratios: Sequence[float]) -> Estimate:
+    """Return Student's estimate of two or more log ratios, one a block (Student 1908, "the paired t")."""
+    return Estimate(fmean(ratios), math.sqrt(variance(ratios) / len(ratios)), len(ratios) - 1)
+
+
+def unpaired(baseline: Sequence[float], contender: Sequence[float]) -> Estimate:
+    """Return Welch's estimate of the difference of two groups of logarithms that share no blocks (Welch 1947).
+
+    Each group has two races or more.
+    """
+    parts = [variance(group) / len(group) for group in (baseline, contender)]
+    error = math.sqrt(sum(parts))
+    mean = fmean(contender) - fmean(baseline)
+    weights = [part**2 / (len(group) - 1) for part, group in zip(parts, (baseline, contender), strict=True)]
+    df = sum(parts) ** 2 / sum(weights) if sum(weights) else float(len(baseline) + len(contender) - 2)
+    return Estimate(mean, error, df)

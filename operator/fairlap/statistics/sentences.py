@@ -1,0 +1,53 @@
+"""A finding in words: which way, how much, how sure, from how much."""
+
+import math
+
+from fairlap.statistics.gates import GateFinding, GateVerdict
+
+
+def change_of(finding: GateFinding, *, more_is_better: bool) -> tuple[float, float, float]:
+    """Return a number's change and both ends of its interval, as shares of the baseline's (-0.1: a tenth less)."""
+    low, high = sorted(math.expm1(-end if more_is_better else end) for end in (finding.low, finding.high))
+    return math.expm1(-finding.estimate.mean if more_is_better else finding.estimate.mean), low, high
+
+
+def describe(what: str, finding: GateFinding, margin: float, *, more_is_better: bool, of: str = "") -> str:
+    """Return a sentence about the number `what`, for example "bulk-index throughput".
+
+    `of` says what it was found in; without it, the finding's blocks are pairs.
+    """
+    change, low, high = change_of(finding, more_is_better=more_is_better)
+    found_in = of or f"{finding.blocks} pairs"
+    interval = f"{_confidence(finding.confidence)} interval {signed(low)} to {signed(high)}, {found_in}"
+    match finding.verdict:
+        case GateVerdict.NO_DIFFERENCE:
+            return f"{what}: no difference that matters: within {_percent(margin)} either way ({interval})"
+        case GateVerdict.INCONCLUSIVE:
+            text = f"{what}: cannot tell: {signed(change)} ({interval})"
+            return f"{text}; about {finding.more_blocks} more would settle it at this noise"
+        case GateVerdict.IMPROVED_WITHIN_MARGIN | GateVerdict.REGRESSED_WITHIN_MARGIN:
+            size = f"real, its size about the margin of {_percent(margin)} or below"
+            return f"{what} is {_amount(change)} ({interval}): {size}"
+        case GateVerdict.IMPROVED | GateVerdict.REGRESSED:
+            return f"{what} is {_amount(change)} ({interval})"
+
+
+def _confidence(share: float) -> str:
+    return f"{share * 100:.3g} %"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.2g} %"
+
+
+def _digits(share: float) -> str:
+    return f"{abs(share) * 100:.1f}" if abs(share) < 0.995 else f"{abs(share) * 100:.0f}"
+
+
+def signed(share: float) -> str:
+    """Return a change as a percentage with its sign."""
+    return f"{'-' if share < 0 else '+'}{_digits(share)} %"
+
+
+def _amount(change: float) -> str:
+    return f"{_digits(change)} % {'lower' if change < 0 else 'higher'}"

@@ -1,0 +1,44 @@
+"""The watch of one kind goes blind and stays so: the operator ends every race with the truth, only later."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.api.controlplane import ControlPlane
+from tests.api.every_spec import loud
+from tests.api.manifests import benchmark
+from tests.api.operator_process import Operator
+from tests.api.stage import Stage
+
+from .blind_proxy import BlindProxy
+
+NAMES = ("one", "two", "three")
+KINDS = ("benchmarks", "configmaps", "elasticsearches", "endpointslices", "jobs", "pods")
+
+
+@pytest.fixture(params=KINDS)
+def proxy(request: pytest.FixtureRequest, stage: Stage, plane: ControlPlane) -> Iterator[BlindProxy]:
+    """A proxy that is blind for one kind."""
+    proxy = BlindProxy(plane, {request.param})
+    stage.do(proxy.start())
+    yield proxy
+    stage.do(proxy.close())
+
+
+def test_one_kind_is_not_seen(stage: Stage, plane: ControlPlane, namespace: str, proxy: BlindProxy) -> None:
+    operator = Operator(plane, namespace, maxActive=len(NAMES))
+    proxy.stand_before(plane.folder / f"operator-{namespace}.kubeconfig")
+    operator.environment["FAIRLAP_RESYNC_SECONDS"] = "20"
+    operator.start()
+    try:
+        operator.wait_ready()
+        stage.apply(*(benchmark(namespace, name, smokeTest=False) for name in NAMES))
+        # A watch on which nothing comes is given up after a while, and what is there is listed anew.
+        ends = {name: stage.ends(namespace, name, seconds=300) for name in NAMES}
+        assert proxy.stalled, "the watch was blind"
+        told = {name: (status["phase"], status.get("reason"), status.get("message")) for name, status in ends.items()}
+        assert {phase for phase, _, _ in told.values()} == {"Succeeded"}, told
+        stage.is_clean(namespace, 120)
+        assert not loud(operator.log)
+    finally:
+        operator.lives()
+        operator.stop()

@@ -1,0 +1,135 @@
+"""`fairlap compare` of files, and of Benchmarks of a cluster that is made up."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import gzip
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.comparison.test_beside import race_json
+
+from fairlap.cli.compare_command import compare
+from fairlap.cli.exits import CliError, UsageError
+
+
+def folder(path: Path, scale: float, count: int = 5) -> str:
+    path.mkdir()
+    chosen = random.Random(path.name)
+    for number in range(count):
+        (path / f"race-{number}.json").write_text(json.dumps(race_json(scale, chosen)))
+    return f"{path}/"
+
+
+def no_cluster() -> Any:
+    raise AssertionError("files need no cluster")
+
+
+def printed(capsys: pytest.CaptureFixture[str], one: str, two: str, output: str = "text", **more: Any) -> str:
+    connect = more.pop("connect", no_cluster)
+    assert compare(connect, one, two, more.pop("in_blocks", False), output) == 0
+    return capsys.readouterr().out
+
+
+def test_folders_of_races(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = folder(tmp_path / "a", 1.0), folder(tmp_path / "b", 1.25)
+    lines = printed(capsys, one, two).splitlines()
+    assert lines[0] == f"Regressed: {two} against {one}, 5 and 5 races"
+    assert lines[1].startswith("* throughput, geometric mean of 2 tasks is 19") and "% lower" in lines[1]
+    assert lines[4].startswith("* store size: no difference that matters")
+    assert any("it is not known whether Java" in line for line in lines)
+    (row,) = (line for line in lines if line.startswith("bulk throughput, ops/s"))
+    assert " to -" in row
+
+
+def test_pairs_in_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = folder(tmp_path / "a", 1.0), folder(tmp_path / "b", 1.0)
+    text = printed(capsys, one, two, in_blocks=True)
+    assert text.startswith("NoDifference: ") and "5 pairs of races" in text and "not paired" not in text
+    with pytest.raises(UsageError, match="are no pairs"):
+        printed(capsys, one, f"{two},{tmp_path}/a/race-0.json", in_blocks=True)
+
+
+def test_the_same_for_machines_and_tickets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = folder(tmp_path / "a", 1.0), folder(tmp_path / "b", 1.25)
+    data = json.loads(printed(capsys, one, two, "json"))
+    assert data["verdict"] == "Regressed" and data["races"] == [5, 5]
+    gate = data["gates"][0]
+    assert gate["low"] <= gate["change"] <= gate["high"] < 0 and gate["verdict"] == "Regressed"
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, one, two, "csv"))))
+    assert float(rows[0]["change"]) == pytest.approx(gate["change"]) and rows[-1]["role"] == "hint"
+    text = printed(capsys, one, two, "md")
+    assert text.startswith("**Regressed: ") and "<details>" in text and "| bulk throughput, ops/s |" in text
+
+
+def test_what_is_not_there_or_no_race(tmp_path: Path) -> None:
+    good = folder(tmp_path / "a", 1.0)
+    (tmp_path / "no.json").write_text("[]")
+    (tmp_path / "empty").mkdir()
+    for two, words in (
+        (f"{tmp_path}/no.json", "is no race.json of Rally"),
+        (f"{tmp_path}/gone.json", "cannot be read: No such file"),
+        (f"{tmp_path}/empty", "has no file that ends in .json"),
+    ):
+        with pytest.raises(CliError, match=words):
+            compare(no_cluster, good, two, False, "text")
+    with pytest.raises(UsageError, match="give two"):
+        compare(no_cluster, good, ",", False, "text")
+
+
+class Cluster:
+    """A cluster with some Benchmarks whose races are all alike but for their scale."""
+
+    def __init__(self, **scales: float) -> None:
+        self._scales = scales
+
+    def benchmark(self, name: str) -> dict[str, Any]:
+        raced = [
+            {"name": f"race-{number}", "valid": number < 6, "record": f"{name}-race-{number}"} for number in range(1, 7)
+        ]
+        version = "9.0.0" if self._scales[name] == 1 else "8.11.0"
+        environment = {"version": version, "trackDigest": "sha256:1", "java": "21"}
+        spec = {"elasticsearch": {"version": version}, "repetitions": 6}
+        status = {"phase": "Succeeded", "racesDone": "5/6", "races": raced, "environment": environment}
+        return {"metadata": {"name": name}, "spec": spec, "status": status}
+
+    def config_map(self, name: str) -> dict[str, Any] | None:
+        benchmark = name.rsplit("-race-", 1)[0]
+        if benchmark == "lost":
+            return None
+        race = race_json(self._scales[benchmark], random.Random(name))
+        packed = gzip.compress(json.dumps(race).encode())
+        binary = {"race.json.gz": base64.b64encode(packed).decode()}
+        return {"binaryData": {} if benchmark == "large" else binary}
+
+
+def test_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster(es8=1.2, es9=1.0)
+    text = printed(capsys, "es8", "es9", connect=lambda: cluster)
+    assert text.startswith("Improved: es9 against es8, 5 and 5 races\n")
+    assert "* spec.elasticsearch.version: 8.11.0 → 9.0.0" in text and "* ran: version: 8.11.0 → 9.0.0" in text
+    assert "repetitions" not in text and "it is not known whether Java" not in text
+
+
+def test_a_benchmark_beside_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster(es9=1.0)
+    text = printed(capsys, "es9", folder(tmp_path / "a", 1.0), connect=lambda: cluster)
+    assert text.startswith("NoDifference: ") and "it is not known whether Java" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("lost", "the record of lost race-1 is gone: there is no ConfigMap lost-race-1"),
+        ("large", "the record of large race-1 has no race.json.gz: it was too large to be kept"),
+    ],
+)
+def test_a_record_that_is_gone(name: str, words: str) -> None:
+    cluster: Any = Cluster(es9=1.0, lost=1.0, large=1.0)
+    with pytest.raises(CliError, match=words):
+        compare(lambda: cluster, "es9", name, False, "text")

@@ -1,0 +1,208 @@
+"""Two variants' races beside each other: read from Rally's race.json, compared, refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap.comparison.beside import ComparisonVerdict, overall, put_beside
+from fairlap.comparison.raced import Kind, NotARaceError, Number, Raced, read_race
+from fairlap.statistics.gates import GateFinding, GateVerdict
+from fairlap.statistics.paired import Estimate
+
+TASKS = ("bulk", "search")
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def race_json(scale: float = 1.0, chosen: random.Random | None = None, **changes: Any) -> dict[str, Any]:
+    """Return a race whose times are `scale` times the usual ones, with 1 % of noise from `chosen`."""
+
+    def noisy(value: float) -> float:
+        return value * (chosen.lognormvariate(0, 0.01) if chosen else 1.0)
+
+    def task(name: str) -> dict[str, Any]:
+        times = {key: noisy(ms * scale) for key, ms in (("50_0", 5.0), ("90_0", 8.0), ("99_0", 12.0), ("99_9", 15.0))}
+        rate = noisy(1000 / scale)
+        return {
+            "task": name, "operation": name, "error_rate": 0.0,
+            "throughput": {"min": rate, "mean": rate, "median": rate, "max": rate, "unit": "ops/s"},
+            "service_time": times,
+        }  # fmt: skip
+
+    race = {
+        "rally-version": "2.13.0", "track": "log_ingest", "challenge": "default", "track-params": {"documents": 1000},
+        "cluster": {"distribution-version": "9.0.0", "revision": "abc"},
+        "results": {"op_metrics": [task(name) for name in TASKS], "store_size": 5_000_000},
+    }  # fmt: skip
+    return race | changes
+
+
+def raced(scale: float = 1.0, chosen: random.Random | None = None, **changes: Any) -> Raced:
+    return read_race("r", json.dumps(race_json(scale, chosen, **changes)))
+
+
+def races(scale: float, seed: int, count: int = 5) -> list[Raced]:
+    chosen = random.Random(seed)
+    return [raced(scale, chosen) for _ in range(count)]
+
+
+def test_what_a_race_json_says() -> None:
+    race = raced()
+    assert race.values[Number("bulk", Kind.THROUGHPUT)] == 1000
+    assert race.values[Number("search", Kind.P99)] == 12
+    assert race.values[Number("", Kind.STORE)] == 5_000_000
+    assert race.facts["Elasticsearch"] == "9.0.0" and race.facts["track parameter documents"] == "1000"
+    assert race.supported == set(race.values)
+
+
+def test_a_percentile_counts_only_where_its_requests_are_proven() -> None:
+    race = race_json()
+    del race["results"]["op_metrics"][0]["service_time"]["99_9"]  # then Rally saw 100 requests or more, of 368
+    found = read_race("r", json.dumps(race))
+    assert Number("bulk", Kind.P99) not in found.supported and Number("bulk", Kind.P90) in found.supported
+    notes = put_beside([found, found], [raced(), raced()]).notes
+    assert "p99 of bulk decides nothing: it needs 368 requests, and the files prove fewer" in notes
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "r is no JSON"),
+        ("{", "r is no JSON"),
+        ("[" * 100_000, "r is no JSON"),
+        ("[]", 'it has no object "results"'),
+        ("{}", 'it has no object "results"'),
+        ('{"results": 3}', 'it has no object "results"'),
+    ],
+)
+def test_what_is_no_race(text: str, words: str) -> None:
+    with pytest.raises(NotARaceError, match=words):
+        read_race("r", text)
+
+
+@given(ANYTHING, ANYTHING, ANYTHING)
+def test_odd_files_are_races_without_numbers(one: Any, two: Any, three: Any) -> None:
+    task = {"task": "t", "throughput": one, "service_time": two, "error_rate": three}
+    race = {"results": {"op_metrics": [task, one], "store_size": two}, "cluster": three, "track-params": one}
+    found = read_race("r", json.dumps(race))
+    assert all(0 < value < float("inf") for value in found.values.values())
+
+
+@pytest.mark.parametrize("in_blocks", [True, False])
+@pytest.mark.parametrize(
+    ("scale", "outcome"),
+    [(1.2, ComparisonVerdict.REGRESSED), (0.8, ComparisonVerdict.IMPROVED), (1.0, ComparisonVerdict.NO_DIFFERENCE)],
+)
+def test_the_outcome_of_five_races_each(scale: float, outcome: ComparisonVerdict, in_blocks: bool) -> None:
+    found = put_beside(races(1.0, 1), races(scale, 2), in_blocks=in_blocks)
+    assert found.verdict == outcome
+    assert [line.kind for line in found.gates] == [Kind.THROUGHPUT, Kind.P50, Kind.P99, Kind.STORE]
+    assert len(found.others) == 8 and all(line.q is not None for line in found.others)
+    assert any("not paired" in note for note in found.notes) != in_blocks
+
+
+def test_what_both_share_cancels_in_blocks_only() -> None:
+    """The machine is slower from race to race: pairs see the 5 %, two heaps of races do not."""
+    drift = [1.0, 1.4, 0.8, 1.9, 1.2]
+    chosen = random.Random(3)
+    one, two = [raced(each, chosen) for each in drift], [raced(each * 1.08, chosen) for each in drift]
+    assert put_beside(one, two, in_blocks=True).verdict == ComparisonVerdict.REGRESSED
+    assert put_beside(one, two).verdict == ComparisonVerdict.INCONCLUSIVE
+
+
+def test_one_race_each_decides_nothing() -> None:
+    found = put_beside([raced()], [raced(3.0)])
+    assert found.verdict == ComparisonVerdict.INCONCLUSIVE and found.gates[0].finding is None
+    assert found.gates[0].contender / found.gates[0].baseline == pytest.approx(1 / 3)
+    assert found.notes[0].startswith("one race has no spread")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"challenge": "other"}, {"track": "x"}, {"rally-version": "2.3.0"}, {"track-params": {"documents": 2}}],
+)
+def test_another_workload_is_not_compared(changes: Mapping[str, Any]) -> None:
+    found = put_beside(races(1.0, 1), [raced(1.0, **changes) for _ in range(5)])
+    assert found.verdict == ComparisonVerdict.NOT_COMPARABLE and "is not the same" in found.obstacles[0]
+
+
+def test_another_version_is_a_difference_that_is_said() -> None:
+    other = {"cluster": {"distribution-version": "8.11.0", "revision": "def"}}
+    found = put_beside(races(1.0, 1), [raced(1.2, **other) for _ in range(5)])
+    assert found.verdict == ComparisonVerdict.REGRESSED
+    assert ("Elasticsearch", "9.0.0", "8.11.0") in [tuple(each.__dict__.values()) for each in found.differences]
+
+
+def test_a_variant_that_is_not_one_thing_is_not_compared() -> None:
+    mixed = [raced(), raced(cluster={"distribution-version": "8.11.0"})]
+    found = put_beside(mixed, races(1.0, 1))
+    assert found.obstacles == ("Elasticsearch is not the same in the races of one variant: 8.11.0 and 9.0.0",)
+
+
+def test_what_only_one_knows_is_no_difference() -> None:
+    bare = {key: value for key, value in race_json().items() if key in ("results", "track")}
+    found = put_beside([read_race("r", json.dumps(bare))] * 3, races(1.0, 1))
+    assert found.differences == () and found.verdict != ComparisonVerdict.NOT_COMPARABLE
+
+
+def test_races_without_a_number_in_common() -> None:
+    empty = read_race("r", '{"results": {}}')
+    assert put_beside([empty] * 3, races(1.0, 1)).obstacles == ("the races have no number in common",)
+
+
+def test_pairs_need_their_other() -> None:
+    with pytest.raises(ValueError, match="5 and 4 races are no pairs"):
+        put_beside(races(1.0, 1), races(1.0, 2, 4), in_blocks=True)
+
+
+def test_errors_and_missing_tasks_are_said() -> None:
+    failing = race_json()
+    failing["results"]["op_metrics"][0]["error_rate"] = 0.02
+    failing["results"]["op_metrics"].pop()
+    notes = put_beside([raced()] * 2, [read_race("r", json.dumps(failing))] * 2).notes
+    assert "bulk: 2.00% of the requests of a race failed: its times are those of errors, too" in notes
+    assert "not compared, since not every race has it: search" in notes
+
+
+def finding(verdict: GateVerdict) -> GateFinding:
+    return GateFinding(verdict, Estimate(0, 1, 1), 0, 0, 0.95, False, 5, 0)
+
+
+NO, WORSE, BETTER, WHO = (
+    GateVerdict.NO_DIFFERENCE,
+    GateVerdict.REGRESSED,
+    GateVerdict.IMPROVED,
+    GateVerdict.INCONCLUSIVE,
+)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "outcome"),
+    [
+        ([NO, NO], ComparisonVerdict.NO_DIFFERENCE),
+        ([NO, WORSE], ComparisonVerdict.REGRESSED),
+        ([WHO, WORSE], ComparisonVerdict.REGRESSED),
+        ([BETTER, WORSE], ComparisonVerdict.MIXED),
+        ([GateVerdict.IMPROVED_WITHIN_MARGIN, WORSE], ComparisonVerdict.MIXED),
+        ([BETTER, NO], ComparisonVerdict.IMPROVED),
+        ([BETTER, WHO], ComparisonVerdict.INCONCLUSIVE),
+        ([GateVerdict.REGRESSED_WITHIN_MARGIN, NO], ComparisonVerdict.REGRESSED_WITHIN_MARGIN),
+        ([], ComparisonVerdict.INCONCLUSIVE),
+    ],
+)
+def test_all_gates_together(verdicts: list[GateVerdict], outcome: ComparisonVerdict) -> None:
+    assert overall(map(finding, verdicts)) == outcome
+
+
+def test_a_gate_that_one_race_could_not_judge_is_open() -> None:
+    assert overall([None, finding(NO)]) == ComparisonVerdict.INCONCLUSIVE

@@ -1,0 +1,112 @@
+"""What is not stored as it was written is found out by comparing, and named by its path."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from world import START, is_true
+
+from fairlap.api.crd import crd
+from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.outdated_crd import (
+    STEERING,
+    describe,
+    field_paths,
+    lost_fields,
+    missing_fields,
+    say_outdated,
+    steers,
+    without,
+)
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=12,
+)
+MAPS = st.dictionaries(st.sampled_from("abc"), JSON, max_size=3)
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored", "lost"),
+    [
+        ({"a": 1, "b": {"c": True}}, {"a": 1, "b": {"c": True}}, set()),
+        ({"step": {"name": "x", "jobStarted": True}}, {"step": {"name": "x"}}, {"step.jobStarted"}),
+        ({"step": {"name": "x"}}, {}, {"step"}),
+        ({"a": None}, {}, set()),
+        ({"a": 2.0}, {"a": 2}, set()),
+        ({"a": "x"}, {"a": "y"}, {"a"}),
+        ({"l": [{"a": 1, "b": 2}, {"b": 3}]}, {"l": [{"a": 1}, {}]}, {"l.b"}),
+        ({"l": [1, 2]}, {"l": [1]}, {"l"}),
+        ({"a": {"b": 1}}, {"a": None}, {"a"}),
+        ({"a": 1}, {"a": 1, "more": 2}, set()),
+    ],
+)
+def test_what_was_lost(sent: Any, stored: Any, lost: set[str]) -> None:
+    assert lost_fields(sent, stored) == lost
+
+
+@given(MAPS)
+def test_what_comes_back_as_it_was_has_lost_nothing(sent: dict[str, Any]) -> None:
+    assert not lost_fields(sent, sent)
+
+
+@given(MAPS, st.frozensets(st.sampled_from(["a", "b", "a.b", "b.c", "a.a.b"])))
+def test_what_a_schema_does_not_know_is_what_was_lost(sent: dict[str, Any], unknown: frozenset[str]) -> None:
+    pruned = without(sent, unknown)
+    lost = lost_fields(sent, pruned)
+    assert lost <= unknown and lost <= field_paths(sent)
+    assert without(sent, lost) == pruned or any(value is None for value in _leaves(sent))
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in _leaves(item)]
+    return [leaf for item in value for leaf in _leaves(item)] if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize(
+    ("fields", "does"),
+    [({"step.jobStarted"}, False), ({"step"}, True), ({"step.jobUID"}, True), ({"resources"}, False),
+     ({"resources", "races"}, True), (set(), False), ({"steps"}, False)],
+)  # fmt: skip
+def test_what_decisions_stand_on(fields: set[str], does: bool) -> None:
+    assert steers(fields) is does
+
+
+def schemas() -> tuple[dict[str, Any], dict[str, Any]]:
+    def one() -> dict[str, Any]:
+        (version,) = crd()["spec"]["versions"]
+        schema: dict[str, Any] = version["schema"]["openAPIV3Schema"]
+        return schema
+
+    return one(), one()
+
+
+def test_what_steers_is_in_the_schema() -> None:
+    status, _ = schemas()
+    for path in STEERING:
+        node = status["properties"]["status"]
+        for name in path.split("."):
+            node = node.get("items", node)["properties"][name]
+
+
+def test_what_an_older_schema_lacks() -> None:
+    ours, older = schemas()
+    assert missing_fields(ours, older) == frozenset()
+    status = older["properties"]["status"]["properties"]
+    del status["step"]["properties"]["jobStarted"], status["resources"]
+    del status["races"]["items"]["properties"]["remarks"]
+    assert missing_fields(ours, older) == {"status.step.jobStarted", "status.resources", "status.races.remarks"}
+    assert missing_fields(older, ours) == frozenset(), "a newer one is no trouble"
+    older["properties"]["status"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    assert missing_fields(ours, older) == frozenset()
+
+
+def test_the_sentence_is_bounded_and_the_status_says_it() -> None:
+    fields = frozenset(f"results.field{number:02}" for number in range(30))
+    assert "status.results.field00, " in describe(fields) and "and 20 more, so" in describe(fields)
+    said = say_outdated(BenchmarkStatus(phase="Racing"), fields, START)
+    assert said.phase == "Racing" and said.progress.startswith("CRDOutdated: the Custom") and len(said.progress) <= 120
+    assert is_true(said, "CRDOutdated")

@@ -1,0 +1,248 @@
+"""No machine has room: how long a place is held, who gets it, and that nothing that has begun gives anything up."""
+
+import random
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from test_interleavings import World
+from world import START, cluster, good_record, job, later, pod, progress, seen, spec
+
+from fairlap.api.status import TERMINAL, BenchmarkStatus, Step
+from fairlap.plan.benchmark import plan
+from fairlap.plan.conditions import condition, stamp
+from fairlap.plan.seen import Children, Plan, Seen
+from fairlap.queue.turn import Turn
+
+CHECKED = spec(race={"params": {"bulk_size": 100}}, smokeTest=False)
+HELD = Turn(mine=True)
+WANTED = Turn(mine=True, wanted=stamp(START))
+PATIENCE = 301
+"""seconds after which a place is given up"""
+
+
+def without_machine(name: str, role: str = "elasticsearch") -> dict[str, Any]:
+    message = "0/2 nodes are available: 2 Insufficient memory."
+    scheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    return pod(name, role, ready=False, containerStatuses=[], conditions=[scheduled])
+
+
+BUILDING = Children(elasticsearch=cluster(phase="ApplyingChanges"), pods=[without_machine("es-0")])
+RALLY = without_machine("rally", "load-generator")
+LOADING = Children(elasticsearch=cluster(), job=job(), pods=[pod("es-0"), RALLY], ready_endpoints=1, progress="")
+
+
+def at(step: str, stage: str, **more: Any) -> BenchmarkStatus:
+    begun = plan(seen()).status
+    uid = "job-1" if stage == "Running" else None
+    changes = {"step": Step(name=step, stage=stage, since=stamp(START), job_uid=uid), **more}  # type: ignore[arg-type]
+    return begun.model_copy(update={"admitted_time": stamp(START), "phase": "Provisioning", **changes})
+
+
+def builds(turn: Turn = WANTED, seconds: float = PATIENCE, **status: Any) -> Seen:
+    return seen(at("race-1", "Provisioning", **status), children=BUILDING, turn=turn, now=later(seconds=seconds))
+
+
+def loads(turn: Turn = WANTED, seconds: float = PATIENCE, **status: Any) -> Seen:
+    now, records = later(seconds=seconds), {"race-1": None}
+    return seen(at("race-1", "Running", **status), children=LOADING, turn=turn, now=now, records=records)
+
+
+@pytest.mark.parametrize("look", [builds, loads])
+def test_after_a_bounded_time_the_place_is_given_up_to_who_waits(look: Any) -> None:
+    for held in (look(seconds=299), look(HELD)):
+        todo = plan(held)
+        assert todo.status.step.stage == held.status.step.stage and todo.status.gave_way == 0
+        assert "Unschedulable" in todo.status.progress
+    assert plan(look(HELD, 150)).wake_in == 150, "then it may be somebody else's turn"
+    assert plan(look(HELD)).wake_in == 30, "nobody tells it that somebody has begun to wait"
+    said = plan(look())
+    assert not (said.delete or said.create or said.start_job), "it is said first"
+    status = said.status
+    assert status.step and (status.step.stage, status.step.gives_way, status.gave_way) == ("Cleaning", True, 1)
+    assert status.admitted_time, "the place is kept until what it was for is removed"
+    assert status.queued_time == stamp(later(seconds=PATIENCE)) and "gives its place up" in status.progress
+    doing = plan(replace(look(), status=status))
+    assert doing.delete == (("elasticsearch",) if look is builds else ("job", "elasticsearch"))
+    gone = plan(replace(look(), status=doing.status, children=Children(), confirmed=True)).status
+    assert (gone.phase, gone.admitted_time, gone.step, gone.finished_step) == ("Queued", None, None, None)
+    assert gone.queued_time == status.queued_time and gone.reason == "" and not gone.races
+    ready = condition(gone, "ClusterReady")
+    assert ready and (ready.status, ready.reason) == ("False", "ClusterRemoved")
+    waits = plan(seen(gone, turn=Turn(mine=False, ahead=1, behind="ns/other")))
+    assert waits.status.phase == "Queued" and waits.status.queued_time
+    again = plan(seen(waits.status, spec(smokeTest=False), now=later(seconds=900))).status
+    assert again.step and again.step.stage == "Provisioning"
+    assert (again.admitted_time, again.queued_time, again.gave_way) == (stamp(later(seconds=900)), None, 1)
+
+
+def test_it_lines_up_behind_all_who_wait_whatever_their_clock_says() -> None:
+    ahead = builds(Turn(mine=True, wanted=stamp(later(hours=1))))
+    assert plan(ahead).status.queued_time == stamp(later(hours=1, seconds=1))
+
+
+@pytest.mark.parametrize("look", [builds, loads])
+@pytest.mark.parametrize("turn", [WANTED, HELD])
+def test_all_tries_together_have_the_time_of_one(look: Any, turn: Turn) -> None:
+    assert plan(look(turn, 290, gave_way=2)).status.step.stage != "Cleaning"
+    todo = plan(look(turn, 301, gave_way=2)).status
+    assert (todo.failing, todo.reason, todo.step and todo.step.gives_way) == (True, "Unschedulable", False)
+    assert "given its place up to others 2 time(s)" in todo.message
+    assert plan(look(turn, 1, gave_way=9)).status.failing, "whatever the timeouts are now"
+
+
+def test_only_the_time_without_a_machine_counts_for_all_tries() -> None:
+    starting = replace(BUILDING, pods=[pod("es-0", ready=False)])
+    todo = plan(replace(builds(seconds=800, gave_way=2), children=starting)).status
+    assert todo.step and todo.step.stage == "Provisioning" and not todo.failing
+    done = at("race-1", "Cleaning", gave_way=2)
+    assert plan(seen(done, spec(repetitions=2), confirmed=True)).status.gave_way == 0, "the next race has all of it"
+
+
+def test_a_kept_cluster_is_not_kept_for_who_gives_way() -> None:
+    status = plan(builds()).status
+    todo = plan(replace(builds(), status=status, subject=seen(of=spec(keepCluster="Always")).subject))
+    assert todo.delete == ("elasticsearch",)
+
+
+@pytest.mark.parametrize(
+    "children",
+    [
+        replace(LOADING, pods=[pod("es-0"), pod("rally", "load-generator")]),
+        replace(LOADING, progress=progress("racing", "bulk", 1)),
+    ],
+)
+def test_nothing_that_has_begun_gives_anything_up(children: Children) -> None:
+    before = replace(loads(), children=children)
+    assert plan(before).status.step.stage == "Running"  # type: ignore[union-attr]
+    # It began after it was said that its place is given up, and before the Job was deleted: it goes on.
+    said = plan(loads()).status
+    back = plan(replace(loads(), status=said, children=children)).status
+    assert back.step and (back.step.stage, back.step.job_uid, back.step.gives_way) == ("Running", "job-1", False)
+    assert back.queued_time is None and back.admitted_time
+    # After the Job was deleted nothing brings it back, and it is not begun again in silence.
+    dying = {**job(), "metadata": {**job()["metadata"], "deletionTimestamp": stamp(START)}}
+    for lost in (replace(children, job=None), replace(children, job=dying)):
+        failed = plan(replace(loads(), status=said, children=lost)).status
+        assert (failed.failing, failed.reason) == (True, "Unschedulable") and failed.step
+        assert not failed.step.gives_way and [race.valid for race in failed.races] == [False]
+
+
+def test_what_does_not_go_away_is_said_and_ends_it() -> None:
+    said = plan(builds()).status
+    late = replace(builds(seconds=PATIENCE + 601), status=said, confirmed=True)
+    todo = plan(late).status
+    assert (todo.phase, todo.reason) == ("Failed", "CleanupTimeout")
+
+
+def test_a_track_check_without_a_machine_gives_its_place_up_too() -> None:
+    status = at("check", "Running", admitted_time=None, phase="Pending")
+    held = seen(status, CHECKED, children=replace(LOADING, elasticsearch=None, pods=[RALLY]),
+                now=later(seconds=PATIENCE), turn=WANTED, records={"check": None})  # fmt: skip
+    assert plan(held).status.step.stage == "Running", "nobody waits for a check"  # type: ignore[union-attr]
+    said = plan(replace(held, check_turn=WANTED)).status
+    assert said.step and said.step.gives_way
+    gone = plan(replace(held, status=said, children=Children(), confirmed=True)).status
+    assert (gone.phase, gone.step, gone.queued_time is None) == ("Pending", None, False)
+    waits = plan(seen(gone, CHECKED, check_turn=Turn(mine=False, ahead=3, behind="ns/c"))).status
+    assert waits.progress == "waiting for 3 before it in the line for track checks, the last is ns/c"
+    again = plan(seen(waits, CHECKED)).status
+    assert again.step and (again.step.name, again.step.stage, again.queued_time) == ("check", "Starting", None)
+
+
+def test_what_a_namespace_waits_for_is_said() -> None:
+    status = at("check", "Cleaning", finished_step="check", admitted_time=None).model_copy(update={"step": None})
+    todo = plan(seen(status, CHECKED, turn=Turn(mine=False, ahead=2, behind="ns/other", share=1))).status
+    assert todo.phase == "Queued"
+    assert todo.progress == (
+        "waiting for 2 before it in its namespace, whose share of 1 is taken, the last is ns/other"
+    )
+
+
+def test_whose_kept_cluster_is_in_the_way_is_said() -> None:
+    ready = condition(plan(replace(builds(HELD), kept={"u": "team/old", "v": "team/older"})).status, "ClusterReady")
+    assert ready and "kept cluster: there is that of team/old and 1 more, until its keepClusterFor" in ready.message
+
+
+class Crowded(World):
+    """Machines come and go: a pod that has none may get one at any moment, also while its place is given up."""
+
+    def __init__(self, seed: int, room: float) -> None:
+        super().__init__(seed)
+        self.room, self.began = room, list[str]()
+
+    def act(self, step: str, todo: Plan) -> None:
+        super().act(step, todo)
+        mine = self.of(step)
+        if mine["job"] is None:
+            mine["pods"] = [p for p in mine["pods"] if p["metadata"]["name"] != "rally"]
+            mine["progress"] = mine["progress"] or None
+
+    def move(self) -> None:
+        for step, mine in self.children.items():
+            if self.random.random() < 0.5:
+                continue
+            pods = {p["metadata"]["name"]: p for p in mine["pods"]}
+            if mine["es"] is None:
+                pods.pop("es-0", None)
+            elif "es-0" not in pods:
+                pods["es-0"] = without_machine("es-0")
+            elif self.random.random() < self.room:
+                pods["es-0"], mine["es"] = pod("es-0"), cluster()
+            if mine["job"] and not mine["job"]["spec"]["suspend"]:
+                if mine["progress"]:
+                    mine["progress"] = self.random.choice([progress("racing", "bulk", 3), progress("done")])
+                    self.recorded |= {step} if mine["progress"] == progress("done") else set()
+                elif "rally" not in pods:
+                    pods["rally"] = without_machine("rally", "load-generator")
+                elif self.random.random() < self.room:
+                    pods["rally"], mine["progress"] = pod("rally", "load-generator"), progress("racing", "bulk", 1)
+                    self.began.append(step)
+            mine["pods"] = list(pods.values())
+
+    def view(self, status: BenchmarkStatus) -> Children:
+        found = super().view(status)
+        return replace(found, ready_endpoints=sum(p["metadata"]["name"] == "es-0" for p in found.pods))
+
+
+def wait_or_go(world: Crowded, status: BenchmarkStatus) -> Turn:
+    if status.admitted_time:
+        return world.random.choice((HELD, WANTED))
+    return world.random.choice((HELD, Turn(mine=False, ahead=1, behind="ns/other")))
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("room", [0.0, 0.02, 0.3])
+def test_every_interleaving_ends_and_no_race_begins_twice(seed: int, room: float) -> None:
+    world, status = Crowded(seed, room), BenchmarkStatus()
+    tries, steps = 0, random.Random(seed)
+    for _ in range(3000):
+        world.now += timedelta(seconds=steps.choice((0, 1, 60)))
+        steps_there = ("smoke", "race-1", "race-2")
+        records = {name: good_record(name) if name in world.recorded else None for name in steps_there}
+        look = seen(status, spec(repetitions=2), children=world.view(status), now=world.now, records=records,
+                    turn=wait_or_go(world, status))  # fmt: skip
+        todo = plan(look)
+        if todo.look == ("children",):
+            todo = plan(replace(look, children=world.view(status), confirmed=True))
+        assert todo.status.admitted_time or not todo.status.step, "only who has a place begins anything"
+        if todo.status != status:
+            if steps.random() < 0.8:  # else the write was refused, or the operator was killed before it
+                tries = max(tries, todo.status.gave_way)
+                status = todo.status
+        elif status.step and steps.random() < 0.8:
+            world.act(status.step.name, todo)
+        world.move()
+        if status.phase in TERMINAL:
+            break
+    assert status.phase in TERMINAL, status.progress
+    assert len(world.began) == len(set(world.began)), "no race began twice"
+    assert all(mine["es"] is None and mine["job"] is None for mine in world.children.values())
+    assert tries <= 3
+    if status.phase == "Failed":
+        assert status.reason == "Unschedulable", status.message
+    else:
+        assert set(world.began) == {"smoke", "race-1", "race-2"}
+    if room == 0:
+        assert status.phase == "Failed" and not world.began

@@ -1,0 +1,93 @@
+"""Each bound of a spec that the schema cannot have, or an older one has not: a sentence, never an exception."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from world import SETTINGS, seen, spec
+
+from fairlap.plan.accept import objections
+from fairlap.plan.benchmark import plan
+from fairlap.plan.spec_bounds import MOST_LEVELS
+
+
+def nested(levels: int, *, lists: bool = False) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value] if lists else {"a": value}
+    return value
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "race": ({"timeouts": {"race": "99999999h"}}, "timeouts.race 99999999h is too long: write at most 720h"),
+    "19 digits": ({"timeouts": {"race": "9" * 19 + "h"}}, "h is too long: write at most 720h"),
+    "provisioning": ({"timeouts": {"provisioning": "25h"}}, "timeouts.provisioning 25h is too long: write at most 24h"),
+    "ttl": (
+        {"ttlAfterFinished": {"failed": "9000h"}},
+        "ttlAfterFinished.failed 9000h is too long: write at most 8760h",
+    ),
+    "keep": ({"keepClusterFor": "99999999h"}, "keepClusterFor 99999999h is too long: write at most 720h"),
+    "memory": (
+        {"elasticsearch": {"resources": {"limits": {"memory": "99999999999999Pi"}}}},
+        "elasticsearch.resources.limits.memory 99999999999999Pi is more than any machine has: write at most 64Ti",
+    ),
+    "cpu": (
+        {"race": {"resources": {"limits": {"cpu": "99999999999999"}}}},
+        "race.resources.limits.cpu 99999999999999 is more than any machine has: write at most 1000",
+    ),
+    "volume": (
+        {"elasticsearch": {"storage": {"size": "2Pi"}}},
+        "elasticsearch.storage.size 2Pi is more than any machine has: write at most 1Pi",
+    ),
+    "deep": ({"race": {"params": nested(21)}}, "race.params is nested more than 20 levels deep: write it flatter"),
+    "very deep": ({"elasticsearch": {"config": nested(5000)}}, "elasticsearch.config is nested more than 20 levels"),
+    "deep lists": ({"race": {"params": {"a": nested(900, lists=True)}}}, "race.params is nested more than 20 levels"),
+    "large": (
+        {"race": {"params": {"a": "x" * 70_000}}},
+        "race.params is larger than 64 KiB: write less, and keep what is large in the track",
+    ),
+    "many": (
+        {"elasticsearch": {"index": {"settings": {"a": list(range(20_000))}}}},
+        "elasticsearch.index.settings is larger than 64 KiB",
+    ),
+    "no key": ({"race": {"params": {"": 1}}}, "race.params has an empty key: write a name"),
+    "long key": (
+        {"race": {"userTags": {"k" * 501: "x"}}},
+        f"race.userTags has a key of 501 characters ({'k' * 40}…): write at most 500",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_out_of_its_bounds_has_a_sentence(case: str) -> None:
+    written, sentence = REFUSED[case]
+    of = spec(**written)
+    assert any(sentence in objection.message for objection in objections(of, SETTINGS)), objections(of, SETTINGS)
+    status = plan(seen(of=of)).status
+    assert (status.phase, status.reason) == ("Failed", "InvalidSpec") and sentence in status.message
+
+
+def test_what_is_within_its_bounds_has_none() -> None:
+    within = spec(
+        race={"params": nested(MOST_LEVELS), "userTags": {"𝄞": "x"}},
+        timeouts={"race": "720h", "provisioning": "1440m"},
+        keepClusterFor="720h0s",
+    )
+    assert objections(within, SETTINGS) == []
+
+
+free = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+)
+
+
+@given(st.dictionaries(st.text(max_size=5), free, max_size=4))
+def test_no_free_form_map_raises(written: dict[str, Any]) -> None:
+    of = spec(
+        race={"params": written, "clientOptions": written},
+        elasticsearch={"config": written, "index": {"settings": written}},
+    )
+    for objection in objections(of, SETTINGS):
+        assert objection.message

@@ -1,0 +1,41 @@
+"""The CustomResourceDefinition in the cluster against ours, from what the API server publishes."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from fairlap.api.crd import crd
+from fairlap.kube.api_error import ApiError
+from fairlap.runtime.crd_check import MISSING, check_crd
+
+
+class Server:
+    """Publishes a schema of Benchmark, or none."""
+
+    def __init__(self, schema: dict[str, Any] | None) -> None:
+        self.schema = schema
+
+    async def read_schemas(self, path: str) -> dict[str, Any]:
+        assert path == "apis/fairlap.dev/v1alpha1"
+        kind = {"group": "fairlap.dev", "kind": "Benchmark", "version": "v1alpha1"}
+        ours = {"x": {**self.schema, "x-kubernetes-group-version-kind": [kind]}} if self.schema else {}
+        return {"list": {"x-kubernetes-group-version-kind": [{"kind": "BenchmarkList"}]}, "meta": {}, **ours}
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_what_the_cluster_does_not_know_is_said(older: bool, caplog: pytest.LogCaptureFixture) -> None:
+    (version,) = crd()["spec"]["versions"]
+    schema = version["schema"]["openAPIV3Schema"]
+    if older:
+        del schema["properties"]["status"]["properties"]["step"]["properties"]["jobStarted"]
+    server: Any = Server(schema)
+    asyncio.run(check_crd(server))
+    assert MISSING._value.get() == int(older)
+    assert ("does not know status.step.jobStarted. What to do: Apply" in caplog.text) is older
+
+
+def test_without_a_schema_nothing_is_claimed() -> None:
+    server: Any = Server(None)
+    with pytest.raises(ApiError):
+        asyncio.run(check_crd(server))

@@ -1,0 +1,203 @@
+"""What may be said of a gate: by table, by properties, and by a small simulation of what is promised."""
+
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap.statistics.gates import (
+    SEQUENTIAL,
+    Gate,
+    GateFinding,
+    GateVerdict,
+    Look,
+    fixed,
+    judge,
+    more_blocks,
+    smallest_visible,
+)
+from fairlap.statistics.moderation import Prior
+from fairlap.statistics.paired import paired
+from fairlap.statistics.sentences import describe
+
+FIVE = Gate(0.05)
+MIRROR = {
+    GateVerdict.IMPROVED: GateVerdict.REGRESSED,
+    GateVerdict.IMPROVED_WITHIN_MARGIN: GateVerdict.REGRESSED_WITHIN_MARGIN,
+    GateVerdict.REGRESSED_WITHIN_MARGIN: GateVerdict.IMPROVED_WITHIN_MARGIN,
+    GateVerdict.REGRESSED: GateVerdict.IMPROVED,
+}
+SERIES = st.integers(3, 12).flatmap(
+    lambda blocks: st.lists(st.lists(st.floats(-0.5, 0.5), min_size=blocks, max_size=blocks), min_size=1, max_size=4)
+)
+
+
+def spread(mean: float, by: float, blocks: int) -> list[float]:
+    """Return so many log ratios around a mean, evenly spread, with exactly the standard deviation `by`."""
+    raw = [number - (blocks - 1) / 2 for number in range(blocks)]
+    scale = by / math.sqrt(sum(value * value for value in raw) / (blocks - 1))
+    return [mean + value * scale for value in raw]
+
+
+def one(series: Sequence[float], looks: Sequence[Look] | None = None, **prior: Prior) -> GateFinding:
+    (found,) = judge([series], [Gate(0.05, "f")], looks or fixed(len(series)), prior)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mean", "by", "verdict"),
+    [
+        (0.10, 0.02, GateVerdict.REGRESSED),
+        (-0.10, 0.02, GateVerdict.IMPROVED),
+        (0.045, 0.02, GateVerdict.REGRESSED_WITHIN_MARGIN),
+        (-0.045, 0.02, GateVerdict.IMPROVED_WITHIN_MARGIN),
+        (0.0, 0.02, GateVerdict.NO_DIFFERENCE),
+        (0.02, 0.01, GateVerdict.NO_DIFFERENCE),  # real, and it does not matter
+        (0.0, 0.08, GateVerdict.INCONCLUSIVE),
+        (0.06, 0.08, GateVerdict.INCONCLUSIVE),
+        (0.2, 0.0, GateVerdict.REGRESSED),
+        (0.01, 0.0, GateVerdict.NO_DIFFERENCE),
+        (0.0, 0.0, GateVerdict.NO_DIFFERENCE),
+    ],
+)
+def test_the_verdict_of_five_blocks(mean: float, by: float, verdict: GateVerdict) -> None:
+    assert one(spread(mean, by, 5)).verdict == verdict
+
+
+def test_not_worse_is_more_than_not_shown_to_be_worse() -> None:
+    assert one(spread(0.0, 0.02, 5)).not_worse
+    assert not one(spread(0.0, 0.08, 5)).not_worse
+    assert one(spread(-0.3, 0.2, 5)).not_worse, "inconclusive, and all the same no worse"
+
+
+def test_a_look_that_was_not_reached_is_refused() -> None:
+    with pytest.raises(ValueError, match="2 blocks are fewer than the 3 of the first look"):
+        judge([[0.1, 0.2]], [FIVE], SEQUENTIAL)
+
+
+def test_what_one_look_settles_stays_settled() -> None:
+    early = spread(0.3, 0.01, 3)
+    assert one(early, SEQUENTIAL).verdict == GateVerdict.REGRESSED
+    later = one([*early, -0.4, -0.4], SEQUENTIAL)
+    assert (later.verdict, later.blocks) == (GateVerdict.REGRESSED, 3)
+
+
+def test_blocks_between_two_looks_wait_for_the_next_one() -> None:
+    noisy = spread(0.0, 0.1, 3)
+    assert one([*noisy, 0.0], SEQUENTIAL).blocks == 3
+    assert one([*noisy, 0.0, 0.0], SEQUENTIAL).blocks == 5
+
+
+def test_with_more_gates_each_needs_more() -> None:
+    series = spread(0.06, 0.045, 5)
+    assert one(series).verdict == GateVerdict.REGRESSED
+    noise = spread(0.0, 0.2, 5)
+    among_eight = judge([series, *[noise] * 7], [FIVE] * 8, fixed(5))
+    assert among_eight[0].verdict == GateVerdict.INCONCLUSIVE
+    assert among_eight[0].confidence == pytest.approx(1 - 0.05 / 8)
+
+
+def test_a_gate_without_a_difference_keeps_its_share_of_the_alarms() -> None:
+    equal, series = spread(0.0, 0.001, 5), [0.0, 0.1, -0.1, 0.02, 0.01]
+    found = judge([equal, series], [FIVE, FIVE], SEQUENTIAL)
+    assert found[0].blocks == 3 and found[1].blocks == 5
+    assert found[1].confidence == pytest.approx(1 - 0.0125 / 2)
+
+
+def test_a_prior_settles_what_three_blocks_alone_cannot() -> None:
+    series = spread(0.08, 0.02, 3)
+    assert one(series, fixed(3)).verdict == GateVerdict.REGRESSED
+    assert one(series, SEQUENTIAL).verdict == GateVerdict.INCONCLUSIVE
+    assert one(series, SEQUENTIAL, f=Prior(0.0004, 4)).verdict == GateVerdict.REGRESSED
+
+
+def test_a_prior_adds_no_noise_to_a_number_without_any() -> None:
+    assert one([0.03] * 3, fixed(3), f=Prior(0.1, 4)).verdict == GateVerdict.NO_DIFFERENCE
+
+
+@given(SERIES)
+def test_exchanging_the_arms_mirrors_the_verdicts(series: list[list[float]]) -> None:
+    gates = [Gate(0.05, str(number % 2)) for number in range(len(series))]
+    priors = {"0": Prior(0.001, 4)}
+    there = judge(series, gates, SEQUENTIAL, priors)
+    back = judge([[-ratio for ratio in each] for each in series], gates, SEQUENTIAL, priors)
+    for one_way, other in zip(there, back, strict=True):
+        assert other.verdict == MIRROR.get(one_way.verdict, one_way.verdict)
+        assert (other.low, other.high) == pytest.approx((-one_way.high, -one_way.low))
+
+
+@given(SERIES)
+def test_what_a_verdict_says_is_what_its_interval_says(series: list[list[float]]) -> None:
+    margin = math.log1p(0.05)
+    for found in judge(series, [FIVE] * len(series), SEQUENTIAL):
+        assert found.low <= found.estimate.mean <= found.high
+        match found.verdict:
+            case GateVerdict.NO_DIFFERENCE:
+                assert -margin < found.low and found.high < margin and found.not_worse
+            case GateVerdict.INCONCLUSIVE:
+                assert found.low <= 0 <= found.high and found.more_blocks >= 1
+            case GateVerdict.REGRESSED | GateVerdict.REGRESSED_WITHIN_MARGIN:
+                assert found.low >= 0
+            case _:
+                assert found.high <= 0
+
+
+@pytest.mark.parametrize(("mean", "by"), [(0.0, 0.06), (0.03, 0.05), (-0.08, 0.15)])
+def test_so_many_more_blocks_would_settle_it(mean: float, by: float) -> None:
+    before = one(spread(mean, by, 5))
+    assert before.verdict == GateVerdict.INCONCLUSIVE
+    more = before.more_blocks
+    assert one(spread(mean, by, 5 + more)).verdict != GateVerdict.INCONCLUSIVE
+    assert one(spread(mean, by, 5 + more - 1)).verdict == GateVerdict.INCONCLUSIVE
+
+
+def test_the_count_of_more_blocks_is_bounded() -> None:
+    assert more_blocks(paired(spread(0.0, 50.0, 5)), 5, 0.001, 0.05, 0.05) == 999
+
+
+def test_the_smallest_visible_change_shrinks_with_blocks_and_grows_with_noise() -> None:
+    seen = [smallest_visible(0.02, blocks) for blocks in (3, 5, 7, 10)]
+    assert seen == sorted(seen, reverse=True) and seen[1] == pytest.approx(0.033, abs=0.001)
+    assert smallest_visible(0.08, 5) > smallest_visible(0.04, 5)
+
+
+def test_false_alarms_and_missed_worsenings_stay_at_5_percent() -> None:
+    """A thousand comparisons, which is what a unit test can afford; bench/error_rates.py makes many more."""
+    chosen, runs = random.Random(11), 1000
+    alarms = misses = 0
+    for _ in range(runs):
+        same = [[chosen.gauss(0, 0.03) for _ in range(10)] for _ in range(3)]
+        worse = [[chosen.gauss(math.log1p(0.05), 0.03) for _ in range(10)]]
+        alarms += any(found.verdict in MIRROR for found in judge(same, [FIVE] * 3, SEQUENTIAL))
+        misses += judge(worse, [FIVE], SEQUENTIAL)[0].not_worse
+    # 5 % of 1,000 is 50; above 71 in one of 1,000 runs (binomial).
+    assert alarms <= 71 and misses <= 71
+
+
+@pytest.mark.parametrize(
+    ("mean", "by", "better_when_more", "words"),
+    [
+        (0.0823, 0.02, True, "x is 7.9 % lower (95 % interval -10.2 % to -5.6 %, 5 pairs)"),
+        (0.0823, 0.02, False, "x is 8.6 % higher (95 % interval +5.9 % to +11.3 %, 5 pairs)"),
+        (-0.7, 0.02, False, "x is 50.3 % lower (95 % interval -51.6 % to -49.1 %, 5 pairs)"),
+        (
+            0.045, 0.02, False,
+            "x is 4.6 % higher (95 % interval +2.0 % to +7.2 %, 5 pairs): "
+            "real, its size about the margin of 5 % or below",
+        ),
+        (
+            0.0, 0.02, False,
+            "x: no difference that matters: within 5 % either way (90 % interval -1.9 % to +1.9 %, 5 pairs)",
+        ),
+        (
+            0.0, 0.06, True,
+            "x: cannot tell: +0.0 % (95 % interval -7.2 % to +7.7 %, 5 pairs); "
+            "about 2 more would settle it at this noise",
+        ),
+    ],
+)  # fmt: skip
+def test_sentences(mean: float, by: float, better_when_more: bool, words: str) -> None:
+    assert describe("x", one(spread(mean, by, 5)), 0.05, more_is_better=better_when_more) == words
