@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,19 +16,15 @@ from fairlap.cli.printable import say
 from fairlap.comparison.beside import put_beside
 from fairlap.comparison.raced import NotARaceError, Raced, read_race
 from fairlap_race.contract.record import KEY_RACE
-from fairlap_race.contract.untrusted import unpacked
+from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 
-_MOST_BYTES = 64 * 2**20
-"""No race.json is longer; a file that is one by mistake does not fill the memory."""
 _NO_VARIABLE = (
-    "spec.repetitions",
-    "spec.suspend",
-    "spec.timeouts",
-    "spec.keepCluster",
-    "spec.smokeTest",
-    "spec.retries",
-)
+    "spec.repetitions", "spec.suspend", "spec.timeouts", "spec.keepCluster", "spec.smokeTest", "spec.ttlAfterFinished",
+    "spec.imagePullSecrets", "spec.race.userTags", "spec.race.offline", "spec.race.corpora",
+)  # fmt: skip
 """What changes no race."""
+_MEASURED = re.compile(r"ran: nodeData\[\d+\]\.(?!memoryBytes|heapBytes)")
+"""Names and fill of each node: never the same, and an answer rather than a condition."""
 _UNKNOWN = (
     "from race.json alone it is not known whether Java and its options, machines, index settings, documents and the "
     "load generator were the same"
@@ -72,8 +69,8 @@ def _files(path: Path) -> Iterator[Raced]:
         raise CliError(f"{path} has no file that ends in .json")
     for file in files:
         try:
-            if file.stat().st_size > _MOST_BYTES:
-                raise CliError(f"{file} is larger than {_MOST_BYTES // 2**20} MiB: no race.json is")
+            if file.stat().st_size > MAX_UNPACKED_BYTES:
+                raise CliError(f"{file} is larger than {MAX_UNPACKED_BYTES >> 20} MiB: no race.json is")
             yield read_race(str(file), file.read_bytes())
         except OSError as error:
             raise CliError(f"{file} cannot be read: {error.strerror}") from error
@@ -101,7 +98,7 @@ def _races_of(connection: Connection, name: str) -> list[Raced]:
 
 def _facts(benchmark: bm.Benchmark) -> Iterator[tuple[str, str]]:
     for what, value in report.facts(benchmark):
-        if not what.startswith(_NO_VARIABLE):
+        if not what.startswith(_NO_VARIABLE) and not _MEASURED.match(what):
             yield what, str(value)
 
 
@@ -112,7 +109,10 @@ def _race_of(connection: Connection, label: str, record: str, facts: dict[str, s
     packed = (there.get("binaryData") or {}).get(KEY_RACE)
     if not packed:
         raise CliError(f"the record of {label} has no {KEY_RACE}: it was too large to be kept")
-    text = unpacked(str(packed), _MOST_BYTES)
+    text = unpacked(str(packed))
     if text is None:
         raise CliError(f"the record of {label} cannot be read: its {KEY_RACE} is no gzip in base64")
-    return read_race(label, text, facts)
+    try:
+        return read_race(label, text, facts)
+    except NotARaceError as error:
+        raise CliError(str(error)) from error

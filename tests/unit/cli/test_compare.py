@@ -93,8 +93,10 @@ class Cluster:
             {"name": f"race-{number}", "valid": number < 6, "record": f"{name}-race-{number}"} for number in range(1, 7)
         ]
         version = "9.0.0" if self._scales[name] == 1 else "8.11.0"
-        environment = {"version": version, "trackDigest": "sha256:1", "java": "21"}
-        spec = {"elasticsearch": {"version": version}, "repetitions": 6}
+        node = {"node": f"{name}-race-6-es-default-0", "dataBytes": len(name), "memoryToData": 0.5, "heapBytes": 2**30}
+        environment = {"version": version, "trackDigest": "sha256:1", "java": "21", "nodeData": [node]}
+        race = {"track": {"builtin": "log_ingest"}, "userTags": {"variant": name}}
+        spec = {"elasticsearch": {"version": version}, "race": race, "repetitions": 6}
         status = {"phase": "Succeeded", "racesDone": "5/6", "races": raced, "environment": environment}
         return {"metadata": {"name": name}, "spec": spec, "status": status}
 
@@ -103,7 +105,7 @@ class Cluster:
         if benchmark == "lost":
             return None
         race = race_json(self._scales[benchmark], random.Random(name))
-        packed = gzip.compress(json.dumps(race).encode())
+        packed = gzip.compress(b"[]" if benchmark == "odd" else json.dumps(race).encode())
         binary = {"race.json.gz": base64.b64encode(packed).decode()}
         return {"binaryData": {} if benchmark == "large" else binary}
 
@@ -113,7 +115,19 @@ def test_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "es8", "es9", connect=lambda: cluster)
     assert text.startswith("Improved: es9 against es8, 5 and 5 races\n")
     assert "* spec.elasticsearch.version: 8.11.0 → 9.0.0" in text and "* ran: version: 8.11.0 → 9.0.0" in text
-    assert "repetitions" not in text and "it is not known whether Java" not in text
+    assert (
+        "nodeData" not in text
+        and "userTags" not in text
+        and "repetitions" not in text
+        and "it is not known whether Java" not in text
+    )
+
+
+def test_one_variant_may_be_several_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names of nodes and what they held are others in each, and are no difference."""
+    cluster = Cluster(a1=1.0, a2=1.0, b1=1.0, b22=1.0)
+    text = printed(capsys, "a1,a2", "b1,b22", connect=lambda: cluster, in_blocks=True)
+    assert text.startswith("NoDifference: b1,b22 against a1,a2, 10 pairs of races\n") and "Not the same" not in text
 
 
 def test_a_benchmark_beside_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,10 +140,11 @@ def test_a_benchmark_beside_files(tmp_path: Path, capsys: pytest.CaptureFixture[
     ("name", "words"),
     [
         ("lost", "the record of lost race-1 is gone: there is no ConfigMap lost-race-1"),
+        ("odd", "odd race-1 is no race.json of Rally with results"),
         ("large", "the record of large race-1 has no race.json.gz: it was too large to be kept"),
     ],
 )
 def test_a_record_that_is_gone(name: str, words: str) -> None:
-    cluster: Any = Cluster(es9=1.0, lost=1.0, large=1.0)
+    cluster: Any = Cluster(es9=1.0, lost=1.0, large=1.0, odd=1.0)
     with pytest.raises(CliError, match=words):
         compare(lambda: cluster, "es9", name, False, "text")
