@@ -20,6 +20,7 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
     """Yield a sentence for each value that is out of its bounds."""
     yield from _durations(spec)
     yield from _quantities(spec)
+    yield from _empty(spec)
     for field, value in _maps(spec).items():
         if wrong := _too_much(value):
             yield f"{field} {wrong}"
@@ -51,6 +52,21 @@ def _quantities(spec: BenchmarkSpec) -> Iterator[str]:
         limit = ephemeral.size_limit if ephemeral else None
         yield from _larger("elasticsearch.storage.ephemeral.sizeLimit", limit, _LARGEST_VOLUME)
     yield from _larger("race.corpora.maxSize", corpora.max_size if corpora else None, _LARGEST_VOLUME)
+
+
+def _empty(spec: BenchmarkSpec) -> Iterator[str]:
+    """Yield a sentence for each size of nothing: the API server takes it, and Kubernetes or Elasticsearch do not."""
+    sizes = {"race.resources.limits.memory": (spec.race.resources.limits.memory, "2Gi")}
+    if built := spec.elasticsearch:
+        ephemeral = built.storage.ephemeral
+        sizes |= {
+            "elasticsearch.storage.size": (built.storage.size, "20Gi"),
+            "elasticsearch.storage.ephemeral.sizeLimit": (ephemeral.size_limit if ephemeral else None, "20Gi"),
+            "elasticsearch.resources.limits.memory": (built.resources.limits.memory, "2Gi"),
+        }
+    for field, (text, instead) in sizes.items():
+        if text is not None and parse_quantity(text) == 0:
+            yield f"{field} {text} is nothing: write for example {instead}"
 
 
 def _larger(field: str, text: str | None, most: str) -> Iterator[str]:

@@ -28,7 +28,6 @@ def project_child(plural: str, body: Body) -> Json:
         kept["progress"] = text if len(text or "") <= MAX_PROGRESS_CHARACTERS else None
     elif plural == "endpointslices":
         kept["ready"] = _ready_addresses(body)
-        kept["service"] = (meta.get("labels") or {}).get("kubernetes.io/service-name")
     elif plural == "jobs":
         kept |= {"spec": {"suspend": body["spec"].get("suspend", False)}, "status": dict(body.get("status") or {})}
     elif plural == "pods":

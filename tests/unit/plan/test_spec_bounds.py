@@ -40,6 +40,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"elasticsearch": {"storage": {"size": "2Pi"}}},
         "elasticsearch.storage.size 2Pi is more than any machine has: write at most 1Pi",
     ),
+    "empty volume": (
+        {"elasticsearch": {"storage": {"size": "0Gi"}}},
+        "elasticsearch.storage.size 0Gi is nothing: write for example 20Gi",
+    ),
+    "no memory": (
+        {"race": {"resources": {"limits": {"memory": "0.0"}}}},
+        "race.resources.limits.memory 0.0 is nothing: write for example 2Gi",
+    ),
     "deep": ({"race": {"params": nested(21)}}, "race.params is nested more than 20 levels deep: write it flatter"),
     "very deep": ({"elasticsearch": {"config": nested(5000)}}, "elasticsearch.config is nested more than 20 levels"),
     "deep lists": ({"race": {"params": {"a": nested(900, lists=True)}}}, "race.params is nested more than 20 levels"),

@@ -36,7 +36,7 @@ BODY = {
         (
             "endpointslices",
             {"endpoints": [{"addresses": ["1", "2"]}, {"addresses": ["3"], "conditions": {"ready": False}}]},
-            {"ready": 2, "service": "bm-race-1-es-http"},
+            {"ready": 2},
         ),
         ("elasticsearches", {"spec": {}, "status": {"phase": "Ready"}}, {"status": {"phase": "Ready"}}),
     ],
