@@ -68,8 +68,8 @@ soak: venv ## long proofs, hours; goes on where it was stopped. SOAK_SEED=N; SOA
 test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)
 	FAIRLAP_FULL_SIZE=1 $(BIN)/pytest --timeout 7200 tests/e2e/test_examples.py -k 'codec or replicas'
 generate: venv ## crds/, the chart's copy, docs/reference.md, docs/reasons.md and the picture in docs/architecture.md
-	$(BIN)/python -m fairlap.api.crd > crds/.new && mv crds/.new crds/benchmarks.yaml
-	cp crds/benchmarks.yaml charts/fairlap/crds/benchmarks.yaml
+	$(BIN)/python -m fairlap.api.crd crds
+	cp crds/*.yaml charts/fairlap/crds/
 	$(BIN)/python -m fairlap_docs docs
 
 .PHONY: demo

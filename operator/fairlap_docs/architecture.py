@@ -27,14 +27,15 @@ def picture() -> str:
     rooms = list(FLOORS)
     short = [name.partition(".")[2] or name for name in rooms]
     width = max(map(len, short))
-    lines = [" " * (width + 3) + "".join(f"{number:>3}" for number in range(1, len(rooms) + 1))]
+    numbers = [f"{number:>2}" for number in range(1, len(rooms) + 1)]  # written downwards, so that columns are narrow
+    lines = [(" " * (width + 3) + "".join(f" {number[row]}" for number in numbers)).rstrip() for row in (0, 1)]
     above = ""
     for number, (name, shown) in enumerate(zip(rooms, short, strict=True), 1):
         package = name.split(".")[0]
         if package != above:
             lines += ["", package]
         above = package
-        cells = "".join(f"{_cell(name, other):>3}" for other in rooms[:number])
+        cells = "".join(f"{_cell(name, other):>2}" for other in rooms[:number])
         lines.append(f"{number:>2} {shown:<{width}}{cells}")
     return "\n".join(lines)
 

@@ -39,7 +39,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.queue": ("fairlap.api",),
     "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
     "fairlap.statistics": (),
-    "fairlap.comparison": ("fairlap.statistics",),
+    "fairlap.comparison": ("fairlap.api", "fairlap.statistics"),
     # What decisions stand on; above it explain, then verdict, then the decisions themselves.
     "fairlap.plan.conditions": ("fairlap.api",),
     "fairlap.plan.deadline": (),
@@ -51,6 +51,9 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.plan.steps": ("fairlap.api",),
     "fairlap.plan.seen": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
+    ),
+    "fairlap.plan.comparison": (
+        "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.statistics", "fairlap.plan.conditions",
     ),
     "fairlap.plan.explain": (
         "fairlap_race.contract", "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.seen", "fairlap.plan.steps",

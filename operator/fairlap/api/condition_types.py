@@ -36,3 +36,37 @@ class ConditionReason(StrEnum):
     ALL_CHECKS_PASSED = "AllChecksPassed"
     NOT_REMARKED = "No"
     RACES_VALID = "RacesValid"
+
+
+class ComparisonCondition(StrEnum):
+    """Every condition that a Comparison may have."""
+
+    ACCEPTED = "Accepted"
+    FAIR = "Fair"
+    COMPARED = "Compared"
+    GATE_PASSED = "GatePassed"
+    CRD_OUTDATED = "CRDOutdated"
+    COMPLETE = "Complete"
+    FAILED = "Failed"
+
+
+class ComparisonReason(StrEnum):
+    """Why a condition of a Comparison is as it is, and why one failed; verdicts are reasons, too."""
+
+    PREPARED = "Prepared"
+    INVALID_SPEC = "InvalidSpec"
+    INVALID_VARIANT = "InvalidVariant"
+    UNKNOWN_TASK = "UnknownTask"
+    PREPARATION_FAILED = "PreparationFailed"
+    RACING = "Racing"
+    ONLY_DECLARED_DIFFERS = "OnlyDeclaredDiffers"
+    MORE_DIFFERS = "MoreDiffers"
+    WORK_DIFFERS = "WorkDiffers"
+    ALL_GATES_PASSED = "AllGatesPassed"
+    GATE_NOT_PASSED = "GateNotPassed"
+    INCONCLUSIVE = "Inconclusive"
+    NOT_COMPARABLE = "NotComparable"
+    NOTHING_TO_DECIDE = "NothingToDecide"
+    RACES_INVALID = "RacesInvalid"
+    DEADLINE = "DeadlineReached"
+    INTERNAL_ERROR = "InternalError"

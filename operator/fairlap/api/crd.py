@@ -1,12 +1,25 @@
-"""The Benchmark resource and its CustomResourceDefinition, generated from the models."""
+"""The resources and their CustomResourceDefinitions, generated from the models."""
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import yaml
 
 from fairlap.api.base import Api, Json, rule, rules, structural_schema
-from fairlap.api.names import GROUP, KIND, MAX_NAME, PLURAL, VERSION
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_status import ComparisonStatus
+from fairlap.api.names import (
+    COMPARISON_KIND,
+    COMPARISON_PLURAL,
+    GROUP,
+    KIND,
+    MAX_COMPARISON_NAME,
+    MAX_NAME,
+    PLURAL,
+    VERSION,
+)
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
 
@@ -16,6 +29,13 @@ class _Root(Api):
 
     spec: BenchmarkSpec
     status: BenchmarkStatus | None = None
+
+
+class _ComparisonRoot(Api):
+    """Variants of one Benchmark, raced in turn in blocks: which is better, by how much, and how sure that is."""
+
+    spec: ComparisonSpec
+    status: ComparisonStatus | None = None
 
 
 COLUMNS: list[Json] = [
@@ -30,9 +50,41 @@ COLUMNS: list[Json] = [
 ]
 
 
-def crd() -> Json:
-    """Return the CustomResourceDefinition of Benchmark."""
-    schema = structural_schema(_Root)
+COMPARISON_COLUMNS: list[Json] = [
+    {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+    {"name": "Verdict", "type": "string", "jsonPath": ".status.verdict"},
+    {"name": "Progress", "type": "string", "jsonPath": ".status.progress"},
+    {"name": "Blocks", "type": "string", "jsonPath": ".status.blocksDone"},
+    {"name": "Baseline", "type": "string", "jsonPath": ".spec.baseline", "priority": 1},
+    {"name": "Reason", "type": "string", "jsonPath": ".status.reason", "priority": 1},
+    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+]
+
+
+class Resource(NamedTuple):
+    """A kind of the API."""
+
+    kind: str
+    plural: str
+    short_name: str
+    root: type[Api]
+    columns: Sequence[Json]
+    longest_name: int
+    why: str
+    """why a name may not be longer"""
+
+
+BENCHMARK = Resource(KIND, PLURAL, "bm", _Root, COLUMNS, MAX_NAME, "ECK limits the names of the clusters made from it")
+COMPARISON = Resource(
+    COMPARISON_KIND, COMPARISON_PLURAL, "cmp", _ComparisonRoot, COMPARISON_COLUMNS, MAX_COMPARISON_NAME,
+    "its Benchmarks and their clusters are named after it",
+)  # fmt: skip
+RESOURCES = (BENCHMARK, COMPARISON)
+
+
+def crd(resource: Resource = BENCHMARK) -> Json:
+    """Return the CustomResourceDefinition of a kind."""
+    schema = structural_schema(resource.root)
     _drop_defaults(schema["properties"]["status"])
     schema["properties"] = {
         "apiVersion": {"type": "string"},
@@ -42,25 +94,25 @@ def crd() -> Json:
     }
     schema |= rules(
         rule(
-            f"self.metadata.name.size() <= {MAX_NAME}",
-            f"'metadata.name is %d characters long: write at most {MAX_NAME}, because ECK limits the names of the "
-            "clusters made from it'.format([self.metadata.name.size()])",
+            f"self.metadata.name.size() <= {resource.longest_name}",
+            f"'metadata.name is %d characters long: write at most {resource.longest_name}, because {resource.why}'"
+            ".format([self.metadata.name.size()])",
             computed=True,
         )
     )
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "metadata": {"name": f"{resource.plural}.{GROUP}"},
         "spec": {
             "group": GROUP,
             "scope": "Namespaced",
             "names": {
-                "kind": KIND,
-                "listKind": f"{KIND}List",
-                "plural": PLURAL,
-                "singular": KIND.lower(),
-                "shortNames": ["bm"],
+                "kind": resource.kind,
+                "listKind": f"{resource.kind}List",
+                "plural": resource.plural,
+                "singular": resource.kind.lower(),
+                "shortNames": [resource.short_name],
                 "categories": ["fairlap"],
             },
             "versions": [
@@ -69,7 +121,7 @@ def crd() -> Json:
                     "served": True,
                     "storage": True,
                     "subresources": {"status": {}},
-                    "additionalPrinterColumns": COLUMNS,
+                    "additionalPrinterColumns": list(resource.columns),
                     "schema": {"openAPIV3Schema": schema},
                 }
             ],
@@ -91,11 +143,17 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def crd_yaml() -> str:
+def crd_yaml(resource: Resource = BENCHMARK) -> str:
     """Return the CustomResourceDefinition as the YAML that is checked in."""
     head = "# Generated from operator/fairlap/api by `make generate`; do not edit.\n"
-    return head + yaml.dump(crd(), Dumper=_Dumper, sort_keys=False, width=120)
+    return head + yaml.dump(crd(resource), Dumper=_Dumper, sort_keys=False, width=120)
+
+
+def write_crds(folder: Path) -> None:
+    """Write a file for each kind."""
+    for resource in RESOURCES:
+        (folder / f"{resource.plural}.yaml").write_text(crd_yaml(resource))
 
 
 if __name__ == "__main__":
-    sys.stdout.write(crd_yaml())
+    write_crds(Path(sys.argv[1]))

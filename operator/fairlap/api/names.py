@@ -6,6 +6,8 @@ GROUP: Final = "fairlap.dev"
 VERSION: Final = "v1alpha1"
 KIND: Final = "Benchmark"
 PLURAL: Final = "benchmarks"
+COMPARISON_KIND: Final = "Comparison"
+COMPARISON_PLURAL: Final = "comparisons"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
 
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
@@ -14,6 +16,9 @@ BENCHMARK_LABEL: Final = f"{GROUP}/benchmark"
 UID_LABEL: Final = f"{GROUP}/uid"
 STEP_LABEL: Final = f"{GROUP}/step"
 ROLE_LABEL: Final = f"{GROUP}/role"
+COMPARISON_LABEL: Final = f"{GROUP}/comparison"
+BLOCK_LABEL: Final = f"{GROUP}/block"
+VARIANT_LABEL: Final = f"{GROUP}/variant"
 PART_LABEL: Final = f"{GROUP}/part"
 PART_RECORD: Final = "record"
 PART_PROGRESS: Final = "progress"
@@ -23,3 +28,7 @@ ROLE_LOAD_GENERATOR: Final = "load-generator"
 # ECK refuses Elasticsearch names over 36 characters; the longest step suffix is "-race-50" (8).
 MAX_NAME: Final = 27
 MAX_REPETITIONS: Final = 50
+# The Benchmarks of a Comparison are named NAME-30z-9 at most: block, variant, attempt.
+MAX_COMPARISON_NAME: Final = 20
+MAX_VARIANTS: Final = 12
+MAX_BLOCKS: Final = 30

@@ -39,7 +39,7 @@ LONGEST_RACE, LONGEST_PROVISIONING, LONGEST_KEEP, LONGEST_TTL = "720h", "24h", "
 _COUNTABLE = "^(0*[0-9]{1,5}h)?(0*[0-9]{1,7}m)?(0*[0-9]{1,9}s)?$"
 
 
-def _bounded_duration(field: str, path: str, longest: str, why: str) -> Json:
+def bounded_duration(field: str, path: str, longest: str, why: str) -> Json:
     """Return the rule for a duration of at most `longest`; `path` names the field in the sentence."""
     return rule(
         f"!has(self.{field}) || !self.{field}.matches('{DURATION}') || "
@@ -385,11 +385,11 @@ class Timeouts(Api):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            _bounded_duration(
+            bounded_duration(
                 "race", "timeouts.race", LONGEST_RACE,
                 "a race that hangs holds its place in the queue until then, and everybody waits",
             ),
-            _bounded_duration(
+            bounded_duration(
                 "provisioning", "timeouts.provisioning", LONGEST_PROVISIONING,
                 "a cluster that never comes holds its place in the queue until then, and everybody waits",
             ),
@@ -408,7 +408,7 @@ class TtlAfterFinished(Api):
     model_config = ConfigDict(
         json_schema_extra=rules(
             *(
-                _bounded_duration(field, f"ttlAfterFinished.{field}", LONGEST_TTL, "leave it out to keep them for ever")
+                bounded_duration(field, f"ttlAfterFinished.{field}", LONGEST_TTL, "leave it out to keep them for ever")
                 for field in ("succeeded", "failed")
             )
         )
@@ -451,7 +451,7 @@ class BenchmarkSpec(Api):
                 "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster "
                 "that exists already)",
             ),
-            _bounded_duration(
+            bounded_duration(
                 "keepClusterFor", "keepClusterFor", LONGEST_KEEP, "a kept cluster occupies its machines until then"
             ),
             rule(

@@ -5,18 +5,30 @@ What decisions find out are observations; `conditions` alone makes conditions of
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
-from fairlap.api.condition_types import ConditionType
-from fairlap.api.status import BenchmarkStatus, Condition
+from fairlap.api.condition_types import ComparisonCondition, ConditionType
+from fairlap.api.status import Condition
 
 LONGEST_MESSAGE = 4096
+
+
+class HasConditions(Protocol):
+    """A status of whatever kind."""
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """What was observed before."""
+
+    @property
+    def observed_generation(self) -> int | None:
+        """The generation of the spec that it speaks of."""
 
 
 class Observation(NamedTuple):
     """What a pass has found out: whether a condition holds, and why."""
 
-    type: ConditionType
+    type: ConditionType | ComparisonCondition
     holds: bool
     reason: str
     """a Reason of the contract, or a ConditionReason when nothing is wrong"""
@@ -33,7 +45,7 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def conditions(status: BenchmarkStatus, observed: Iterable[Observation], now: datetime) -> list[Condition]:
+def conditions(status: HasConditions, observed: Iterable[Observation], now: datetime) -> list[Condition]:
     """Return the status's conditions after what a pass has observed; of two observations of a type the last counts.
 
     lastTransitionTime moves only when the truth of a condition changes. What was not observed stays as it is.
@@ -53,6 +65,6 @@ def conditions(status: BenchmarkStatus, observed: Iterable[Observation], now: da
     return list(found.values())
 
 
-def condition(status: BenchmarkStatus, kind: str) -> Condition | None:
+def condition(status: HasConditions, kind: str) -> Condition | None:
     """Return the condition of that type, if it is there."""
     return next((c for c in status.conditions if c.type == kind), None)

@@ -1,0 +1,76 @@
+"""What a Comparison keeps of a block: every number and every fact of its races, so that its report outlives them."""
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from fairlap.api.base import Answer, AtMost, Text
+
+KEY_BLOCK: Final = "block.json.gz"
+"""entry of the ConfigMap's binaryData"""
+TWIN: Final = "*"
+"""follows the baseline's name where it was raced against itself"""
+
+
+class Measured(Answer):
+    """One number of a race."""
+
+    task: Text = ""
+    """Its task; empty for one of the whole race."""
+    metric: Annotated[str, Field(max_length=63)]
+    """As gates name it, for example serviceTimeP99."""
+    value: float
+    """In the metric's unit."""
+    supported: bool = True
+    """Whether enough requests stand behind it to decide by it."""
+
+
+class Curve(Answer):
+    """One task's times by percentile, or its rate over time."""
+
+    task: Text
+    """The task."""
+    points: Annotated[list[tuple[float, float]], AtMost(200)] = []
+    """Percentile and milliseconds, or seconds since its start and operations per second."""
+
+
+class RaceRecord(Answer):
+    """One race of a block."""
+
+    variant: Text
+    """The variant; the baseline's name with a trailing * where it was raced against itself."""
+    benchmark: Text
+    """Name of the Benchmark that raced it."""
+    uid: Text = ""
+    """The Benchmark's uid."""
+    valid: bool = True
+    """Whether it counts."""
+    reason: Text = ""
+    """Why it does not count."""
+    message: Text = ""
+    """Why it does not count, in a sentence."""
+    started_at: Text = ""
+    """When its load generator started."""
+    seconds: float | None = None
+    """How long it took."""
+    numbers: Annotated[list[Measured], AtMost(5000)] = []
+    """What it measured."""
+    facts: Annotated[dict[str, Text], AtMost(3000)] = {}
+    """What is known of how it ran, in words, by path."""
+    remarks: Annotated[list[Text], AtMost(30)] = []
+    """What was remarked on it."""
+    service_times: Annotated[list[Curve], AtMost(100)] = []
+    """Service time by percentile."""
+    rates: Annotated[list[Curve], AtMost(100)] = []
+    """Throughput over time."""
+
+
+class BlockRecord(Answer):
+    """A block that is over."""
+
+    number: int
+    """From 1."""
+    attempt: int = 1
+    """From 1."""
+    races: Annotated[list[RaceRecord], AtMost(20)] = []
+    """In the order in which they ran."""

@@ -1,0 +1,243 @@
+"""What a user writes to have variants compared: the spec of a Comparison."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from fairlap.api.base import FREE_FORM, Api, rule, rules
+from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
+from fairlap.api.spec import BenchmarkSpec, Duration, Elasticsearch, Target, bounded_duration
+
+VariantName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", max_length=40)]
+TaskName = Annotated[str, Field(min_length=1, max_length=200)]
+Metric = Literal[
+    "throughput", "serviceTimeP50", "serviceTimeP90", "serviceTimeP99", "latencyP50", "latencyP90", "latencyP99",
+    "storeBytes", "segments", "documents", "cpuSecondsPerOperation", "memoryPeakBytes", "diskWriteBytes",
+]  # fmt: skip
+Policy = Literal["requireNonInferior", "failOnRegression", "failOnAnyRegression", "reportOnly"]
+LOOKS = (3, 5, 7, 10)
+"""after how many blocks a sequential design looks; its error rates were simulated for these alone"""
+_WHOLE_RACE = "['storeBytes', 'segments', 'documents', 'memoryPeakBytes', 'diskWriteBytes']"
+
+
+class Template(BenchmarkSpec):
+    """What all variants have in common: the spec of a Benchmark, without what the Comparison decides."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "!(has(self.elasticsearch) && has(self.target))",
+                "template takes at most one of elasticsearch (a cluster that is built for each race) and target (a "
+                "cluster that exists already)",
+            ),
+            rule(
+                "self.repetitions == 1",
+                "template.repetitions is the number of blocks here: write design.blocks with design.stop: fixed, or "
+                "design.maxBlocks",
+            ),
+            rule("!self.suspend", "template.suspend belongs to the Comparison: write spec.suspend"),
+            rule(
+                "self.keepCluster == 'Never'",
+                "template.keepCluster would leave a cluster beside the next variant's race: leave it out",
+            ),
+        )
+    )
+    # Absent where each variant brings its own.
+    elasticsearch: Elasticsearch | None = None
+    """The cluster under test, built for each race; a variant's patch may change any part of it."""
+
+
+class Variant(Api):
+    """One of the things compared: the template with something changed, or a cluster that exists already."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "!(has(self.patch) && has(self.target))",
+                "a variant takes at most one of patch (of the template) and target (a cluster that exists already); "
+                "neither is the template as it is",
+            )
+        )
+    )
+    name: VariantName
+    """What it is called in the verdict, for example 9.0.0."""
+    patch: Annotated[dict[str, Any] | None, Field(max_length=20, json_schema_extra=FREE_FORM)] = None
+    """What is other than in the template: a JSON merge patch (RFC 7386), as elasticsearch: {version: 9.0.0}."""
+    target: Target | None = None
+    """A cluster that exists already, in place of the template's."""
+
+
+class Axis(Api):
+    """One thing that a matrix varies."""
+
+    path: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=200)]
+    """Where in the template, for example elasticsearch.version."""
+    values: Annotated[list[Any], Field(min_length=1, max_length=MAX_VARIANTS, json_schema_extra={
+        "items": {"x-kubernetes-preserve-unknown-fields": True}})]  # fmt: skip
+    """What stands there."""
+
+
+class Cell(Api):
+    """Some variants of a matrix, by the values of their axes."""
+
+    at: Annotated[dict[str, Any], Field(max_length=6, json_schema_extra=FREE_FORM)]
+    """A value for each path that matters, for example {elasticsearch.version: 8.11.0, elasticsearch.java: 21}."""
+
+
+class Matrix(Api):
+    """A variant for each combination of values."""
+
+    axes: Annotated[list[Axis], Field(min_length=1, max_length=6)]
+    """What is varied."""
+    include: Annotated[list[Cell], Field(max_length=MAX_VARIANTS)] = []
+    """Further combinations; a path that is not named keeps the template's value."""
+    exclude: Annotated[list[Cell], Field(max_length=50)] = []
+    """Combinations that are left out."""
+    max_variants: Annotated[int, Field(ge=2, le=MAX_VARIANTS)] = 6
+    """The most variants there may be: a matrix grows faster than one thinks."""
+
+
+class Design(Api):
+    """How many blocks are raced and in which order."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "self.stop == 'fixed' || !has(self.blocks)",
+                "design.blocks is for design.stop: fixed; with sequential write design.maxBlocks",
+            ),
+            rule(
+                "self.stop == 'sequential' || !(has(self.minBlocks) || has(self.maxBlocks))",
+                "design.minBlocks and design.maxBlocks are for design.stop: sequential; with fixed write design.blocks",
+            ),
+            rule(
+                "self.stop == 'sequential' || has(self.blocks)",
+                "design.stop: fixed needs design.blocks, for example 5",
+            ),
+            rule(
+                "(!has(self.minBlocks) || self.minBlocks in [3, 5, 7, 10]) && "
+                "(!has(self.maxBlocks) || self.maxBlocks in [3, 5, 7, 10])",
+                "design.minBlocks and design.maxBlocks are 3, 5, 7 or 10: looking at other times would make more "
+                "false alarms than are promised",
+            ),
+            rule(
+                "(has(self.minBlocks) ? self.minBlocks : 3) <= (has(self.maxBlocks) ? self.maxBlocks : 10)",
+                "design.minBlocks is above design.maxBlocks",
+            ),
+        )
+    )
+    stop: Literal["sequential", "fixed"] = "sequential"
+    """sequential: looks after 3, 5, 7 and 10 blocks and ends when all is decided; fixed: looks once, after `blocks`."""
+    blocks: Annotated[int | None, Field(ge=2, le=MAX_BLOCKS)] = None
+    """How many blocks, with stop: fixed."""
+    min_blocks: Annotated[int | None, Field(ge=3, le=10)] = None
+    """The first look, with stop: sequential; absent means 3."""
+    max_blocks: Annotated[int | None, Field(ge=3, le=10)] = None
+    """The last look, with stop: sequential; absent means 10."""
+    seed: Annotated[int | None, Field(ge=0, le=2**31 - 1)] = None
+    """What the order of races is drawn from; absent means that it is drawn from the Comparison's uid and told."""
+    order: Literal["balanced"] = "balanced"
+    """Each variant is as often first, second … as any other."""
+    retries: Annotated[int, Field(ge=0, le=20)] = 3
+    """How many blocks may be raced again, as a whole, because a race in them did not count."""
+
+
+class GateSpec(Api):
+    """A number that decides."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                f"self.metric in {_WHOLE_RACE} ? !has(self.task) : true",
+                "gates[].task is not for storeBytes, segments, documents, memoryPeakBytes and diskWriteBytes: they "
+                "are of the whole race",
+            ),
+            rule(
+                "self.metric in ['segments', 'documents'] || has(self.margin)",
+                "gates[].margin says from which change on a difference matters: write it, for example 5 (per cent)",
+            ),
+            rule(
+                "!has(self.margin) || self.margin > 0.0",
+                "gates[].margin 0 can never be shown to be kept: write the smallest change that matters, for example 2 "
+                "(per cent)",
+            ),
+            rule(
+                "!(self.metric in ['segments', 'documents'] && has(self.margin))",
+                "gates[].margin is not for segments and documents: they have no noise, any change is real",
+            ),
+        )
+    )
+    task: TaskName | None = None
+    """Task of the challenge; absent means the geometric mean over all measured tasks, or the whole race."""
+    metric: Metric
+    """What is measured. More is better for throughput, worse for all others."""
+    margin: Annotated[float | None, Field(ge=0, le=100)] = None
+    """From which change on a difference matters, in per cent."""
+    policy: Policy = "requireNonInferior"
+    """requireNonInferior passes only when a worsening of the margin or more is ruled out; failOnRegression fails on one
+    that is shown to be as large as the margin, failOnAnyRegression on any that is shown; reportOnly decides nothing."""
+
+
+class ComparisonSpec(Api):
+    """What to compare. Immutable but for suspend: another question is another Comparison."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            *(
+                rule(
+                    f"has(self.{field}) == has(oldSelf.{field})"
+                    f" && (!has(self.{field}) || self.{field} == oldSelf.{field})",
+                    f"spec.{field} is immutable: create another Comparison instead",
+                )
+                for field in (
+                    "template", "variants", "matrix", "baseline", "design", "gates", "onInconclusive", "calibrate",
+                    "calibrateEvery", "deadline",
+                )
+            ),
+            rule(
+                "has(self.variants) != has(self.matrix)",
+                "spec takes exactly one of variants (each with its patch) and matrix (all combinations of values)",
+            ),
+            rule(
+                "!has(self.variants) || self.variants.exists(v, v.name == self.baseline)",
+                "'spec.baseline %s is none of the variants: write one of %s'"
+                ".format([self.baseline, self.variants.map(v, v.name)])",
+                computed=True,
+            ),
+            rule(
+                "!has(self.calibrateEvery) || self.calibrate",
+                "spec.calibrateEvery is for spec.calibrate: true",
+            ),
+            bounded_duration("deadline", "spec.deadline", "2160h", "a Comparison holds the queue block by block"),
+        )
+    )  # fmt: skip
+    template: Template
+    """What all variants have in common."""
+    variants: Annotated[
+        list[Variant] | None,
+        Field(
+            min_length=2,
+            max_length=MAX_VARIANTS,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+        ),
+    ] = None
+    """What is compared, two or more."""
+    matrix: Matrix | None = None
+    """What is compared, as all combinations of values; a variant is named by its values, joined by "-"."""
+    baseline: VariantName
+    """The variant that all others are compared with."""
+    design: Design = Design()
+    """How many blocks are raced and in which order."""
+    gates: Annotated[list[GateSpec], Field(max_length=8)] = []
+    """What decides. None: geometric means over the measured tasks of throughput, p50 and p99 of service time, and the
+    store's size, with margins of 5, 5, 10 and 2 %."""
+    on_inconclusive: Literal["fail", "pass", "extend"] = "fail"
+    """What becomes of GatePassed when it cannot be told. extend: more blocks up to design.maxBlocks, then fail."""
+    calibrate: bool = True
+    """Whether the baseline is raced against itself in the same blocks, so that the noise stands beside the answer."""
+    calibrate_every: Annotated[int | None, Field(ge=1, le=10)] = None
+    """In which blocks: 1 all, 3 every third; absent means all, or every third where a race takes over 15 minutes."""
+    deadline: Duration = "168h"
+    """After which no block begins; the verdict is then what the blocks so far say. At most 2160h."""
+    suspend: bool = False
+    """While true no further block starts; one that is under way runs to its end."""

@@ -1,0 +1,226 @@
+"""What the operator answers about a Comparison: the verdict, a row a gate, and what it stands on."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fairlap.api.base import Answer, AtMost, Text
+from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
+from fairlap.api.status import Condition, Time
+
+ComparisonPhase = Literal["Pending", "Preparing", "Queued", "Racing", "Complete", "Failed"]
+COMPARISON_TERMINAL = frozenset({"Complete", "Failed"})
+Verdict = Literal[
+    "Improved", "ImprovedWithinMargin", "NoDifference", "RegressedWithinMargin", "Regressed", "Inconclusive",
+    "NotComparable", "Mixed",
+]  # fmt: skip
+BlockStage = Literal["Starting", "Running", "Recording"]
+Short = Annotated[str, Field(max_length=63)]
+PREPARATION = 0
+"""number of the block in which each variant's track is checked and smoke-tested"""
+
+
+class VariantStatus(Answer):
+    """One variant as it was understood."""
+
+    name: Short
+    """Its name."""
+    letter: Annotated[str, Field(max_length=1)]
+    """What its Benchmarks are called by: NAME-BLOCKLETTER. z is the baseline raced against itself."""
+    changed: Annotated[list[Text], AtMost(100)] = []
+    """What it declares to be other than the baseline: paths of the spec."""
+
+
+class RaceOfBlock(Answer):
+    """One race of a block."""
+
+    variant: Short
+    """Which variant raced; the baseline's name with a trailing * where it was raced against itself."""
+    benchmark: Text
+    """Name of its Benchmark."""
+    uid: Annotated[str, Field(max_length=64)] = ""
+    """The one Benchmark that is this race."""
+    valid: bool | None = None
+    """Whether it counts; absent while it is not over."""
+    reason: Short = ""
+    """Why it does not count."""
+    message: Text = ""
+    """Why it does not count, in a sentence."""
+    seconds: float | None = None
+    """From the Benchmark's creation to its end."""
+
+
+class Block(Answer):
+    """Races of all variants, back to back."""
+
+    number: int
+    """From 1; 0 is the preparation."""
+    attempt: int = 1
+    """A block in which a race did not count is raced again, as a whole."""
+    order: Annotated[list[Short], AtMost(MAX_VARIANTS + 1)] = []
+    """Which variant raced when; a trailing * is the baseline against itself."""
+    races: Annotated[list[RaceOfBlock], AtMost(MAX_VARIANTS + 1)] = []
+    """Its races so far, in this order."""
+    valid: bool | None = None
+    """Whether it counts; absent while it is not over."""
+    reason: Short = ""
+    """Why it does not count."""
+    record: Text = ""
+    """ConfigMap with all numbers and facts of its races, compressed: block.json.gz."""
+
+
+class CurrentBlock(Block):
+    """The block that is being raced."""
+
+    stage: BlockStage = "Starting"
+    """Starting (the next race's Benchmark may be created), Running (its uid is known), Recording."""
+    since: Time
+    """When the stage began."""
+    elasticsearch_on: Annotated[list[Text], AtMost(50)] = []
+    """Machines that the block's first race ran on: the others are bound to them."""
+    load_generator_on: Text = ""
+    """Machine of the load generator of the block's first race."""
+
+
+class GateStatus(Answer):
+    """What one gate says of one contender."""
+
+    task: Text = ""
+    """Task; empty for the geometric mean over all measured tasks, or for the whole race."""
+    metric: Short
+    """What was measured."""
+    tasks: Annotated[list[Text], AtMost(200)] = []
+    """The tasks in a geometric mean."""
+    margin: float = 0
+    """From which change on a difference matters, in per cent; 0 where any change is real (documents, segments)."""
+    policy: Short
+    """What it decides."""
+    verdict: Verdict
+    """What is known."""
+    change: float | None = None
+    """Estimated change in per cent of the baseline: below 0 is less."""
+    low: float | None = None
+    """Lower end of its interval, in per cent."""
+    high: float | None = None
+    """Upper end of its interval, in per cent."""
+    confidence: float | None = None
+    """Of that interval, in per cent: simultaneous over all gates."""
+    baseline: float | None = None
+    """Median over the races of the baseline."""
+    contender: float | None = None
+    """Median over the races of the contender."""
+    unit: Short = ""
+    """Unit of both."""
+    blocks: int = 0
+    """With how many blocks it was decided."""
+    noise: float | None = None
+    """Standard deviation of the baseline against itself from block to block, in per cent; absent when not raced."""
+    spread: float | None = None
+    """Standard deviation of the change from block to block, in per cent."""
+    more_blocks: int = 0
+    """About how many more blocks would settle it."""
+    passed: bool | None = None
+    """What it means for GatePassed; absent for reportOnly."""
+    sentence: Text = ""
+    """All of it in words."""
+
+
+class ContenderStatus(Answer):
+    """What is known of one variant against the baseline."""
+
+    name: Short
+    """The variant."""
+    verdict: Verdict
+    """All gates together."""
+    sentence: Text = ""
+    """In words."""
+    gates: Annotated[list[GateStatus], AtMost(8)] = []
+    """What decided."""
+
+
+class DifferenceStatus(Answer):
+    """Something that was not the same in all variants."""
+
+    what: Text
+    """What differs, for example java."""
+    rule: Literal["Declared", "MustMatch", "MayFollow", "FollowsRelease", "RecordOnly"]
+    """Declared (it is what is compared), MustMatch (unfair), MayFollow (it followed what is compared, and could have
+    been held), FollowsRelease (a default of the releases themselves), RecordOnly."""
+    fair: bool
+    """Whether the comparison may stand beside it."""
+    values: Annotated[dict[str, Text], AtMost(MAX_VARIANTS)] = {}
+    """By variant."""
+    message: Text = ""
+    """What to write where so that it no longer differs."""
+
+
+class Expected(Answer):
+    """What it was expected to take before it began, and what it can show."""
+
+    blocks: Annotated[list[int], AtMost(10)] = []
+    """After how many blocks it looks."""
+    races: int = 0
+    """Races at most, preparation included."""
+    minutes: float | None = None
+    """How long at most; absent while no race is known."""
+    smallest_change: float | None = None
+    """The smallest change in per cent that the last look finds four times in five; absent while no noise is known."""
+
+
+class ComparisonStatus(Answer):
+    """Progress, verdict and what it stands on."""
+
+    phase: ComparisonPhase | None = None
+    """Where it is."""
+    progress: Text = ""
+    """How far it is, for people; in the end the verdict as a sentence."""
+    verdict: Verdict | None = None
+    """What all contenders and gates together say."""
+    reason: Short = ""
+    """Why it failed."""
+    message: Text = ""
+    """Why it failed, as a sentence."""
+    observed_generation: int | None = None
+    """Generation of the spec that this status speaks of."""
+    start_time: Time | None = None
+    """When the operator first saw it."""
+    admitted_time: Time | None = None
+    """Since when it holds its place in the queue, for one block."""
+    queued_time: Time | None = None
+    """Since when it waits for its next place."""
+    completion_time: Time | None = None
+    """When it ended."""
+    conditions: Annotated[
+        list[Condition],
+        Field(
+            max_length=20,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
+    ] = []
+    """Accepted, Fair, Compared, GatePassed, Complete, Failed."""
+    seed: int | None = None
+    """What the order was drawn from."""
+    calibrate_every: int = 0
+    """In which blocks the baseline is raced against itself; 0 none."""
+    variants: Annotated[list[VariantStatus], AtMost(MAX_VARIANTS)] = []
+    """What is compared; the baseline first."""
+    expected: Expected | None = None
+    """What it was expected to take."""
+    block: CurrentBlock | None = None
+    """The block that is being raced."""
+    blocks: Annotated[list[Block], AtMost(MAX_BLOCKS + 21)] = []
+    """Blocks that are over, those that do not count included."""
+    blocks_done: Text = ""
+    """Blocks that count, of those there may be."""
+    contenders: Annotated[list[ContenderStatus], AtMost(MAX_VARIANTS)] = []
+    """What is known of each variant against the baseline."""
+    differences: Annotated[list[DifferenceStatus], AtMost(100)] = []
+    """What was not the same; unfair ones first."""
+    findings: Annotated[list[Text], AtMost(20)] = []
+    """What else a reader must know, for example that one variant lost more races than another."""
+    scope: Annotated[list[Text], AtMost(10)] = []
+    """How far the verdict reaches: these machines, this data against this memory, this load."""
+    cost_races: int = 0
+    """Races so far, those that do not count included."""
+    cost_seconds: float = 0
+    """Seconds of races so far."""

@@ -1,0 +1,34 @@
+"""A block's record as a ConfigMap keeps it: compressed, and never too large to be kept."""
+
+import gzip
+from typing import Final
+
+from pydantic import ValidationError
+
+from fairlap.api.block_record import BlockRecord
+
+MOST_BYTES: Final = 700_000
+"""compressed; a ConfigMap takes 1 MiB as base64"""
+_LEFT_OUT: Final[tuple[tuple[str, ...], ...]] = ((), ("rates",), ("rates", "service_times"))
+
+
+def pack_block(block: BlockRecord) -> bytes:
+    """Return the record compressed; where it would be too large, first without rates, then without curves and facts."""
+    for parts in _LEFT_OUT:
+        data = _compressed(block, {part: [] for part in parts})
+        if len(data) <= MOST_BYTES:
+            return data
+    return _compressed(block, {"rates": [], "service_times": [], "facts": {}})
+
+
+def unpack_block(text: bytes) -> BlockRecord | None:
+    """Return the record of these bytes, already decompressed; None when they are none."""
+    try:
+        return BlockRecord.model_validate_json(text)
+    except ValidationError:
+        return None
+
+
+def _compressed(block: BlockRecord, changes: dict[str, object]) -> bytes:
+    races = [race.model_copy(update=changes) for race in block.races]
+    return gzip.compress(block.model_copy(update={"races": races}).model_dump_json(by_alias=True).encode(), mtime=0)

@@ -1,0 +1,104 @@
+"""What a decision about a Comparison may look at, and what it may ask for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from fairlap.api.base import Json
+from fairlap.api.block_record import BlockRecord
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_status import ComparisonStatus
+from fairlap.plan.conditions import Observation
+from fairlap.queue.turn import Turn
+from fairlap.settings import Settings
+from fairlap.statistics.moderation import Prior
+
+
+@dataclass(frozen=True)
+class ComparisonSubject:
+    """The Comparison in question."""
+
+    name: str
+    namespace: str
+    uid: str
+    generation: int
+    spec: ComparisonSpec
+
+
+@dataclass(frozen=True)
+class SeenRace:
+    """A Benchmark that is controlled by the Comparison, by owner reference and namespace."""
+
+    name: str
+    uid: str
+    phase: str = ""
+    progress: str = ""
+    reason: str = ""
+    message: str = ""
+    created: str = ""
+    """creationTimestamp"""
+    ended: str = ""
+    """completionTime"""
+    elasticsearch_on: tuple[str, ...] = ()
+    """machines of its (last) race"""
+    load_generator_on: str = ""
+
+
+@dataclass(frozen=True)
+class ComparisonSeen:
+    """Everything that `plan_comparison` may look at."""
+
+    subject: ComparisonSubject
+    status: ComparisonStatus
+    settings: Settings
+    now: datetime
+    turn: Turn
+    races: Mapping[str, SeenRace] = field(default_factory=dict)
+    """its Benchmarks by name"""
+    foreign: str = ""
+    """an object that has a name we need but is not ours, as a sentence"""
+    refusal: str = ""
+    """the API server's words about an object that it would not take"""
+    dry_runs: Mapping[str, str] | None = None
+    """for each variant what the API server says of its Benchmark, "" when it would take it; None: not asked yet"""
+    records: Mapping[int, BlockRecord | None] | None = None
+    """the records of the blocks that count, by number, that of the current block included; None: not looked at yet"""
+    priors: Mapping[str, Prior] | None = None
+    """noise of each family of numbers on these machines; None: not looked at yet"""
+    pruned: frozenset[str] | None = None
+    """fields of the status that the API server does not store; None when nothing was written yet"""
+    confirmed: bool = False
+    """whether its Benchmarks were read from the API server itself"""
+
+
+ComparisonLook = Literal["dry_runs", "races", "records", "priors"]
+
+
+@dataclass(frozen=True)
+class RaceToCreate:
+    """A Benchmark to create: its fixed name and its whole spec."""
+
+    name: str
+    variant: str
+    """a trailing * is the baseline against itself"""
+    block: int
+    spec: Json
+
+
+@dataclass(frozen=True)
+class ComparisonPlan:
+    """What follows: first the status is written, and only when it already stands the acts are carried out."""
+
+    status: ComparisonStatus
+    create: RaceToCreate | None = None
+    record: str = ""
+    """name of the ConfigMap to make of the current block's Benchmarks"""
+    learn: bool = False
+    """keep the noise that this Comparison has shown for those to come"""
+    wake_in: float | None = None
+    """seconds until the next look even if nothing happens"""
+    look: tuple[ComparisonLook, ...] = ()
+    """what must be read before anything can be decided"""
+    observed: tuple[Observation, ...] = ()
+    """what a decision has found out; `plan_comparison` makes conditions of it"""
