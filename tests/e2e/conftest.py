@@ -52,7 +52,7 @@ def installed(name: str, *values: str) -> Iterator[Namespace]:
     there.attempt("delete", "namespace", name, "--ignore-not-found", "--wait=true", seconds=420)
     there.kubectl("create", "namespace", name)
     own = shlex.split(os.environ.get("HELM_ARGS", "")) if os.environ.get("CLUSTER") == "current" else _images()
-    there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
+    there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
     subprocess.run(
         [tool("helm"), "upgrade", "--install", "fairlap", str(ROOT / "charts/fairlap"), "-n", name,
          "--wait", "--timeout", "400s", "--skip-crds", *values, *own],
