@@ -11,7 +11,7 @@ from world import START, cluster, good_record, pod, progress, seen, spec
 
 from fairlap.api.status import TERMINAL, BenchmarkStatus
 from fairlap.plan.benchmark import plan
-from fairlap.plan.seen import Children, Plan, Seen
+from fairlap.plan.seen import Checker, Children, Plan, Seen
 from fairlap.queue.turn import Turn
 
 STEPS = ("check", "smoke", *(f"race-{number}" for number in range(1, 9)))
@@ -102,6 +102,8 @@ def drive(world: World, look: Seen) -> BenchmarkStatus:
             elif todo.look == ("records",):
                 records = {name: good_record(name) if name in world.recorded else None for name in STEPS}
                 now_seen = replace(now_seen, records=records)
+            elif todo.look == ("checker",):
+                now_seen = replace(now_seen, checker=look.checker or Checker())
             elif todo.look == ("track",):
                 now_seen = replace(now_seen, track_keys=frozenset({"track.json"}))
             else:
