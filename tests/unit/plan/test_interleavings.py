@@ -132,6 +132,16 @@ def test_every_interleaving_ends_and_no_race_runs_twice(seed: int) -> None:
     assert status.races_done == "3/3" and status.results and status.results.tasks[0].throughput
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_check_that_another_has_made_runs_no_job(seed: int) -> None:
+    world, race = World(seed), {"params": {"bulk_size": 100}}
+    other = drive(World(seed), seen(of=spec(repetitions=0, smokeTest=False, race=race)))
+    asks = spec(race=race, checkedBy="first", smokeTest=False)
+    status = drive(world, seen(of=asks, checker=Checker(spec(race=race), other)))
+    assert status.phase == "Succeeded", status.progress
+    assert world.runs == ["race-1"] and status.expected_documents == other.expected_documents
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("blind", ["job", "pods", "es", "endpoints", ""], ids=["job", "pods", "es", "slices", "behind"])
 def test_a_blind_or_lagging_watch_loses_nothing(blind: str, seed: int) -> None:
