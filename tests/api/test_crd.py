@@ -177,6 +177,23 @@ def test_refused_with_a_sentence(plane: ControlPlane, case: str) -> None:
     assert sentence in done.stderr
 
 
+def test_a_comparison_says_itself_who_has_checked(plane: ControlPlane) -> None:
+    spec = {**benchmark("default")["spec"], "checkedBy": "other"}
+    variants = [{"name": "a"}, {"name": "b", "patch": {"elasticsearch": {"version": "8.11.0"}}}]
+    comparison = {
+        **benchmark("default", "cmp"),
+        "kind": "Comparison",
+        "spec": {"template": spec, "variants": variants, "baseline": "a"},
+    }
+
+    def create() -> str:
+        return plane.kubectl("create", "--dry-run=server", "--filename=-", stdin=json.dumps(comparison)).stderr
+
+    assert "template.checkedBy is written by the Comparison itself, which checks each variant once" in create()
+    del spec["checkedBy"]
+    assert create() == ""
+
+
 def test_name_too_long_for_eck(plane: ControlPlane) -> None:
     def create(name: str) -> str:
         manifest = json.dumps(benchmark("default", name))

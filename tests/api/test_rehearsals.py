@@ -46,8 +46,10 @@ def test_the_check_of_another_benchmark_holds(stage: Stage, namespace: str) -> N
     there = stage.ends(namespace, "up-0a")
     assert there["nodeSettings"] == {"index.codec": "best_compression"}, "else nothing is proven below"
     same = {"checkedBy": "up-0a", "smokeTest": False, "elasticsearch__index": INDEX}
-    pinned = {**RACE, "scheduling": {"avoidMachines": ["node-x"]}}
-    stage.apply(benchmark(namespace, "up-1a", race=pinned, **same))
+    where = {"machines": ["node-a", "node-b"], "avoidMachines": ["node-x", "node-y"]}
+    exclusive = {**where, "exclusiveNodes": True}
+    race = {**RACE, "scheduling": where}
+    stage.apply(benchmark(namespace, "up-1a", race=race, elasticsearch__scheduling=exclusive, **same))
     status = stage.ends(namespace, "up-1a")
     assert status["phase"] == "Succeeded", status
     assert stage.runs(namespace) == ["up-0a-check", "up-1a-race-1"]
