@@ -136,7 +136,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "memory": ({"elasticsearch__resources": {"limits": {"memory": "2GB"}}}, "limits.memory in body should match"),
     "no node": ({"elasticsearch__nodes": 0}, "spec.elasticsearch.nodes in body should be greater than or equal to 1"),
     "too many nodes": ({"elasticsearch__nodes": 51}, "should be less than or equal to 50"),
-    "less than no race": ({"repetitions": -1}, "spec.repetitions in body should be greater than or equal to 0"),
+    "no race": ({"repetitions": -1}, "spec.repetitions in body should be greater than or equal to 0"),
     "too few machines": (
         {"elasticsearch__nodes": 3, "elasticsearch__scheduling": {"exclusiveNodes": True, "machines": ["a", "b"]}},
         "elasticsearch.scheduling.exclusiveNodes gives each of the 3 nodes a machine of its own, but "
