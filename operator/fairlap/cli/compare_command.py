@@ -14,6 +14,7 @@ from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.printable import say
 from fairlap.comparison.beside import put_beside
+from fairlap.comparison.facts import facts
 from fairlap.comparison.raced import NotARaceError, Raced, read_race
 from fairlap_race.contract.record import KEY_RACE
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
@@ -97,9 +98,9 @@ def _races_of(connection: Connection, name: str) -> list[Raced]:
 
 
 def _facts(benchmark: bm.Benchmark) -> Iterator[tuple[str, str]]:
-    for what, value in report.facts(benchmark):
+    for what, value in facts(benchmark).items():
         if not what.startswith(_NO_VARIABLE) and not _MEASURED.match(what):
-            yield what, str(value)
+            yield what, value
 
 
 def _race_of(connection: Connection, label: str, record: str, facts: dict[str, str]) -> Raced:
