@@ -13,7 +13,7 @@ from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.main_figures import main_rows
 from fairlap.cli.rows import Row, evidence_rows, machine_rows, result_rows
 from fairlap.cli.text_table import align
-from fairlap.comparison.facts import effective
+from fairlap.comparison.race_facts import effective
 
 _SHOWN = {"version", "buildHash", "java", "nodes", "heapBytes", "images", "rallyVersion", "trackDigest"}
 """Parts of the environment that have rows of their own."""

@@ -1,12 +1,13 @@
 """The effective state of a raced Benchmark as flat facts: what was asked for, what ran, and on which machines. Pure.
 
-A fact's name is a path that is the same whenever the same thing is meant: names that are new for each race are not in it.
+A fact's name is a path that is the same whenever the same thing is meant: no name that is new for each race is in it.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -16,8 +17,8 @@ MOST_FACTS: Final = 3000
 _NOT_FLAT = {"rallyPollIntervals", "indices", "storage", "jvmFlags", "trackParams"}
 _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
 """What two volumes have in common; names and fill are never the same."""
-_OF_AN_INDEX = ("shards", "replicas", "codec", "algorithm", "documents")
-_BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-(?P<generation>\d{6})$")
+_OF_AN_INDEX = ("shards", "replicas", "codec", "algorithm")
+_BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 _VALUED_FLAG = re.compile(r"(?P<name>-(?:XX:|D|Xlog:|-)?[^=:]+)[=:](?P<value>.*)")
 _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
 
@@ -27,6 +28,8 @@ def facts(benchmark: Mapping[str, Any]) -> dict[str, str]:
     status = benchmark.get("status") or {}
     found = {path: as_text(value) for path, value in effective(benchmark) if value is not None}
     found |= {path: as_text(value) for path, value in _raced(status)}
+    for number, corpus in enumerate((status.get("environment") or {}).get("corpora") or ()):
+        found[f"ran: corpora[{number}]"] = str(corpus).rpartition(", ")[0]  # without where it came from
     for name, wait in ((status.get("environment") or {}).get("rallyPollIntervals") or {}).items():
         found[f"ran: Rally's wait {name}"] = as_text(wait)
     return dict(list(found.items())[:MOST_FACTS])
@@ -89,8 +92,12 @@ def effective(benchmark: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if params := _parsed(environment.get("trackParams") or "{}"):
         yield from leaves("ran: track parameter", params)
     yield from jvm_flags(environment.get("jvmFlags") or ())
+    documents: Counter[str] = Counter()
     for index in environment.get("indices") or ():
         name = f"ran: index {stable_index(str(index.get('name')))}"
+        if "documents" in index:
+            documents[name] += index["documents"]
+            yield f"{name}: documents", documents[name]  # of a data stream the last one is the sum
         yield from ((f"{name}: {key}", index[key]) for key in _OF_AN_INDEX if key in index)
         yield from ((f"{name}: setting {key}", value) for key, value in (index.get("settings") or {}).items())
     for number, volume in enumerate(environment.get("storage") or ()):
@@ -111,9 +118,9 @@ def jvm_flags(flags: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def stable_index(name: str) -> str:
-    """Return an index's name without the day it was made on, which the name of a data stream's backing index has."""
+    """Return an index's name; of a data stream's backing index, named by its day and number, that of the stream."""
     backing = _BACKING.match(name)
-    return f"{backing['stream']} (data stream, {int(backing['generation'])})" if backing else name
+    return f"{backing['stream']} (data stream)" if backing else name
 
 
 def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
