@@ -13,7 +13,7 @@ from fairlap.api.block_record import TWIN, BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import DifferenceStatus
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.comparison.fairness_table import NONE, TARGET, TOGETHER, VERSION, WORK, Row, Rule, row_of, variable_of
+from fairlap.comparison.fairness_table import NONE, TARGET, TOGETHER, VERSION, WORK, FactRow, Rule, row_of, variable_of
 from fairlap.comparison.race_facts import as_text, leaves
 
 NOTHING: Final = "nothing"
@@ -56,7 +56,7 @@ class _Found(NamedTuple):
 
     path: str
     rule: Rule
-    row: Row
+    row: FactRow
     values: Mapping[str, str]
     """by variant"""
     message: str
@@ -109,7 +109,7 @@ def _spec_leaves(spec: Mapping[str, Any]) -> dict[str, str]:
         whole: Mapping[str, Any] = BenchmarkSpec.model_validate(dict(spec)).to_json()
     except ValidationError:  # it will be refused; what differs can be told nevertheless
         whole = spec
-    return {path.removeprefix("."): as_text(value) for path, value in leaves("", whole)}
+    return {path.removeprefix("."): as_text(value) for path, value in leaves("", whole) if value not in ({}, [])}
 
 
 def _of_specs(base: str, ours: Mapping[str, str], name: str, theirs: Mapping[str, str]) -> Iterator[_Found]:
@@ -194,8 +194,8 @@ def _differing(
         row, one, two = row_of(path), ours.get(path, ()), theirs.get(path, ())
         if one == two or row.of_machine != of_machine:
             continue
-        if row.by_release and row.fold and not all(row.what in each for each in known):
-            continue  # one record was too large to have any of it
+        if row.bulky and not all(row.what in each for each in known):
+            continue
         rule = _rule(row, declared, one, two)
         values = {base: " or ".join(one) or NOTHING, name: " or ".join(two) or NOTHING}
         yield _Found(path, rule, row, values, _message(rule, row, declared))
@@ -211,7 +211,7 @@ def _by_effect(held: _Held, other: _Held) -> _Held:
     return {name(path): values for path, values in held.items()}
 
 
-def _rule(row: Row, declared: set[str], ours: Sequence[str], theirs: Sequence[str]) -> Rule:
+def _rule(row: FactRow, declared: set[str], ours: Sequence[str], theirs: Sequence[str]) -> Rule:
     if row.recorded:
         return "RecordOnly"
     if declared & set(row.is_part_of) or (TARGET in declared and row.by_cluster):
@@ -223,7 +223,7 @@ def _rule(row: Row, declared: set[str], ours: Sequence[str], theirs: Sequence[st
     return "MustMatch"
 
 
-def _message(rule: Rule, row: Row, declared: set[str]) -> str:
+def _message(rule: Rule, row: FactRow, declared: set[str]) -> str:
     if rule == "MustMatch":
         return f"must be the same for all variants: {row.line or 'write the same for all, in the template'}"
     if rule == "MayFollow":

@@ -48,7 +48,7 @@ TOGETHER: Final = (frozenset({REPLICAS, NODES}),)
 """Variables that are one question together: each copy of a shard needs a node of its own."""
 
 
-class Row(NamedTuple):
+class FactRow(NamedTuple):
     """A kind of fact, and what it means when it differs."""
 
     pattern: str
@@ -69,6 +69,8 @@ class Row(NamedTuple):
     """follows the version where both have it, with other values; one without the other is no default"""
     recorded: bool = False
     """never the same, and never compared"""
+    bulky: bool = False
+    """left out of a record that would be too large: that one race has none of it says nothing"""
     fold: bool = False
     """many of them are one line"""
     line: str = ""
@@ -80,96 +82,96 @@ _INSTALLATION = "the installation was changed between the races: compare again"
 _ANSWERS = "another number of answers is another question: look whether requests failed, and why, before any time"
 _SAME_MACHINES = "all races of a block belong on the same machines: write template.elasticsearch.scheduling"
 
-ROWS: Final[tuple[Row, ...]] = (
+ROWS: Final[tuple[FactRow, ...]] = (
     # What is raced.
-    Row(r"ran: (track|challenge|trackDigest|trackRepository|trackRevision|corpora\[\d+\])", by_cluster=False,
+    FactRow(r"ran: (track|challenge|trackDigest|trackRepository|trackRevision|corpora\[\d+\])", by_cluster=False,
         line=_WORKLOAD),
-    Row(r"ran: (track parameter|task .+: (operation|clients|target throughput)).*", is_part_of=(PARAMS,),
+    FactRow(r"ran: (track parameter|task .+: (operation|clients|target throughput)).*", is_part_of=(PARAMS,),
         by_cluster=False, line=_WORKLOAD),
-    Row(r"ran: (rallyVersion|rallyImage|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
-    Row(r"ran: (index .+: documents|task .+: (fewest|most) hits)", by_cluster=False, line=_ANSWERS),
+    FactRow(r"ran: (rallyVersion|rallyImage|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
+    FactRow(r"ran: (index .+: documents|task .+: (fewest|most) hits)", by_cluster=False, line=_ANSWERS),
     # The release, and Java.
-    Row(r"ran: version", "Elasticsearch", (VERSION,)),
-    Row(r"ran: buildHash", "build", (VERSION,)),
-    Row(r"ran: build flavour", "build flavour", (VERSION,)),
-    Row(r"ran: images\[\d+\]", "image", (VERSION,), fold=True),
-    Row(r"ran: luceneVersion", "Lucene", by_release=True),
-    Row(r"ran: (java|jvm\[\d+\])", "Java", (JAVA,), (VERSION,), fold=True,
+    FactRow(r"ran: version", "Elasticsearch", (VERSION,)),
+    FactRow(r"ran: buildHash", "build", (VERSION,)),
+    FactRow(r"ran: build flavour", "build flavour", (VERSION,)),
+    FactRow(r"ran: images\[\d+\]", "image", (VERSION,), fold=True),
+    FactRow(r"ran: luceneVersion", "Lucene", by_release=True),
+    FactRow(r"ran: (java|jvm\[\d+\])", "Java", (JAVA,), (VERSION,), fold=True,
         line="write elasticsearch.java: 21 in the template to hold it"),
-    Row(r"ran: gc\[\d+\]", "garbage collector", (JVM_OPTIONS,), (VERSION, JAVA, HEAP, RESOURCES), fold=True,
+    FactRow(r"ran: gc\[\d+\]", "garbage collector", (JVM_OPTIONS,), (VERSION, JAVA, HEAP, RESOURCES), fold=True,
         line="write elasticsearch.jvmOptions: [-XX:+UseG1GC] in the template to hold it"),
-    Row(r"ran: (heapBytes|each node's heap|nodeData\[\d+\]\.heapBytes|JVM flag -Xm[sx])", "heap", (HEAP,),
+    FactRow(r"ran: (heapBytes|each node's heap|nodeData\[\d+\]\.heapBytes|JVM flag -Xm[sx])", "heap", (HEAP,),
         (VERSION, JAVA, RESOURCES, NODES), fold=True,
         line="write elasticsearch.heap, for example heap: 1g, in the template to hold it"),
-    Row(r"ran: JVM flag (-Djava\.io\.tmpdir|-XX:ErrorFile|-XX:HeapDumpPath|-Xlog.*|-Des\.path\..+)",
+    FactRow(r"ran: JVM flag (-Djava\.io\.tmpdir|-XX:ErrorFile|-XX:HeapDumpPath|-Xlog.*|-Des\.path\..+)",
         "paths in the JVM's flags", recorded=True, fold=True),
-    Row(r"ran: JVM flag .+", "JVM flags", (JVM_OPTIONS,), (JAVA, HEAP, RESOURCES), by_release=True, fold=True,
+    FactRow(r"ran: JVM flag .+", "JVM flags", (JVM_OPTIONS,), (JAVA, HEAP, RESOURCES), by_release=True, fold=True,
         line="write elasticsearch.jvmOptions in the template to hold one of them"),
-    Row(r"ran: plugin .+", by_release=True, only_values=True,
+    FactRow(r"ran: plugin .+", by_release=True, only_values=True,
         line="use images with the same plugins for all variants: elasticsearch.image"),
-    Row(r"ran: module .+", "modules", by_release=True, fold=True),
+    FactRow(r"ran: module .+", "modules", by_release=True, bulky=True, fold=True),
     # The cluster.
-    Row(r"ran: nodes", "number of nodes", (NODES,)),
-    Row(r"ran: qosClass", "quality-of-service class", (RESOURCES,)),
-    Row(r"ran: target cluster(Name|UUID)", "cluster", (TARGET,), fold=True),
-    Row(r"ran: cluster setting .+", "cluster settings", (CONFIG,), by_release=True, fold=True,
+    FactRow(r"ran: nodes", "number of nodes", (NODES,)),
+    FactRow(r"ran: qosClass", "quality-of-service class", (RESOURCES,)),
+    FactRow(r"ran: target cluster(Name|UUID)", "cluster", (TARGET,), fold=True),
+    FactRow(r"ran: cluster setting .+", "cluster settings", (CONFIG,), by_release=True, fold=True,
         line="have the track, or the cluster's owner, set it alike for all variants"),
-    Row(r"ran: node setting index\.codec", "codec given to the nodes", (CODEC, CONFIG)),
-    Row(r"ran: node setting .+", "settings of the nodes", (CONFIG, STORAGE, NODES), by_release=True, fold=True,
+    FactRow(r"ran: node setting index\.codec", "codec given to the nodes", (CODEC, CONFIG)),
+    FactRow(r"ran: node setting .+", "settings of the nodes", (CONFIG, STORAGE, NODES), by_release=True, fold=True,
         line="write it in elasticsearch.config of the template to hold it"),
-    Row(r"ran: setting given to the nodes index\.codec", "codec given to the nodes", (CODEC,)),
+    FactRow(r"ran: setting given to the nodes index\.codec", "codec given to the nodes", (CODEC,)),
     # The indices.
-    Row(r"ran: index .+: (shards|(setting|default) index\.number_of_shards)", "primary shards",
+    FactRow(r"ran: index .+: (shards|(setting|default) index\.number_of_shards)", "primary shards",
         (SHARDS, SETTINGS, PARAMS), by_cluster=False, fold=True,
         line="write elasticsearch.index.shards in the template to hold it"),
-    Row(r"ran: index .+: (replicas|(setting|default) index\.(number_of_replicas|auto_expand_replicas))", "replicas",
+    FactRow(r"ran: index .+: (replicas|(setting|default) index\.(number_of_replicas|auto_expand_replicas))", "replicas",
         (REPLICAS, SETTINGS, PARAMS), by_cluster=False, fold=True,
         line="write elasticsearch.index.replicas in the template to hold it"),
-    Row(r"ran: index .+: (codec|(setting|default) index\.codec)", "codec", (CODEC, SETTINGS, CONFIG, PARAMS),
+    FactRow(r"ran: index .+: (codec|(setting|default) index\.codec)", "codec", (CODEC, SETTINGS, CONFIG, PARAMS),
         (VERSION,), by_cluster=False, fold=True, line="write elasticsearch.index.codec in the template to hold it"),
-    Row(r"ran: index .+: algorithm", "compression", (CODEC, SETTINGS, CONFIG, PARAMS), (VERSION,), fold=True,
+    FactRow(r"ran: index .+: algorithm", "compression", (CODEC, SETTINGS, CONFIG, PARAMS), (VERSION,), fold=True,
         line="best_compression is DEFLATE before 8.16 and ZSTD since: write elasticsearch.index.codec: default in the "
         "template, which is LZ4 in all versions, to hold it"),
-    Row(r"ran: index .+: (setting|default) index\.mapping\.source\.mode", "source mode",
+    FactRow(r"ran: index .+: (setting|default) index\.mapping\.source\.mode", "source mode",
         (SOURCE_MODE, SETTINGS, PARAMS), (VERSION,), fold=True,
         line="write elasticsearch.index.sourceMode: stored in the template to hold it"),
-    Row(r"ran: index .+: (setting|default) index\.mode", "index mode", (SETTINGS, PARAMS), (VERSION,), fold=True,
+    FactRow(r"ran: index .+: (setting|default) index\.mode", "index mode", (SETTINGS, PARAMS), (VERSION,), fold=True,
         line="write elasticsearch.index.settings: {mode: standard} in the template to hold it"),
-    Row(r"ran: index .+: setting index\.(routing\.allocation\.include\._tier_preference|version\..+|hidden"
+    FactRow(r"ran: index .+: setting index\.(routing\.allocation\.include\._tier_preference|version\..+|hidden"
         r"|recovery\..+|sort\..+|data_stream\..+)", "index settings that Elasticsearch writes itself",
         (SETTINGS, PARAMS, SOURCE_MODE), by_release=True, fold=True),
-    Row(r"ran: index .+: setting .+", "index settings", (SETTINGS, PARAMS), fold=True,
+    FactRow(r"ran: index .+: setting .+", "index settings", (SETTINGS, PARAMS), fold=True,
         line="write it in elasticsearch.index.settings of the template to hold it"),
-    Row(r"ran: index .+: (default .+|digest of settings)", "index settings by default",
-        (SETTINGS, PARAMS, SOURCE_MODE, CODEC, CONFIG), by_release=True, fold=True),
-    Row(r"ran: index .+: mapping", "mapping", (SETTINGS, PARAMS, SOURCE_MODE), by_cluster=False, fold=True,
+    FactRow(r"ran: index .+: (default .+|digest of settings)", "index settings by default",
+        (SETTINGS, PARAMS, SOURCE_MODE, CODEC, CONFIG), by_release=True, bulky=True, fold=True),
+    FactRow(r"ran: index .+: mapping", "mapping", (SETTINGS, PARAMS, SOURCE_MODE), by_cluster=False, fold=True,
         line="name all fields and their types in the track's index or template, so that all variants have the same"),
     # The machines.
-    Row(r"ran: machines of Elasticsearch", "machines of Elasticsearch", (MACHINES, NODES), of_machine=True,
+    FactRow(r"ran: machines of Elasticsearch", "machines of Elasticsearch", (MACHINES, NODES), of_machine=True,
         line=_SAME_MACHINES),
-    Row(r"ran: machine of the load generator", "machine of the load generator", (LOAD_GENERATOR,), by_cluster=False,
+    FactRow(r"ran: machine of the load generator", "machine of the load generator", (LOAD_GENERATOR,), by_cluster=False,
         of_machine=True, line="all races of a block belong on the same machines: write template.race.scheduling"),
-    Row(r"ran: each node's (processors|memory limit)", "CPU and memory of a node", (RESOURCES,), (MACHINES,),
+    FactRow(r"ran: each node's (processors|memory limit)", "CPU and memory of a node", (RESOURCES,), (MACHINES,),
         of_machine=True, fold=True, line="write elasticsearch.resources.limits in the template to hold it"),
-    Row(r"ran: (each node's (memory|kernel|processors of the machine|system)|nodeData\[\d+\]\.memoryBytes"
+    FactRow(r"ran: (each node's (memory|kernel|processors of the machine|system)|nodeData\[\d+\]\.memoryBytes"
         r"|kernels\[\d+\])", "machines", (MACHINES, RESOURCES, NODES), of_machine=True, fold=True, line=_SAME_MACHINES),
-    Row(r"ran: load generator's .+", "load generator", (LOAD_GENERATOR,), by_cluster=False, of_machine=True, fold=True,
-        line="write template.race.resources and template.race.scheduling for all variants"),
-    Row(r"ran: cpuModel", "CPU of the load generator's machine", (LOAD_GENERATOR,), by_cluster=False, of_machine=True,
-        line=_SAME_MACHINES),
-    Row(r"ran: storage\[\d+\]\..+", "storage", (STORAGE, NODES), (MACHINES,), of_machine=True, fold=True,
+    FactRow(r"ran: load generator's .+", "load generator", (LOAD_GENERATOR,), by_cluster=False, of_machine=True,
+        fold=True, line="write template.race.resources and template.race.scheduling for all variants"),
+    FactRow(r"ran: cpuModel", "CPU of the load generator's machine", (LOAD_GENERATOR,), by_cluster=False,
+        of_machine=True, line=_SAME_MACHINES),
+    FactRow(r"ran: storage\[\d+\]\..+", "storage", (STORAGE, NODES), (MACHINES,), of_machine=True, fold=True,
         line="write elasticsearch.storage in the template to hold it"),
     # Names and fill of each node: never the same, and an answer rather than a condition.
-    Row(r"ran: nodeData\[\d+\]\..+", "names and data of the nodes", recorded=True, fold=True),
+    FactRow(r"ran: nodeData\[\d+\]\..+", "names and data of the nodes", recorded=True, fold=True),
 )  # fmt: skip
 
-UNKNOWN_TO_THE_TABLE: Final = Row(".*", by_cluster=False)
+UNKNOWN_TO_THE_TABLE: Final = FactRow(".*", by_cluster=False)
 """What no row speaks of must match."""
 _ROWS: Final = tuple((re.compile(row.pattern, re.DOTALL), row) for row in ROWS)
 _VARIABLES: Final = tuple((re.compile(pattern), variable) for pattern, variable in VARIABLES)
 
 
-def row_of(path: str) -> Row:
+def row_of(path: str) -> FactRow:
     """Return the row that speaks of a fact, by its path."""
     if path.startswith("spec."):
         return _row_of_spec(path.removeprefix("spec."))
@@ -177,7 +179,7 @@ def row_of(path: str) -> Row:
 
 
 def variable_of(path: str) -> str:
-    """Return the variable that a path of a spec is of, "" for what changes no race; an unknown path is one of its own."""
+    """Return the variable that a path of a spec is of, "" if it changes no race; an unknown path is its own."""
     return next((variable for pattern, variable in _VARIABLES if pattern.match(path)), path)
 
 
@@ -186,11 +188,11 @@ def is_condition(path: str) -> bool:
     return not row_of(path).recorded
 
 
-def _row_of_spec(path: str) -> Row:
+def _row_of_spec(path: str) -> FactRow:
     variable = variable_of(path)
     if variable == NONE:
-        return Row(path, "what changes no race", recorded=True, fold=True)
+        return FactRow(path, "what changes no race", recorded=True, fold=True)
     if variable == WORK:
-        return Row(path, path, by_cluster=False, line=_WORKLOAD)
+        return FactRow(path, path, by_cluster=False, line=_WORKLOAD)
     of_cluster = path.startswith("elasticsearch.")
-    return Row(path, path, (variable,), by_cluster=of_cluster, line=f"write {path} in the template to hold it")
+    return FactRow(path, path, (variable,), by_cluster=of_cluster, line=f"write {path} in the template to hold it")

@@ -26,7 +26,7 @@ _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
 def facts(benchmark: Mapping[str, Any]) -> dict[str, str]:
     """Return all that is known of how a Benchmark raced, as texts by path: what was asked for, what ran, and where."""
     status = benchmark.get("status") or {}
-    found = {path: as_text(value) for path, value in effective(benchmark) if value is not None}
+    found = {path: as_text(value) for path, value in effective(benchmark) if value not in (None, {}, [])}
     found |= {path: as_text(value) for path, value in _raced(status)}
     for number, corpus in enumerate((status.get("environment") or {}).get("corpora") or ()):
         found[f"ran: corpora[{number}]"] = str(corpus).rpartition(", ")[0]  # without where it came from
