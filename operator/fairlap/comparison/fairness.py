@@ -180,7 +180,10 @@ def _races_of(name: str, blocks: Iterable[BlockRecord]) -> list[RaceRecord]:
 
 def _held(races: Sequence[RaceRecord]) -> _Held:
     paths = dict.fromkeys(path for race in races for path in race.facts)
-    return {path: tuple(sorted({race.facts.get(path, NOTHING) for race in races})) for path in paths}
+    values = {path: {race.facts.get(path, NOTHING) for race in races} for path in paths}
+    return {
+        path: tuple(sorted(found - {NOTHING} if row_of(path).where_known else found)) for path, found in values.items()
+    }
 
 
 def _differing(
@@ -193,6 +196,8 @@ def _differing(
     for path in {**ours, **theirs}:
         row, one, two = row_of(path), ours.get(path, ()), theirs.get(path, ())
         if one == two or row.of_machine != of_machine:
+            continue
+        if row.where_known and not (one and two):
             continue
         if row.bulky and not all(row.what in each for each in known):
             continue

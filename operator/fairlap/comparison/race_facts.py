@@ -14,12 +14,12 @@ from typing import Any, Final
 from fairlap_race.contract.record import Record
 
 MOST_FACTS: Final = 3000
-_NOT_FLAT = {"rallyPollIntervals", "indices", "storage", "jvmFlags", "trackParams"}
+_NOT_FLAT = {"rallyPollIntervals", "indices", "storage", "jvmFlags", "plugins", "trackParams"}
 _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
 """What two volumes have in common; names and fill are never the same."""
 _OF_AN_INDEX = ("shards", "replicas", "codec", "algorithm")
 _BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
-_VALUED_FLAG = re.compile(r"(?P<name>-(?:XX:|D|Xlog:|-)?[^=:]+)[=:](?P<value>.*)")
+_VALUED_FLAG = re.compile(r"(?P<name>-(?:XX:|D|Xlog:)?[^=:]+)[=:](?P<value>.*)")
 _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
 
 
@@ -39,8 +39,9 @@ def record_facts(record: Record) -> dict[str, str]:
     """Return what the record of a race knows beyond the status, as texts by path; what is not known is not there."""
     found = {
         path: as_text(value)
-        for path, value in (*_of_nodes(record), *_of_load_generator(record), *_of_tasks(record))
-        if value is not None and value != ""
+        for part in (_of_nodes, _of_load_generator, _of_tasks, _of_settings)
+        for path, value in part(record)
+        if value is not None
     }
     return dict(list(found.items())[:MOST_FACTS])
 
@@ -53,15 +54,32 @@ def _of_nodes(record: Record) -> Iterator[tuple[str, Any]]:
         ("memory", [node.memory_bytes for node in environment.nodes]),
         ("memory limit", [node.memory_limit_bytes for node in environment.nodes]),
         ("heap", [node.heap_bytes for node in environment.nodes]),
+        ("kernel", [node.kernel for node in environment.nodes]),
+        ("processors of the machine", [node.machine_processors for node in environment.nodes]),
     ):
         yield f"ran: each node's {what}", _each(values)
     properties = (flag for node in environment.nodes[:1] for flag in node.jvm_arguments if not flag.startswith("-X"))
     yield from jvm_flags(properties)
 
 
-def _each(values: Iterable[Any]) -> str:
-    """Return the values that are known, smallest first, each once."""
-    return ", ".join(str(value) for value in sorted({value for value in values if value is not None}))
+def _each(values: Iterable[Any]) -> str | None:
+    """Return the values that are known, in order, each once; None when none is."""
+    return ", ".join(str(value) for value in sorted({value for value in values if value is not None})) or None
+
+
+def _of_settings(record: Record) -> Iterator[tuple[str, Any]]:
+    environment = record.environment
+    yield from _plugins(environment.plugins or ())
+    yield from ((f"ran: module {name}", "there") for name in environment.modules or ())
+    yield from ((f"ran: cluster setting {key}", value) for key, value in (environment.cluster_settings or {}).items())
+    yield from ((f"ran: node setting {key}", value) for key, value in (environment.node_settings or {}).items())
+    for index in record.indices or ():
+        name = f"ran: index {stable_index(index.name)}"
+        yield f"{name}: mapping", index.mapping_digest
+        yield from ((f"{name}: setting {key}", value) for key, value in index.explicit.items())
+        yield from ((f"{name}: default {key}", value) for key, value in index.defaults.items())
+        if not index.defaults:
+            yield f"{name}: digest of settings", index.settings_digest
 
 
 def _of_load_generator(record: Record) -> Iterator[tuple[str, Any]]:
@@ -70,6 +88,7 @@ def _of_load_generator(record: Record) -> Iterator[tuple[str, Any]]:
     yield "ran: load generator's CPU limit", host.cpu_limit
     yield "ran: load generator's memory limit", host.memory_limit_bytes
     yield "ran: load generator's kernel", host.kernel
+    yield "ran: load generator's CPU", host.cpu_model
     yield "ran: load generator's Python", host.python_version
 
 
@@ -79,6 +98,8 @@ def _of_tasks(record: Record) -> Iterator[tuple[str, Any]]:
         yield f"ran: task {task.name}: clients", task.clients
     for measured in record.tasks:
         yield f"ran: task {measured.task}: target throughput", measured.target_throughput
+        if measured.fewest_hits == measured.most_hits:  # else its queries are drawn by lot
+            yield f"ran: task {measured.task}: hits", measured.fewest_hits
 
 
 def effective(benchmark: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -92,6 +113,7 @@ def effective(benchmark: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if params := _parsed(environment.get("trackParams") or "{}"):
         yield from leaves("ran: track parameter", params)
     yield from jvm_flags(environment.get("jvmFlags") or ())
+    yield from _plugins(environment.get("plugins") or ())
     documents: Counter[str] = Counter()
     for index in environment.get("indices") or ():
         name = f"ran: index {stable_index(str(index.get('name')))}"
@@ -111,10 +133,16 @@ def jvm_flags(flags: Iterable[str]) -> Iterator[tuple[str, str]]:
     for flag in flags:
         if flag.startswith(("-XX:+", "-XX:-")):
             yield f"ran: JVM flag -XX:{flag[5:]}", "on" if flag[4] == "+" else "off"
-        elif valued := _SIZE_FLAG.fullmatch(flag) or _VALUED_FLAG.fullmatch(flag):
+        elif not flag.startswith("--") and (valued := _SIZE_FLAG.fullmatch(flag) or _VALUED_FLAG.fullmatch(flag)):
             yield f"ran: JVM flag {valued['name']}", valued["value"]
         else:
             yield f"ran: JVM flag {flag}", "on"
+
+
+def _plugins(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for plugin in plugins:
+        name, _, version = plugin.partition(" ")
+        yield f"ran: plugin {name}", version
 
 
 def stable_index(name: str) -> str:
