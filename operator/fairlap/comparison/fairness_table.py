@@ -88,7 +88,7 @@ ROWS: Final[tuple[FactRow, ...]] = (
     # What is raced.
     FactRow(r"ran: (track|challenge|trackDigest|trackRepository|trackRevision|corpora\[\d+\])", by_cluster=False,
         line=_WORKLOAD),
-    FactRow(r"ran: (track parameter|task .+: (operation|clients|target throughput)).*", is_part_of=(PARAMS,),
+    FactRow(r"ran: (track parameter.*|task .+: (plan|target throughput)|task plans' digest)", is_part_of=(PARAMS,),
         by_cluster=False, line=_WORKLOAD),
     FactRow(r"ran: (rallyVersion|rallyImage|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
     FactRow(r"ran: index .+: documents", by_cluster=False, line=_ANSWERS),

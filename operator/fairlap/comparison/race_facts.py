@@ -5,6 +5,7 @@ A fact's name is a path that is the same whenever the same thing is meant: no na
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -14,6 +15,7 @@ from typing import Any, Final
 from fairlap_race.contract.record import Record
 
 MOST_FACTS: Final = 3000
+_MOST_TASKS = 300
 _NOT_FLAT = {"rallyPollIntervals", "indices", "storage", "jvmFlags", "plugins", "trackParams"}
 _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
 """What two volumes have in common; names and fill are never the same."""
@@ -39,7 +41,7 @@ def record_facts(record: Record) -> dict[str, str]:
     """Return what the record of a race knows beyond the status, as texts by path; what is not known is not there."""
     found = {
         path: as_text(value)
-        for part in (_of_nodes, _of_load_generator, _of_tasks, _of_settings)
+        for part in (_of_nodes, _of_load_generator, _of_settings, _of_tasks)
         for path, value in part(record)
         if value is not None
     }
@@ -93,10 +95,12 @@ def _of_load_generator(record: Record) -> Iterator[tuple[str, Any]]:
 
 
 def _of_tasks(record: Record) -> Iterator[tuple[str, Any]]:
-    for task in record.track.tasks:
-        yield f"ran: task {task.name}: operation", task.operation
-        yield f"ran: task {task.name}: clients", task.clients
-    for measured in record.tasks:
+    planned = {task.name: f"{task.operation}, {task.clients} clients" for task in record.track.tasks}
+    if len(planned) <= _MOST_TASKS:
+        yield from ((f"ran: task {name}: plan", plan) for name, plan in planned.items())
+    else:
+        yield "ran: task plans' digest", hashlib.sha256(json.dumps(planned, sort_keys=True).encode()).hexdigest()
+    for measured in record.tasks[:_MOST_TASKS]:
         yield f"ran: task {measured.task}: target throughput", measured.target_throughput
         if measured.fewest_hits == measured.most_hits:  # else its queries are drawn by lot
             yield f"ran: task {measured.task}: hits", measured.fewest_hits

@@ -175,7 +175,7 @@ class IndexRecord:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """the settings that were asked for, by their full names, as they are in effect; None for one that is not set"""
     explicit: Mapping[str, str] = field(default_factory=dict)
-    """settings that somebody set, without names and dates; 300 at most"""
+    """settings that somebody set, without names and dates; 300 at most, of the first 50 indices"""
     defaults: Mapping[str, str] = field(default_factory=dict)
     """settings that nobody set, 300 at most; of the first few indices, or left out of the record"""
     settings_digest: str | None = None

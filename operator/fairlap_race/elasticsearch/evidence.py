@@ -23,8 +23,8 @@ from fairlap_race.linux.cgroup import known_limit
 _BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 _SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
 _STATS = "/_stats/docs,store,segments,merge,refresh,flush,indexing"
-_WITH_DEFAULTS = 5
-"""Of how many indices the settings that nobody set are kept one by one."""
+_WITH_EXPLICIT, _WITH_DEFAULTS = 50, 5
+"""Of how many indices the settings that somebody set, and those that nobody set, are kept one by one."""
 _HEALTH = "/_cluster/health?level=indices&expand_wildcards=all"
 
 
@@ -119,7 +119,7 @@ def after(
             found,
             codec=in_effect.get(CODEC, found.codec),
             settings={key: in_effect[key] for key in asked_for if key in in_effect},
-            explicit=state.explicit,
+            explicit=state.explicit if name in user[:_WITH_EXPLICIT] else {},
             defaults=state.defaults if name in user[:_WITH_DEFAULTS] else {},
             settings_digest=state.settings_digest,
             mapping_digest=state.mapping_digest,

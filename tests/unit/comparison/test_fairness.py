@@ -34,7 +34,7 @@ COMMON = {
     "ran: trackDigest": "d1",
     "ran: corpora[0]": "access-logs/documents.json, 12 bytes, aa",
     "ran: track parameter.bulk_size": "500",
-    "ran: task search: operation": "search",
+    "ran: task search: plan": "search, 2 clients",
     "ran: task search: hits": "10000",
     "ran: index access-logs: documents": "100000",
     "ran: index access-logs: shards": "1",

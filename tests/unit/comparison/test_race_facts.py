@@ -92,8 +92,7 @@ def test_facts_of_a_record() -> None:
         "ran: JVM flag -Dfile.encoding": "UTF-8",
         "ran: load generator's cores": "2",
         "ran: load generator's CPU": "Xeon",
-        "ran: task search: operation": "find",
-        "ran: task search: clients": "2",
+        "ran: task search: plan": "find, 2 clients",
         "ran: task search: target throughput": "5.0",
         "ran: task search: hits": "10",
         "ran: plugin analysis-icu": "9.0.0",
@@ -106,6 +105,15 @@ def test_facts_of_a_record() -> None:
         "ran: index more: digest of settings": "d",
     }
     assert record_facts(Record()) == {}
+
+
+def test_many_tasks_are_one_fact() -> None:
+    def planned(last: str) -> Record:
+        names = [*(f"task-{number}" for number in range(400)), last]
+        return Record(track=TrackRecord(tasks=tuple(TrackTask(name=name) for name in names)))
+
+    one, other = record_facts(planned("a")), record_facts(planned("b"))
+    assert list(one) == list(other) == ["ran: task plans' digest"] and one != other
 
 
 def test_the_table_speaks_of_every_fact() -> None:
