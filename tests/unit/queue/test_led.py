@@ -29,7 +29,9 @@ def led(uid: str = "a", name: str = "ns/upgrade-1a", state: str = "", by: str = 
 
 
 def stranger(uid: str = "s", state: str = "waits") -> Summary:
-    return Summary(uid, f"ns/{uid}", uid, "Racing" if state == "holds" else "Queued", state == "holds", state == "waits")
+    return Summary(
+        uid, f"ns/{uid}", uid, "Racing" if state == "holds" else "Queued", state == "holds", state == "waits"
+    )
 
 
 class Queue:
