@@ -114,7 +114,7 @@ class Places:
         hosts = seen.hosts if seen and place == "race" else frozenset[str]()
         return turn(uid, self._waiting(place), self._most[place], hosts, self._share)
 
-    def leads(self, uid: str) -> bool:
+    def is_lent_one(self, uid: str) -> bool:
         """Return whether the place of a Comparison is lent to this Benchmark now."""
         seen = self._seen.get(uid)
         return bool(seen and seen.led_by) and self.turn(uid).mine

@@ -63,7 +63,7 @@ class Queue:
 def test_whose_turn_it_is_says_the_comparison(leader: Summary, child: Summary, mine: bool) -> None:
     places = Queue(leader, child).places
     assert places.turn(child.uid).mine is places.turn(child.uid, "check").mine is mine
-    assert places.assume(child.uid) is mine and places.leads(child.uid) is mine
+    assert places.assume(child.uid) is mine and places.is_lent_one(child.uid) is mine
 
 
 def test_an_assumed_place_of_the_comparison_is_lent_too() -> None:
@@ -253,5 +253,5 @@ def test_whatever_tenants_declare_they_win_no_place(data: st.DataObject, most: i
                 queue.places.observe(replace(seen, admitted=False, lines_up=False, phase="Succeeded"))
         leader = next(iter(queue.places.comparisons()), None)
         block = leader is not None and leader.uid in queue.places.holders()
-        lent = {uid for uid in racing if queue.places.leads(uid)}
+        lent = {uid for uid in racing if queue.places.is_lent_one(uid)}
         assert len(lent) <= 1 and len(racing - lent) + block <= most, (racing, lent, block)
