@@ -40,6 +40,10 @@ class Template(BenchmarkSpec):
                 "self.keepCluster == 'Never'",
                 "template.keepCluster would leave a cluster beside the next variant's race: leave it out",
             ),
+            rule(
+                "!has(self.checkedBy)",
+                "template.checkedBy is written by the Comparison itself, which checks each variant once: leave it out",
+            ),
         )
     )
     # Absent where each variant brings its own.

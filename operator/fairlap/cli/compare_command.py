@@ -20,7 +20,8 @@ from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 
 _NO_VARIABLE = (
     "spec.repetitions", "spec.suspend", "spec.timeouts", "spec.keepCluster", "spec.smokeTest", "spec.ttlAfterFinished",
-    "spec.imagePullSecrets", "spec.race.userTags", "spec.race.offline", "spec.race.corpora",
+    "spec.imagePullSecrets", "spec.race.userTags", "spec.race.offline", "spec.race.corpora", "spec.checkedBy",
+    "spec.race.requireTasks", "spec.race.scheduling.avoidMachines", "spec.elasticsearch.scheduling.avoidMachines",
 )  # fmt: skip
 """What changes no race."""
 _MEASURED = re.compile(r"ran: nodeData\[\d+\]\.(?!memoryBytes|heapBytes)")

@@ -10,6 +10,7 @@ from fairlap.plan.seen import Subject
 from fairlap.plan.steps import CHECK, PROBE
 
 _MACHINE = "kubernetes.io/hostname"
+_WISHED = "preferredDuringSchedulingIgnoredDuringExecution"
 _DEMANDED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -54,7 +55,7 @@ def anti_affinity(subject: Subject, roles: tuple[str, ...], *, exclusive: bool =
     if exclusive:
         return {"podAntiAffinity": {_DEMANDED: [alone()]}}
     wishes = [keep_apart(subject, role) for role in roles]
-    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}
+    return {"podAntiAffinity": {_WISHED: wishes}}
 
 
 def away_from_strangers(subject: Subject) -> Json:
@@ -88,6 +89,26 @@ def _demanding(manifest: Json, demand: Json) -> Json:
     for template in [spec["template"]] if "template" in spec else [part["podTemplate"] for part in spec["nodeSets"]]:
         template["spec"]["affinity"]["podAntiAffinity"].setdefault(_DEMANDED, []).append(demand)
     return found
+
+
+def node_affinity(scheduling: Scheduling | None) -> Json:
+    """Return the part of a pod's affinity that names machines: the only ones it may run on, and those it keeps off.
+
+    Machines go by the name of the node, as the evidence has it: the label kubernetes.io/hostname may be another word.
+    """
+    found: Json = {}
+    if scheduling and scheduling.machines:
+        # A term takes one name, and one term is enough.
+        terms = [{"matchFields": [_named("In", name)]} for name in dict.fromkeys(scheduling.machines)]
+        found[_DEMANDED] = {"nodeSelectorTerms": terms}
+    if scheduling and scheduling.avoid_machines:
+        off = {"matchFields": [_named("NotIn", name) for name in dict.fromkeys(scheduling.avoid_machines)]}
+        found[_WISHED] = [{"weight": 100, "preference": off}]
+    return {"nodeAffinity": found} if found else {}
+
+
+def _named(operator: str, name: str) -> Json:
+    return {"key": "metadata.name", "operator": operator, "values": [name]}
 
 
 def machines(scheduling: Scheduling | None) -> Json:
