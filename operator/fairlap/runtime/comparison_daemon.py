@@ -80,9 +80,9 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         if not self._holds_what_it_needs(seen.status, todo.status):
             return 0  # another one took the place while this one was reading what it decides by
         if self.skew.differs(seen.status, todo.status, time.monotonic()):
-            await self._write(comparison, seen.status, todo.status)
             if todo.learn and todo.status.phase in COMPARISON_TERMINAL:  # nobody looks again at what is over
                 await learn(self._api_server, seen, self.deciders.learnt)
+            await self._write(comparison, seen.status, todo.status)
             return 0
         return await self._act(seen, todo)
 

@@ -2,27 +2,36 @@
 
 import importlib
 from collections.abc import Iterable, Mapping
-from string import ascii_lowercase
 from typing import Any, Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import RaceRecord
-from fairlap.api.comparison_status import PREPARATION
+from fairlap.comparison.variants import VariantsRefusedError, expand
+from fairlap.plan.comparison.children import dry_run
+from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
+from fairlap.plan.comparison.judges import Judges
 from fairlap.runtime.comparison_daemon import Deciders
 from fairlap.statistics.moderation import Prior
 
 
+def _judges() -> Judges:
+    judge: Any = _module("fairlap.comparison.judgement").judge_blocks
+    diff: Any = _module("fairlap.comparison.fairness").diff
+    expect: Any = _module("fairlap.comparison.expectation").expect
+    return Judges(judge, diff, expect)
+
+
 def _plan(seen: ComparisonSeen) -> ComparisonPlan:
-    found: ComparisonPlan = _module("fairlap.plan.comparison.decide").plan_comparison(seen)
-    return found
+    return plan_comparison(seen, _judges())
 
 
-def _trials(seen: ComparisonSeen) -> Iterable[RaceToCreate]:
-    """Yield each variant's Benchmark as it is resolved, under the name that its preparation will have."""
-    variants = _module("fairlap.comparison.variants").expand(seen.subject.spec)
-    for letter, variant in zip(ascii_lowercase, variants, strict=False):
-        yield RaceToCreate(f"{seen.subject.name}-{PREPARATION}{letter}", variant.name, PREPARATION, variant.spec)
+def trials(seen: ComparisonSeen) -> Iterable[RaceToCreate]:
+    """Return each variant's Benchmark as its preparation will have it; none when the variants are refused anyhow."""
+    try:
+        return dry_run(seen.subject, expand(seen.subject.spec))
+    except VariantsRefusedError:
+        return ()
 
 
 def _record_race(benchmark: Json, config_map: Json | None, variant: str) -> RaceRecord:
@@ -44,4 +53,4 @@ def _module(name: str) -> Any:
     return importlib.import_module(name)
 
 
-DECIDERS: Final = Deciders(_plan, _trials, _record_race, _priors, _learnt)
+DECIDERS: Final = Deciders(_plan, trials, _record_race, _priors, _learnt)

@@ -13,6 +13,7 @@ from fairlap.comparison.block_pack import unpack_block
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.comparison import race_benchmark
+from fairlap.plan.comparison.children import record_name
 from fairlap.plan.comparison.comparison_seen import ComparisonSeen, ComparisonSubject, RaceToCreate, SeenRace
 from fairlap.queue.summary import leader_uid
 from fairlap.queue.turn import Turn
@@ -111,8 +112,3 @@ async def read_block(api_server: ApiServer, subject: ComparisonSubject, name: st
     if found is None:
         raise ValueError(f"the record of a block, ConfigMap {name}, cannot be read")
     return found
-
-
-def record_name(comparison: str, number: int, attempt: int) -> str:
-    """Return the name of the ConfigMap that keeps a block."""
-    return f"{comparison}-block-{number}" + (f"-{attempt}" if attempt > 1 else "")
