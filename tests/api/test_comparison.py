@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from .controlplane import ControlPlane
+from .kill_points import counted, kill_points, killed, sample, until_killed_or
 from .manifests import Json, benchmark, comparison
 from .operator_process import Operator
 from .stage import Stage
 
 pytestmark = pytest.mark.independent
 STAND_INS = (Path(__file__).parent / "stand_ins.py").read_text()
+TWO_BLOCKS = {"stop": "fixed", "blocks": 2}
 FAST = {"eck": (0.0, 0.05), "run": (0.05, 0.1)}
 RACES = ["cmp-0a", "cmp-0b", *(f"cmp-{block}{letter}" for block in (1, 2, 3) for letter in "ab")]
 
@@ -186,3 +188,60 @@ def test_killed_at_random_moments_no_race_is_lost_or_doubled(stage: Stage, plane
     finally:
         operator.stop()
     assert not operator.refused(), operator.refused()[:3]
+
+
+def test_killed_at_some_of_its_writes(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    """Each of them in tests/soak; here a sample, each in a Comparison of its own."""
+    seed = random.SystemRandom().randrange(1, 10**6)
+    print(f"seed {seed}")
+    stage.behave(namespace, **FAST)
+    operator = Operator(plane, namespace)
+    whole = operator.command = [operator.command[0], "-c", STAND_INS]
+    operator.start()
+    one_comparison(stage, operator, namespace, "whole")
+    operator.stop()
+    points = kill_points(counted(plane, operator, namespace))
+    for at, when in sample(points, 8, random.Random(seed)):
+        name = f"k{at}-{when[0]}"
+        killed_at(stage, operator, namespace, name, killed(whole[0], at, when, STAND_INS), whole)
+
+
+def killed_at(
+    stage: Stage, operator: Operator, namespace: str, name: str, command: list[str], whole: list[str]
+) -> bool:
+    """Let an operator be killed by this command while it works for a new Comparison, and another one end that one.
+
+    Returns whether it was killed.
+    """
+    stage.apply(comparison(namespace, name, design=TWO_BLOCKS))
+    operator.command = command
+    operator.start()
+    over = until_killed_or(lambda: "completionTime" in stage.comparison(namespace, name), operator)
+    stage.until(over, f"{name} is killed, or it is over", 60)
+    assert operator.process is not None
+    was_killed = operator.process.poll() is not None
+    if was_killed:
+        operator.process = None
+    else:
+        operator.stop()
+    operator.command = whole
+    operator.start()
+    one_comparison(stage, operator, namespace, name)
+    operator.stop()
+    assert not operator.refused(), operator.refused()[:3]
+    return was_killed
+
+
+def one_comparison(stage: Stage, operator: Operator, namespace: str, name: str) -> None:
+    """Let a Comparison of two blocks end, with each race once, and remove it; nothing may be left."""
+    if stage.find("comparisons", namespace, name) is None:
+        stage.apply(comparison(namespace, name, design=TWO_BLOCKS))
+    status = ended_well(stage, namespace, name)
+    assert [block["valid"] for block in status["blocks"]] == [True] * 3, status["blocks"]
+    mine = [each for each in raced(stage, namespace) if each.startswith(f"{name}-")]
+    assert sorted(mine) == sorted(f"{name}-{block}{letter}" for block in range(3) for letter in "ab")
+    stage.delete("comparisons", namespace, name)
+    stage.until(lambda: not stage.all("benchmarks", namespace), f"the Benchmarks of {name} go", 30)
+    stage.is_clean(namespace)
+    stage.promises_kept(namespace)
+    operator.lives()
