@@ -133,6 +133,10 @@ def _six(value: float) -> float:
     return float(f"{value:.6g}")
 
 
+def _without_rates_over_time(task: Task) -> Task:
+    return replace(task, windows=task.windows and replace(task.windows, over_time=()))
+
+
 def _without_processing_times(task: Task) -> Task:
     return replace(task, rally=task.rally and replace(task.rally, processing_time_millis={}))
 
@@ -144,6 +148,7 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
         "the names of the track's parameters and challenges",
         lambda r: replace(r, track=replace(r.track, exposed_params=(), challenges=())),
     ),
+    ("the throughput of each task over time", lambda r: _with_tasks(r, _without_rates_over_time)),
     (f"what the track touches on the target, from the {MAX_ITEMS + 1}st on", _without_touches),
     ("where the copies of the shards were", lambda r: replace(r, shards=None)),
     ("the JVM arguments of all nodes but the first", _without_jvm_arguments),
