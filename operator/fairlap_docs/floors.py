@@ -70,8 +70,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.plan.conditions", "fairlap.plan.deadline", "fairlap.plan",
     ),
     "fairlap.manifests": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.comparison", "fairlap.plan.seen",
-        "fairlap.plan.steps", "fairlap.plan.verdict",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.comparison", "fairlap.plan.seen",
+        "fairlap.plan.steps", "fairlap.plan.verdict", "fairlap.plan.comparison",
     ),
     "fairlap.machines": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.results",

@@ -10,7 +10,7 @@ from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.block_words import counting, uneven_losses
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
-from fairlap.plan.comparison.judges import Judged, Judges
+from fairlap.plan.comparison.judges import BlocksJudged, Judges
 from fairlap.plan.comparison.looks import looks, looks_cut_short, most_blocks
 from fairlap.plan.comparison.verdict_reached import changed, complete, continued, fail
 from fairlap.plan.conditions import Observation
@@ -97,7 +97,7 @@ def _fairness(
     return status, unfair, continued(end, unfair)
 
 
-def _with(status: ComparisonStatus, judged: Judged) -> ComparisonStatus:
+def _with(status: ComparisonStatus, judged: BlocksJudged) -> ComparisonStatus:
     """Return the status with what a look says; that one variant lost more races stays first among the findings."""
     uneven = uneven_losses(status.blocks, [variant.name for variant in status.variants])
     found = [*uneven, *(text for text in judged.findings if text not in uneven)]

@@ -11,7 +11,7 @@ from fairlap.statistics.gates import Look
 from fairlap.statistics.moderation import Prior
 
 
-class Judged(Protocol):
+class BlocksJudged(Protocol):
     """What the numbers of all blocks say."""
 
     @property
@@ -47,7 +47,7 @@ class Judged(Protocol):
         """How far the verdict reaches."""
 
 
-class Fair(Protocol):
+class FairOrNot(Protocol):
     """Whether what ran may be compared."""
 
     @property
@@ -75,20 +75,20 @@ class Judge(Protocol):
         priors: Mapping[str, Prior],
         last: bool,
         /,
-    ) -> Judged:
+    ) -> BlocksJudged:
         """Return what they say; `last`: no look comes after this one."""
 
 
-class Diff(Protocol):
+class Differ(Protocol):
     """Holds what ran against what was to differ."""
 
     def __call__(
         self, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], blocks: Sequence[BlockRecord], /
-    ) -> Fair:
+    ) -> FairOrNot:
         """Return whether it is fair."""
 
 
-class Expect(Protocol):
+class Expecter(Protocol):
     """Says beforehand what it will take."""
 
     def __call__(
@@ -106,5 +106,5 @@ class Judges(NamedTuple):
     """All of them."""
 
     judge: Judge
-    diff: Diff
-    expect: Expect
+    diff: Differ
+    expect: Expecter
