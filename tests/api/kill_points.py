@@ -29,17 +29,14 @@ async def request(self, method, url, **options):
     return answer
 
 aiohttp.ClientSession._request = request
-"""
-PLAIN = """
-import sys
 from fairlap.__main__ import main
 sys.exit(main())
 """
 
 
-def killed(python: str, at: int, when: str, program: str = PLAIN) -> list[str]:
+def killed(python: str, at: int, when: str) -> list[str]:
     """Return the command of an operator that is killed `when` (before, after) its write number `at`."""
-    return [python, "-c", _KILLED + program, str(at), when]
+    return [python, "-c", _KILLED, str(at), when]
 
 
 def counted(plane: ControlPlane, operator: Operator, namespace: str) -> int:

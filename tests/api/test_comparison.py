@@ -4,7 +4,6 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,6 @@ from .operator_process import Operator
 from .stage import Stage
 
 pytestmark = pytest.mark.independent
-STAND_INS = (Path(__file__).parent / "stand_ins.py").read_text()
 TWO_BLOCKS = {"stop": "fixed", "blocks": 2}
 FAST = {"eck": (0.0, 0.05), "run": (0.05, 0.1)}
 RACES = ["cmp-0a", "cmp-0b", *(f"cmp-{block}{letter}" for block in (1, 2, 3) for letter in "ab")]
@@ -23,9 +21,8 @@ RACES = ["cmp-0a", "cmp-0b", *(f"cmp-{block}{letter}" for block in (1, 2, 3) for
 
 @contextmanager
 def comparing(plane: ControlPlane, namespace: str, **values: object) -> Iterator[Operator]:
-    """An operator with simple judgements where the real ones are not there."""
+    """An operator that must end without a word of anything that was not foreseen."""
     operator = Operator(plane, namespace, **values)
-    operator.command[1:] = ["-c", STAND_INS]
     operator.start()
     operator.wait_ready()
     yield operator
@@ -104,8 +101,8 @@ def test_a_deleted_race_and_a_failed_one_are_raced_again(stage: Stage, plane: Co
         stage.apply(comparison(namespace, design={"stop": "fixed", "blocks": 2, "retries": 2}))
         stage.until(lambda: any(name.startswith("cmp-1") for name in raced(stage, namespace)), "block 1 begins", 60)
         first = next(name for name in raced(stage, namespace) if name.startswith("cmp-1"))
-        stage.behave(namespace, "cmp-2a", race="dies", **FAST)
-        stage.behave(namespace, "cmp-2b", race="dies", **FAST)
+        stage.behave(namespace, "cmp-2a", race="documents", **FAST)
+        stage.behave(namespace, "cmp-2b", race="documents", **FAST)
         stage.delete("benchmarks", namespace, first)
         status = ended_well(stage, namespace)
         void = [(b["number"], b.get("attempt", 1), b["reason"]) for b in status["blocks"] if not b["valid"]]
@@ -117,7 +114,7 @@ def test_a_deleted_race_and_a_failed_one_are_raced_again(stage: Stage, plane: Co
         stage.apply(comparison(namespace, "bad", design={"stop": "fixed", "blocks": 2, "retries": 1}))
         for attempt in ("", "-2"):
             for letter in "ab":
-                stage.behave(namespace, f"bad-1{letter}{attempt}", race="dies", **FAST)
+                stage.behave(namespace, f"bad-1{letter}{attempt}", race="documents", **FAST)
         status = stage.compares(namespace, "bad")
         assert (status["phase"], status["reason"]) == ("Failed", "RacesInvalid")
         assert len([b for b in status["blocks"] if not b["valid"]]) == 2
@@ -171,11 +168,10 @@ def test_killed_at_random_moments_no_race_is_lost_or_doubled(stage: Stage, plane
     dice = random.Random(seed)
     stage.behave(namespace, **FAST)
     operator = Operator(plane, namespace)
-    operator.command[1:] = ["-c", STAND_INS]
     stage.apply(comparison(namespace))
-    for _ in range(12):
+    for _ in range(8):
         operator.start()
-        time.sleep(dice.uniform(0.8, 2.5))
+        time.sleep(dice.uniform(0.9, 2.2))
         operator.lives()
         operator.kill()
     operator.start()
@@ -196,14 +192,14 @@ def test_killed_at_some_of_its_writes(stage: Stage, plane: ControlPlane, namespa
     print(f"seed {seed}")
     stage.behave(namespace, **FAST)
     operator = Operator(plane, namespace)
-    whole = operator.command = [operator.command[0], "-c", STAND_INS]
+    whole = list(operator.command)
     operator.start()
     one_comparison(stage, operator, namespace, "whole")
     operator.stop()
     points = kill_points(counted(plane, operator, namespace))
-    for at, when in sample(points, 8, random.Random(seed)):
+    for at, when in sample(points, 3, random.Random(seed)):
         name = f"k{at}-{when[0]}"
-        killed_at(stage, operator, namespace, name, killed(whole[0], at, when, STAND_INS), whole)
+        killed_at(stage, operator, namespace, name, killed(whole[0], at, when), whole)
 
 
 def killed_at(

@@ -5,7 +5,7 @@ from tests.api.controlplane import ControlPlane
 from tests.api.kill_points import counted, kill_points, killed
 from tests.api.operator_process import Operator
 from tests.api.stage import Stage
-from tests.api.test_comparison import FAST, STAND_INS, killed_at, one_comparison
+from tests.api.test_comparison import FAST, killed_at, one_comparison
 
 from .progress import Progress
 
@@ -14,7 +14,7 @@ from .progress import Progress
 def test_comparison_killed_at_each_write(stage: Stage, plane: ControlPlane, namespace: str, progress: Progress) -> None:
     operator = Operator(plane, namespace)
     stage.behave(namespace, **FAST)
-    whole = operator.command = [operator.command[0], "-c", STAND_INS]
+    whole = list(operator.command)
     operator.start()
     one_comparison(stage, operator, namespace, "whole")
     operator.stop()
@@ -22,6 +22,6 @@ def test_comparison_killed_at_each_write(stage: Stage, plane: ControlPlane, name
     assert len(points) > 100, "a Comparison's life, its Benchmarks' included, has many writes"
     for chunk in progress.chunks(most=len(points)):
         at, when = points[chunk - progress.seed]
-        command = killed(whole[0], at, when, STAND_INS)
+        command = killed(whole[0], at, when)
         was_killed = killed_at(stage, operator, namespace, f"k{at}-{when[0]}", command, whole)
         progress.passed(chunk, {"kills": int(was_killed)})
