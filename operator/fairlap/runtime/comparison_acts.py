@@ -55,14 +55,14 @@ async def _raced(
     api_server: ApiServer, subject: ComparisonSubject, race: RaceOfBlock, record_race: RecordRace
 ) -> RaceRecord:
     there = await api_server.find(KIND, subject.namespace, race.benchmark)
-    said: Json = {"variant": race.variant, "benchmark": race.benchmark, "uid": race.uid, "seconds": race.seconds}
+    said: Json = {"variant": race.variant, "benchmark": race.benchmark, "uid": race.uid}
     if race.valid is False:
         said |= {"valid": False, "reason": race.reason, "message": race.message}
     if there is None or not is_of(there, subject) or there["metadata"]["uid"] != race.uid:
         gone = {"valid": False, "reason": race.reason or "RaceDeleted"}
-        return RaceRecord.model_validate({**said, **gone})
+        return RaceRecord.model_validate({**said, **gone, "seconds": race.seconds})
     found = record_race(there, await _record_of(api_server, there), race.variant)
-    return found.model_copy(update={key: value for key, value in said.items() if value is not None})
+    return found.model_copy(update=said)
 
 
 async def _record_of(api_server: ApiServer, benchmark: Json) -> Json | None:

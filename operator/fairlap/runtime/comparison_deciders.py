@@ -1,29 +1,30 @@
 """The decisions about Comparisons, as the work on one is given them."""
 
-import importlib
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import RaceRecord
+from fairlap.comparison import noise_store
+from fairlap.comparison.expectation import expect
+from fairlap.comparison.fairness import diff
+from fairlap.comparison.judgement import judge_blocks
+from fairlap.comparison.race_facts import facts, record_facts
+from fairlap.comparison.raced_benchmark import race_record
 from fairlap.comparison.variants import VariantsRefusedError, expand
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.plan.comparison.judges import Judges
 from fairlap.runtime.comparison_daemon import Deciders
-from fairlap.statistics.moderation import Prior
+from fairlap_race.contract.record import Record
+
+JUDGES: Final = Judges(judge_blocks, diff, expect)
 
 
-def _judges() -> Judges:
-    judge: Any = _module("fairlap.comparison.judgement").judge_blocks
-    diff: Any = _module("fairlap.comparison.fairness").diff
-    expect: Any = _module("fairlap.comparison.expectation").expect
-    return Judges(judge, diff, expect)
-
-
-def _plan(seen: ComparisonSeen) -> ComparisonPlan:
-    return plan_comparison(seen, _judges())
+def decide(seen: ComparisonSeen) -> ComparisonPlan:
+    """Return what follows from what is seen of a Comparison."""
+    return plan_comparison(seen, JUDGES)
 
 
 def trials(seen: ComparisonSeen) -> Iterable[RaceToCreate]:
@@ -34,23 +35,13 @@ def trials(seen: ComparisonSeen) -> Iterable[RaceToCreate]:
         return ()
 
 
+def all_facts(benchmark: Json, record: Record | None) -> dict[str, str]:
+    """Return what is known of how a Benchmark ran, from its status and from the record of its race."""
+    return {**facts(benchmark), **(record_facts(record) if record else {})}
+
+
 def _record_race(benchmark: Json, config_map: Json | None, variant: str) -> RaceRecord:
-    found: RaceRecord = _module("fairlap.comparison.raced_benchmark").race_record(benchmark, config_map, variant)
-    return found
+    return race_record(benchmark, config_map, variant, all_facts)
 
 
-def _priors(data: Json, seen: ComparisonSeen) -> Mapping[str, Prior]:
-    found: Mapping[str, Prior] = _module("fairlap.comparison.noise_store").priors(data, seen)
-    return found
-
-
-def _learnt(data: Json, seen: ComparisonSeen) -> Json | None:
-    found: Json | None = _module("fairlap.comparison.noise_store").learnt(data, seen)
-    return found
-
-
-def _module(name: str) -> Any:
-    return importlib.import_module(name)
-
-
-DECIDERS: Final = Deciders(_plan, trials, _record_race, _priors, _learnt)
+DECIDERS: Final = Deciders(decide, trials, _record_race, noise_store.priors, noise_store.learnt)
