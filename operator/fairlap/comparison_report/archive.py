@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord
-from fairlap.comparison_report.comparison_view import NotAComparisonError
+from fairlap.comparison_report.comparison_view import NotAComparisonError, finite
 
 FORMAT: Final = "fairlap.dev/comparison-archive/1"
 
@@ -19,7 +19,7 @@ def archive_of(comparison: Json, blocks: Sequence[BlockRecord]) -> Json:
     return {
         "format": FORMAT,
         "comparison": without_bookkeeping(comparison),
-        "blocks": [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks],
+        "blocks": [finite(block).model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks],
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from fairlap.api.base import Json
-from fairlap.api.block_record import TWIN, BlockRecord, RaceRecord
+from fairlap.api.block_record import TWIN, BlockRecord, Curve, RaceRecord
 from fairlap.api.comparison_status import (
     COMPARISON_TERMINAL,
     PREPARATION,
@@ -24,6 +24,9 @@ from fairlap.api.comparison_status import (
 )
 from fairlap.api.names import COMPARISON_KIND
 from fairlap.comparison_report.metric_words import words_of
+
+_MOST = 1e18
+"""of any number that a race measures: an axis needs room above it"""
 
 
 class NotAComparisonError(ValueError):
@@ -179,7 +182,7 @@ def read_view(comparison: Json, blocks: Sequence[BlockRecord]) -> ComparisonView
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise NotAComparisonError(f"status.{where} cannot be read: {error.errors()[0]['msg']}") from error
-    records = tuple(sorted(blocks, key=lambda block: (block.number, block.attempt)))
+    records = tuple(sorted(map(finite, blocks), key=lambda block: (block.number, block.attempt)))
     return ComparisonView(
         name=str(meta.get("name") or "comparison"),
         namespace=str(meta.get("namespace") or ""),
@@ -190,6 +193,31 @@ def read_view(comparison: Json, blocks: Sequence[BlockRecord]) -> ComparisonView
         blocks=tuple(_blocks(status, records)),
         baseline=str(spec.get("baseline") or ""),
     )
+
+
+def finite(block: BlockRecord) -> BlockRecord:
+    """Return a record without numbers that are none: neither JSON nor a chart has a place for them."""
+    return block.model_copy(update={"races": [_finite_race(race) for race in block.races]})
+
+
+def _finite_race(race: RaceRecord) -> RaceRecord:
+    seconds = race.seconds if race.seconds is not None and _is_number(race.seconds) else None
+    return race.model_copy(
+        update={
+            "numbers": [each for each in race.numbers if _is_number(each.value)],
+            "service_times": list(map(_finite_curve, race.service_times)),
+            "rates": list(map(_finite_curve, race.rates)),
+            "seconds": seconds,
+        }
+    )
+
+
+def _finite_curve(curve: Curve) -> Curve:
+    return curve.model_copy(update={"points": [point for point in curve.points if all(map(_is_number, point))]})
+
+
+def _is_number(value: float) -> bool:
+    return abs(value) <= _MOST  # NaN is not
 
 
 def value_of(race: RaceRecord | None, gate: GateStatus) -> float | None:

@@ -18,6 +18,8 @@ Points = Sequence[tuple[float, float]]
 _MOST_POINTS = 48
 _BINS = 40
 _LAST = 99.99
+_LEAST = 1e-9
+"""ms; the axis is a logarithm"""
 _NINES = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99)
 
 
@@ -44,7 +46,8 @@ def percentile_curves(view: ComparisonView, shown: Mapping[str, Look], number: s
     courses = {}
     for name in view.arms:
         races = [
-            [(min(max(x, 0.0), _LAST), y) for x, y in curve if y > 0] for curve in _curves(view, name, task, _times)
+            [(min(max(x, 0.0), _LAST), y) for x, y in curve if y > _LEAST]
+            for curve in _curves(view, name, task, _times)
         ]
         if any(races):
             courses[name] = _summed([race for race in races if race], _common_places(races))
@@ -130,13 +133,7 @@ def _curves(
     view: ComparisonView, name: str, task: str, curves: Callable[[RaceRecord], Sequence[Curve]]
 ) -> list[list[tuple[float, float]]]:
     races = [block.race_of(name) for block in view.valid_blocks]
-    return [
-        sorted(point for point in curve.points if all(map(math.isfinite, point)))
-        for race in races
-        if race
-        for curve in curves(race)
-        if curve.task == task
-    ]
+    return [sorted(curve.points) for race in races if race for curve in curves(race) if curve.task == task]
 
 
 def _nines(percentile: float) -> float:

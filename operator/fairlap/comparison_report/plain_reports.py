@@ -10,7 +10,7 @@ from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord
-from fairlap.api.comparison_status import GateStatus
+from fairlap.api.comparison_status import DifferenceStatus, GateStatus
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, read_view, unit_of
 from fairlap.comparison_report.markup import Child, Markup, element, plain
 from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount, duration, interval, percent
@@ -35,7 +35,7 @@ def report_markdown(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
         lines.append("")
     unfair = [each for each in view.status.differences if not each.fair]
     for each in unfair:
-        values = " · ".join(f"{_md(name)}: {_md(value)}" for name, value in each.values.items())
+        values = _values(view, each)
         lines.append(f"- not the same: **{_md(each.what)}** ({values}) {_md(each.message)}")
     lines += [f"- {_md(finding)}" for finding in view.status.findings]
     if unfair or view.status.findings:
@@ -119,8 +119,12 @@ def _in_words(view: ComparisonView) -> Iterator[str]:
 def _not_the_same(view: ComparisonView) -> Iterator[str]:
     for each in view.status.differences:
         if each.fair:
-            values = " · ".join(f"{_md(name)}: {_md(value)}" for name, value in each.values.items())
+            values = _values(view, each)
             yield f"- {_md(each.what)} ({each.rule}): {values} {_md(each.message)}".rstrip()
+
+
+def _values(view: ComparisonView, each: DifferenceStatus) -> str:
+    return " · ".join(f"{_md(name)}: {_md(each.values[name])}" for name in view.variants if name in each.values)
 
 
 def _races(view: ComparisonView) -> Iterator[str]:
@@ -139,7 +143,8 @@ def _folded(summary: str, lines: list[str]) -> list[str]:
 
 def _cell(text: str) -> str:
     """Return a text that a spreadsheet does not take for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    shown = plain(text)
+    return f"'{shown}" if shown.startswith(_FORMULA) else shown
 
 
 def _judged(view: ComparisonView) -> Iterator[tuple[str, GateStatus]]:
@@ -161,11 +166,12 @@ def _fair_case(view: ComparisonView) -> Markup:
 
 
 def _unfair(view: ComparisonView) -> str:
-    return "\n".join(
-        f"{each.what}: {', '.join(f'{name}: {value}' for name, value in each.values.items())}. {each.message}".strip()
-        for each in view.status.differences
-        if not each.fair
-    )
+    lines = []
+    for each in view.status.differences:
+        if not each.fair:
+            values = ", ".join(f"{name}: {each.values[name]}" for name in view.variants if name in each.values)
+            lines.append(f"{each.what}: {values}. {each.message}".strip())
+    return "\n".join(lines)
 
 
 def _gate_case(view: ComparisonView, contender: str, gate: GateStatus) -> Markup:

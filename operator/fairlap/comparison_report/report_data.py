@@ -9,8 +9,10 @@ from statistics import fmean, median
 from typing import Final
 
 import yaml
+from pydantic.alias_generators import to_camel
 
 from fairlap.api.base import Json
+from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import API_VERSION, COMPARISON_KIND, MAX_COMPARISON_NAME
 from fairlap.comparison_report.archive import archive_of
 from fairlap.comparison_report.comparison_view import ComparisonView
@@ -70,10 +72,12 @@ def repeat(view: ComparisonView) -> Markup:
 
 def manifest(view: ComparisonView) -> str:
     """Return a Comparison as YAML with this one's spec and seed, under another name."""
-    spec = json.loads(json.dumps({key: value for key, value in view.spec.items() if key != "suspend"}))
+    given = json.loads(json.dumps({key: value for key, value in view.spec.items() if key != "suspend"}, sort_keys=True))
+    order = [to_camel(name) for name in ComparisonSpec.model_fields]
+    spec = dict(sorted(given.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
     seed = view.status.seed
     if seed is not None:
-        spec["design"] = {**view.design, "seed": seed}
+        spec["design"] = {**spec.get("design", {}), "seed": seed}
     meta: Json = {"name": f"{view.name[: MAX_COMPARISON_NAME - 2].rstrip('-.')}-2"}
     if view.namespace:
         meta["namespace"] = view.namespace
@@ -107,8 +111,8 @@ def method(view: ComparisonView) -> Markup:
         f"balanced over the blocks.{seed} What the races of a block share, such as the machine's hour, cancels where "
         "they are compared.",
         "A race is one sample, however many requests it makes. For each block the ratio of contender to baseline is "
-        "taken; the change is their geometric mean, and the interval says how far off it may be, judged by how much the ratio "
-        "differs from block to block.",
+        "taken; the change is their geometric mean, and the interval says how far off it may be, judged by how much "
+        "the ratio differs from block to block.",
         stop,
         "With several gates each must show more (Holm's procedure), so that one false alarm among all of them has a "
         "chance of 5 % at most.",

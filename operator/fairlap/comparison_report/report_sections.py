@@ -76,7 +76,7 @@ def gates(view: ComparisonView) -> Markup | None:
             parts.append(element("p", contender.sentence))
         rows = [_gate_row(gate) for gate in contender.gates]
         head = ["Gate", "What is known", "Gate passed", view.baseline, contender.name, "Margin", "Noise", "Blocks"]
-        parts.append(table(head, rows, f"Gates of {contender.name}", numbers=3))
+        parts.append(table(head, rows, f"Gates of {contender.name}", numbers=2))
         sentences = [element("li", gate.sentence) for gate in contender.gates if gate.sentence]
         if sentences:
             parts.append(
@@ -95,7 +95,7 @@ def gates(view: ComparisonView) -> Markup | None:
 def fairness(view: ComparisonView) -> Markup:
     """Return what was not the same, what is unfair first, each with its values and the line that mends it."""
     _, _, message = view.condition("Fair")
-    parts: list[Child] = [element("p", message)] if message else []
+    parts: list[Child] = [element("p", f"{message[:1].upper()}{message[1:]}")] if message else []
     found = view.status.differences
     order = list(_RULES)
     by_rule = sorted(found, key=lambda each: (each.fair, order.index(each.rule)))
@@ -207,11 +207,15 @@ def _extent(view: ComparisonView) -> list[tuple[str, Child]]:
         ("Cost", f"{races} races, {duration(status.cost_seconds) if status.cost_seconds else 'time not known'}")
     )
     if status.completion_time:
-        found.append(("Ended", text_at(view.raw, "status", "completionTime")))
+        found.append(("Ended", _when(text_at(view.raw, "status", "completionTime"))))
     if status.findings:
         link = element("a", f"{len(status.findings)} to know beside it", href="#findings")
         found.append(("Findings", link))
     return found
+
+
+def _when(time: str) -> str:
+    return f"{time[:10]} {time[11:16]} UTC" if time.endswith("Z") else time
 
 
 def _where(view: ComparisonView) -> str | None:

@@ -42,10 +42,11 @@ nav li{margin:.3em 0}
 .scroll{overflow-x:auto;margin:.6em 0;border:1px solid var(--line);border-radius:6px}
 .scroll:focus-visible,pre:focus-visible,summary:focus-visible{outline:3px solid var(--link);outline-offset:2px}
 table{border-collapse:collapse;font-size:.9rem;min-width:100%}
-th,td{text-align:left;padding:6px 10px;border-top:1px solid var(--grid);vertical-align:top;min-width:5em;
-max-width:28em}
+th,td{text-align:left;padding:6px 10px;border-top:1px solid var(--grid);vertical-align:top;max-width:28em;
+overflow-wrap:break-word}
+td:not(.n){min-width:8.5em}
 thead th{border-top:0;background:var(--panel);font-weight:600}
-th[scope=row]{font-weight:500;min-width:8.5em}
+th[scope=row]{font-weight:500;min-width:8.5em;overflow-wrap:anywhere}
 .n{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 summary{cursor:pointer;padding:6px 0;font-size:.875rem;min-height:24px}
 figure{margin:0;padding:0;min-width:0}
@@ -102,7 +103,7 @@ details>summary{list-style:none}
 .scroll,pre{overflow:visible;max-height:none;border:0}
 pre{white-space:pre-wrap}
 table{font-size:7.5pt;width:100%;table-layout:auto}
-th,td{min-width:0;padding:2px 4px}
+th,td,td:not(.n){min-width:0;overflow-wrap:anywhere;padding:2px 4px}
 th[scope=row]{min-width:0}
 tr,figure>svg,.facts div{break-inside:avoid}
 h2,h3,figcaption{break-after:avoid}
