@@ -25,7 +25,7 @@ from kubernetes import client, config, watch
 from kubernetes.dynamic import DynamicClient, LazyDiscoverer, Resource
 from kubernetes.dynamic.exceptions import ResourceNotFoundError, ResourceNotUniqueError
 
-from fairlap.api.names import GROUP, KIND, PLURAL, VERSION
+from fairlap.api.names import COMPARISON_KIND, COMPARISON_PLURAL, GROUP, KIND, PLURAL, VERSION
 from fairlap.cli.exits import CliError
 
 Json = dict[str, Any]
@@ -45,6 +45,10 @@ class RefusedError(CliError):
         self.status = status
 
 
+class UnknownNameError(CliError):
+    """There is no object of this name; the text says which there are."""
+
+
 class Connection:
     """A Kubernetes cluster, and the namespace in it that a command is about."""
 
@@ -56,6 +60,7 @@ class Connection:
         self._discovered: LazyDiscoverer | None = None
         log = {"log": {"name": "pods/log", "kind": "Pod", "namespaced": True}}
         self._benchmarks = self._known("apis", GROUP, VERSION, KIND, PLURAL)
+        self._comparisons = self._known("apis", GROUP, VERSION, COMPARISON_KIND, COMPARISON_PLURAL)
         self._config_maps = self._known("api", "", "v1", "ConfigMap", "configmaps")
         self._pods = self._known("api", "", "v1", "Pod", "pods", subresources=log)
 
@@ -93,26 +98,37 @@ class Connection:
 
     def benchmark(self, name: str) -> Json:
         """Return a Benchmark; raises CliError when there is none."""
+        return self._named(self._benchmarks, name)
+
+    def comparison(self, name: str) -> Json:
+        """Return a Comparison; raises CliError when there is none."""
+        return self._named(self._comparisons, name)
+
+    def _named(self, resource: Any, name: str) -> Json:
         try:
-            return self._ask(self._benchmarks.get, name=quote(name, safe=""), namespace=self._space())
+            return self._ask(resource.get, name=quote(name, safe=""), namespace=self._space())
         except RefusedError as error:
             if error.status != 404:
                 raise
-            raise CliError(self._unknown(name, error)) from error
+            raise UnknownNameError(self._unknown(resource, name, error)) from error
 
-    def _unknown(self, name: str, error: RefusedError) -> str:
+    def _unknown(self, resource: Any, name: str, error: RefusedError) -> str:
         if any(words in str(error) for words in _UNKNOWN_KIND):
-            return "the cluster knows no Benchmarks: install the operator first (docs/install.md)"
-        there = sorted(each["metadata"]["name"] for each in self.benchmarks())
+            return f"the cluster knows no {resource.kind}s: install the operator first (docs/install.md)"
+        there = sorted(each["metadata"]["name"] for each in self._listed(resource)["items"])
         known = f"there are {', '.join(there[:20])}" if there else "there is none"
-        return f"there is no Benchmark {name} in the namespace {self.namespace}; {known}"
+        return f"there is no {resource.kind} {name} in the namespace {self.namespace}; {known}"
 
     def benchmarks(self) -> list[Json]:
         """Return the Benchmarks of the namespace."""
-        return list(self._listed()["items"])
+        return list(self._listed(self._benchmarks)["items"])
 
-    def _listed(self) -> Json:
-        return self._ask(self._benchmarks.get, namespace=self._space())
+    def comparisons(self) -> list[Json]:
+        """Return the Comparisons of the namespace."""
+        return list(self._listed(self._comparisons)["items"])
+
+    def _listed(self, resource: Any) -> Json:
+        return self._ask(resource.get, namespace=self._space())
 
     def apply(self, manifest: Json, dry_run: bool = False) -> tuple[Json, str]:
         """Apply an object on the server's side; return it as it is then, and "created", "changed" or "unchanged".
@@ -167,9 +183,16 @@ class Connection:
         Yields None about every second when nothing changed, and ends when `stop` is set. A watch that ends is
         begun anew, and an API server that does not answer is asked again; one that refuses raises RefusedError.
         """
+        yield from self._changes(self._benchmarks, stop)
+
+    def comparison_changes(self, stop: threading.Event) -> Iterator[Json | None]:
+        """Yield each Comparison of the namespace in the same way."""
+        yield from self._changes(self._comparisons, stop)
+
+    def _changes(self, resource: Any, stop: threading.Event) -> Iterator[Json | None]:
         found: queue.Queue[Json | RefusedError] = queue.Queue()
         # In a thread, so that a clock can go on while nothing is heard.
-        threading.Thread(target=self._watch, args=(found, stop), name="watch", daemon=True).start()
+        threading.Thread(target=self._watch, args=(resource, found, stop), name="watch", daemon=True).start()
         while not stop.is_set():
             try:
                 change = found.get(timeout=1.0)
@@ -180,13 +203,13 @@ class Connection:
                 raise change
             yield change
 
-    def _watch(self, found: queue.Queue[Json | RefusedError], stop: threading.Event) -> None:
+    def _watch(self, resource: Any, found: queue.Queue[Json | RefusedError], stop: threading.Event) -> None:
         while not stop.is_set():
             try:
-                listed = self._listed()
+                listed = self._listed(resource)
                 for item in listed["items"]:
                     found.put(item)
-                for event in self._events(listed["metadata"]["resourceVersion"]):
+                for event in self._events(resource, listed["metadata"]["resourceVersion"]):
                     gone = {"deleted": True} if event["type"] == "DELETED" else {}
                     found.put({**event["raw_object"], **gone})
             except RefusedError as error:
@@ -197,12 +220,12 @@ class Connection:
                 logging.getLogger(__name__).info("the watch is begun anew: %s", error)
             time.sleep(_BACKOFF_SECONDS)
 
-    def _events(self, version: str) -> Iterator[Json]:
-        """Yield what happens to the Benchmarks after the resource version, until the API server ends the watch."""
+    def _events(self, resource: Any, version: str) -> Iterator[Json]:
+        """Yield what happens to the kind's objects after the resource version, until the API server ends the watch."""
         # Not Resource.watch, which passes no timeout: a connection that died in silence would never end.
         with self._one_sentence():
             for event in watch.Watch().stream(
-                self._benchmarks.get, namespace=self._space(), resource_version=version, serialize=False,
+                resource.get, namespace=self._space(), resource_version=version, serialize=False,
                 timeout_seconds=_WATCH_SECONDS, allow_watch_bookmarks=True,
                 _request_timeout=(_CONNECT_SECONDS, _WATCH_SECONDS + 30),
             ):  # fmt: skip
@@ -219,7 +242,7 @@ class Connection:
                 # The prefix spares a request for each group that has a version of this name.
                 return self._discovery().get(prefix="apis" if "/" in version else "api", api_version=version, kind=kind)
         except (ResourceNotFoundError, ResourceNotUniqueError) as error:
-            hint = ": install the operator first (docs/install.md)" if kind == KIND else ""
+            hint = ": install the operator first (docs/install.md)" if kind in (KIND, COMPARISON_KIND) else ""
             raise CliError(f"the cluster knows no {kind} of {version}{hint}") from error
 
     def _discovery(self) -> LazyDiscoverer:

@@ -21,14 +21,17 @@ from fairlap.cli.option_values import Duration, track_params
 from fairlap.settings import BUILTIN_TRACKS
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = ["run", "rerun", "results", "compare", "logs", "track", "completion"]
+COMMANDS = ["run", "rerun", "results", "compare", "gate", "report", "logs", "track", "completion"]
 
 
 class FakeConnection:
-    """A cluster with two Benchmarks."""
+    """A cluster with two Benchmarks and a Comparison."""
 
     def benchmarks(self) -> list[dict[str, Any]]:
         return [{"metadata": {"name": name}} for name in ("es-8", "es-9")]
+
+    def comparisons(self) -> list[dict[str, Any]]:
+        return [{"metadata": {"name": "upgrade"}}]
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ def completed(*words: str) -> list[str]:
     ("words", "answer"),
     [
         ([""], COMMANDS),
-        (["re"], ["rerun", "results"]),
+        (["re"], ["rerun", "results", "report"]),
         (["track", ""], ["check", "generate", "new", "list"]),
         (["track", "check", ""], [":file"]),
         (["track", "check", "a", ""], [":file"]),
@@ -62,13 +65,17 @@ def completed(*words: str) -> list[str]:
         (["results", "-o", "json", "es-8", ""], ["es-8", "es-9"]),
         (["compare", ""], [":file", "es-8", "es-9"]),
         (["compare", "es-8", "es-9"], [":file", "es-9"]),
+        (["report", ""], ["upgrade"]),
+        (["report", "upgrade", "-o", ""], ["html", "md", "csv", "junit", "json"]),
+        (["gate", "up"], ["upgrade"]),
+        (["gate", "es"], []),
         (["logs", "es-8", ""], []),
         (["logs", "es-8", "--f"], ["--follow"]),
         (["run", "-f", ""], [":file"]),
         (["run", "--wait", "-f", "x", "--dr"], ["--dry-run"]),
         (["completion", "z"], ["zsh"]),
         ([], COMMANDS),
-        (["-n", "perf", "re"], ["rerun", "results"]),
+        (["-n", "perf", "re"], ["rerun", "results", "report"]),
         (["-n", "perf", "results", ""], ["es-8", "es-9"]),
         (["rerun", "es-"], ["es-8", "es-9"]),
         (["logs", "nosuch"], []),
