@@ -111,7 +111,8 @@ def fairlap() -> None:
 def _waiting(command: F) -> F:
     wait = click.option(
         "--wait", is_flag=True,
-        help="Show progress until all have ended: exit code 0 when all succeeded, 1 when one failed.",
+        help="Show progress until all have ended: exit code 0 when all succeeded, 1 when one failed or regressed, 3 "
+        "when a Comparison cannot tell.",
     )  # fmt: skip
     timeout = click.option(
         "--timeout", type=Duration(), metavar="TIME",
@@ -128,7 +129,7 @@ def _check_waiting(wait: bool, timeout: float | None) -> None:
 _NAME = click.argument("name", metavar="NAME", shell_complete=_complete_benchmark)
 
 
-@fairlap.command(short_help="Apply Benchmarks and follow them to their end.")
+@fairlap.command(short_help="Apply Benchmarks and Comparisons and follow them to their end.")
 @click.option(
     "-f", "--filename", "files", metavar="FILE", type=click.Path(), multiple=True, required=True,
     help="Manifest, directory of manifests, or - for standard input; may be given several times.",
@@ -138,7 +139,7 @@ _NAME = click.argument("name", metavar="NAME", shell_complete=_complete_benchmar
 @_cluster_options
 @click.pass_context
 def run(ctx: click.Context, files: tuple[str, ...], wait: bool, timeout: float | None, dry_run: bool) -> int:
-    """Apply Benchmarks and follow them to their end."""
+    """Apply Benchmarks and Comparisons and follow them to their end."""
     from fairlap.cli import run_command  # noqa: PLC0415
 
     _check_waiting(wait, timeout)

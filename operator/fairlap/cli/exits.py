@@ -5,6 +5,7 @@ from typing import Final
 SUCCEEDED: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
+UNDECIDED: Final = 3
 TIMED_OUT: Final = 124
 INTERRUPTED: Final = 130
 
