@@ -4,8 +4,8 @@
     make demo                              on a cluster of its own (localkube)
     CLUSTER=current make demo              on the current context of your kubectl, which must have ECK
 
-Exit code 0 with any verdict that the races allow (Inconclusive, too), 1 when a step failed or nothing could be compared, 130
-after Ctrl-C (the Comparison goes on). Uses nothing but the standard library, kubectl and helm, and the project's own
+Exit code 0 with any verdict that the races allow (Inconclusive, too), 1 when a step failed or nothing could be compared,
+130 after Ctrl-C (the Comparison goes on). Uses nothing but the standard library, kubectl and helm, and the project's own
 environment (`make venv`) for the report. Run it again at any time.
 """
 
@@ -249,7 +249,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "--manifests", type=Path, default=ROOT / "examples" / "demo.yaml", help="Comparison to run (default: demo.yaml)"
     )
     parser.add_argument(
-        "--report", type=Path, default=ROOT / "demo-report.html", help="where the report goes (default: demo-report.html)"
+        "--report",
+        type=Path,
+        default=ROOT / "demo-report.html",
+        help="where the report goes (default: demo-report.html)",
     )
     parser.add_argument("--minutes", type=float, default=60, help="how long to follow them (default: 60)")
     parser.add_argument("--keep", action="store_true", help="keep a Comparison of this name that is there already")

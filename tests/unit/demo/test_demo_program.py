@@ -49,7 +49,9 @@ def ended(verdict: str, **status: Any) -> dict[str, Any]:
     return comparison(NAME, "Complete", verdict=verdict, **status)
 
 
-CONTENDERS = [{"name": "9.0.0", "verdict": "Inconclusive", "sentence": "9.0.0: cannot tell; 6 more blocks would settle it"}]
+CONTENDERS = [
+    {"name": "9.0.0", "verdict": "Inconclusive", "sentence": "9.0.0: cannot tell; 6 more blocks would settle it"}
+]
 
 
 class Sandbox:
