@@ -52,9 +52,6 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.plan.seen": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
     ),
-    "fairlap.plan.comparison": (
-        "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.statistics", "fairlap.plan.conditions",
-    ),
     "fairlap.plan.explain": (
         "fairlap_race.contract", "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.seen", "fairlap.plan.steps",
     ),
@@ -67,9 +64,14 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.plan.deadline",
         "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
     ),
+    # A Comparison is decided above its Benchmarks: it knows what they would refuse.
+    "fairlap.plan.comparison": (
+        "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.statistics", "fairlap.comparison",
+        "fairlap.plan.conditions", "fairlap.plan.deadline", "fairlap.plan",
+    ),
     "fairlap.manifests": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.seen", "fairlap.plan.steps",
-        "fairlap.plan.verdict",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.comparison", "fairlap.plan.seen",
+        "fairlap.plan.steps", "fairlap.plan.verdict", "fairlap.plan.comparison",
     ),
     "fairlap.machines": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.results",

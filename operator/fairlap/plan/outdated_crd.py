@@ -12,7 +12,7 @@ from typing import Any, Final
 from fairlap.api.base import Json
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.conditions import Observation, condition, conditions
+from fairlap.plan.conditions import HasConditions, Observation, condition, conditions
 from fairlap.plan.transition import one_line, update
 from fairlap_race.contract.reasons import Reason
 
@@ -55,7 +55,7 @@ def describe(fields: Iterable[str]) -> str:
     return f"the CustomResourceDefinition in the cluster does not know {shown}, so that these are not stored"
 
 
-def observe(fields: frozenset[str] | None, status: BenchmarkStatus) -> Iterator[Observation]:
+def observe(fields: frozenset[str] | None, status: HasConditions) -> Iterator[Observation]:
     """Yield what is to be said of fields that are not stored; None: nothing was written yet."""
     if fields:
         told = f"{describe(fields)}. What to do: {Reason.CRD_OUTDATED.cure}"

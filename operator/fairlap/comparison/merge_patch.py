@@ -1,0 +1,101 @@
+"""JSON merge patches of a Benchmark's spec. Pure.
+
+RFC 7386, but for fields of which a spec has one alone: what the patch writes there takes the place of the template's
+other choice, which may be a default that nobody wrote.
+"""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from fairlap.api.base import Json
+
+
+class OneOf(NamedTuple):
+    """Fields of which there is one alone, each with those that belong to it."""
+
+    path: tuple[str, ...]
+    choices: Mapping[str, tuple[str, ...]]
+
+
+ONE_OF: Final = (
+    OneOf((), {"elasticsearch": (), "target": ()}),
+    OneOf(("elasticsearch", "storage"), {"size": ("className",), "ephemeral": ()}),
+    OneOf(
+        ("race", "track"),
+        {"builtin": (), "configMap": (), "name": ("revision", "repository"), "git": (), "volume": ()},
+    ),
+)
+MOST_LEVELS: Final = 20
+
+
+def merge(template: Json, patch: Mapping[str, Any]) -> Json:
+    """Return the template with the patch applied; the patch is at most MOST_LEVELS deep."""
+    found = copy.deepcopy(template)
+    for group in ONE_OF:
+        there, written = part_at(found, group.path), part_at(patch, group.path)
+        chosen = [choice for choice in group.choices if written.get(choice) is not None]
+        for choice in group.choices.keys() - chosen if chosen else ():
+            for key in (choice, *group.choices[choice]):
+                there.pop(key, None)
+    merged: Json = _merged(found, patch)
+    return merged
+
+
+def depth_exceeds(value: Any, most: int = MOST_LEVELS) -> bool:
+    """Return whether a JSON value is nested more than `most` levels deep; goes through it without recursion."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return False
+    return True
+
+
+def set_at(patch: Json, path: str, value: Any, like: Mapping[str, Any]) -> None:
+    """Write a value into a patch at a dotted path; a key of `like` that has dots itself is taken as one key."""
+    keys, there = path.split("."), like
+    while len(keys) > 1 and ".".join(keys) not in there:
+        patch = patch.setdefault(keys[0], {})
+        there, keys = part_at(there, (keys[0],)), keys[1:]
+    patch[".".join(keys)] = value
+
+
+def part_at(value: Mapping[str, Any], path: tuple[str, ...]) -> Json:
+    """Return the object at a path, itself and no copy; an empty one where there is none."""
+    found: Any = value
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def changed_paths(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Return the dotted paths at which two objects differ, sorted: the highest one of what only one of them has."""
+    return sorted(_differing(one, other, ""))
+
+
+def _merged(target: Any, patch: Any) -> Any:
+    if not isinstance(patch, Mapping):
+        return copy.deepcopy(patch)
+    found = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            found.pop(key, None)
+        else:
+            found[key] = _merged(found.get(key), value)
+    return found
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any], above: str) -> Iterator[str]:
+    for key in one.keys() | other.keys():
+        mine, theirs, path = one.get(key), other.get(key), f"{above}{key}"
+        if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
+            yield from _differing(mine, theirs, f"{path}.")
+        elif json.dumps(mine, sort_keys=True) != json.dumps(theirs, sort_keys=True):  # in Python true is 1
+            yield path
+
+
+def _inside(value: Any) -> list[Any]:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return [each for each in inner if isinstance(each, Mapping | list)]

@@ -1,0 +1,216 @@
+"""The variants of a Comparison: each one's Benchmark, and what is wrong with them that the API server cannot know."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations as pairs
+from typing import Any, Final, NamedTuple
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from fairlap.api.base import Json
+from fairlap.api.comparison_spec import ComparisonSpec, Matrix, Variant
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.comparison.matrix_cells import LONGEST_NAME, combination_name, combinations, matrix_objections
+from fairlap.comparison.merge_patch import (
+    MOST_LEVELS,
+    ONE_OF,
+    changed_paths,
+    depth_exceeds,
+    merge,
+    part_at,
+    set_at,
+)
+
+_DECIDED: Final = {
+    "repetitions": "each variant races once a block: write design.maxBlocks, or design.blocks with design.stop: fixed",
+    "suspend": "it belongs to the Comparison: write spec.suspend",
+    "keepCluster": "a cluster that is kept would stand beside the next race: leave it out",
+    "checkedBy": "the Comparison writes it: leave it out",
+}
+_VERSION: Final = re.compile(r"(?<![0-9.])[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9])")
+_JAVA: Final = re.compile(r"(?:java|jdk)[-_]?([0-9]{1,2})(?![0-9.])", re.IGNORECASE)
+
+
+class ResolvedVariant(NamedTuple):
+    """One of the things compared, with nothing left open."""
+
+    name: str
+    spec: Json
+    """its Benchmark's, with all defaults"""
+    changed: tuple[str, ...]
+    """paths at which that is other than the baseline's"""
+
+
+class VariantsRefusedError(ValueError):
+    """A Comparison's variants cannot be raced; `objections` are sentences."""
+
+    def __init__(self, objections: Iterable[str]) -> None:
+        self.objections = tuple(objections)
+        super().__init__(". ".join(self.objections))
+
+
+class _Draft(NamedTuple):
+    name: str
+    field: str
+    """where it is written"""
+    patch: Json
+    by_hand: bool
+    """whether somebody wrote this patch for this one"""
+
+
+def expand(spec: ComparisonSpec) -> list[ResolvedVariant]:
+    """Return the variants, the baseline first, the others as they are written; raises VariantsRefusedError."""
+    found = [*_design_objections(spec)]
+    template = spec.template.to_json()
+    if spec.matrix:
+        found += matrix_objections(spec.matrix)
+        drafts = [] if found else _of_matrix(spec.matrix, template)
+    else:
+        drafts = [_of_variant(number, variant) for number, variant in enumerate(spec.variants or ())]
+    if drafts:
+        found += _name_objections(spec, drafts)
+    specs: list[tuple[_Draft, Json]] = []
+    for draft in drafts:
+        try:
+            specs.append((draft, _resolve(draft, template)))
+        except VariantsRefusedError as error:
+            found += error.objections
+    found += _sense(specs, template)
+    if found:
+        raise VariantsRefusedError(found)
+    baseline = next(resolved for draft, resolved in specs if draft.name == spec.baseline)
+    everyone = [
+        ResolvedVariant(draft.name, resolved, tuple(changed_paths(baseline, resolved))) for draft, resolved in specs
+    ]
+    return sorted(everyone, key=lambda variant: variant.name != spec.baseline)
+
+
+def _design_objections(spec: ComparisonSpec) -> Iterator[str]:
+    for (task, metric), times in Counter((gate.task, gate.metric) for gate in spec.gates).items():
+        if times > 1:
+            of = f" of task {task}" if task else ""
+            yield f"gates has {metric}{of} {times} times: each number decides once, so leave all but one out"
+    if spec.on_inconclusive == "extend" and spec.design.stop == "fixed":
+        yield (
+            "onInconclusive: extend needs design.stop: sequential, since a fixed number of blocks is not extended; "
+            "write that, or onInconclusive: fail"
+        )
+
+
+def _of_variant(number: int, variant: Variant) -> _Draft:
+    field = f"variants[{number}]"
+    if variant.target:
+        return _Draft(variant.name, f"{field}.target", {"target": variant.target.to_json()}, True)
+    return _Draft(variant.name, f"{field}.patch", variant.patch or {}, variant.patch is not None)
+
+
+def _of_matrix(matrix: Matrix, template: Json) -> list[_Draft]:
+    found = []
+    for combination in combinations(matrix):
+        patch: Json = {}
+        for path, value in combination.items():
+            set_at(patch, path, value, template)
+        found.append(_Draft(combination_name(combination), "matrix", patch, False))
+    return found
+
+
+def _name_objections(spec: ComparisonSpec, drafts: list[_Draft]) -> Iterator[str]:
+    names = [draft.name for draft in drafts]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"{names.count(name)} variants are called {name}: give each a name of its own, as variants with patches"
+    for name in names:
+        if not name or len(name) > LONGEST_NAME:
+            yield (
+                f"matrix gives a variant the name {name or repr(name)}, which is not 1 to {LONGEST_NAME} characters "
+                "long: write variants instead, each with a name and a patch"
+            )
+    if spec.baseline not in names:
+        yield f"baseline {spec.baseline} is none of the variants: write one of {', '.join(names)}"
+
+
+def _resolve(draft: _Draft, template: Json) -> Json:
+    """Return the spec of a variant's Benchmark with all defaults; raises VariantsRefusedError."""
+    if depth_exceeds(draft.patch):
+        text = f"variant {draft.name}: {draft.field} is nested more than {MOST_LEVELS} levels deep: write it flatter"
+        raise VariantsRefusedError([text])
+    merged = merge(template, draft.patch)
+    found = [
+        f"variant {draft.name}: {draft.field} sets {field}, but {why}"
+        for field, why in _DECIDED.items()
+        if field in draft.patch
+    ]
+    found += [f"variant {draft.name}: {text}" for text in _of_one_ofs(merged)]
+    try:
+        # By the names that the API server knows: it would drop any other.
+        resolved = BenchmarkSpec.model_validate(merged, by_alias=True, by_name=False).to_json()
+    except ValidationError as error:
+        found += [f"variant {draft.name}: {_describe(detail)}" for detail in error.errors(include_url=False)]
+        raise VariantsRefusedError(found) from error
+    if found:
+        raise VariantsRefusedError(found)
+    return resolved
+
+
+def _of_one_ofs(merged: Json) -> Iterator[str]:
+    for group in ONE_OF:
+        if group.path and not part_at(merged, group.path):
+            continue  # there is no such part, or it is missing as a whole, which is said elsewhere
+        there = [choice for choice in group.choices if part_at(merged, group.path).get(choice) is not None]
+        if len(there) != 1:
+            has = " and ".join(there) or "none of them"
+            place = ".".join(group.path) or "its Benchmark"
+            yield f"{place} takes exactly one of {', '.join(group.choices)}, and has {has}: write one of these"
+
+
+def _describe(detail: ErrorDetails) -> str:
+    path = ".".join(str(part) for part in detail["loc"]) or "the spec"
+    if detail["type"] == "extra_forbidden":
+        return f"{path} is no field of a Benchmark's spec: mend its name, or leave it out"
+    if detail["type"] == "missing":
+        return f"{path} is missing: write it in the template or in the patch"
+    value = str(detail["input"])
+    return f"{path} {value[:80]} is not accepted: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
+
+
+def _sense(specs: list[tuple[_Draft, Json]], template: Json) -> Iterator[str]:
+    """Yield a sentence for each variant that is not what it says, and for each pair that is the same."""
+    normal = _normalized(template)
+    for draft, resolved in specs:
+        if draft.by_hand and not changed_paths(resolved, normal):
+            yield (
+                f"variant {draft.name}: {draft.field} changes nothing of the template; leave it out if the template "
+                "is meant, else write what is other"
+            )
+        yield from _misnamed(draft, resolved)
+    for (one, mine), (other, theirs) in pairs(specs, 2):
+        if not changed_paths(mine, theirs):
+            yield (
+                f"variants {one.name} and {other.name} are the same: change one of them, or leave it out (the baseline "
+                "is raced against itself with calibrate: true)"
+            )
+
+
+def _normalized(template: Json) -> Json:
+    try:
+        return BenchmarkSpec.model_validate(template).to_json()
+    except ValidationError:  # said of each variant
+        return {}
+
+
+def _misnamed(draft: _Draft, resolved: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence when a name speaks of another version or Java than is raced."""
+    built = resolved.get("elasticsearch")
+    if not isinstance(built, dict):
+        return
+    said = _VERSION.findall(draft.name)
+    if said and built["version"] not in said:
+        yield (
+            f"variant {draft.name} is called after version {said[0]}, but its elasticsearch.version is "
+            f"{built['version']}: mend the name or the version"
+        )
+    java = _JAVA.findall(draft.name)
+    if java and str(built.get("java")) not in java:
+        has = f"its elasticsearch.java is {built['java']}" if built.get("java") else "it has no elasticsearch.java"
+        yield f"variant {draft.name} is called after Java {java[0]}, but {has}: mend the name or write java: {java[0]}"

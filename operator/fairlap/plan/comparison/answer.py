@@ -1,0 +1,122 @@
+"""What the blocks so far say: whether it is fair, whether more blocks are needed, and the verdict when they are not."""
+
+from collections.abc import Sequence
+from statistics import median
+
+from fairlap.api.block_record import BlockRecord
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_status import ComparisonStatus
+from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.comparison.variants import ResolvedVariant
+from fairlap.plan.comparison.block_words import counting, uneven_losses
+from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
+from fairlap.plan.comparison.judges import BlocksJudged, Judges
+from fairlap.plan.comparison.looks import looks, looks_cut_short, most_blocks
+from fairlap.plan.comparison.verdict_reached import changed, complete, continued, fail
+from fairlap.plan.conditions import Observation
+
+_FAIR, _COMPARED = ComparisonCondition.FAIR, ComparisonCondition.COMPARED
+
+
+def answer(
+    seen: ComparisonSeen, status: ComparisonStatus, variants: Sequence[ResolvedVariant], judges: Judges
+) -> ComparisonPlan:
+    """Return what the blocks of `status` say after one more counts: a look, an end, or the status to go on with."""
+    spec, blocks = seen.subject.spec, _records(seen, status)
+    design = looks(spec.design)
+    reached = any(look.blocks == len(blocks) for look in design)
+    if seen.priors is None and (reached or len(blocks) == 1):
+        return ComparisonPlan(seen.status, look=("priors",))
+    priors = seen.priors or {}
+    if len(blocks) == 1:
+        status = changed(status, expected=judges.expect(spec, variants, _seconds_of_a_race(status), priors))
+    status, fair, end = _fairness(seen, status, variants, blocks, judges)
+    if end:
+        return end
+    if not reached:
+        following = next(look.blocks for look in design if look.blocks > len(blocks))
+        text = f"{len(blocks)} of {most_blocks(spec.design)} blocks count, the next look is after {following}"
+        return ComparisonPlan(status, observed=(fair, Observation(_COMPARED, False, ComparisonReason.RACING, text)))
+    last = len(blocks) >= design[-1].blocks
+    judged = judges.judge(spec, variants, blocks, design, priors, last)
+    ends = last or judged.settled or (judged.futile and spec.on_inconclusive != "extend")
+    if ends and not last:
+        judged = judges.judge(spec, variants, blocks, design, priors, True)
+    status = _with(status, judged)
+    if ends:
+        verdict, sentence = judged.verdict, judged.sentence
+        return continued(complete(seen, status, verdict, sentence, gate_passed=judged.gate_passed), fair)
+    open_yet = Observation(_COMPARED, False, ComparisonReason.RACING, judged.sentence)
+    return ComparisonPlan(status, observed=(fair, open_yet))
+
+
+def answer_at_deadline(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
+    """Return the end of one whose time is over: what the blocks so far say."""
+    spec, status = seen.subject.spec, seen.status
+    there, most = len(counting(status.blocks)), most_blocks(spec.design)
+    said = f"the deadline of {spec.deadline} was reached after {there} of {most} blocks"
+    if not there:
+        text = f"{said}; write a longer spec.deadline"
+        return fail(seen, status, ComparisonReason.DEADLINE, text)
+    if seen.records is None or seen.priors is None:
+        return ComparisonPlan(status, look=("records", "priors"))
+    blocks = _records(seen, status)
+    design = looks_cut_short(spec.design, len(blocks))
+    if not blocks:
+        return fail(seen, status, ComparisonReason.DEADLINE, f"{said}, and none of their records is there any more")
+    status, fair, end = _fairness(seen, status, variants, blocks, judges)
+    if end:
+        return end
+    if design:
+        judged = judges.judge(spec, variants, blocks, design, seen.priors, True)
+        status = _with(status, judged)
+        status = changed(status, findings=[*status.findings, said])
+        verdict, sentence = judged.verdict, judged.sentence
+        return continued(complete(seen, status, verdict, sentence, gate_passed=judged.gate_passed), fair)
+    least = looks(spec.design)[0].blocks if spec.design.stop == "sequential" else 2
+    sentence = f"cannot tell: {said}, and the first look needs {least}"
+    status = changed(status, findings=[*status.findings, said])
+    ended = complete(seen, status, "Inconclusive", sentence, gate_passed=_passes_unknown(spec))
+    return continued(ended, fair)
+
+
+def _fairness(
+    seen: ComparisonSeen,
+    status: ComparisonStatus,
+    variants: Sequence[ResolvedVariant],
+    blocks: Sequence[BlockRecord],
+    judges: Judges,
+) -> tuple[ComparisonStatus, Observation, ComparisonPlan | None]:
+    """Return the status with what differs, the condition FairOrNot, and the end where it is not fair."""
+    found = judges.diff(seen.subject.spec, variants, blocks)
+    status = changed(status, differences=found.differences)
+    if found.fair:
+        return status, Observation(_FAIR, True, ComparisonReason.ONLY_DECLARED_DIFFERS, found.sentence), None
+    unfair = Observation(_FAIR, False, ComparisonReason.MORE_DIFFERS, found.sentence)
+    end = complete(seen, status, "NotComparable", found.sentence, gate_passed=False)
+    return status, unfair, continued(end, unfair)
+
+
+def _with(status: ComparisonStatus, judged: BlocksJudged) -> ComparisonStatus:
+    """Return the status with what a look says; that one variant lost more races stays first among the findings."""
+    uneven = uneven_losses(status.blocks, [variant.name for variant in status.variants])
+    found = [*uneven, *(text for text in judged.findings if text not in uneven)]
+    return changed(status, contenders=judged.contenders, findings=found[:20], scope=judged.scope)
+
+
+def _records(seen: ComparisonSeen, status: ComparisonStatus) -> list[BlockRecord]:
+    """Return the records of the blocks that count, in the order of their numbers."""
+    found = [(seen.records or {}).get(block.number) for block in counting(status.blocks)]
+    return [record for record in found if record is not None]
+
+
+def _seconds_of_a_race(status: ComparisonStatus) -> float | None:
+    seconds = [race.seconds for block in counting(status.blocks) for race in block.races if race.seconds]
+    return median(seconds) if seconds else None
+
+
+def _passes_unknown(spec: ComparisonSpec) -> bool | None:
+    """Return what it means for the gates that nothing could be told."""
+    if spec.gates and all(gate.policy == "reportOnly" for gate in spec.gates):
+        return None
+    return spec.on_inconclusive == "pass"

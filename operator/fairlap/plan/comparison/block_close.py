@@ -1,0 +1,161 @@
+"""The end of a block: its numbers are kept, it is told whether it counts, and whether the answer is known by now."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from fairlap.api.block_record import BlockRecord
+from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, CurrentBlock, RaceOfBlock
+from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.comparison.variants import ResolvedVariant
+from fairlap.plan.comparison.answer import answer
+from fairlap.plan.comparison.block_words import (
+    NAME_TAKEN,
+    RACE_DELETED,
+    RECORD_LOST,
+    block_title,
+    describe_losses,
+    done,
+    lost_races,
+    next_title,
+    uneven_losses,
+)
+from fairlap.plan.comparison.children import record_name
+from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
+from fairlap.plan.comparison.judges import Judges
+from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
+from fairlap.plan.conditions import Observation, moment, stamp
+from fairlap.plan.deadline import Deadline
+from fairlap.plan.transition import one_line
+
+_PATIENCE = timedelta(minutes=15)
+_LOOK_AGAIN_SECONDS = 5.0
+_LONG_RACE_SECONDS = 15 * 60.0
+_SELDOM = 3
+
+
+def seconds_until_given_up(seen: ComparisonSeen, block: CurrentBlock) -> float:
+    """Return how long a stage may still wait for a name that something else has."""
+    return Deadline(moment(block.since), _PATIENCE).left(seen.now).total_seconds()
+
+
+def close_block(
+    seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[ResolvedVariant], judges: Judges
+) -> ComparisonPlan:
+    """Return what follows for a block whose races are over."""
+    if block.number == PREPARATION:
+        return _prepared(seen, block)
+    if seen.records is None:
+        return ComparisonPlan(seen.status, look=("records",))
+    name, kept = record_name(seen.subject.name, block.number, block.attempt), seen.records.get(block.number)
+    if kept is not None and kept.attempt == block.attempt:
+        return _closed(seen, _as_recorded(block, kept, name), variants, judges)
+    left = seconds_until_given_up(seen, block)
+    if seen.refusal or (seen.foreign and left <= 0):
+        reason = RECORD_LOST if seen.refusal else NAME_TAKEN
+        return _closed(seen, _lost(_block(block, ""), reason), variants, judges)
+    words = f"{block_title(seen.subject.spec, block)} · {seen.foreign or 'keeping its numbers'}"
+    status = changed(seen.status, progress=one_line(words))
+    return ComparisonPlan(status, record=name, wake_in=min(_LOOK_AGAIN_SECONDS, max(left, 1.0)))
+
+
+def give_place_up(seen: ComparisonSeen, status: ComparisonStatus) -> ComparisonStatus:
+    """Return the status of one that lines up again, behind all who wait."""
+    behind = seen.now
+    if seen.turn.wanted:  # other clocks than ours may have stamped theirs
+        behind = max(behind, moment(seen.turn.wanted) + timedelta(seconds=1))
+    return changed(status, block=None, admitted_time=None, queued_time=stamp(behind), phase="Queued")
+
+
+def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
+    spec, valid = seen.subject.spec, block.valid is not False
+    over = _block(block, "").model_copy(update={"valid": valid})
+    status = changed(seen.status, blocks=[*seen.status.blocks, over])
+    if valid:
+        text = f"the tracks of all {len(status.variants)} variants were checked"
+        text += " and smoke-tested" if spec.template.smoke_test else ""
+        status = changed(
+            give_place_up(seen, status), progress=one_line(f"{text}; {next_title(spec, status.blocks)} is next")
+        )
+        return ComparisonPlan(
+            status, observed=(Observation(ComparisonCondition.ACCEPTED, True, ComparisonReason.PREPARED, text),)
+        )
+    if over.reason in (RACE_DELETED, NAME_TAKEN):
+        return _again(seen, status, over)
+    race = over.races[-1]
+    unknown = race.reason == ComparisonReason.UNKNOWN_TASK
+    reason = ComparisonReason.UNKNOWN_TASK if unknown else ComparisonReason.PREPARATION_FAILED
+    return refuse(seen, status, reason, f"variant {race.variant}: {race.reason}: {race.message}")
+
+
+def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
+    """Return what follows from a block that is over."""
+    records = seen.records or {}
+    before = seen.status
+    # The answer stands on what is kept: a block whose record somebody deleted is raced again, too.
+    kept = [
+        each if not each.valid or each.number == PREPARATION or records.get(each.number) else _lost(each, RECORD_LOST)
+        for each in before.blocks
+    ]
+    blocks = [*kept, over]
+    status = changed(before, blocks=blocks, blocks_done=done(seen.subject.spec, blocks))
+    names = [variant.name for variant in before.variants]
+    others = [text for text in before.findings if text not in uneven_losses(before.blocks, names)]
+    status = changed(status, findings=[*uneven_losses(blocks, names), *others])
+    lost = [now for now, then in zip(kept, before.blocks, strict=True) if now.valid != then.valid]
+    if not over.valid or lost:
+        return _again(seen, status, over if not over.valid else lost[0])
+    if over.number == 1 and before.calibrate_every and seen.subject.spec.calibrate_every is None:
+        long = any((race.seconds or 0.0) > _LONG_RACE_SECONDS for race in over.races)
+        status = changed(status, calibrate_every=_SELDOM if long else before.calibrate_every)
+    found = answer(seen, status, variants, judges)
+    if found.look or found.status.completion_time:
+        return found
+    progress = f"{next_title(seen.subject.spec, status.blocks)} is next, {status.blocks_done} blocks count"
+    return replace(found, status=changed(give_place_up(seen, found.status), progress=one_line(progress)))
+
+
+def _again(seen: ComparisonSeen, status: ComparisonStatus, over: Block) -> ComparisonPlan:
+    """Return what follows from a block that does not count: it is raced again, or all is over."""
+    spec = seen.subject.spec
+    void = [block for block in status.blocks if not block.valid]
+    title, last = block_title(spec, over), next((race for race in over.races if race.valid is False), None)
+    why = f"{last.variant}: {last.reason}: {last.message}" if last else over.reason
+    if len(void) <= spec.design.retries:
+        status = changed(give_place_up(seen, status), progress=one_line(f"{title} is raced again ({why})"))
+        return ComparisonPlan(status)
+    lost = describe_losses(lost_races(status.blocks, [variant.name for variant in status.variants]))
+    message = (
+        f"{len(void)} blocks did not count, and design.retries is {spec.design.retries}; "
+        f"races lost: {lost}; the last was {why or title}"
+    )
+    return fail(seen, status, ComparisonReason.RACES_INVALID, message)
+
+
+def _as_recorded(block: CurrentBlock, kept: BlockRecord, name: str) -> Block:
+    """Return a block that is over, with what its record says of its races."""
+    told = {race.benchmark: race for race in kept.races}
+    races = []
+    for race in block.races:
+        known = told.get(race.benchmark)
+        if race.valid and known is None:
+            races.append(_invalid(race, RECORD_LOST, "its numbers could not be kept"))
+        elif race.valid and known and not known.valid:
+            races.append(_invalid(race, known.reason[:63], known.message))
+        else:
+            races.append(race)
+    valid = block.valid is not False and len(races) == len(block.order) and all(race.valid for race in races)
+    reason = block.reason or next((race.reason for race in races if not race.valid), "")
+    return _block(block, name).model_copy(update={"races": races, "valid": valid, "reason": reason})
+
+
+def _invalid(race: RaceOfBlock, reason: str, message: str) -> RaceOfBlock:
+    return race.model_copy(update={"valid": False, "reason": reason, "message": message})
+
+
+def _lost(block: Block, reason: str) -> Block:
+    return block.model_copy(update={"valid": False, "reason": block.reason or reason})
+
+
+def _block(block: CurrentBlock, record: str) -> Block:
+    return Block.model_validate({**block.model_dump(include=set(Block.model_fields)), "record": record})

@@ -1,0 +1,77 @@
+"""What a Comparison says of its blocks: how far it is, and which variant lost races."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from fairlap.api.block_record import TWIN
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_status import PREPARATION, Block
+from fairlap.plan.comparison.looks import most_blocks
+
+RACE_DELETED = "RaceDeleted"
+NAME_TAKEN = "NameTaken"
+RACE_REFUSED = "RaceRefused"
+RECORD_LOST = "RecordLost"
+NOT_A_VARIANTS_FAULT = frozenset({RACE_DELETED, NAME_TAKEN, RACE_REFUSED, RECORD_LOST})
+"""reasons for which a race does not count that say nothing of what was raced"""
+
+
+def block_title(spec: ComparisonSpec, block: Block) -> str:
+    """Return a block's name for people, for example "block 2/10"."""
+    name = "preparing" if block.number == PREPARATION else f"block {block.number}/{most_blocks(spec.design)}"
+    return f"{name} (attempt {block.attempt})" if block.attempt > 1 else name
+
+
+def race_title(spec: ComparisonSpec, block: Block) -> str:
+    """Return the current race's name for people, for example "block 2/10 · 9.0.0 (2 of 3)"."""
+    return f"{block_title(spec, block)} · {block.races[-1].variant} ({len(block.races)} of {len(block.order)})"
+
+
+def done(spec: ComparisonSpec, blocks: Iterable[Block]) -> str:
+    """Return how many blocks count, of those there may be, for example "3/10"."""
+    return f"{len(counting(blocks))}/{most_blocks(spec.design)}"
+
+
+def next_number(blocks: Iterable[Block]) -> int:
+    """Return the number of the block that is raced next: the first that does not count yet, the preparation before."""
+    there = {block.number for block in blocks if block.valid}
+    return next(number for number in range(PREPARATION, len(there) + 1) if number not in there)
+
+
+def next_title(spec: ComparisonSpec, blocks: Sequence[Block]) -> str:
+    """Return the name of the block that is raced next."""
+    number = next_number(blocks)
+    return block_title(spec, Block(number=number, attempt=1 + sum(block.number == number for block in blocks)))
+
+
+def counting(blocks: Iterable[Block]) -> list[Block]:
+    """Return the blocks that count, by their numbers; the preparation is none."""
+    return sorted((each for each in blocks if each.valid and each.number != PREPARATION), key=lambda each: each.number)
+
+
+def lost_races(blocks: Sequence[Block], names: Iterable[str]) -> dict[str, tuple[int, int, Counter[str]]]:
+    """Return for each variant how many races it lost by itself, of how many, and for which reasons."""
+    races = [race for block in blocks for race in block.races if block.number != PREPARATION and race.valid is not None]
+    found = {}
+    for name in names:
+        mine = [race for race in races if race.variant.removesuffix(TWIN) == name]
+        reasons = Counter(race.reason for race in mine if not race.valid and race.reason not in NOT_A_VARIANTS_FAULT)
+        found[name] = (reasons.total(), len(mine), reasons)
+    return found
+
+
+def uneven_losses(blocks: Sequence[Block], names: Iterable[str]) -> list[str]:
+    """Return the finding that one variant lost more races than another; none when all lost as many."""
+    lost = lost_races(blocks, names)
+    if len({count for count, _, _ in lost.values()}) < 2:
+        return []
+    return [f"not all variants lost as many races: {describe_losses(lost)}"]
+
+
+def describe_losses(lost: dict[str, tuple[int, int, Counter[str]]]) -> str:
+    """Return who lost how many, who lost the most first, for example "8.11.0 2 of 7 (OutOfMemory), 9.0.0 none of 6"."""
+    parts = []
+    for name, (count, of, reasons) in sorted(lost.items(), key=lambda item: -item[1][0]):
+        why = ", ".join(f"{reason} {times} times" if times > 1 else reason for reason, times in reasons.most_common())
+        parts.append(f"{name} {count or 'none'} of {of}{f' ({why})' if why else ''}")
+    return ", ".join(parts)

@@ -1,0 +1,139 @@
+"""The objects of a Comparison: their names, and the spec of each Benchmark."""
+
+import copy
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from string import ascii_lowercase
+from typing import Any, Final
+
+from fairlap.api.base import Json
+from fairlap.api.block_record import TWIN
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_status import PREPARATION, CurrentBlock, VariantStatus
+from fairlap.api.quantity import parse_duration
+from fairlap.api.spec import LONGEST_TTL
+from fairlap.comparison.variants import ResolvedVariant
+from fairlap.plan.comparison.comparison_seen import ComparisonSubject, RaceToCreate
+
+TWIN_LETTER: Final = "z"
+
+
+def describe_variants(variants: Iterable[ResolvedVariant]) -> list[VariantStatus]:
+    """Return the variants as the status has them, each with its letter; the baseline is a."""
+    return [
+        VariantStatus(name=variant.name, letter=letter, changed=list(variant.changed))
+        for variant, letter in zip(variants, ascii_lowercase, strict=False)
+    ]
+
+
+def letter_of(variant: str, known: Iterable[VariantStatus]) -> str:
+    """Return what a variant's Benchmarks are called by; raises KeyError when it is none of those known."""
+    return TWIN_LETTER if variant.endswith(TWIN) else {each.name: each.letter for each in known}[variant]
+
+
+def benchmark_name(comparison: str, block: int, letter: str, attempt: int) -> str:
+    """Return the name of a race's Benchmark, for example upgrade-1b, and upgrade-1b-2 when it is raced again."""
+    return f"{comparison}-{block}{letter}{_again(attempt)}"
+
+
+def record_name(comparison: str, block: int, attempt: int) -> str:
+    """Return the name of the ConfigMap that keeps a block."""
+    return f"{comparison}-block-{block}{_again(attempt)}"
+
+
+def dry_run(subject: ComparisonSubject, variants: Sequence[ResolvedVariant]) -> list[RaceToCreate]:
+    """Return for each variant the Benchmark that the API server is asked about before anything is made."""
+    known = describe_variants(variants)
+    block = CurrentBlock(number=PREPARATION, since="")
+    names = [benchmark_name(subject.name, PREPARATION, each.letter, 1) for each in known]
+    return [
+        RaceToCreate(name, variant.name, PREPARATION, _spec(subject.spec, variant, variants, block, name))
+        for name, variant in zip(names, variants, strict=True)
+    ]
+
+
+def race_to_create(
+    subject: ComparisonSubject,
+    variants: Sequence[ResolvedVariant],
+    block: CurrentBlock,
+    *,
+    checked_by: str,
+    avoid: tuple[Sequence[str], str] = ((), ""),
+) -> RaceToCreate:
+    """Return the Benchmark of a block's current race.
+
+    `checked_by`: the one that has checked its track. `avoid`: machines of Elasticsearch and of the load generator in
+    the block before, which a block's first race keeps off where there are others.
+    """
+    race = block.races[-1]
+    by_name = {variant.name: variant for variant in variants}
+    variant = by_name[race.variant.removesuffix(TWIN)]
+    spec = _spec(subject.spec, variant, variants, block, checked_by)
+    if block.number != PREPARATION:
+        if len(block.races) == 1:
+            _place(spec, "avoidMachines", *avoid)
+        else:
+            first = by_name[block.races[0].variant.removesuffix(TWIN)]
+            fits = _nodes(variant.spec) <= _nodes(first.spec)
+            _place(spec, "machines", block.elasticsearch_on if fits else (), block.load_generator_on)
+    return RaceToCreate(race.benchmark, race.variant, block.number, spec)
+
+
+def _spec(
+    of: ComparisonSpec,
+    variant: ResolvedVariant,
+    variants: Sequence[ResolvedVariant],
+    block: CurrentBlock,
+    checked_by: str,
+) -> Json:
+    spec = copy.deepcopy(variant.spec)
+    # In all of them, so that a track check holds for the races that follow it.
+    tasks = sorted({gate.task for gate in of.gates if gate.task})
+    if tasks:
+        spec["race"]["requireTasks"] = sorted({*spec["race"].get("requireTasks", ()), *tasks})
+    if block.number == PREPARATION:
+        spec["repetitions"] = 0
+    else:
+        spec |= {"repetitions": 1, "smokeTest": False, "checkedBy": checked_by}
+    if ttl := spec.get("ttlAfterFinished"):
+        spec["ttlAfterFinished"] = _after_the_block(ttl, variants)
+    return spec
+
+
+def _after_the_block(ttl: Json, variants: Sequence[ResolvedVariant]) -> Json:
+    """Return the lifetimes of a race's records, counted as from the end of its block: until then they are needed."""
+    longest = timedelta()
+    for each in [*variants, variants[0]]:
+        timeouts = each.spec["timeouts"]
+        longest += parse_duration(timeouts["race"]) + 2 * parse_duration(timeouts["provisioning"])
+    found = dict(ttl)
+    for key in ("succeeded", "failed"):
+        if found.get(key):
+            allowed = min(parse_duration(found[key]) + longest, parse_duration(LONGEST_TTL))
+            found[key] = f"{int(allowed.total_seconds())}s"
+    return found
+
+
+def _place(spec: Json, field: str, elasticsearch_on: Sequence[str], load_generator_on: str) -> None:
+    """Write machines into both schedulings of a spec, where there are any; those that a user wrote stay."""
+    places: tuple[tuple[Any, list[str]], ...] = (
+        (spec.get("elasticsearch"), list(elasticsearch_on)),
+        (spec["race"], [load_generator_on] if load_generator_on else []),
+    )
+    for part, machines in places:
+        if part is not None and machines:
+            scheduling = part.get("scheduling") or {}
+            part["scheduling"] = {**scheduling, field: machines if field == "machines" else _both(scheduling, machines)}
+
+
+def _both(scheduling: Json, machines: list[str]) -> list[str]:
+    return [*dict.fromkeys([*scheduling.get("avoidMachines", ()), *machines])]
+
+
+def _nodes(spec: Json) -> int:
+    built = spec.get("elasticsearch")
+    return int(built["nodes"]) if built else 0
+
+
+def _again(attempt: int) -> str:
+    return f"-{attempt}" if attempt > 1 else ""

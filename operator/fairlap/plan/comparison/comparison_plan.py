@@ -1,0 +1,107 @@
+"""What should happen next to one Comparison.
+
+As with Benchmarks: the status is written first, and only one that already stands is acted upon. The place in the queue
+is held over a whole block and given up between blocks; nothing of a block is created before the place is held.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fairlap.api.comparison_status import COMPARISON_TERMINAL, PREPARATION, ComparisonStatus
+from fairlap.api.condition_types import ComparisonReason
+from fairlap.api.quantity import parse_duration
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
+from fairlap.plan import outdated_crd
+from fairlap.plan.accept import objections
+from fairlap.plan.comparison.answer import answer_at_deadline
+from fairlap.plan.comparison.block_race import begin_block, plan_block
+from fairlap.plan.comparison.block_words import done, next_number, next_title
+from fairlap.plan.comparison.children import describe_variants
+from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
+from fairlap.plan.comparison.judges import Judges
+from fairlap.plan.comparison.race_order import seed_of
+from fairlap.plan.comparison.verdict_reached import changed, refuse
+from fairlap.plan.conditions import conditions, moment, stamp
+from fairlap.plan.deadline import Deadline, wake_in
+from fairlap.plan.transition import describe_wait, one_line
+
+
+def plan_comparison(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
+    """Return what follows from what is seen; deterministic, and repeatable until something changes.
+
+    `learn` comes with the status that ends it: the noise is kept before that is written, and may be kept twice.
+    """
+    if seen.status.phase in COMPARISON_TERMINAL:
+        return ComparisonPlan(seen.status)
+    decided = _decide(seen, judges)
+    if decided.look:
+        return replace(decided, status=seen.status, observed=())
+    observed = (*decided.observed, *outdated_crd.observe(seen.pruned, seen.status))
+    found = conditions(decided.status, observed, seen.now)
+    return replace(decided, status=changed(decided.status, conditions=found), observed=())
+
+
+def _decide(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
+    status = seen.status
+    try:
+        variants = expand(seen.subject.spec)
+    except VariantsRefusedError as error:
+        return refuse(seen, _first(seen), ComparisonReason.INVALID_SPEC, str(error))
+    if status.phase is None:
+        return _begin(seen, variants, judges)
+    if status.block is None:
+        return _between_blocks(seen, variants, judges)
+    return plan_block(seen, status.block, variants, judges)
+
+
+def _first(seen: ComparisonSeen) -> ComparisonStatus:
+    """Return what every status has, from the first one on."""
+    generation, status = seen.subject.generation, seen.status
+    return changed(
+        status, phase="Pending", observed_generation=generation, start_time=status.start_time or stamp(seen.now)
+    )
+
+
+def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
+    spec, status = seen.subject.spec, _first(seen)
+    found = [
+        f"variant {variant.name}: {objection.message}"
+        for variant in variants
+        for objection in objections(BenchmarkSpec.model_validate(variant.spec), seen.settings)
+    ]
+    if found:
+        return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found))
+    if seen.dry_runs is None or seen.priors is None:
+        return ComparisonPlan(status, look=("dry_runs", "priors"))
+    found = [f"variant {name}: {words}" for name, words in seen.dry_runs.items() if words]
+    if found:
+        return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found))
+    expected = judges.expect(spec, variants, None, seen.priors)
+    status = changed(
+        status,
+        variants=describe_variants(variants),
+        seed=seed_of(seen.subject.uid) if spec.design.seed is None else spec.design.seed,
+        calibrate_every=(spec.calibrate_every or 1) if spec.calibrate else 0,
+        expected=expected,
+        blocks_done=done(spec, ()),
+        progress=one_line(f"{len(variants)} variants, {expected.races} races at most"),
+    )
+    return ComparisonPlan(status)
+
+
+def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
+    status, spec = seen.status, seen.subject.spec
+    deadline = Deadline(moment(status.start_time or stamp(seen.now)), parse_duration(spec.deadline))
+    if deadline.passed(seen.now):
+        return answer_at_deadline(seen, variants, judges)
+    number, upcoming, again = next_number(status.blocks), next_title(spec, status.blocks), wake_in(seen.now, deadline)
+    if spec.suspend:
+        text = f"suspended before {'the preparation' if number == PREPARATION else upcoming}"
+        return ComparisonPlan(
+            changed(status, phase="Pending", progress=one_line(text), admitted_time=None), wake_in=again
+        )
+    if not seen.turn.mine:
+        text = f"{upcoming} · {describe_wait(seen.turn, 'in the queue')}"
+        return ComparisonPlan(changed(status, phase="Queued", progress=one_line(text)), wake_in=again)
+    return begin_block(seen, number)

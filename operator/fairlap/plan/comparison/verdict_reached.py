@@ -1,0 +1,77 @@
+"""How a Comparison ends: with a verdict, whatever it is, or because it could not be raced."""
+
+from dataclasses import replace
+
+from fairlap.api.comparison_status import ComparisonStatus, Verdict
+from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
+from fairlap.plan.conditions import Observation, stamp
+from fairlap.plan.transition import one_line
+
+_LONGEST_MESSAGE = 4096
+
+
+def changed(status: ComparisonStatus, **changes: object) -> ComparisonStatus:
+    """Return the status with these fields changed."""
+    return status.model_copy(update=changes)
+
+
+def complete(
+    seen: ComparisonSeen,
+    status: ComparisonStatus,
+    verdict: Verdict,
+    sentence: str,
+    *,
+    gate_passed: bool | None,
+) -> ComparisonPlan:
+    """Return the plan that ends with a verdict; `gate_passed` None: no gate decides anything."""
+    compared = verdict != "NotComparable"
+    ended = _ended(seen, status, phase="Complete", verdict=verdict, progress=one_line(sentence))
+    observed = (
+        Observation(ComparisonCondition.COMPARED, compared, verdict, sentence),
+        _gate(verdict, sentence, gate_passed),
+        Observation(ComparisonCondition.COMPLETE, True, verdict, sentence),
+        Observation(ComparisonCondition.FAILED, False, verdict, sentence),
+    )
+    return ComparisonPlan(ended, learn=compared, observed=observed)
+
+
+def fail(
+    seen: ComparisonSeen, status: ComparisonStatus, reason: ComparisonReason, message: str, *observed: Observation
+) -> ComparisonPlan:
+    """Return the plan that ends without a verdict; `message` is a sentence."""
+    progress = one_line(message.split(". ", maxsplit=1)[0])
+    ended = _ended(
+        seen, status, phase="Failed", reason=str(reason), message=message[:_LONGEST_MESSAGE], progress=progress
+    )
+    untrue = (ComparisonCondition.COMPARED, ComparisonCondition.GATE_PASSED, ComparisonCondition.COMPLETE)
+    said = tuple(Observation(kind, False, reason, message) for kind in untrue)
+    return ComparisonPlan(
+        ended, observed=(*observed, *said, Observation(ComparisonCondition.FAILED, True, reason, message))
+    )
+
+
+def refuse(seen: ComparisonSeen, status: ComparisonStatus, reason: ComparisonReason, message: str) -> ComparisonPlan:
+    """Return the plan that ends because what is written cannot be raced."""
+    return fail(seen, status, reason, message, Observation(ComparisonCondition.ACCEPTED, False, reason, message))
+
+
+def continued(plan: ComparisonPlan, *observed: Observation) -> ComparisonPlan:
+    """Return a plan with what was observed before it was made."""
+    return replace(plan, observed=(*observed, *plan.observed))
+
+
+def _ended(seen: ComparisonSeen, status: ComparisonStatus, **changes: object) -> ComparisonStatus:
+    return changed(status, block=None, admitted_time=None, queued_time=None, completion_time=stamp(seen.now), **changes)
+
+
+def _gate(verdict: Verdict, sentence: str, passed: bool | None) -> Observation:
+    kind = ComparisonCondition.GATE_PASSED
+    if verdict == "NotComparable":
+        return Observation(kind, False, ComparisonReason.NOT_COMPARABLE, sentence)
+    if passed is None:
+        return Observation(kind, True, ComparisonReason.NOTHING_TO_DECIDE, f"no gate decides: {sentence}")
+    if verdict == "Inconclusive":
+        return Observation(kind, passed, ComparisonReason.INCONCLUSIVE, sentence)
+    reason = ComparisonReason.ALL_GATES_PASSED if passed else ComparisonReason.GATE_NOT_PASSED
+    return Observation(kind, passed, reason, sentence)

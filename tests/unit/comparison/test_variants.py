@@ -1,0 +1,198 @@
+"""Variants of a Comparison: what each races, what it changes, and what is refused with a sentence."""
+
+from typing import Any
+
+import pytest
+
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
+
+TEMPLATE: dict[str, Any] = {
+    "elasticsearch": {"version": "8.11.0", "java": 21, "config": {"a.b": 1}},
+    "race": {"track": {"builtin": "log_ingest"}},
+}
+PAIR = [{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0"}}}]
+
+
+def comparison(variants: Any = None, **changes: Any) -> ComparisonSpec:
+    body = {"template": TEMPLATE, "variants": PAIR if variants is None else variants, "baseline": "8.11.0", **changes}
+    return ComparisonSpec.model_validate({key: value for key, value in body.items() if value is not None})
+
+
+def of_matrix(*axes: tuple[str, list[Any]], baseline: str, **changes: Any) -> ComparisonSpec:
+    matrix = {"axes": [{"path": path, "values": values} for path, values in axes], **changes}
+    return ComparisonSpec.model_validate({"template": TEMPLATE, "matrix": matrix, "baseline": baseline})
+
+
+def patched(patch: dict[str, Any], template: dict[str, Any] | None = None) -> dict[str, Any]:
+    variants = [{"name": "base"}, {"name": "other", "patch": patch}]
+    return expand(comparison(variants, baseline="base", template=template or TEMPLATE))[1].spec
+
+
+def refused(spec: ComparisonSpec) -> str:
+    with pytest.raises(VariantsRefusedError) as error:
+        expand(spec)
+    return " | ".join(error.value.objections)
+
+
+def test_the_baseline_comes_first_and_each_tells_what_it_changes() -> None:
+    found = expand(comparison(baseline="9.0.0"))
+    assert [variant.name for variant in found] == ["9.0.0", "8.11.0"]
+    assert found[0].changed == () and found[1].changed == ("elasticsearch.version",)
+    assert found[0].spec["elasticsearch"]["java"] == 21 and found[0].spec["repetitions"] == 1
+
+
+@pytest.mark.parametrize(
+    ("template", "patch", "there"),
+    [
+        ({}, {"storage": {"size": "20Gi"}}, {"size": "20Gi"}),
+        ({"storage": {"ephemeral": {}}}, {"storage": {"size": "20Gi", "className": "fast"}},
+         {"size": "20Gi", "className": "fast"}),
+        ({"storage": {"size": "1Gi", "className": "slow"}}, {"storage": {"className": "fast"}},
+         {"size": "1Gi", "className": "fast"}),
+        ({"storage": {"size": "1Gi", "className": "slow"}}, {"storage": {"ephemeral": {}}}, {"ephemeral": {}}),
+        ({"storage": {"ephemeral": {"sizeLimit": "1Gi"}}}, {"storage": {"ephemeral": {"sizeLimit": "2Gi"}}},
+         {"ephemeral": {"sizeLimit": "2Gi"}}),
+    ],
+)  # fmt: skip
+def test_of_storages_the_patch_takes_the_place_of_the_template(template: Any, patch: Any, there: Any) -> None:
+    whole = {**TEMPLATE, "elasticsearch": {**TEMPLATE["elasticsearch"], **template}}
+    assert patched({"elasticsearch": patch}, whole)["elasticsearch"]["storage"] == there
+
+
+def test_of_tracks_and_clusters_the_patch_takes_the_place_of_the_template() -> None:
+    named = {**TEMPLATE, "race": {"track": {"name": "geonames", "revision": "abc"}}}
+    assert patched({"race": {"track": {"builtin": "percolator"}}}, named)["race"]["track"] == {"builtin": "percolator"}
+    assert patched({"race": {"track": {"revision": "def"}}}, named)["race"]["track"]["revision"] == "def"
+    other = patched({"target": {"hosts": ["https://logs:9200"]}})
+    assert "elasticsearch" not in other and other["target"]["hosts"] == ["https://logs:9200"]
+
+
+def test_existing_clusters_are_variants() -> None:
+    template = {"race": TEMPLATE["race"]}
+    variants = [{"name": name, "target": {"hosts": [f"https://{name}:9200"]}} for name in ("old", "new")]
+    found = expand(comparison(variants, baseline="old", template=template))
+    assert found[1].spec["target"]["hosts"] == ["https://new:9200"] and found[1].changed == ("target.hosts",)
+
+
+def test_null_takes_a_field_away() -> None:
+    assert "java" not in patched({"elasticsearch": {"java": None}})["elasticsearch"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (comparison([{"name": "8.11.0"}, {"name": "same", "patch": {"elasticsearch": {"version": "8.11.0"}}}]),
+         "variant same: variants[1].patch changes nothing of the template"),
+        (comparison([{"name": "8.11.0"}, {"name": "same"}]), "variants 8.11.0 and same are the same: change one"),
+        (comparison([{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"heap": "1g"}}}]),
+         "variant 9.0.0 is called after version 9.0.0, but its elasticsearch.version is 8.11.0"),
+        (comparison([{"name": "8.11.0"}, {"name": "java17", "patch": {"elasticsearch": {"heap": "1g"}}}]),
+         "variant java17 is called after Java 17, but its elasticsearch.java is 21"),
+        (comparison([{"name": "8.11.0"}, {"name": "jdk-17", "patch": {"elasticsearch": {"java": None}}}]),
+         "variant jdk-17 is called after Java 17, but it has no elasticsearch.java"),
+        (comparison(baseline="8.12.0"), "baseline 8.12.0 is none of the variants: write one of 8.11.0, 9.0.0"),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"elasticsearch": {"nodez": 2}}}]),
+         "variant b: elasticsearch.nodez is no field of a Benchmark's spec"),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"elasticsearch": {"jvm_options": []}}}]),
+         "variant b: elasticsearch.jvm_options is no field of a Benchmark's spec"),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"elasticsearch": {"nodes": 0}}}]),
+         "variant b: elasticsearch.nodes 0 is not accepted: input should be greater than or equal to 1"),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"race": {"track": {"builtin": None}}}}]),
+         "changed"),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"repetitions": 3}}]),
+         "variant b: variants[1].patch sets repetitions, but each variant races once a block"),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"keepCluster": "Always"}}]),
+         "variant b: variants[1].patch sets keepCluster, but a cluster that is kept"),
+        (comparison(template={"race": TEMPLATE["race"]}),
+         "variant 8.11.0: its Benchmark takes exactly one of elasticsearch, target, and has none of them"),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {
+            "race": {"track": {"name": "geonames", "git": {"url": "https://x/y", "revision": "z"}}}}}]),
+         "variant b: race.track takes exactly one of builtin, configMap, name, git, volume, and has name and git"),
+        (comparison(gates=[{"metric": "throughput", "margin": 5}] * 2), "gates has throughput 2 times"),
+        (comparison(gates=[{"task": "t", "metric": "throughput", "margin": 5}] * 2), "throughput of task t 2 times"),
+        (comparison(design={"stop": "fixed", "blocks": 3}, onInconclusive="extend"), "onInconclusive: extend needs"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_a_sentence(spec: ComparisonSpec, sentence: str) -> None:
+    if sentence == "changed":  # no source at all: the API server's own rule says it in the dry run
+        assert expand(spec)[1].changed == ("race.track.builtin",)
+    else:
+        assert sentence in refused(spec)
+
+
+def test_a_patch_that_is_nested_without_end_is_a_sentence() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    spec = comparison().model_copy(update={"variants": comparison().variants})
+    assert spec.variants
+    wild = spec.variants[1].model_copy(update={"patch": {"elasticsearch": {"config": deep}}})
+    sentence = refused(spec.model_copy(update={"variants": [spec.variants[0], wild]}))
+    assert "variant 9.0.0: variants[1].patch is nested more than 20 levels deep" in sentence
+
+
+def names(found: list[ResolvedVariant]) -> list[str]:
+    return [variant.name for variant in found]
+
+
+VERSIONS: tuple[str, list[Any]] = ("elasticsearch.version", ["8.11.0", "9.0.0"])
+JAVAS: tuple[str, list[Any]] = ("elasticsearch.java", [21, None])
+
+
+def test_a_matrix_is_all_combinations_named_by_their_values() -> None:
+    found = expand(of_matrix(VERSIONS, JAVAS, baseline="9.0.0-21"))
+    assert names(found) == ["9.0.0-21", "8.11.0-21", "8.11.0-default", "9.0.0-default"]
+    assert "java" not in found[2].spec["elasticsearch"]
+
+
+def test_a_matrix_excludes_and_includes() -> None:
+    found = expand(
+        of_matrix(
+            VERSIONS, JAVAS, baseline="8.11.0-21",
+            exclude=[{"at": {"elasticsearch.version": "8.11.0", "elasticsearch.java": None}}],
+            include=[{"at": {"elasticsearch.version": "9.1.0"}}],
+        )
+    )  # fmt: skip
+    assert names(found) == ["8.11.0-21", "9.0.0-21", "9.0.0-default", "9.1.0"]
+    assert found[3].spec["elasticsearch"]["java"] == 21
+
+
+def test_a_path_may_lead_into_what_has_no_schema_and_lists_give_names() -> None:
+    found = expand(of_matrix(("elasticsearch.config.a.b", [1, True]), baseline="1"))
+    assert names(found) == ["1", "true"] and found[1].spec["elasticsearch"]["config"] == {"a.b": True}
+    found = expand(of_matrix(("elasticsearch.jvmOptions", [["-XX:+UseParallelGC"], []]), baseline="XX-UseParallelGC",
+                             include=[{"at": {"elasticsearch.heap": "1g"}}], exclude=[
+                                 {"at": {"elasticsearch.jvmOptions": []}}]))  # fmt: skip
+    assert names(found) == ["XX-UseParallelGC", "1g"]
+
+
+MANY: tuple[str, list[Any]] = ("elasticsearch.nodes", list(range(1, 13)))
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (of_matrix(VERSIONS, MANY, baseline="8.11.0-1"),
+         "matrix gives 24 variants, and matrix.maxVariants is 6: leave values out"),
+        (of_matrix(*[(f"race.params.p{number}", list(range(12))) for number in range(6)], baseline="1"),
+         "matrix gives 2985984 variants, those that matrix.exclude leaves out not counted"),
+        (of_matrix(VERSIONS, baseline="8.11.0", exclude=[{"at": {"elasticsearch.version": "9.0.0"}}]),
+         "matrix gives 1 variant"),
+        (of_matrix(VERSIONS, JAVAS, baseline="9.0.0"), "baseline 9.0.0 is none of the variants: write one of 8.11.0-2"),
+        (of_matrix(VERSIONS, VERSIONS, baseline="9.0.0"), "elasticsearch.version is there twice"),
+        (of_matrix(("elasticsearch.version", ["9.0.0", "9.0.0"]), baseline="9.0.0"), 'has "9.0.0" twice'),
+        (of_matrix(("elasticsearch..version", ["9.0.0"]), baseline="9.0.0"), "is no path: write names joined by dots"),
+        (of_matrix(VERSIONS, baseline="9.0.0", exclude=[{"at": {"elasticsearch.java": 21}}]),
+         "matrix.exclude[0].at names elasticsearch.java, which is no path of an axis: write one of"),
+        (of_matrix(VERSIONS, baseline="9.0.0", exclude=[{"at": {"elasticsearch.version": "9.9.9"}}]),
+         'has elasticsearch.version "9.9.9", which is not among its values: "8.11.0", "9.0.0"'),
+        (of_matrix(VERSIONS, baseline="9.0.0", include=[{"at": {}}]), "matrix.include[0].at is empty"),
+        (of_matrix(VERSIONS, baseline="9.0.0", include=[{"at": {"elasticsearch.version": "9.0.0"}}]),
+         "2 variants are called 9.0.0"),
+        (of_matrix(("race.challenge", ["a" * 41, "b"]), baseline="b"), "which is not 1 to 40 characters long"),
+        (of_matrix(("elasticsearch.nodes", [1, True]), baseline="1"), "variants 1 and true are the same"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_matrix_is_a_sentence(spec: ComparisonSpec, sentence: str) -> None:
+    assert sentence in refused(spec)
