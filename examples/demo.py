@@ -4,9 +4,9 @@
     make demo                              on a cluster of its own (localkube)
     CLUSTER=current make demo              on the current context of your kubectl, which must have ECK
 
-Exit code 0 with any verdict that the races allow (Inconclusive, too), 1 when a step failed or nothing could be compared,
-130 after Ctrl-C (the Comparison goes on). Uses nothing but the standard library, kubectl and helm, and the project's own
-environment (`make venv`) for the report. Run it again at any time.
+Exit code 0 with any verdict that the races allow (Inconclusive, too), 1 when a step failed or nothing could be
+compared, 130 after Ctrl-C (the Comparison goes on). Uses nothing but the standard library, kubectl and helm, and the
+project's own environment (`make venv`) for the report. Run it again at any time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ ROOT = Path(__file__).resolve().parent.parent
 CHART = ROOT / "charts" / "fairlap"
 PYTHON = Path(os.environ.get("FAIRLAP_PYTHON", ROOT / ".venv" / "bin" / "python"))
 """has the project installed"""
-REPORT_OPTIONS = ("-o", "html")
 STAND_IN = (
     "These ran on localkube's stand-in images: the real Elasticsearch server, but with ingest processors of ours and "
     "another JDK build (localkube/README.md). Numbers of Elastic's images come from CLUSTER=current."
@@ -284,16 +283,15 @@ def demo(options: argparse.Namespace) -> int:
 
 def save_report(tools: Tools, namespace: str, name: str, path: Path) -> str:
     """Write the Comparison's HTML report to `path`; return a sentence with the path, or with how to make it."""
-    command = ("report", name, "-n", namespace, *REPORT_OPTIONS)
-    by_hand = f"make venv && .venv/bin/fairlap {shlex.join(command)} > {path.name}"
+    command = ("report", name, "-n", namespace, "--output", str(path))
+    by_hand = f"make venv && .venv/bin/fairlap {shlex.join(command)}"
     if not PYTHON.exists():
         return f"The whole of it, as one HTML file: {by_hand}"
     argv = (str(PYTHON), "-m", "fairlap.cli", *command)
-    done = subprocess.run(argv, env=tools.environ, cwd=ROOT, capture_output=True, check=False)
+    done = subprocess.run(argv, env=tools.environ, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        return f"The report was not written: {done.stderr.decode(errors='replace').strip()}\nBy hand: {by_hand}"
-    path.write_bytes(done.stdout)
-    return f"The whole of it, as one HTML file: {path}"
+        return f"The report was not written: {done.stderr.strip()}\nBy hand: {by_hand}"
+    return f"The whole of it, as one HTML file: {path.resolve()}"
 
 
 def main() -> NoReturn:

@@ -11,8 +11,8 @@ sed "s/^  name: pr$/  name: $name/" "$folder/comparison.yaml" | fairlap run -f -
 if [ "$code" = 2 ]; then
   exit 2
 fi
-fairlap report "$name" -o md > "$comment"
-fairlap report "$name" -o html > "$(dirname "$comment")/report.html"
+fairlap report "$name" -o md --output "$comment"
+fairlap report "$name" --output "$(dirname "$comment")/report.html"
 if [ "$code" = 124 ]; then
   exit 124
 fi

@@ -21,7 +21,7 @@ echo "fairlap $*" >> "$CALLS"
 case "$1" in
   run) cat > "$APPLIED"; exit "$RUN_CODE" ;;
   report) [ -z "$NO_REPORT" ] || exit 1
-    case "$*" in *" md"*) echo "Verdict" ;; *) echo "<!doctype html>" ;; esac ;;
+    case "$*" in *" md "*) echo "Verdict" ;; *) echo "<!doctype html>" ;; esac > "${@: -1}" ;;
   gate) exit "$GATE_CODE" ;;
 esac
 """
@@ -106,7 +106,8 @@ def filled(text: str, values: dict[str, str], pattern: str) -> str:
 
 
 GITHUB = {
-    "github.event.number": "17", "github.run_number": "204", "github.token": "t0ken", "secrets.KUBECONFIG_BENCH": "kind: Config",
+    "github.event.number": "17", "github.run_number": "204", "github.token": "t0ken",
+    "secrets.KUBECONFIG_BENCH": "kind: Config",
 }  # fmt: skip
 
 
