@@ -1,4 +1,4 @@
-"""How a Comparison ended, in lines for people and as an exit code; pure, standard library only."""
+"""How a Comparison ended, in lines for people; pure, standard library only."""
 
 from __future__ import annotations
 
@@ -7,23 +7,8 @@ from typing import Any
 
 from fairlap.api.condition_types import ComparisonCondition
 from fairlap.cli import benchmarks as bm
-from fairlap.cli.exits import FAILED, SUCCEEDED, UNDECIDED
 
 Comparison = Mapping[str, Any]
-_REGRESSED = "GateNotPassed"
-
-
-def gate_code(comparison: Comparison) -> int:
-    """Return the exit code of a Comparison that is over: 0 gates passed, 1 regressed, 3 nobody can tell.
-
-    One that failed has compared nothing, which is 1 here: something must be mended.
-    """
-    if bm.phase(comparison) == "Failed":
-        return FAILED
-    found = _condition(comparison, ComparisonCondition.GATE_PASSED)
-    if found.get("status") == "True":
-        return SUCCEEDED
-    return FAILED if found.get("reason") == _REGRESSED else UNDECIDED
 
 
 def end_lines(comparison: Comparison) -> Iterator[str]:

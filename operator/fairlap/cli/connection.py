@@ -46,6 +46,10 @@ class RefusedError(CliError):
         self.status = status
 
 
+class UnknownNameError(CliError):
+    """There is no object of this name; the text says which there are."""
+
+
 class Connection:
     """A Kubernetes cluster, and the namespace in it that a command is about."""
 
@@ -108,7 +112,7 @@ class Connection:
         except RefusedError as error:
             if error.status != 404:
                 raise
-            raise CliError(self._unknown(kind, name, error)) from error
+            raise UnknownNameError(self._unknown(kind, name, error)) from error
 
     def _unknown(self, kind: str, name: str, error: RefusedError) -> str:
         if any(words in str(error) for words in _UNKNOWN_KIND):
@@ -204,6 +208,10 @@ class Connection:
             if isinstance(change, RefusedError):
                 raise change
             yield change
+
+    def comparison_changes(self, stop: threading.Event) -> Iterator[Json | None]:
+        """Yield each Comparison of the namespace in the same way."""
+        yield from self.changes(stop, (COMPARISON_KIND,))
 
     def _watch(self, kind: str, found: queue.Queue[Json | RefusedError], stop: threading.Event) -> None:
         while not stop.is_set():

@@ -107,9 +107,9 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
     least, most = races_of(first, variants, every), races_of(last, variants, every)
     races = f"{least}" if least == most else f"{least} to {most}"
     yield (
-        f"Races: {races}, each on a cluster of its own where one is built; before them each variant's track is checked"
-        f"{' and raced in test mode' if spec.template.smoke_test else ''}, once. Up to {spec.design.retries} blocks may "
-        "be raced again."
+        f"Races: {races}, each on a cluster of its own where one is built; each variant's track is checked before"
+        f"{' and raced in test mode' if spec.template.smoke_test else ''}, once. "
+        f"Up to {spec.design.retries} blocks may be raced again."
     )
     if known.race_seconds is None:
         yield "How long: not known before a race; --race-time 4m reckons with that."

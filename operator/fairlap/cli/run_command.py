@@ -11,9 +11,10 @@ from typing import Any
 from fairlap.api.names import COMPARISON_KIND, COMPARISON_PLURAL, KIND, PLURAL
 from fairlap.cli import benchmarks as bm
 from fairlap.cli import manifest_files, report
-from fairlap.cli.comparison_end import end_lines, gate_code
+from fairlap.cli.comparison_end import end_lines
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
+from fairlap.cli.gate_command import exit_code
 from fairlap.cli.printable import one_line, say
 from fairlap.cli.screen import Screen
 from fairlap.plan.rerun import ASKED, announced
@@ -155,11 +156,10 @@ def _follow(connection: Connection, ids: Sequence[Id], timeout: float | None) ->
 
 
 def _show_verdict(connection: Connection, comparison: Json) -> int:
-    code = gate_code(comparison)
     failed = bm.phase(comparison) == "Failed"
     say("\n" + "\n".join(map(one_line, end_lines(comparison))), sys.stderr if failed else sys.stdout)
     say(f"The whole of it, as one HTML file: {connection.command('report', [bm.name(comparison)])}")
-    return code
+    return exit_code(comparison)
 
 
 def _show_end(connection: Connection, ran: Sequence[Json]) -> int:

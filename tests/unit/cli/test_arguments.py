@@ -21,11 +21,14 @@ from fairlap.cli.option_values import Duration, track_params
 from fairlap.settings import BUILTIN_TRACKS
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = ["run", "plan", "rerun", "results", "compare", "logs", "track", "completion"]
+COMMANDS = ["run", "plan", "rerun", "results", "compare", "gate", "report", "logs", "track", "completion"]
 
 
 class FakeConnection:
-    """A cluster with two Benchmarks."""
+    """A cluster with two Benchmarks and a Comparison."""
+
+    def comparisons(self) -> list[dict[str, Any]]:
+        return [{"metadata": {"name": "upgrade"}}]
 
     def benchmarks(self) -> list[dict[str, Any]]:
         return [{"metadata": {"name": name}} for name in ("es-8", "es-9")]
@@ -52,7 +55,7 @@ def completed(*words: str) -> list[str]:
     ("words", "answer"),
     [
         ([""], COMMANDS),
-        (["re"], ["rerun", "results"]),
+        (["re"], ["rerun", "results", "report"]),
         (["track", ""], ["check", "generate", "new", "list"]),
         (["track", "check", ""], [":file"]),
         (["track", "check", "a", ""], [":file"]),
@@ -62,6 +65,9 @@ def completed(*words: str) -> list[str]:
         (["results", "-o", "json", "es-8", ""], ["es-8", "es-9"]),
         (["compare", ""], [":file", "es-8", "es-9"]),
         (["compare", "es-8", "es-9"], [":file", "es-9"]),
+        (["gate", ""], ["upgrade"]),
+        (["report", "up"], ["upgrade"]),
+        (["report", "es"], []),
         (["logs", "es-8", ""], []),
         (["logs", "es-8", "--f"], ["--follow"]),
         (["run", "-f", ""], [":file"]),
@@ -73,7 +79,7 @@ def completed(*words: str) -> list[str]:
         (["run", "--wait", "-f", "x", "--dr"], ["--dry-run"]),
         (["completion", "z"], ["zsh"]),
         ([], COMMANDS),
-        (["-n", "perf", "re"], ["rerun", "results"]),
+        (["-n", "perf", "re"], ["rerun", "results", "report"]),
         (["-n", "perf", "results", ""], ["es-8", "es-9"]),
         (["rerun", "es-"], ["es-8", "es-9"]),
         (["logs", "nosuch"], []),

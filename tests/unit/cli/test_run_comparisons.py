@@ -15,9 +15,10 @@ from fairlap.api.base import Answer
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, GateStatus
 from fairlap.api.status import Condition
 from fairlap.cli import run_command
-from fairlap.cli.comparison_end import end_lines, gate_code
+from fairlap.cli.comparison_end import end_lines
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import CliError
+from fairlap.cli.gate_command import exit_code
 
 NOW = "2026-01-01T00:00:00Z"
 Json = dict[str, Any]
@@ -76,11 +77,11 @@ REGRESSED = ended(
         (ended("Inconclusive", gate_passed("Unknown", "Inconclusive")), 3),
         (ended("NotComparable", gate_passed("False", "NotComparable")), 3),
         (ComparisonStatus(phase="Complete", verdict="Inconclusive"), 3),
-        (ComparisonStatus(phase="Failed", reason="RacesInvalid", message="too many"), 1),
+        (ComparisonStatus(phase="Failed", reason="RacesInvalid", message="too many"), 3),
     ],
 )
 def test_the_exit_code_is_that_of_a_gate(status: ComparisonStatus, code: int) -> None:
-    assert gate_code(comparison(status=status)) == code
+    assert exit_code(comparison(status=status)) == code
 
 
 def test_the_end_tells_verdict_gates_and_findings() -> None:
