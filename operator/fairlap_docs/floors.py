@@ -39,7 +39,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.queue": ("fairlap.api",),
     "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
     "fairlap.statistics": (),
-    "fairlap.comparison": ("fairlap.api", "fairlap.statistics"),
+    "fairlap.comparison": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
     "fairlap.comparison_report": ("fairlap.api", "fairlap.statistics"),
     # What decisions stand on; above it explain, then verdict, then the decisions themselves.
     "fairlap.plan.conditions": ("fairlap.api",),

@@ -257,6 +257,8 @@ class Environment(Answer):
     """Garbage collectors."""
     nodes: int = 0
     """Number of Elasticsearch nodes."""
+    plugins: Annotated[list[Text], AtMost(50)] = []
+    """Plugins with their versions; the release's own modules, and all settings in effect, are in the record."""
     images: Annotated[list[Text], AtMost(20)] = []
     """Images of the Elasticsearch pods by digest."""
     qos_class: Text = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,17 +13,12 @@ from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.printable import say
 from fairlap.comparison.beside import put_beside
+from fairlap.comparison.fairness_table import is_condition
+from fairlap.comparison.race_facts import facts
 from fairlap.comparison.raced import NotARaceError, Raced, read_race
 from fairlap_race.contract.record import KEY_RACE
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 
-_NO_VARIABLE = (
-    "spec.repetitions", "spec.suspend", "spec.timeouts", "spec.keepCluster", "spec.smokeTest", "spec.ttlAfterFinished",
-    "spec.imagePullSecrets", "spec.race.userTags", "spec.race.offline", "spec.race.corpora",
-)  # fmt: skip
-"""What changes no race."""
-_MEASURED = re.compile(r"ran: nodeData\[\d+\]\.(?!memoryBytes|heapBytes)")
-"""Names and fill of each node: never the same, and an answer rather than a condition."""
 _UNKNOWN = (
     "from race.json alone it is not known whether Java and its options, machines, index settings, documents and the "
     "load generator were the same"
@@ -85,7 +79,7 @@ def _known_by_files(races: list[Raced]) -> list[Raced]:
 
 def _races_of(connection: Connection, name: str) -> list[Raced]:
     benchmark = connection.benchmark(name)
-    kept = dict(_facts(benchmark))
+    kept = {what: value for what, value in facts(benchmark).items() if is_condition(what)}
     found = []
     for race in bm.status(benchmark).get("races") or ():
         if not (race.get("valid") and race.get("record") and race["name"].startswith("race-")):
@@ -94,12 +88,6 @@ def _races_of(connection: Connection, name: str) -> list[Raced]:
     if not found:
         raise CliError(f"Benchmark {name} has no valid race to compare: {report.verdict(benchmark)}")
     return found
-
-
-def _facts(benchmark: bm.Benchmark) -> Iterator[tuple[str, str]]:
-    for what, value in report.facts(benchmark):
-        if not what.startswith(_NO_VARIABLE) and not _MEASURED.match(what):
-            yield what, str(value)
 
 
 def _race_of(connection: Connection, label: str, record: str, facts: dict[str, str]) -> Raced:

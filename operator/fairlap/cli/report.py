@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlap.cli import benchmarks as bm
@@ -13,10 +13,8 @@ from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.main_figures import main_rows
 from fairlap.cli.rows import Row, evidence_rows, machine_rows, result_rows
 from fairlap.cli.text_table import align
+from fairlap.comparison.race_facts import effective
 
-_NOT_EVIDENCE = {"rallyPollIntervals", "indices", "storage"}
-_SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
-"""What two volumes have in common; names and fill are never the same."""
 _SHOWN = {"version", "buildHash", "java", "nodes", "heapBytes", "images", "rallyVersion", "trackDigest"}
 """Parts of the environment that have rows of their own."""
 
@@ -149,7 +147,7 @@ def reading(benchmarks: Sequence[Benchmark]) -> str:
 
 def differences(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[Any]]]:
     """Return what was asked for, or ran, that is not the same in all Benchmarks: its path and each one's value."""
-    flat = [dict(facts(benchmark)) for benchmark in benchmarks]
+    flat = [dict(effective(benchmark)) for benchmark in benchmarks]
     found = []
     for key in dict.fromkeys(key for each in flat for key in each):
         values = [each.get(key) for each in flat]
@@ -166,44 +164,6 @@ def _unseen(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[Any]]]:
 def _beside(benchmarks: Sequence[Benchmark], values: Sequence[Any]) -> str:
     named = zip(benchmarks, values, strict=True)
     return ", ".join(f"{bm.name(b)} {'nothing' if value is None else value}" for b, value in named)
-
-
-def facts(benchmark: Benchmark) -> Iterator[tuple[str, Any]]:
-    """Yield what was asked for and what ran: its path and its value."""
-    if benchmark.get("spec"):
-        yield from _leaves("spec", benchmark["spec"])
-    environment = bm.status(benchmark).get("environment") or {}
-    for key, value in environment.items():
-        if key == "trackParams":
-            yield from _leaves("ran: track parameter", _parsed(value))
-        elif key not in _NOT_EVIDENCE:
-            yield from _leaves(f"ran: {key}", value)
-    for index in environment.get("indices") or ():
-        for key in ("shards", "replicas", "codec", "algorithm", "documents"):
-            if key in index:
-                yield f"ran: index {index.get('name')}: {key}", index[key]
-    for number, volume in enumerate(environment.get("storage") or ()):
-        for key in _SAME_STORAGE:
-            if key in volume:
-                yield from _leaves(f"ran: storage[{number}].{key}", volume[key])
-
-
-def _parsed(text: Any) -> Any:
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError):  # cut short because it was long
-        return text
-
-
-def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping) and value:
-        for key, item in value.items():
-            yield from _leaves(f"{path}.{key}", item)
-    elif isinstance(value, list) and value:
-        for number, item in enumerate(value):
-            yield from _leaves(f"{path}[{number}]", item)
-    else:
-        yield path, value
 
 
 FORMATS = {"table": table, "json": as_json, "csv": comma_separated, "md": markdown}

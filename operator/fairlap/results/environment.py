@@ -27,6 +27,7 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         heap_bytes=node.heap_bytes if node else None,
         gc=list(node.gc) if node else [],
         nodes=len(found.nodes),
+        plugins=within(found.plugins or (), 5_000)[:50],
         images=_images(elasticsearch_pods, "elasticsearch"),
         qos_class=", ".join(sorted({pod["status"].get("qosClass") or "" for pod in elasticsearch_pods} - {""})),
         rally_version=record.rally.version or "",

@@ -109,6 +109,9 @@ class Node:
     memory_bytes: int | None = None
     memory_limit_bytes: int | None = None
     """the container's memory limit; None when there is none or it cannot be had"""
+    machine_processors: int | None = None
+    """of the machine that it runs on, as far as its container sees"""
+    kernel: str | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,7 @@ class LoadGeneratorHost:
     """the container's CPU limit in cores; None when there is none"""
     memory_limit_bytes: int | None = None
     kernel: str | None = None
+    cpu_model: str | None = None
     python_version: str | None = None
 
 
@@ -134,6 +138,14 @@ class EnvironmentRecord:
     build_hash: str | None = None
     build_flavor: str | None = None
     lucene_version: str | None = None
+    plugins: tuple[str, ...] | None = None
+    """each with its version; None when not known"""
+    modules: tuple[str, ...] | None = None
+    """parts of the release; None when not known, or left out of the record"""
+    cluster_settings: Mapping[str, str] | None = None
+    """set on the cluster itself; None when not known"""
+    node_settings: Mapping[str, str] | None = None
+    """what the nodes were started with, without names and addresses; None when not known"""
     nodes: tuple[Node, ...] = ()
     load_generator: LoadGeneratorHost = LoadGeneratorHost()
 
@@ -162,6 +174,14 @@ class IndexRecord:
     store_bytes: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """the settings that were asked for, by their full names, as they are in effect; None for one that is not set"""
+    explicit: Mapping[str, str] = field(default_factory=dict)
+    """settings that somebody set, without names and dates; 300 at most, of the first 50 indices"""
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """settings that nobody set, 300 at most; of the first few indices, or left out of the record"""
+    settings_digest: str | None = None
+    """SHA-256 over all settings in effect"""
+    mapping_digest: str | None = None
+    """SHA-256 over the mapping, without the index's name and source mode"""
 
 
 @dataclass(frozen=True)
@@ -262,6 +282,9 @@ class Task:
     windows: Windows | None = None
     support: Mapping[str, int] = field(default_factory=dict)
     """for each percentile the number of measured samples at or beyond it"""
+    fewest_hits: int | None = None
+    """of a successful search, as far as Elasticsearch counted; None where nothing is found by it"""
+    most_hits: int | None = None
 
     @property
     def keeps_schedule(self) -> bool:

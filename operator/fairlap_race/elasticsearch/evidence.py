@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from fairlap_race.contract.index_settings import CODEC
+from fairlap_race.contract.index_settings import CODEC, SOURCE_MODE
 from fairlap_race.contract.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
+from fairlap_race.elasticsearch import effective
 from fairlap_race.elasticsearch import indices as index_evidence
 from fairlap_race.elasticsearch.answers import dig, whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
@@ -22,6 +23,8 @@ from fairlap_race.linux.cgroup import known_limit
 _BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 _SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
 _STATS = "/_stats/docs,store,segments,merge,refresh,flush,indexing"
+_WITH_EXPLICIT, _WITH_DEFAULTS = 50, 5
+"""Of how many indices the settings that somebody set, and those that nobody set, are kept one by one."""
 _HEALTH = "/_cluster/health?level=indices&expand_wildcards=all"
 
 
@@ -58,14 +61,21 @@ class After:
 def before(client: ElasticsearchClient) -> Before:
     """Ask for versions, nodes and leftovers. Raises ElasticsearchError."""
     root = client.get("/")
-    nodes = client.get("/_nodes/jvm,os,process")
+    nodes = client.get("/_nodes/jvm,os,process,plugins")
     members = client.get("/_cluster/state/nodes")
     stats = client.get("/_nodes/stats/ingest,jvm,os")
     indexing = _get(client, "/_stats/indexing?expand_wildcards=all")
     names = _get(client, "/_cluster/state/metadata?filter_path=metadata.indices.*.state&expand_wildcards=all")
     found = dig(names, "metadata", "indices") or {}
+    cluster, started_with = (
+        _allowed(client, f"/{path}/settings?flat_settings=true") for path in ("_cluster", "_nodes")
+    )
     return Before(
-        environment=read_environment(root, nodes, stats, members),
+        environment=replace(
+            read_environment(root, nodes, stats, members),
+            cluster_settings=None if cluster is None else effective.cluster_settings(cluster),
+            node_settings=None if started_with is None else effective.node_settings(started_with),
+        ),
         fresh=Fresh(
             user_indices=tuple(sorted(name for name in found if is_user_index(name))),
             indexing_millis=read_indexing(indexing),
@@ -100,9 +110,20 @@ def after(
 
     def index(name: str) -> IndexRecord:
         found = read_index(name, settings, node_settings, health, stats, count(client, name))
-        effective = index_evidence.settings_of(client, name, names, node_settings, version)
-        codec = effective.get(CODEC, found.codec)
-        return replace(found, codec=codec, settings={key: effective[key] for key in asked_for if key in effective})
+        answer, mapping = index_evidence.ask_settings(client, name)
+        if answer is None:
+            return found
+        in_effect = index_evidence.read_settings(name, {*names, SOURCE_MODE}, answer, node_settings, mapping, version)
+        state = effective.index_state(answer.get(name), mapping.get(name), str(in_effect[SOURCE_MODE]))
+        return replace(
+            found,
+            codec=in_effect.get(CODEC, found.codec),
+            settings={key: in_effect[key] for key in asked_for if key in in_effect},
+            explicit=state.explicit if name in user[:_WITH_EXPLICIT] else {},
+            defaults=state.defaults if name in user[:_WITH_DEFAULTS] else {},
+            settings_digest=state.settings_digest,
+            mapping_digest=state.mapping_digest,
+        )
 
     return After(
         indices=tuple(index(name) for name in user),
@@ -127,6 +148,16 @@ def _get(client: ElasticsearchClient, path: str) -> Any:
         if error.status != 400 or "expand_wildcards" not in error.answer:
             raise
         return client.get(re.sub(r"[?&]expand_wildcards=all", "", path))
+
+
+def _allowed(client: ElasticsearchClient, path: str) -> Any:
+    """GET `path`; None when the user may not: that alone ends no race."""
+    try:
+        return client.get(path)
+    except ElasticsearchError as error:
+        if error.status not in (400, 401, 403, 404):
+            raise
+        return None
 
 
 def count(client: ElasticsearchClient, index: str) -> int | None:
@@ -156,6 +187,8 @@ def read_environment(root: Any, nodes: Any, stats: Any, members: Any) -> Environ
         build_hash=dig(root, "version", "build_hash") or dig(first, "build_hash"),
         build_flavor=dig(root, "version", "build_flavor") or dig(first, "build_flavor"),
         lucene_version=dig(root, "version", "lucene_version"),
+        plugins=effective.plugins(nodes),
+        modules=effective.modules(nodes),
         nodes=tuple(sorted(found, key=lambda node: node.name)),
     )
 
@@ -174,6 +207,8 @@ def _node(node: Any, stats: Any, member: Any) -> Node:
         processors=dig(node, "os", "allocated_processors"),
         memory_bytes=dig(stats, "os", "mem", "total_in_bytes"),
         memory_limit_bytes=_limit(dig(stats, "os", "cgroup", "memory", "limit_in_bytes")),
+        machine_processors=dig(node, "os", "available_processors"),
+        kernel=dig(node, "os", "version"),
     )
 
 

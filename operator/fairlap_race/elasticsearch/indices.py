@@ -1,6 +1,6 @@
 """What the live indices are: the settings in effect, defaults included, and where the copies of their shards are.
 
-The functions that read are pure; `settings_of` and `shards` ask. Everything is answered alike from version 6.8 to 9.
+The functions that read are pure; `ask_settings` and `shards` ask. Everything is answered alike from version 6.8 to 9.
 """
 
 from __future__ import annotations
@@ -16,28 +16,23 @@ from fairlap_race.elasticsearch.answers import whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 
 
-def settings_of(
-    client: ElasticsearchClient, index: str, names: Collection[str], nodes: Any, version: str | None
-) -> dict[str, Any]:
-    """Return the settings `names` of one index as they are in effect; `nodes` is the answer to `_nodes/settings`.
-
-    Nothing is returned when Elasticsearch does not answer: then it is not known what they are.
-    """
-    if not names:
-        return {}
+def ask_settings(client: ElasticsearchClient, index: str) -> tuple[Any, Any]:
+    """Return the answers to `_settings?include_defaults` and `_mapping` of one index; None and {} without an answer."""
     path = f"/{quote(index, safe='')}"
     try:
         answer = client.get(f"{path}/_settings?flat_settings=true&include_defaults=true")
-        mapping = client.get(f"{path}/_mapping") if SOURCE_MODE in names else {}
+        return answer, client.get(f"{path}/_mapping")
     except ElasticsearchError:
-        return {}
-    return read_settings(index, names, answer, nodes, mapping, version)
+        return None, {}
 
 
 def read_settings(
     index: str, names: Collection[str], answer: Any, nodes: Any, mapping: Any, version: str | None
 ) -> dict[str, Any]:
-    """Return `settings_of` from the answers to `_settings?include_defaults`, `_nodes/settings` and `_mapping`."""
+    """Return the settings `names` of one index as they are in effect, from `answer` to `_settings?include_defaults`.
+
+    `nodes` and `mapping` are the answers to `_nodes/settings` and `_mapping`.
+    """
     of_index = answer.get(index) or {}
     own, defaults = of_index.get("settings") or {}, of_index.get("defaults") or {}
     found: dict[str, Any] = {}

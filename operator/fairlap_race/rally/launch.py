@@ -39,6 +39,7 @@ class SampleFile:
     def __init__(self, path: Path) -> None:
         self._out = path.open("a", encoding="utf-8", buffering=1 << 20)
         self._tasks: dict[Any, int] = {}
+        self._hits: dict[int, tuple[int, int]] = {}
         self.count = 0
         self.first_at: float | None = None
 
@@ -64,6 +65,11 @@ class SampleFile:
             )
             if not success:
                 lines.append("!" + json.dumps([task, _error_text(meta)]) + "\n")
+            elif type(hits := meta.get("hits")) is int:
+                low, high = self._hits.get(task, (hits, hits))
+                if task not in self._hits or not low <= hits <= high:
+                    self._hits[task] = min(low, hits), max(high, hits)
+                    lines.append("=" + json.dumps([task, hits]) + "\n")
         self.count += len(samples)
         self._out.write("".join(lines))
         self._out.flush()

@@ -1,9 +1,10 @@
 """From every request's sample to what Rally does not say: warm-up errors, throughput per window, support. Pure.
 
-The file that `fairlap_race.rally.launch` writes has three kinds of lines: `#[number, {"task": …}]` declares a task;
+The file that `fairlap_race.rally.launch` writes has four kinds of lines: `#[number, {"task": …}]` declares a task;
 `number,type,ok,wallclock,start,service,processing,wait,units,unit` is a sample (type 0 warm-up, 1 measured; wallclock
 in seconds since the epoch, start on the machine's monotonic clock, durations in seconds, wait from the planned to the
-real start, units done); `![number, "text"]` is what the server said to a failed request.
+real start, units done); `![number, "text"]` is what the server said to a failed request; `=[number, hits]` is a search
+that found fewer or more than any before it.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class Tally:
     windows: dict[int, float] = field(default_factory=dict)
     """window number on the machine's clock -> units done in it by measured requests"""
     drift: Drift = field(default_factory=Drift)
+    hits: list[int] = field(default_factory=list)
+    """of searches, each with fewer or more than those before it"""
 
     def add(self, kind: int, ok: bool, start: float, seconds: float, units: float) -> None:
         """Count one request that started at `start` and took `seconds`."""
@@ -88,6 +91,9 @@ def tally(lines: Iterable[str]) -> list[Tally]:
             number, text = json.loads(line[1:])
             if found[number].first_error is None:
                 found[number].first_error = text
+        elif line[0] == "=":
+            number, hits = json.loads(line[1:])
+            found[number].hits.append(hits)
         else:
             parts = line.rstrip("\n").split(",", 9)
             it = found[int(parts[0])]
@@ -168,4 +174,6 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         units_done=it.units_done if measured else None,
         windows=windows(it),
         support=support(it.samples[1]),
+        fewest_hits=min(it.hits, default=None),
+        most_hits=max(it.hits, default=None),
     )

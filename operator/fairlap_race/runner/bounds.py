@@ -14,6 +14,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     MAX_ARTIFACT_BYTES,
     MAX_RECORD_BYTES,
+    IndexRecord,
     Outcome,
     RallyNumbers,
     Record,
@@ -96,6 +97,10 @@ def _without_jvm_arguments(record: Record) -> Record:
     return replace(record, environment=replace(record.environment, nodes=(*nodes[:1], *rest)))
 
 
+def _with_indices(record: Record, change: Callable[[IndexRecord], IndexRecord]) -> Record:
+    return replace(record, indices=record.indices and tuple(change(index) for index in record.indices))
+
+
 def _with_tasks(record: Record, change: Callable[[Task], Task]) -> Record:
     return replace(record, tasks=tuple(change(task) for task in record.tasks))
 
@@ -144,6 +149,11 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
         "the names of the track's parameters and challenges",
         lambda r: replace(r, track=replace(r.track, exposed_params=(), challenges=())),
     ),
+    ("the settings of the indices that nobody set", lambda r: _with_indices(r, lambda i: replace(i, defaults={}))),
+    (
+        "the modules of the release",
+        lambda r: replace(r, environment=replace(r.environment, modules=None)),
+    ),
     (f"what the track touches on the target, from the {MAX_ITEMS + 1}st on", _without_touches),
     ("where the copies of the shards were", lambda r: replace(r, shards=None)),
     ("the JVM arguments of all nodes but the first", _without_jvm_arguments),
@@ -156,6 +166,7 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
         lambda r: _with_tasks(r, lambda t: replace(t, first_error=None)),
     ),
     ("digits beyond the sixth of what was measured", lambda r: _with_tasks(r, _with_six_digits)),
+    ("the settings of the indices that somebody set", lambda r: _with_indices(r, lambda i: replace(i, explicit={}))),
     ("the processing times of each task", lambda r: _with_tasks(r, _without_processing_times)),
     ("how many samples support each percentile", lambda r: _with_tasks(r, lambda t: replace(t, support={}))),
     (
@@ -177,9 +188,11 @@ def _cannot_be_judged(record: Record, room: int) -> Record:
     return replace(
         record,
         outcome=record.outcome if record.outcome.reason else Outcome(Reason.RECORD_MISSING, message),
-        environment=replace(environment, nodes=nodes),
+        environment=replace(environment, nodes=nodes, modules=None, cluster_settings=None, node_settings=None),
         fresh=record.fresh and replace(record.fresh, user_indices=record.fresh.user_indices[:FEW]),
-        indices=record.indices and tuple(replace(i, settings={}) for i in record.indices[:FEW]),
+        indices=record.indices and tuple(
+            replace(i, settings={}, explicit={}, defaults={}) for i in record.indices[:FEW]
+        ),
         pipelines=record.pipelines and record.pipelines[:FEW],
         nodes_restarted=record.nodes_restarted and record.nodes_restarted[:FEW],
         tasks=record.tasks[:FEW],

@@ -31,7 +31,7 @@ from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.evidence import Before
 from fairlap_race.errors import StoppedError, TrackError
-from fairlap_race.linux import cgroup, process
+from fairlap_race.linux import cgroup, machine, process
 from fairlap_race.rally import classify
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
@@ -254,6 +254,7 @@ def look_at_host(spec: RaceSpec) -> Host:
         cpu_limit=limits.cpus,
         memory_limit_bytes=limits.memory_bytes,
         kernel=platform.release(),
+        cpu_model=machine.cpu_model(),
         python_version=platform.python_version(),
     )
     rally = Rally(version=rally_version(), poll_intervals=dict(POLL_INTERVALS))

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from fairlap_race.rally.launch import Observer, _ShorterSleep
 from fairlap_race.rally.live_files import SAMPLES, actor_pids, pid_file, read_state
-from fairlap_race.rally.samples import tally
+from fairlap_race.rally.samples import tally, task_record
 
 TASK = SimpleNamespace(
     name="bulk",
@@ -50,6 +50,17 @@ def test_samples_are_read_back(tmp_path):
     assert found.first_error == "HTTP 429: queue\nis full"
     assert found.about["clients"] == 4 and found.about["target"] == 10.0
     assert found.first_wallclock == 999.5
+
+
+def test_the_fewest_and_the_most_hits_of_searches_are_kept(tmp_path):
+    observer = Observer(tmp_path)
+    metas = [{"success": True, "hits": hits} for hits in (7, 7, 3, 5, 9, None)]
+    observer.samples([sample(meta=meta) for meta in (*metas, {"success": False, "hits": 1})])
+    text = (tmp_path / SAMPLES).read_text()
+    (found,) = tally(text.splitlines(keepends=True))
+    assert found.hits == [7, 3, 9] and found.samples == [0, 7]
+    record = task_record(found, None)
+    assert (record.fewest_hits, record.most_hits) == (3, 9)
 
 
 def driver(step, recent=(), steps=3):

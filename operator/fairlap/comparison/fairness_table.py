@@ -1,0 +1,199 @@
+"""What may differ beside what is compared: a row for each kind of fact; which paths of a spec are one variable. Data.
+
+A variable is what one question changes: `elasticsearch.java`, say, or `elasticsearch.version` together with its image.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, NamedTuple
+
+Rule = Literal["Declared", "MustMatch", "MayFollow", "FollowsRelease", "RecordOnly"]
+
+VERSION, JAVA, HEAP, JVM_OPTIONS = "version", "java", "heap", "jvmOptions"
+RESOURCES, STORAGE, CONFIG, NODES, MACHINES, TARGET = "resources", "storage", "config", "nodes", "machines", "target"
+SHARDS, REPLICAS, CODEC, SOURCE_MODE, SETTINGS = "shards", "replicas", "codec", "sourceMode", "index settings"
+PARAMS, LOAD_GENERATOR, WORK, NONE = "track parameters", "load generator", "work", ""
+
+VARIABLES: Final[tuple[tuple[str, str], ...]] = (
+    (r"(elasticsearch|race)\.scheduling\.(machines|avoidMachines)\b", NONE),
+    (r"elasticsearch\.(version|image)\b", VERSION),
+    (r"elasticsearch\.java\b", JAVA),
+    (r"elasticsearch\.heap\b", HEAP),
+    (r"elasticsearch\.jvmOptions\b", JVM_OPTIONS),
+    (r"elasticsearch\.nodes\b", NODES),
+    (r"elasticsearch\.resources\b", RESOURCES),
+    (r"elasticsearch\.storage\b", STORAGE),
+    (r"elasticsearch\.config\b", CONFIG),
+    (r"elasticsearch\.scheduling\b", MACHINES),
+    (r"(elasticsearch|target)\.index\.shards\b", SHARDS),
+    (r"(elasticsearch|target)\.index\.replicas\b", REPLICAS),
+    (r"(elasticsearch|target)\.index\.codec\b", CODEC),
+    (r"(elasticsearch|target)\.index\.sourceMode\b", SOURCE_MODE),
+    (r"(elasticsearch|target)\.index\b", SETTINGS),
+    (r"target\b", TARGET),
+    (r"race\.params\b", PARAMS),
+    (r"race\.(clientOptions|resources|scheduling)\b", LOAD_GENERATOR),
+    (r"race\.(track|challenge|includeTasks|excludeTasks|telemetry)\b", WORK),
+    (r"race\.(corpora|offline|userTags|requireTasks)\b", NONE),
+    (
+        r"(repetitions|smokeTest|checkedBy|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|imagePullSecrets)\b",
+        NONE,
+    ),
+    (r"suspend\b", NONE),
+)
+"""Which variable a path of a Benchmark's spec belongs to, the first that fits; none changes no race."""
+
+TOGETHER: Final = (frozenset({REPLICAS, NODES}),)
+"""Variables that are one question together: each copy of a shard needs a node of its own."""
+
+
+class FactRow(NamedTuple):
+    """A kind of fact, and what it means when it differs."""
+
+    pattern: str
+    """of the fact's path, from its beginning to its end"""
+    what: str = ""
+    """how people call it; "" is its path"""
+    is_part_of: tuple[str, ...] = ()
+    """variables that directly are it: it differs because they were declared to"""
+    follows: tuple[str, ...] = ()
+    """variables that it follows where nobody holds it"""
+    by_release: bool = False
+    """a default of the releases themselves, which follows the version"""
+    by_cluster: bool = True
+    """where the variable is the cluster as a whole, it is part of it"""
+    of_machine: bool = False
+    """compared within a block alone, since blocks rotate over the machines"""
+    only_values: bool = False
+    """follows the version where both have it, with other values; one without the other is no default"""
+    recorded: bool = False
+    """never the same, and never compared"""
+    bulky: bool = False
+    """left out of a record that would be too large: that one variant has none of them says nothing"""
+    where_known: bool = False
+    """compared only between races that both have it"""
+    fold: bool = False
+    """many of them are one line"""
+    line: str = ""
+    """what to write so that it no longer differs"""
+
+
+_WORKLOAD = "this is what is raced, not what is compared: write it in the template, and nowhere else"
+_INSTALLATION = "the installation was changed between the races: compare again"
+_ANSWERS = "another number of answers is another question: look whether requests failed, and why, before any time"
+_SAME_MACHINES = "all races of a block belong on the same machines: write template.elasticsearch.scheduling"
+
+ROWS: Final[tuple[FactRow, ...]] = (
+    # What is raced.
+    FactRow(r"ran: (track|challenge|trackDigest|trackRepository|trackRevision|corpora\[\d+\])", by_cluster=False,
+        line=_WORKLOAD),
+    FactRow(r"ran: (track parameter.*|task .+: (plan|target throughput)|task plans' digest)", is_part_of=(PARAMS,),
+        by_cluster=False, line=_WORKLOAD),
+    FactRow(r"ran: (rallyVersion|rallyImage|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
+    FactRow(r"ran: index .+: documents", by_cluster=False, line=_ANSWERS),
+    FactRow(r"ran: task .+: hits", by_cluster=False, where_known=True, line=_ANSWERS),
+    # The release, and Java.
+    FactRow(r"ran: version", "Elasticsearch", (VERSION,)),
+    FactRow(r"ran: buildHash", "build", (VERSION,)),
+    FactRow(r"ran: build flavour", "build flavour", (VERSION,)),
+    FactRow(r"ran: images\[\d+\]", "image", (VERSION,), fold=True),
+    FactRow(r"ran: luceneVersion", "Lucene", by_release=True),
+    FactRow(r"ran: (java|jvm\[\d+\])", "Java", (JAVA,), (VERSION,), fold=True,
+        line="write elasticsearch.java: 21 in the template to hold it"),
+    FactRow(r"ran: gc\[\d+\]", "garbage collector", (JVM_OPTIONS,), (VERSION, JAVA, HEAP, RESOURCES), fold=True,
+        line="write elasticsearch.jvmOptions: [-XX:+UseG1GC] in the template to hold it"),
+    FactRow(r"ran: (heapBytes|each node's heap|nodeData\[\d+\]\.heapBytes|JVM flag -Xm[sx])", "heap", (HEAP,),
+        (VERSION, JAVA, RESOURCES, NODES), fold=True,
+        line="write elasticsearch.heap, for example heap: 1g, in the template to hold it"),
+    FactRow(r"ran: JVM flag (-Djava\.io\.tmpdir|-XX:ErrorFile|-XX:HeapDumpPath|-Xlog.*|-Des\.path\..+)",
+        "paths in the JVM's flags", recorded=True, fold=True),
+    FactRow(r"ran: JVM flag .+", "JVM flags", (JVM_OPTIONS,), (JAVA, HEAP, RESOURCES), by_release=True, fold=True,
+        line="write elasticsearch.jvmOptions in the template to hold one of them"),
+    FactRow(r"ran: plugin .+", by_release=True, only_values=True,
+        line="use images with the same plugins for all variants: elasticsearch.image"),
+    FactRow(r"ran: module .+", "modules", by_release=True, bulky=True, fold=True),
+    # The cluster.
+    FactRow(r"ran: nodes", "number of nodes", (NODES,)),
+    FactRow(r"ran: qosClass", "quality-of-service class", (RESOURCES,)),
+    FactRow(r"ran: target cluster(Name|UUID)", "cluster", (TARGET,), fold=True),
+    FactRow(r"ran: cluster setting .+", "cluster settings", (CONFIG,), by_release=True, fold=True,
+        line="have the track, or the cluster's owner, set it alike for all variants"),
+    FactRow(r"ran: node setting index\.codec", "codec given to the nodes", (CODEC, CONFIG)),
+    FactRow(r"ran: node setting .+", "settings of the nodes", (CONFIG, STORAGE, NODES), by_release=True, fold=True,
+        line="write it in elasticsearch.config of the template to hold it"),
+    FactRow(r"ran: setting given to the nodes index\.codec", "codec given to the nodes", (CODEC,)),
+    # The indices.
+    FactRow(r"ran: index .+: (shards|(setting|default) index\.number_of_shards)", "primary shards",
+        (SHARDS, SETTINGS, PARAMS), by_cluster=False, fold=True,
+        line="write elasticsearch.index.shards in the template to hold it"),
+    FactRow(r"ran: index .+: (replicas|(setting|default) index\.(number_of_replicas|auto_expand_replicas))", "replicas",
+        (REPLICAS, SETTINGS, PARAMS), by_cluster=False, fold=True,
+        line="write elasticsearch.index.replicas in the template to hold it"),
+    FactRow(r"ran: index .+: (codec|(setting|default) index\.codec)", "codec", (CODEC, SETTINGS, CONFIG, PARAMS),
+        (VERSION,), by_cluster=False, fold=True, line="write elasticsearch.index.codec in the template to hold it"),
+    FactRow(r"ran: index .+: algorithm", "compression", (CODEC, SETTINGS, CONFIG, PARAMS), (VERSION,), fold=True,
+        line="best_compression is DEFLATE before 8.16 and ZSTD since: write elasticsearch.index.codec: default in the "
+        "template, which is LZ4 in all versions, to hold it"),
+    FactRow(r"ran: index .+: (setting|default) index\.mapping\.source\.mode", "source mode",
+        (SOURCE_MODE, SETTINGS, PARAMS), (VERSION,), fold=True,
+        line="write elasticsearch.index.sourceMode: stored in the template to hold it"),
+    FactRow(r"ran: index .+: (setting|default) index\.mode", "index mode", (SETTINGS, PARAMS), (VERSION,), fold=True,
+        line="write elasticsearch.index.settings: {mode: standard} in the template to hold it"),
+    FactRow(r"ran: index .+: setting index\.(routing\.allocation\.include\._tier_preference|version\..+|hidden"
+        r"|recovery\..+|sort\..+|data_stream\..+)", "index settings that Elasticsearch writes itself",
+        (SETTINGS, PARAMS, SOURCE_MODE), by_release=True, fold=True),
+    FactRow(r"ran: index .+: setting .+", "index settings", (SETTINGS, PARAMS), fold=True,
+        line="write it in elasticsearch.index.settings of the template to hold it"),
+    FactRow(r"ran: index .+: (default .+|digest of settings)", "index settings by default",
+        (SETTINGS, PARAMS, SOURCE_MODE, CODEC, CONFIG), by_release=True, bulky=True, fold=True),
+    FactRow(r"ran: index .+: mapping", "mapping", (SETTINGS, PARAMS, SOURCE_MODE), by_cluster=False, fold=True,
+        line="name all fields and their types in the track's index or template, so that all variants have the same"),
+    # The machines.
+    FactRow(r"ran: machines of Elasticsearch", "machines of Elasticsearch", (MACHINES, NODES), of_machine=True,
+        line=_SAME_MACHINES),
+    FactRow(r"ran: machine of the load generator", "machine of the load generator", (LOAD_GENERATOR,), by_cluster=False,
+        of_machine=True, line="all races of a block belong on the same machines: write template.race.scheduling"),
+    FactRow(r"ran: each node's (processors|memory limit)", "CPU and memory of a node", (RESOURCES,), (MACHINES,),
+        of_machine=True, fold=True, line="write elasticsearch.resources.limits in the template to hold it"),
+    FactRow(r"ran: (each node's (memory|kernel|processors of the machine)|nodeData\[\d+\]\.memoryBytes)",
+        "machines", (MACHINES, RESOURCES, NODES), of_machine=True, fold=True, line=_SAME_MACHINES),
+    FactRow(r"ran: load generator's .+", "load generator", (LOAD_GENERATOR,), by_cluster=False, of_machine=True,
+        fold=True, line="write template.race.resources and template.race.scheduling for all variants"),
+    FactRow(r"ran: storage\[\d+\]\..+", "storage", (STORAGE, NODES), (MACHINES,), of_machine=True, fold=True,
+        line="write elasticsearch.storage in the template to hold it"),
+    # Names and fill of each node: never the same, and an answer rather than a condition.
+    FactRow(r"ran: nodeData\[\d+\]\..+", "names and data of the nodes", recorded=True, fold=True),
+)  # fmt: skip
+
+UNKNOWN_TO_THE_TABLE: Final = FactRow(".*", by_cluster=False)
+"""What no row speaks of must match."""
+_ROWS: Final = tuple((re.compile(row.pattern, re.DOTALL), row) for row in ROWS)
+_VARIABLES: Final = tuple((re.compile(pattern), variable) for pattern, variable in VARIABLES)
+
+
+def row_of(path: str) -> FactRow:
+    """Return the row that speaks of a fact, by its path."""
+    if path.startswith("spec."):
+        return _row_of_spec(path.removeprefix("spec."))
+    return next((row for pattern, row in _ROWS if pattern.fullmatch(path)), UNKNOWN_TO_THE_TABLE)
+
+
+def variable_of(path: str) -> str:
+    """Return the variable that a path of a spec is of, "" if it changes no race; an unknown path is its own."""
+    return next((variable for pattern, variable in _VARIABLES if pattern.match(path)), path)
+
+
+def is_condition(path: str) -> bool:
+    """Tell whether a fact says how a race ran, rather than names, times and lifetimes."""
+    return not row_of(path).recorded
+
+
+def _row_of_spec(path: str) -> FactRow:
+    variable = variable_of(path)
+    if variable == NONE:
+        return FactRow(path, "what changes no race", recorded=True, fold=True)
+    if variable == WORK:
+        return FactRow(path, path, by_cluster=False, line=_WORKLOAD)
+    of_cluster = path.startswith("elasticsearch.")
+    return FactRow(path, path, (variable,), by_cluster=of_cluster, line=f"write {path} in the template to hold it")

@@ -1,0 +1,197 @@
+"""The effective state of a raced Benchmark as flat facts: what was asked for, what ran, and on which machines. Pure.
+
+A fact's name is a path that is the same whenever the same thing is meant: no name that is new for each race is in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from fairlap_race.contract.record import Record
+
+MOST_FACTS: Final = 3000
+_MOST_TASKS = 300
+_NOT_FLAT = {"rallyPollIntervals", "indices", "storage", "jvmFlags", "plugins", "trackParams"}
+_SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
+"""What two volumes have in common; names and fill are never the same."""
+_OF_AN_INDEX = ("shards", "replicas", "codec", "algorithm")
+_BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
+_VALUED_FLAG = re.compile(r"(?P<name>-(?:XX:|D|Xlog:)?[^=:]+)[=:](?P<value>.*)")
+_SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
+
+
+def facts(benchmark: Mapping[str, Any]) -> dict[str, str]:
+    """Return all that is known of how a Benchmark raced, as texts by path: what was asked for, what ran, and where."""
+    status = benchmark.get("status") or {}
+    found = {path: as_text(value) for path, value in effective(benchmark) if value not in (None, {}, [])}
+    found |= {path: as_text(value) for path, value in _raced(status)}
+    for number, corpus in enumerate((status.get("environment") or {}).get("corpora") or ()):
+        found[f"ran: corpora[{number}]"] = str(corpus).rpartition(", ")[0]  # without where it came from
+    for name, wait in ((status.get("environment") or {}).get("rallyPollIntervals") or {}).items():
+        found[f"ran: Rally's wait {name}"] = as_text(wait)
+    return dict(list(found.items())[:MOST_FACTS])
+
+
+def record_facts(record: Record) -> dict[str, str]:
+    """Return what the record of a race knows beyond the status, as texts by path; what is not known is not there."""
+    found = {
+        path: as_text(value)
+        for part in (_of_nodes, _of_load_generator, _of_settings, _of_tasks)
+        for path, value in part(record)
+        if value is not None
+    }
+    return dict(list(found.items())[:MOST_FACTS])
+
+
+def _of_nodes(record: Record) -> Iterator[tuple[str, Any]]:
+    environment = record.environment
+    yield "ran: build flavour", environment.build_flavor
+    for what, values in (
+        ("processors", [node.processors for node in environment.nodes]),
+        ("memory", [node.memory_bytes for node in environment.nodes]),
+        ("memory limit", [node.memory_limit_bytes for node in environment.nodes]),
+        ("heap", [node.heap_bytes for node in environment.nodes]),
+        ("kernel", [node.kernel for node in environment.nodes]),
+        ("processors of the machine", [node.machine_processors for node in environment.nodes]),
+    ):
+        yield f"ran: each node's {what}", _each(values)
+    properties = (flag for node in environment.nodes[:1] for flag in node.jvm_arguments if not flag.startswith("-X"))
+    yield from jvm_flags(properties)
+
+
+def _each(values: Iterable[Any]) -> str | None:
+    """Return the values that are known, in order, each once; None when none is."""
+    return ", ".join(str(value) for value in sorted({value for value in values if value is not None})) or None
+
+
+def _of_settings(record: Record) -> Iterator[tuple[str, Any]]:
+    environment = record.environment
+    yield from _plugins(environment.plugins or ())
+    yield from ((f"ran: module {name}", "there") for name in environment.modules or ())
+    yield from ((f"ran: cluster setting {key}", value) for key, value in (environment.cluster_settings or {}).items())
+    yield from ((f"ran: node setting {key}", value) for key, value in (environment.node_settings or {}).items())
+    for index in record.indices or ():
+        name = f"ran: index {stable_index(index.name)}"
+        yield f"{name}: mapping", index.mapping_digest
+        yield from ((f"{name}: setting {key}", value) for key, value in index.explicit.items())
+        yield from ((f"{name}: default {key}", value) for key, value in index.defaults.items())
+        if not index.defaults:
+            yield f"{name}: digest of settings", index.settings_digest
+
+
+def _of_load_generator(record: Record) -> Iterator[tuple[str, Any]]:
+    host = record.environment.load_generator
+    yield "ran: load generator's cores", host.cores
+    yield "ran: load generator's CPU limit", host.cpu_limit
+    yield "ran: load generator's memory limit", host.memory_limit_bytes
+    yield "ran: load generator's kernel", host.kernel
+    yield "ran: load generator's CPU", host.cpu_model
+    yield "ran: load generator's Python", host.python_version
+
+
+def _of_tasks(record: Record) -> Iterator[tuple[str, Any]]:
+    planned = {task.name: f"{task.operation}, {task.clients} clients" for task in record.track.tasks}
+    if len(planned) <= _MOST_TASKS:
+        yield from ((f"ran: task {name}: plan", plan) for name, plan in planned.items())
+    else:
+        yield "ran: task plans' digest", hashlib.sha256(json.dumps(planned, sort_keys=True).encode()).hexdigest()
+    for measured in record.tasks[:_MOST_TASKS]:
+        yield f"ran: task {measured.task}: target throughput", measured.target_throughput
+        if measured.fewest_hits == measured.most_hits:  # else its queries are drawn by lot
+            yield f"ran: task {measured.task}: hits", measured.fewest_hits
+
+
+def effective(benchmark: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what was asked for and what ran: its path and its value, as the Benchmark has it."""
+    if benchmark.get("spec"):
+        yield from leaves("spec", benchmark["spec"])
+    environment = (benchmark.get("status") or {}).get("environment") or {}
+    for key, value in environment.items():
+        if key not in _NOT_FLAT:
+            yield from leaves(f"ran: {key}", value)
+    if params := _parsed(environment.get("trackParams") or "{}"):
+        yield from leaves("ran: track parameter", params)
+    yield from jvm_flags(environment.get("jvmFlags") or ())
+    yield from _plugins(environment.get("plugins") or ())
+    documents: Counter[str] = Counter()
+    for index in environment.get("indices") or ():
+        name = f"ran: index {stable_index(str(index.get('name')))}"
+        if "documents" in index:
+            documents[name] += index["documents"]
+            yield f"{name}: documents", documents[name]  # of a data stream the last one is the sum
+        yield from ((f"{name}: {key}", index[key]) for key in _OF_AN_INDEX if key in index)
+        yield from ((f"{name}: setting {key}", value) for key, value in (index.get("settings") or {}).items())
+    for number, volume in enumerate(environment.get("storage") or ()):
+        for key in _SAME_STORAGE:
+            if key in volume:
+                yield from leaves(f"ran: storage[{number}].{key}", volume[key])
+
+
+def jvm_flags(flags: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each flag of a JVM by its name, and its value: -XX:+UseG1GC is -XX:UseG1GC with on; the last one counts."""
+    for flag in flags:
+        if flag.startswith(("-XX:+", "-XX:-")):
+            yield f"ran: JVM flag -XX:{flag[5:]}", "on" if flag[4] == "+" else "off"
+        elif not flag.startswith("--") and (valued := _SIZE_FLAG.fullmatch(flag) or _VALUED_FLAG.fullmatch(flag)):
+            yield f"ran: JVM flag {valued['name']}", valued["value"]
+        else:
+            yield f"ran: JVM flag {flag}", "on"
+
+
+def _plugins(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for plugin in plugins:
+        name, _, version = plugin.partition(" ")
+        yield f"ran: plugin {name}", version
+
+
+def stable_index(name: str) -> str:
+    """Return an index's name; of a data stream's backing index, named by its day and number, that of the stream."""
+    backing = _BACKING.match(name)
+    return f"{backing['stream']} (data stream)" if backing else name
+
+
+def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every value in nested mappings and lists that has none below it, with its path; an empty one is a value."""
+    if isinstance(value, Mapping) and value:
+        for key, item in value.items():
+            yield from leaves(f"{path}.{key}", item)
+    elif isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            yield from leaves(f"{path}[{number}]", item)
+    else:
+        yield path, value
+
+
+def as_text(value: Any) -> str:
+    """Return a value of JSON as a text; a text is itself."""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _raced(status: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what the status says of the races beside the environment: the track, its challenge, and the machines."""
+    for key in ("track", "challenge"):
+        if status.get(key):
+            yield f"ran: {key}", status[key]
+    for name, value in (status.get("nodeSettings") or {}).items():
+        yield f"ran: setting given to the nodes {name}", value
+    target = status.get("target") or {}
+    yield from ((f"ran: target {key}", target[key]) for key in ("clusterName", "clusterUUID") if key in target)
+    races = [race for race in status.get("races") or () if str(race.get("name")).startswith("race-")]
+    machines = sorted({name for race in races for name in race.get("elasticsearchOn") or ()})
+    if machines:
+        yield "ran: machines of Elasticsearch", ", ".join(machines)
+    generators = sorted({str(race["loadGeneratorOn"]) for race in races if race.get("loadGeneratorOn")})
+    if generators:
+        yield "ran: machine of the load generator", ", ".join(generators)
+
+
+def _parsed(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):  # cut short because it was long
+        return text

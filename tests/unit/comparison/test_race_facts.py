@@ -1,0 +1,132 @@
+"""The effective state of a race as facts: the same names for the same things, whatever is new for each race."""
+
+from __future__ import annotations
+
+from statuses import benchmark, succeeded
+
+from fairlap.api.status import BenchmarkStatus, Environment, IndexEvidence, RaceStatus
+from fairlap.comparison.fairness_table import UNKNOWN_TO_THE_TABLE, row_of
+from fairlap.comparison.race_facts import MOST_FACTS, as_text, facts, jvm_flags, record_facts, stable_index
+from fairlap_race.contract.record import EnvironmentRecord, IndexRecord, LoadGeneratorHost, Node, Record, Task
+from fairlap_race.contract.track_record import TrackRecord, TrackTask
+
+RACED = BenchmarkStatus(
+    track="access-logs",
+    challenge="default",
+    node_settings={"index.codec": "best_compression"},
+    races=[
+        RaceStatus(name="smoke", id="s", valid=True, elasticsearch_on=["node-9"], load_generator_on="node-9"),
+        RaceStatus(
+            name="race-1", id="a", valid=True, elasticsearch_on=["node-1", "node-2"], load_generator_on="node-3"
+        ),
+    ],
+    environment=Environment(
+        version="9.0.0",
+        jvm_flags=["-Xms1g", "-XX:+UseG1GC", "-XX:MaxDirectMemorySize=5", "-Xshare:auto"],
+        plugins=["analysis-icu 9.0.0"],
+        rally_poll_intervals={"workerWakeup": 1.0},
+        track_params='{"bulk_size": 500}',
+        corpora=["access-logs/documents.json, 12 bytes, aa, generated"],
+        indices=[
+            IndexEvidence(name=".ds-logs-app-2026.11.21-000001", shards=1, documents=3),
+            IndexEvidence(
+                name=".ds-logs-app-2026.11.22-000002", shards=1, documents=4, settings={"index.refresh_interval": "1s"}
+            ),
+        ],
+    ),
+)
+
+
+def test_facts_of_a_race() -> None:
+    spec = {"elasticsearch": {"version": "9.0.0", "nodes": 1, "index": {"settings": {}}}}
+    found = facts(benchmark("es", RACED, **spec))
+    assert found["spec.elasticsearch.nodes"] == "1" and "spec.elasticsearch.index.settings" not in found
+    assert found["ran: machines of Elasticsearch"] == "node-1, node-2"
+    assert found["ran: machine of the load generator"] == "node-3"
+    assert found["ran: JVM flag -Xms"] == "1g" and found["ran: JVM flag -XX:UseG1GC"] == "on"
+    assert found["ran: JVM flag -XX:MaxDirectMemorySize"] == "5" and found["ran: plugin analysis-icu"] == "9.0.0"
+    assert found["ran: index logs-app (data stream): documents"] == "7"
+    assert found["ran: index logs-app (data stream): setting index.refresh_interval"] == "1s"
+    assert found["ran: track parameter.bulk_size"] == "500" and found["ran: Rally's wait workerWakeup"] == "1.0"
+    assert found["ran: corpora[0]"] == "access-logs/documents.json, 12 bytes, aa"
+    assert found["ran: setting given to the nodes index.codec"] == "best_compression"
+    assert (found["ran: track"], found["ran: challenge"]) == ("access-logs", "default")
+
+
+def test_a_benchmark_that_never_ran_has_what_was_asked_for() -> None:
+    assert facts(benchmark("es", None, heap="1g")) == {"spec.heap": "1g"}
+    assert facts({}) == {}
+
+
+def test_facts_are_bounded() -> None:
+    assert len(facts(benchmark("es", None, **{f"key{number}": number for number in range(5000)}))) == MOST_FACTS
+
+
+RECORD = Record(
+    environment=EnvironmentRecord(
+        build_flavor="default",
+        plugins=("analysis-icu 9.0.0",),
+        modules=("lang-painless",),
+        cluster_settings={"indices.recovery.max_bytes_per_sec": "40mb"},
+        node_settings={"http.type": "netty4"},
+        nodes=(Node(name="a", heap_bytes=5, kernel="6.1", jvm_arguments=("-Dfile.encoding=UTF-8", "-Xms5")), Node()),
+        load_generator=LoadGeneratorHost(cores=2, cpu_model="Xeon"),
+    ),
+    track=TrackRecord(tasks=(TrackTask(name="search", operation="find", clients=2),)),
+    tasks=(
+        Task(task="search", fewest_hits=10, most_hits=10, target_throughput=5.0),
+        Task(task="drawn", fewest_hits=1, most_hits=9),
+    ),
+    indices=(
+        IndexRecord(name="logs", explicit={"index.codec": "default"}, defaults={"index.mode": ""}, mapping_digest="m"),
+        IndexRecord(name="more", settings_digest="d"),
+    ),
+)
+
+
+def test_facts_of_a_record() -> None:
+    assert record_facts(RECORD) == {
+        "ran: build flavour": "default",
+        "ran: each node's heap": "5",
+        "ran: each node's kernel": "6.1",
+        "ran: JVM flag -Dfile.encoding": "UTF-8",
+        "ran: load generator's cores": "2",
+        "ran: load generator's CPU": "Xeon",
+        "ran: task search: plan": "find, 2 clients",
+        "ran: task search: target throughput": "5.0",
+        "ran: task search: hits": "10",
+        "ran: plugin analysis-icu": "9.0.0",
+        "ran: module lang-painless": "there",
+        "ran: cluster setting indices.recovery.max_bytes_per_sec": "40mb",
+        "ran: node setting http.type": "netty4",
+        "ran: index logs: mapping": "m",
+        "ran: index logs: setting index.codec": "default",
+        "ran: index logs: default index.mode": "",
+        "ran: index more: digest of settings": "d",
+    }
+    assert record_facts(Record()) == {}
+
+
+def test_many_tasks_are_one_fact() -> None:
+    def planned(last: str) -> Record:
+        names = [*(f"task-{number}" for number in range(400)), last]
+        return Record(track=TrackRecord(tasks=tuple(TrackTask(name=name) for name in names)))
+
+    one, other = record_facts(planned("a")), record_facts(planned("b"))
+    assert list(one) == list(other) == ["ran: task plans' digest"] and one != other
+
+
+def test_the_table_speaks_of_every_fact() -> None:
+    found = {**facts(benchmark("es", RACED)), **facts(benchmark("es", succeeded())), **record_facts(RECORD)}
+    assert [path for path in found if row_of(path) is UNKNOWN_TO_THE_TABLE] == []
+
+
+def test_flags_texts_and_names() -> None:
+    assert dict(jvm_flags(["-Xmx1g", "-Xmx2g", "-da", "--add-opens=java.base/java.io=ALL", "-XX:-UseG1GC"])) == {
+        "ran: JVM flag -Xmx": "2g",
+        "ran: JVM flag -da": "on",
+        "ran: JVM flag --add-opens=java.base/java.io=ALL": "on",
+        "ran: JVM flag -XX:UseG1GC": "off",
+    }
+    assert (as_text("a"), as_text(True), as_text({"b": 1})) == ("a", "true", '{"b": 1}')
+    assert stable_index("logs") == "logs" and stable_index(".ds-a-b-2026.01.01-000001") == "a-b (data stream)"
