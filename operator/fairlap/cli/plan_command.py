@@ -15,6 +15,7 @@ from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, SUCCEEDED
 from fairlap.cli.plan_text import Known, plan_text
 from fairlap.cli.printable import one_line, printable, say
+from fairlap.comparison.fairness import diff
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject
@@ -75,9 +76,13 @@ def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[
         wrong.append("spec takes exactly one of variants (each with its patch) and matrix (all combinations of values)")
         return None, [], wrong
     try:
-        return spec, expand(spec), wrong
+        variants = expand(spec)
     except VariantsRefusedError as error:
         return spec, [], [*wrong, *error.objections]
+    fairness = diff(spec, variants, ())
+    if not fairness.fair:
+        wrong.append(fairness.sentence)
+    return spec, variants, wrong
 
 
 def _refusals(

@@ -155,6 +155,15 @@ def test_what_is_wrong_is_a_sentence(
     assert says in capsys.readouterr().err
 
 
+def test_two_variables_at_once_are_said_before_the_first_race(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = {"elasticsearch": {"version": "9.0.0", "java": 22}}
+    assert planned(tmp_path, manifest(variants=[TWO[0], {"name": "9.0.0", "patch": both}])) == 1
+    said = capsys.readouterr().err
+    assert "elasticsearch.version (8.11.0 and 9.0.0) and elasticsearch.java (21 and 22)" in said
+
+
 def test_a_benchmark_alone_is_no_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "b"}, "spec": {}}
     (tmp_path / "m.yaml").write_text(yaml.safe_dump(bench))
