@@ -48,18 +48,18 @@ def crowd() -> Iterator[Namespace]:
 def installed(name: str, *values: str) -> Iterator[Namespace]:
     """A namespace that begins and ends without anything, with an operator of its own."""
     there = Namespace(name)
-    there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=400s", seconds=420)
+    there.attempt("delete", "cmp,bm", "--all", "--wait=true", "--timeout=400s", seconds=420)
     there.attempt("delete", "namespace", name, "--ignore-not-found", "--wait=true", seconds=420)
     there.kubectl("create", "namespace", name)
     own = shlex.split(os.environ.get("HELM_ARGS", "")) if os.environ.get("CLUSTER") == "current" else _images()
-    there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds/benchmarks.yaml"))
+    there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
     subprocess.run(
         [tool("helm"), "upgrade", "--install", "fairlap", str(ROOT / "charts/fairlap"), "-n", name,
          "--wait", "--timeout", "400s", "--skip-crds", *values, *own],
         env=environment(), check=True, cwd=ROOT, timeout=500,
     )  # fmt: skip
     yield there
-    there.attempt("delete", "bm", "--all", "--wait=true", "--timeout=400s", seconds=420)
+    there.attempt("delete", "cmp,bm", "--all", "--wait=true", "--timeout=400s", seconds=420)
     run(tool("helm"), "-n", name, "uninstall", "fairlap")
     there.attempt("delete", "namespace", name, "--wait=false")
 

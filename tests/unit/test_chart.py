@@ -14,7 +14,6 @@ from unittest import mock
 import pytest
 import yaml
 
-from fairlap.api.crd import crd_yaml
 from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, ROLE_LOAD_GENERATOR
 from fairlap.environ import settings_from_environment
 from fairlap.settings import Settings
@@ -99,12 +98,6 @@ SCOPES = [
 def test_lint() -> None:
     done = run("lint", "--strict", str(CHART), "--kube-version", KUBERNETES)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_crd_is_the_generated_one() -> None:
-    copy = (CHART / "crds" / "benchmarks.yaml").read_text()
-    stale = [copy != crd_yaml(), (ROOT / "crds" / "benchmarks.yaml").read_text() != crd_yaml()]
-    assert not any(stale), "crds/ or the chart's copy is not what the models say: run `make generate`"
 
 
 @pytest.mark.parametrize("settings", SCOPES)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from fairlap.api.base import FREE_FORM, Api, rule, rules
 from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
@@ -14,6 +14,7 @@ Metric = Literal[
     "throughput", "serviceTimeP50", "serviceTimeP90", "serviceTimeP99", "latencyP50", "latencyP90", "latencyP99",
     "storeBytes", "segments", "documents", "cpuSecondsPerOperation", "memoryPeakBytes", "diskWriteBytes",
 ]  # fmt: skip
+AxisValue = Annotated[int | str, WithJsonSchema({"x-kubernetes-int-or-string": True, "maxLength": 200})]
 Policy = Literal["requireNonInferior", "failOnRegression", "failOnAnyRegression", "reportOnly"]
 LOOKS = (3, 5, 7, 10)
 """after how many blocks a sequential design looks; its error rates were simulated for these alone"""
@@ -39,6 +40,10 @@ class Template(BenchmarkSpec):
             rule(
                 "self.keepCluster == 'Never'",
                 "template.keepCluster would leave a cluster beside the next variant's race: leave it out",
+            ),
+            rule(
+                "!has(self.checkedBy)",
+                "template.checkedBy is written by the Comparison itself, which checks each variant once: leave it out",
             ),
         )
     )
@@ -72,9 +77,8 @@ class Axis(Api):
 
     path: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=200)]
     """Where in the template, for example elasticsearch.version."""
-    values: Annotated[list[Any], Field(min_length=1, max_length=MAX_VARIANTS, json_schema_extra={
-        "items": {"x-kubernetes-preserve-unknown-fields": True}})]  # fmt: skip
-    """What stands there."""
+    values: Annotated[list[AxisValue], Field(min_length=1, max_length=MAX_VARIANTS)]
+    """What stands there: texts or whole numbers."""
 
 
 class Cell(Api):

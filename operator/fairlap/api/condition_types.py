@@ -25,6 +25,7 @@ class ConditionReason(StrEnum):
 
     BUILTIN_TRACK = "BuiltinTrack"
     TRACK_RENDERED = "TrackRendered"
+    CHECKED_BY_OTHER = "CheckedByOther"
     TRACK_WILL_CHANGE = "TrackWillChange"
     TARGET_ANSWERS = "TargetAnswers"
     PROVISIONING = "Provisioning"
@@ -36,6 +37,7 @@ class ConditionReason(StrEnum):
     ALL_CHECKS_PASSED = "AllChecksPassed"
     NOT_REMARKED = "No"
     RACES_VALID = "RacesValid"
+    REHEARSED = "Rehearsed"
 
 
 class ComparisonCondition(StrEnum):

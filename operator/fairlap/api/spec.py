@@ -22,6 +22,9 @@ FreeForm = Annotated[dict[str, Any], Field(max_length=MOST_ENTRIES, json_schema_
 # Kubernetes would replace $(NAME), and Elasticsearch splits at white space.
 JvmOption = Annotated[str, Field(pattern=r"^-[^\s$]+$", max_length=200)]
 TaskFilter = Annotated[str, Field(min_length=1, max_length=200)]
+RequiredTask = Annotated[str, Field(min_length=1, max_length=200)]
+MAX_MACHINES = 50
+Machines = Annotated[list[Name], Field(max_length=MAX_MACHINES)]
 Telemetry = Literal["disk-usage-stats"]  # docs/decisions/telemetry.md
 Codec = Literal["default", "best_compression"]
 SourceMode = Literal["stored", "synthetic", "disabled"]
@@ -86,6 +89,14 @@ VERSION_RULES: Json = rules(
     rule(
         "!has(self.jvmOptions) || !self.jvmOptions.exists(o, o.startsWith('-Xm') || o.startsWith('-XX:MaxHeap'))",
         "elasticsearch.jvmOptions sets the size of the heap: write it as elasticsearch.heap, for example heap: 1g",
+    ),
+    rule(
+        "!has(self.scheduling) || !self.scheduling.exclusiveNodes || self.scheduling.machines.size() == 0 || "
+        "self.scheduling.machines.size() >= self.nodes",
+        "'elasticsearch.scheduling.exclusiveNodes gives each of the %d nodes a machine of its own, but "
+        "elasticsearch.scheduling.machines names only %d; name one for each node, or leave one of the two fields out'"
+        ".format([self.nodes, self.scheduling.machines.size()])",
+        computed=True,
     ),
 )
 
@@ -175,6 +186,10 @@ class Scheduling(Api):
     """Labels that a node must have."""
     tolerations: Annotated[list[Toleration], Field(max_length=20)] = []
     """Taints that are tolerated."""
+    machines: Machines = []
+    """Names of the machines (Kubernetes nodes) that the pods may run on, and on no other; empty means any."""
+    avoid_machines: Machines = []
+    """Names of machines that the pods keep off as long as another one has room."""
 
 
 class NodeScheduling(Scheduling):
@@ -359,6 +374,9 @@ class Race(Api):
     """Run only these tasks: names, type:TYPE or tag:TAG."""
     exclude_tasks: Annotated[list[TaskFilter], Field(max_length=100)] = []
     """Leave these tasks out: names, type:TYPE or tag:TAG."""
+    require_tasks: Annotated[list[RequiredTask], Field(max_length=100)] = []
+    """Names of tasks that must be among those that are raced; else the Benchmark fails before any cluster is built,
+    and says which there are. With it a builtin track is checked, too."""
     client_options: FreeForm = {}
     """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
     telemetry: Annotated[list[Telemetry], Field(max_length=1)] = []
@@ -444,7 +462,7 @@ class BenchmarkSpec(Api):
                     f" && (!has(self.{field}) || self.{field} == oldSelf.{field})",
                     f"spec.{field} is immutable: create another Benchmark instead",
                 )
-                for field in ("elasticsearch", "target", "ttlAfterFinished")
+                for field in ("elasticsearch", "target", "checkedBy", "ttlAfterFinished")
             ),
             rule(
                 "[has(self.elasticsearch), has(self.target)].filter(x, x).size() == 1",
@@ -466,10 +484,16 @@ class BenchmarkSpec(Api):
     """The cluster under test, one that exists already."""
     race: Race
     """What Rally does."""
-    repetitions: Annotated[int, Field(ge=1, le=MAX_REPETITIONS)] = 1
-    """Number of races, each on a fresh cluster; numbers are medians over races."""
+    repetitions: Annotated[int, Field(ge=0, le=MAX_REPETITIONS)] = 1
+    """Number of races, each on a fresh cluster; numbers are medians over races. 0 is a rehearsal: the track check and
+    the smoke test alone, and nothing is measured; with smokeTest: false the track is checked in any case."""
     smoke_test: bool = True
     """Race once in Rally's test mode first: fail in a minute, not in three hours."""
+    checked_by: Name | None = None
+    """Name of another Benchmark of this namespace whose track check holds for this one, too: what that found is taken
+    over. Only if it has passed, for the same `race` (but for where it runs, its resources, its tags and fewer
+    `requireTasks`), the same index settings and the same target; in any other case the track is checked here. Files of
+    a track that were changed since are not noticed."""
     keep_cluster: Literal["Never", "OnFailure", "Always"] = "Never"
     """Whether the last cluster stays for inspection. On a target: whether what the track created there stays."""
     keep_cluster_for: Duration = "24h"

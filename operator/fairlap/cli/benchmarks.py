@@ -36,6 +36,11 @@ def ended(benchmark: Benchmark) -> bool:
     return phase(benchmark) in TERMINAL
 
 
+def is_rehearsal(benchmark: Benchmark) -> bool:
+    """Return whether the Benchmark has succeeded without any race: none was asked for."""
+    return phase(benchmark) == "Succeeded" and (benchmark.get("spec") or {}).get("repetitions") == 0
+
+
 def tasks(benchmark: Benchmark) -> list[Mapping[str, Any]]:
     """Return the results of all tasks, in the order of the schedule."""
     return list((status(benchmark).get("results") or {}).get("tasks") or ())

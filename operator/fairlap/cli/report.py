@@ -101,7 +101,11 @@ def _json(benchmark: Benchmark) -> dict[str, Any]:
 
 def sentences(benchmarks: Sequence[Benchmark]) -> list[str]:
     """Return what is to be said beside the numbers: verdicts, the reading, remarks, and what is not the same."""
-    verdicts = [verdict(benchmark) for benchmark in benchmarks if bm.phase(benchmark) != "Succeeded"]
+    verdicts = [
+        verdict(benchmark)
+        for benchmark in benchmarks
+        if bm.phase(benchmark) != "Succeeded" or bm.is_rehearsal(benchmark)
+    ]
     differ = [f"not the same: {what}: {_beside(benchmarks, values)}" for what, values in _unseen(benchmarks)]
     return [sentence for sentence in (*verdicts, reading(benchmarks), *remarks(benchmarks), *differ) if sentence]
 
@@ -111,6 +115,8 @@ def verdict(benchmark: Benchmark) -> str:
     found, name = bm.status(benchmark), bm.name(benchmark)
     if bm.phase(benchmark) == "Failed":
         return f"{name} failed: {found.get('reason') or 'no reason given'}: {found.get('message') or ''}".rstrip(": ")
+    if bm.is_rehearsal(benchmark):
+        return f"{name} was a rehearsal: {found.get('progress') or 'no race was asked for'}."
     if bm.phase(benchmark) == "Succeeded":
         return f"{name} succeeded: {found.get('racesDone') or '?'} races are valid."
     return f"{name} has not ended: {bm.phase(benchmark)}, {found.get('progress') or 'not seen by the operator yet'}."

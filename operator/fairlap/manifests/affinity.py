@@ -9,6 +9,7 @@ from fairlap.api.spec import Scheduling
 from fairlap.plan.seen import Subject
 
 _MACHINE = "kubernetes.io/hostname"
+_WISHED = "preferredDuringSchedulingIgnoredDuringExecution"
 _DEMANDED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -53,7 +54,7 @@ def anti_affinity(subject: Subject, roles: tuple[str, ...], *, exclusive: bool =
     if exclusive:
         return {"podAntiAffinity": {_DEMANDED: [alone()]}}
     wishes = [keep_apart(subject, role) for role in roles]
-    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}
+    return {"podAntiAffinity": {_WISHED: wishes}}
 
 
 def avoid_kept(manifest: Json, kept: Collection[str]) -> Json:
@@ -65,6 +66,26 @@ def avoid_kept(manifest: Json, kept: Collection[str]) -> Json:
     for template in [spec["template"]] if "template" in spec else [part["podTemplate"] for part in spec["nodeSets"]]:
         template["spec"]["affinity"]["podAntiAffinity"].setdefault(_DEMANDED, []).append(away_from(kept))
     return found
+
+
+def node_affinity(scheduling: Scheduling | None) -> Json:
+    """Return the part of a pod's affinity that names machines: the only ones it may run on, and those it keeps off.
+
+    Machines go by the name of the node, as the evidence has it: the label kubernetes.io/hostname may be another word.
+    """
+    found: Json = {}
+    if scheduling and scheduling.machines:
+        # A term takes one name, and one term is enough.
+        terms = [{"matchFields": [_named("In", name)]} for name in dict.fromkeys(scheduling.machines)]
+        found[_DEMANDED] = {"nodeSelectorTerms": terms}
+    if scheduling and scheduling.avoid_machines:
+        off = {"matchFields": [_named("NotIn", name) for name in dict.fromkeys(scheduling.avoid_machines)]}
+        found[_WISHED] = [{"weight": 100, "preference": off}]
+    return {"nodeAffinity": found} if found else {}
+
+
+def _named(operator: str, name: str) -> Json:
+    return {"key": "metadata.name", "operator": operator, "values": [name]}
 
 
 def machines(scheduling: Scheduling | None) -> Json:

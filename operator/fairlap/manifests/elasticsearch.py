@@ -8,7 +8,7 @@ from fairlap.api.base import Json
 from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Elasticsearch, Resources, Storage
-from fairlap.manifests.affinity import anti_affinity, machines
+from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.meta import labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.plan.seen import Subject
@@ -105,7 +105,7 @@ def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
     spec: Json = {
         "terminationGracePeriodSeconds": 30,
         "automountServiceAccountToken": False,
-        "affinity": apart,
+        "affinity": {**apart, **node_affinity(wanted.scheduling)},
         "initContainers": [_show_mounts()],
         "containers": [container],
         "volumes": [],

@@ -9,7 +9,7 @@ from fairlap.api.base import Json
 from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.manifests import target
-from fairlap.manifests.affinity import anti_affinity, machines
+from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.elasticsearch import resource_requirements
 from fairlap.manifests.meta import labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
@@ -57,6 +57,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         params=race.params,
         include_tasks=tuple(race.include_tasks),
         exclude_tasks=tuple(race.exclude_tasks),
+        require_tasks=tuple(race.require_tasks) if step == CHECK else (),
         client_options=race.client_options,
         telemetry=tuple(race.telemetry),
         user_tags=race.user_tags,
@@ -217,7 +218,7 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "affinity": anti_affinity(subject, (ROLE_ELASTICSEARCH,)),
+        "affinity": {**anti_affinity(subject, (ROLE_ELASTICSEARCH,)), **node_affinity(race.scheduling)},
         "containers": [container],
         "volumes": volumes,
         **pull_secrets(subject.spec, settings),

@@ -37,8 +37,16 @@ from fairlap.plan.keep import KEPT
 from fairlap.plan.room import RoomSearch, give_way, line_up_again, look_again_in, room_search, take_back
 from fairlap.plan.seen import Delete, Plan, Seen
 from fairlap.plan.steps import CHECK, builds_cluster, is_preparation, needs_check, step_after, steps, title, track_words
-from fairlap.plan.transition import describe_progress, describe_wait, enter, one_line, running_phase, update
-from fairlap.plan.verdict import collect
+from fairlap.plan.transition import (
+    describe_progress,
+    describe_success,
+    describe_wait,
+    enter,
+    one_line,
+    running_phase,
+    update,
+)
+from fairlap.plan.verdict import checked_by, collect
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Progress
 
@@ -114,10 +122,12 @@ def _between_steps(seen: Seen) -> Plan:
         return _end(seen, "Failed", status.reason, status.message)
     upcoming = step_after(spec, status.finished_step)
     if upcoming is None:
-        return _end(seen, "Succeeded", ConditionReason.RACES_VALID, f"{status.races_done} races are valid")
+        return _end(seen, "Succeeded", *describe_success(spec, status))
     if spec.suspend:
         text = f"suspended before {title(spec, upcoming)}"
         return Plan(update(status, phase="Pending", progress=text, admitted_time=None))
+    if upcoming == CHECK and spec.checked_by and (taken := _take_over(seen)):
+        return taken
     if upcoming == CHECK and spec.target is None:
         if not seen.check_turn.mine:
             words = describe_wait(seen.check_turn, "in the line for track checks")
@@ -130,6 +140,17 @@ def _between_steps(seen: Seen) -> Plan:
     if upcoming == CHECK:
         return _check_track(replace(seen, status=status))
     return Plan(enter(status, upcoming, "Provisioning" if spec.elasticsearch else "Starting", seen))
+
+
+def _take_over(seen: Seen) -> Plan | None:
+    """Return the plan to believe the check of the Benchmark that checkedBy names; None when the track is checked."""
+    if seen.checker is None:
+        return Plan(seen.status, look=("checker",))
+    judged = checked_by.judge_other(seen)
+    if judged is None:
+        return None
+    text = f"track check: that of {seen.subject.spec.checked_by} holds"
+    return Plan(update(judged.status, finished_step=CHECK, progress=text), observed=judged.observed)
 
 
 def _check_track(seen: Seen) -> Plan:
@@ -372,6 +393,7 @@ def _cluster_after(seen: Seen, step: Step, keep: bool, left: str) -> tuple[Obser
 
 def _end(seen: Seen, phase: Phase, reason: str, message: str, *observed: Observation) -> Plan:
     good = phase == "Succeeded"
+    raced = good and seen.subject.spec.repetitions > 0
     # A status that an older operator wrote may have a reason that this one does not know.
     cure = next((f". What to do: {known.cure}" for known in Reason if known == reason), "")
     sentence = message if good else f"{message[:3500].rstrip('. ')}{cure}"
@@ -380,7 +402,7 @@ def _end(seen: Seen, phase: Phase, reason: str, message: str, *observed: Observa
     status = update(
         seen.status,
         phase=phase,
-        progress=one_line(f"{seen.status.races_done} races valid" if good else message.split(". ", maxsplit=1)[0]),
+        progress=one_line(f"{seen.status.races_done} races valid" if raced else message.split(". ", maxsplit=1)[0]),
         reason="" if good else str(reason),
         message="" if good else message[:4096],
         completion_time=stamp(seen.now),

@@ -23,6 +23,14 @@ class LogOf(NamedTuple):
     previous: bool
 
 
+class Checker(NamedTuple):
+    """Another Benchmark, whose track check may hold for this one, too."""
+
+    spec: BenchmarkSpec | None = None
+    """None when there is no such Benchmark, or it cannot be read"""
+    status: BenchmarkStatus = BenchmarkStatus()
+
+
 class Warned(NamedTuple):
     """A Warning event of Kubernetes: the object that it is about, and its words."""
 
@@ -83,6 +91,8 @@ class Seen:
     children: Children = Children()
     track_keys: frozenset[str] | None = None
     """keys of the track's ConfigMap, empty when it does not exist; None when not looked at yet"""
+    checker: Checker | None = None
+    """the Benchmark that checkedBy names; None when not looked at yet"""
     records: Mapping[str, Record | None] | None = None
     """the records of all steps so far; None when not looked at yet"""
     resources: Mapping[str, MachineTable | None] = field(default_factory=dict)
@@ -104,7 +114,7 @@ class Seen:
 
 Create = Literal["elasticsearch", "record", "job", "access"]
 Delete = Literal["elasticsearch", "job"]
-Look = Literal["track", "records", "evictions", "warnings", "children"] | LogOf
+Look = Literal["track", "checker", "records", "evictions", "warnings", "children"] | LogOf
 
 
 @dataclass(frozen=True)

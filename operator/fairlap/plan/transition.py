@@ -1,10 +1,12 @@
 """How a status goes from one stage to the next: its phase, and the words of its progress."""
 
+from fairlap.api.condition_types import ConditionReason
+from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, Phase, Stage, Step
 from fairlap.plan.conditions import stamp
 from fairlap.plan.explain.trouble import Trouble
 from fairlap.plan.seen import Seen
-from fairlap.plan.steps import SMOKE, is_preparation, title
+from fairlap.plan.steps import PROBE, SMOKE, is_preparation, steps, title
 from fairlap.queue.turn import Turn
 from fairlap_race.contract.record import Progress
 
@@ -52,6 +54,14 @@ def describe_progress(progress: Progress | None, *, started: bool) -> str:
     if progress.task:
         return f"{progress.task} {progress.percent} %" if progress.percent is not None else progress.task
     return "preparing the track"
+
+
+def describe_success(spec: BenchmarkSpec, status: BenchmarkStatus) -> tuple[ConditionReason, str]:
+    """Return why a Benchmark has succeeded, as a reason and in words."""
+    if spec.repetitions:
+        return ConditionReason.RACES_VALID, f"{status.races_done} races are valid"
+    done = " and ".join(title(spec, step) for step in steps(spec) if step != PROBE)
+    return ConditionReason.REHEARSED, f"{done} went well; no race was asked for"
 
 
 def describe_wait(turn: Turn, where: str) -> str:

@@ -20,6 +20,7 @@ from fairlap.queue.turn import Turn
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_of_job, is_pod_of, objects_of, step_of, uid_of
 from fairlap.runtime.reads import (
+    read_checker,
     read_children,
     read_config_map_keys,
     read_evictions,
@@ -104,6 +105,9 @@ async def look_at(what: Look, seen: Seen, api_server: ApiServer, prometheus: Pro
             config_map = seen.subject.spec.race.track.config_map
             keys = await read_config_map_keys(api_server, namespace, config_map.name if config_map else "")
             return replace(seen, track_keys=keys)
+        case "checker":
+            name = seen.subject.spec.checked_by or ""
+            return replace(seen, checker=await read_checker(api_server, namespace, name))
         case "children":
             return replace(seen, confirmed=True, children=await read_children(api_server, seen))
         case "evictions":

@@ -5,18 +5,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from pydantic import ValidationError
+
 from fairlap.api.base import Json
 from fairlap.api.names import KIND, STEP_LABEL, UID_LABEL
+from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.conditions import moment
 from fairlap.plan.explain.log_lines import telling_lines
 from fairlap.plan.explain.warned import event_time, select_warnings
-from fairlap.plan.seen import Children, LogOf, Seen, Subject, Warned
+from fairlap.plan.seen import Checker, Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import CHECK, object_name
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_pod_of, owner_uid, uid_of
-from fairlap.runtime.project import project_child
+from fairlap.runtime.project import bounded_copy, project_child
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
@@ -52,6 +55,16 @@ def recorded_steps(status: BenchmarkStatus) -> tuple[str, ...]:
     """Return the steps whose records may be there: the races before the current step, and last that one itself."""
     current = status.step.name if status.step else CHECK
     return (*(race.name for race in status.races if race.valid and race.name != current), current)
+
+
+async def read_checker(api_server: ApiServer, namespace: str, name: str) -> Checker:
+    """Return the Benchmark of that name, without a spec when there is none or it cannot be read. Raises ApiError."""
+    there = bounded_copy(await api_server.find(KIND, namespace, name) or {})
+    try:
+        spec = BenchmarkSpec.model_validate(there.get("spec"))
+        return Checker(spec, BenchmarkStatus.model_validate(there.get("status") or {}))
+    except ValidationError:
+        return Checker()
 
 
 class Written(NamedTuple):

@@ -110,6 +110,8 @@ class RaceSpec:
     params: Mapping[str, Any] = field(default_factory=dict)
     include_tasks: tuple[str, ...] = ()
     exclude_tasks: tuple[str, ...] = ()
+    require_tasks: tuple[str, ...] = ()
+    """names of tasks that must be left of the challenge; for the check alone"""
     client_options: Mapping[str, Any] = field(default_factory=dict)
     telemetry: tuple[str, ...] = ()
     user_tags: Mapping[str, Any] = field(default_factory=dict)
@@ -173,6 +175,8 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
         yield "raceId: becomes a directory name and must not contain '/'"
     if spec.include_tasks and spec.exclude_tasks:
         yield "includeTasks, excludeTasks: Rally takes only one of them"
+    if spec.require_tasks and spec.mode is not Mode.CHECK:
+        yield f"requireTasks: the check alone looks at them, not {spec.mode.value}"
     if spec.target and spec.target.remove not in ("always", "onSuccess", "never"):
         yield f"target.remove: must be always, onSuccess or never, not {spec.target.remove!r}"
     if not spec.hosts and (spec.mode is not Mode.CHECK or spec.target):
@@ -204,6 +208,11 @@ def _texts(spec: RaceSpec) -> Iterator[tuple[str, str | None]]:
     yield from (("track.builtin", spec.track.builtin), ("challenge", spec.challenge), ("user", spec.user))
     yield from (("track.git.url", git.url), ("track.git.revision", git.revision)) if git else ()
     yield from (("index.codec", spec.index.codec), ("index.sourceMode", spec.index.source_mode))
-    lists = {"includeTasks": spec.include_tasks, "excludeTasks": spec.exclude_tasks, "telemetry": spec.telemetry}
+    lists = {
+        "includeTasks": spec.include_tasks,
+        "excludeTasks": spec.exclude_tasks,
+        "requireTasks": spec.require_tasks,
+        "telemetry": spec.telemetry,
+    }
     for name, texts in lists.items():
         yield from ((f"{name}[{number}]", text) for number, text in enumerate(texts))

@@ -144,6 +144,17 @@ class Reason(StrEnum):
         ),
         test=_TRACKS,
     )
+    UNKNOWN_TASK = _Entry(
+        "UnknownTask",
+        cause="A task that is required by its name is not among those that would be raced.",
+        cure="Write a name that the message lists in requireTasks, or leave the task in.",
+        recognized="The names in requireTasks are compared with those of the challenge, once its filters are applied.",
+        example=(
+            "requireTasks: the challenge index-and-search has no task find-note. Did you mean find-notes? There are: "
+            "create-index, put-notes-pipeline, index-notes, find-notes."
+        ),
+        test=_TRACKS,
+    )
     PARAMETER_MISSING = _Entry(
         "ParameterMissing",
         cause="An operation of the track lacks a parameter that it must have.",

@@ -33,6 +33,7 @@ def make_request(spec: RaceSpec, track: Path, data_cache: Path, flavor: str = "d
         params=spec.params,
         include_tasks=spec.include_tasks,
         exclude_tasks=spec.exclude_tasks,
+        require_tasks=spec.require_tasks,
         test_mode=spec.test_mode,
         index=spec.index,
         touches=spec.target is not None,

@@ -45,6 +45,8 @@ class Request:
     """the user's track parameters"""
     include_tasks: tuple[str, ...] = ()
     exclude_tasks: tuple[str, ...] = ()
+    require_tasks: tuple[str, ...] = ()
+    """names of tasks that must be left of the challenge"""
     test_mode: bool = False
     index: IndexSpec = field(default_factory=IndexSpec)
     build_flavor: str = "default"

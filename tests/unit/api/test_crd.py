@@ -3,18 +3,24 @@
 from pathlib import Path
 from typing import Any
 
-from fairlap.api.crd import crd, crd_yaml
+import pytest
 
+from fairlap.api.crd import RESOURCES, Resource, crd, crd_yaml
+
+each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.kind)
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_checked_in_crd_is_fresh() -> None:
-    stale = "crds/benchmarks.yaml is stale: run `make generate`"
-    assert (ROOT / "crds/benchmarks.yaml").read_text() == crd_yaml(), stale
+@each_kind
+@pytest.mark.parametrize("folder", ["crds", "charts/fairlap/crds"])
+def test_the_checked_in_crd_is_fresh(resource: Resource, folder: str) -> None:
+    path = ROOT / folder / f"{resource.plural}.yaml"
+    assert path.read_text() == crd_yaml(resource), f"{path} is stale: run `make generate`"
 
 
-def test_the_schema_is_structural_and_bounded() -> None:
-    schema = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+@each_kind
+def test_the_schema_is_structural_and_bounded(resource: Resource) -> None:
+    schema = crd(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     problems = list(_problems(schema, "$"))
     assert not problems
 
@@ -40,8 +46,9 @@ def _problems(node: dict[str, Any], path: str) -> list[str]:
     return found
 
 
-def test_every_field_is_described() -> None:
-    spec = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+@each_kind
+def test_every_field_is_described(resource: Resource) -> None:
+    spec = crd(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     assert not list(_undescribed(spec, "spec"))
 
 

@@ -154,6 +154,20 @@ def test_every_format_copes_with_nothing(output: str, names: list[str]) -> None:
     assert report.FORMATS[output]([benchmark(name, None) for name in names])  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("output", report.FORMATS)
+def test_a_rehearsal_is_called_one(output: str) -> None:
+    words = "track check and smoke test went well; no race was asked for"
+    status = BenchmarkStatus(phase="Succeeded", progress=words, races_done="0/0")
+    rehearsal = benchmark("es-9", status, repetitions=0)
+    assert report.verdict(rehearsal) == f"es-9 was a rehearsal: {words}."
+    assert f"es-9 was a rehearsal: {words}." in report.sentences([rehearsal, TWO[0]])
+    text = report.FORMATS[output]([rehearsal, TWO[0]])
+    assert "0/0" in text
+    assert report.FORMATS[output]([rehearsal]) and report.main_table([rehearsal])
+    raced = benchmark("es-8", succeeded(), repetitions=3)
+    assert report.verdict(raced) == "es-8 succeeded: 3/3 races are valid."
+
+
 def test_csv_has_plain_numbers() -> None:
     lines = list(csv.reader(io.StringIO(report.comma_separated(TWO))))
     assert lines[0] == [

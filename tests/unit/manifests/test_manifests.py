@@ -189,6 +189,53 @@ def test_exclusive_nodes_are_a_demand_and_else_a_wish() -> None:
     assert term["namespaceSelector"] == {} and term["labelSelector"]["matchExpressions"][0]["key"] == "fairlap.dev/role"
 
 
+def machine_terms(affinity: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The machines that a pod may run on, and those that it keeps off, in Kubernetes' words."""
+    node = affinity["nodeAffinity"]
+    terms = node.get("requiredDuringSchedulingIgnoredDuringExecution", {"nodeSelectorTerms": []})["nodeSelectorTerms"]
+    wishes = node.get("preferredDuringSchedulingIgnoredDuringExecution", [])
+    may = [field for term in terms for field in term["matchFields"]]
+    off = [field for wish in wishes for field in wish["preference"]["matchFields"]]
+    assert all(len(term["matchFields"]) == 1 for term in terms) and len(wishes) < 2, "one of them, and none of these"
+    assert {(field["key"], field["operator"]) for field in may} <= {("metadata.name", "In")}
+    assert {(field["key"], field["operator"]) for field in off} <= {("metadata.name", "NotIn")}
+    return [name for field in may for name in field["values"]], [name for field in off for name in field["values"]]
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_machines_by_their_names_beside_all_else(exclusive: bool) -> None:
+    where = {"machines": ["b", "a", "b"], "avoidMachines": ["c", "d"]}
+    plain = pod_of(elasticsearch(subject(scheduling={"exclusiveNodes": exclusive}), "race-1", SETTINGS))["affinity"]
+    pinned = elasticsearch(subject(scheduling={"exclusiveNodes": exclusive, **where}), "race-1", SETTINGS)
+    affinity = pod_of(avoid_kept(pinned, {"u": "ns/old"}))["affinity"]
+    assert machine_terms(affinity) == (["b", "a"], ["c", "d"])
+    assert "nodeAffinity" not in plain
+    for kind, terms in plain["podAntiAffinity"].items():
+        assert affinity["podAntiAffinity"][kind][: len(terms)] == terms, "what was asked for before stays"
+
+
+@pytest.mark.parametrize("step", ["check", "smoke", "race-1"])
+def test_machines_of_the_load_generator(step: str) -> None:
+    def affinity(**where: Any) -> Any:
+        it = of_track({"builtin": "log_ingest"}, scheduling=where)
+        return job(it, step, SETTINGS)["spec"]["template"]["spec"]["affinity"]
+
+    assert machine_terms(affinity(machines=["a"])) == (["a"], [])
+    assert machine_terms(affinity(avoidMachines=["a"])) == ([], ["a"])
+    assert "nodeAffinity" not in affinity(nodeSelector={"pool": "load"})
+    assert "podAntiAffinity" in affinity(machines=["a"])
+    of_cluster = subject(scheduling={"machines": ["a"]})
+    assert "nodeAffinity" not in job(of_cluster, step, SETTINGS)["spec"]["template"]["spec"]["affinity"]
+
+
+def test_only_the_check_is_told_which_tasks_are_required() -> None:
+    it = of_track({"builtin": "log_ingest"}, requireTasks=["bulk-index"])
+    told = {step: parse_spec(race_spec(it, step, SETTINGS).to_json()) for step in ("check", "smoke", "race-1")}
+    assert {step: spec.require_tasks for step, spec in told.items()} == {
+        "check": ("bulk-index",), "smoke": (), "race-1": (),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_kept_clusters_are_kept_away_from(exclusive: bool) -> None:
     cluster = elasticsearch(subject(scheduling={"exclusiveNodes": exclusive}), "race-1", SETTINGS)

@@ -11,7 +11,7 @@ from world import START, cluster, good_record, pod, progress, seen, spec
 
 from fairlap.api.status import TERMINAL, BenchmarkStatus
 from fairlap.plan.benchmark import plan
-from fairlap.plan.seen import Children, Plan, Seen
+from fairlap.plan.seen import Checker, Children, Plan, Seen
 from fairlap.queue.turn import Turn
 
 STEPS = ("check", "smoke", *(f"race-{number}" for number in range(1, 9)))
@@ -102,6 +102,8 @@ def drive(world: World, look: Seen) -> BenchmarkStatus:
             elif todo.look == ("records",):
                 records = {name: good_record(name) if name in world.recorded else None for name in STEPS}
                 now_seen = replace(now_seen, records=records)
+            elif todo.look == ("checker",):
+                now_seen = replace(now_seen, checker=look.checker or Checker())
             elif todo.look == ("track",):
                 now_seen = replace(now_seen, track_keys=frozenset({"track.json"}))
             else:
@@ -128,6 +130,16 @@ def test_every_interleaving_ends_and_no_race_runs_twice(seed: int) -> None:
     assert world.runs == ["check", "smoke", "race-1", "race-2", "race-3"]
     assert all(mine["es"] is None and mine["job"] is None for mine in world.children.values())
     assert status.races_done == "3/3" and status.results and status.results.tasks[0].throughput
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_check_that_another_has_made_runs_no_job(seed: int) -> None:
+    world, race = World(seed), {"params": {"bulk_size": 100}}
+    other = drive(World(seed), seen(of=spec(repetitions=0, smokeTest=False, race=race)))
+    asks = spec(race=race, checkedBy="first", smokeTest=False)
+    status = drive(world, seen(of=asks, checker=Checker(spec(race=race), other)))
+    assert status.phase == "Succeeded", status.progress
+    assert world.runs == ["race-1"] and status.expected_documents == other.expected_documents
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -246,3 +246,17 @@ def test_every_interleaving_ends_and_no_race_begins_twice(seed: int, room: float
         assert set(world.began) == {"smoke", "race-1", "race-2"}
     if room == 0:
         assert status.phase == "Failed" and not world.began
+
+
+ALONE = "scheduling.machines allows a, b, c, d, e and 1 more alone"
+
+
+@pytest.mark.parametrize(("look", "field"), [(builds, "elasticsearch"), (loads, "race")])
+def test_the_machines_that_the_spec_allows_are_told(look: Any, field: str) -> None:
+    only, other = {"scheduling": {"machines": list("abcdef")}}, "race" if field == "elasticsearch" else "elasticsearch"
+    for asked, told in ((field, True), (other, False)):
+        waits = look(HELD)
+        of = replace(waits, subject=replace(waits.subject, spec=spec(**{asked: only})), now=later(seconds=901))
+        status = plan(of).status
+        assert status.reason == "Unschedulable"
+        assert (f"Insufficient memory.; {asked}.{ALONE}" in status.message) is told

@@ -9,7 +9,7 @@ from world import START, cluster, good_record, later, seen
 from fairlap.api.status import BenchmarkStatus, RaceStatus, Step
 from fairlap.kube.api_error import ApiError
 from fairlap.plan.conditions import stamp
-from fairlap.plan.seen import Children, LogOf
+from fairlap.plan.seen import Checker, Children, LogOf
 from fairlap.runtime import reads
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.record import KEY_RECORD
@@ -148,3 +148,32 @@ def test_what_only_explains_may_be_missing() -> None:
     server = Server(log="started\nfatal: no room\n")
     assert run(reads.read_log_tail(server, "ns", LogOf("p", "c", previous=True))) == "fatal: no room"
     assert server.asked == [("p", {"container": "c", "tailLines": "200", "previous": "true"})]
+
+
+def nested(levels: int) -> Json:
+    made: Json = {}
+    for _ in range(levels):
+        made = {"deep": made}
+    return made
+
+
+def test_another_benchmark_is_read_as_far_as_it_can_be() -> None:
+    good = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}}}
+    status = {"finishedStep": "check", "challenge": "default"}
+    there = {
+        "good": {"spec": good, "status": status},
+        "new": {"spec": good},
+        "other": {"spec": {**good, "fromAnotherRelease": 1}, "status": status},
+        "deep": {"spec": {**good, "race": {**good["race"], "params": nested(5000)}}},
+        "odd": {"spec": good, "status": {"phase": "NoSuchPhase"}},
+    }
+    server = Server(Benchmark=there)
+
+    def read(name: str) -> Checker:
+        return run(reads.read_checker(server, "ns", name))  # type: ignore[no-any-return]
+
+    found = read("good")
+    assert found.spec and found.spec.elasticsearch and found.status.challenge == "default"
+    assert read("new").spec and read("new").status == BenchmarkStatus()
+    assert [read(name) for name in ("other", "odd", "none")] == [Checker()] * 3
+    assert read("deep").spec is not None, "and nothing breaks"

@@ -87,7 +87,7 @@ def _fairness(
     blocks: Sequence[BlockRecord],
     judges: Judges,
 ) -> tuple[ComparisonStatus, Observation, ComparisonPlan | None]:
-    """Return the status with what differs, the condition FairOrNot, and the end where it is not fair."""
+    """Return the status with what differs, the condition Fair, and the end where it is not fair."""
     found = judges.diff(seen.subject.spec, variants, blocks)
     status = changed(status, differences=found.differences)
     if found.fair:

@@ -82,6 +82,8 @@ def explain_unschedulable(trouble: Trouble | None, seen: Seen) -> Trouble | None
             f"elasticsearch.scheduling.exclusiveNodes asks for {built.nodes} machine(s) without any other pod of a "
             "Benchmark, and one more for the load generator"
         )
+    if allowed := _allowed_machines(seen):
+        words.append(allowed)
     if seen.kept:
         first, *more = sorted(seen.kept.values())
         named = f"{first} and {len(more)} more" if more else first
@@ -92,6 +94,18 @@ def explain_unschedulable(trouble: Trouble | None, seen: Seen) -> Trouble | None
     if seen.status.gave_way:
         words.append(f"it has given its place up to others {seen.status.gave_way} time(s) and lined up again")
     return trouble._replace(message="; ".join(words))
+
+
+def _allowed_machines(seen: Seen) -> str:
+    """Return which machines the spec leaves to the pods that are waited for now, as a sentence, or ""."""
+    spec, step = seen.subject.spec, seen.status.step
+    field, scheduling = "race", spec.race.scheduling
+    if step and step.stage == "Provisioning" and spec.elasticsearch:
+        field, scheduling = "elasticsearch", spec.elasticsearch.scheduling
+    if scheduling is None or not scheduling.machines:
+        return ""
+    first, more = ", ".join(scheduling.machines[:5]), len(scheduling.machines) - 5
+    return f"{field}.scheduling.machines allows {first}{f' and {more} more' if more > 0 else ''} alone"
 
 
 def _of_pod(pod: Json) -> Iterator[Trouble]:

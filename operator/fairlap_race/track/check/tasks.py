@@ -31,6 +31,8 @@ _MANDATORY: dict[str, tuple[str, ...]] = {
     "sql": ("body",),
 }
 """Parameters without which Rally's runner ends the race when it comes to the task (esrally/driver/runner.py)."""
+_LISTED = 30
+"""Names of tasks in one sentence at most."""
 
 
 def load(request: Request, params: Mapping[str, Any]) -> Any:
@@ -74,6 +76,24 @@ def task_errors(
             _check_task(track, challenge, leaf, added, rendered)
         except FoundError as error:
             yield error
+
+
+def missing_tasks(request: Request, challenge: Any) -> Iterator[FoundError]:
+    """Yield an error when tasks that are required are not among those that would be raced."""
+    names = list(dict.fromkeys(leaf.name for element in challenge.schedule for leaf in element))
+    missing = [name for name in dict.fromkeys(request.require_tasks) if name not in names]
+    if not missing or not names:  # that there is no task at all is said by task_errors
+        return
+    close = {name: difflib.get_close_matches(name, names, n=1) for name in missing}
+    meant = [f"{found[0]} for {name}" if len(missing) > 1 else found[0] for name, found in close.items() if found]
+    filters = "includeTasks" if request.include_tasks else "excludeTasks" if request.exclude_tasks else ""
+    what = (
+        f"requireTasks: the challenge {challenge.name}{f' with its {filters}' if filters else ''} has no task "
+        f"{', '.join(missing[:_LISTED])}{' …' if len(missing) > _LISTED else ''}"
+    )
+    listed = f"There are: {', '.join(names[:_LISTED])}{' …' if len(names) > _LISTED else ''}"
+    cure = f"Did you mean {', '.join(meant[:_LISTED])}? {listed}" if meant else listed
+    yield FoundError(Reason.UNKNOWN_TASK, what, cure)
 
 
 def _check_task(track: Any, challenge: Any, leaf: Any, added: set[str], rendered: Rendered) -> None:

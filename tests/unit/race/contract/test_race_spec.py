@@ -1,6 +1,7 @@
 """The specification of a race: what the operator writes is what the runner reads, and nothing else is accepted."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,7 @@ def test_spec_is_read():
         ({"hosts": []}, "hosts"),
         ({"hosts": ["no-port"]}, "hosts"),
         ({"includeTasks": ["a"]}, "includeTasks"),
+        ({"requireTasks": ["a"]}, "requireTasks"),
         ({"excludeTasks": [1]}, "excludeTasks"),
         ({"index": {"shards": 0}}, "shards"),
         ({"index": {"colour": 1}}, "colour"),
@@ -88,6 +90,8 @@ def test_a_wrong_spec_names_its_field(change, named):
         ({"excludeTasks": ["a", 1]}, "excludeTasks[1]: must be a text"),
         ({"excludeTasks": ["a", ""]}, "excludeTasks[1]: must not be empty"),
         ({"excludeTasks": "a"}, "excludeTasks: must be a list"),
+        ({"mode": "check", "requireTasks": [""]}, "requireTasks[0]: must not be empty"),
+        ({"requireTasks": ["a"]}, "requireTasks: the check alone looks at them, not race"),
         ({"mode": "fast"}, "mode: must be one of probe, check, smoke, race, not 'fast'"),
         ({"track": {"git": {"url": "https://x"}}}, "track.git.revision: is missing"),
         ({"track": {"git": {"url": "", "revision": "x"}}}, "track.git.url: must not be empty"),
@@ -169,7 +173,10 @@ specs = st.builds(
 )
 
 
-@given(specs)
+checks = st.builds(lambda spec, names: replace(spec, mode=Mode.CHECK, require_tasks=names), specs, words)
+
+
+@given(specs | checks)
 def test_what_is_written_is_what_is_read(spec):
     assert parse_spec(spec.to_json()) == spec
 

@@ -1,0 +1,87 @@
+"""A Comparison with real parts: its races, its fairness, its verdict, its report."""
+
+import base64
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kube import Namespace, benchmark, condition, run
+
+pytestmark = [pytest.mark.e2e, pytest.mark.longest(2)]
+SECONDS = 900
+VERDICTS = {
+    "Improved", "ImprovedWithinMargin", "NoDifference", "RegressedWithinMargin", "Regressed", "Inconclusive", "Mixed",
+}  # fmt: skip
+
+
+def comparison(name: str, *variants: dict[str, Any], template: dict[str, Any] | None = None, **spec: Any) -> Any:
+    """As small as it goes: two blocks of races of a minute, no preparation, no race of the baseline against itself."""
+    return {
+        "apiVersion": "fairlap.dev/v1alpha1",
+        "kind": "Comparison",
+        "metadata": {"name": name},
+        "spec": {
+            "template": {**benchmark("template")["spec"], **(template or {})},
+            "variants": list(variants),
+            "baseline": variants[0]["name"],
+            "design": {"stop": "fixed", "blocks": 2},
+            "calibrate": False,
+            **spec,
+        },
+    }
+
+
+def fairlap(namespace: Namespace, *words: str) -> subprocess.CompletedProcess[str]:
+    return run(sys.executable, "-m", "fairlap.cli", *words, "-n", namespace.name, seconds=300)
+
+
+def over(namespace: Namespace, name: str) -> dict[str, Any]:
+    argv = ("wait", "--for=jsonpath={.status.completionTime}", f"cmp/{name}", f"--timeout={3 * SECONDS}s")
+    done = namespace.attempt(*argv, seconds=3 * SECONDS + 60)
+    status: dict[str, Any] = namespace.get("cmp", name)["status"]
+    assert done.returncode == 0, f"{done.stderr} {json.dumps(status, indent=1)[:4000]}"
+    return status
+
+
+def test_two_codecs_are_raced_in_blocks_and_compared(namespace: Namespace, tmp_path: Path) -> None:
+    codec = {"elasticsearch": {"index": {"codec": "best_compression"}}}
+    namespace.apply(comparison("codecs", {"name": "default"}, {"name": "best", "patch": codec}))
+    status = over(namespace, "codecs")
+    assert status["phase"] == "Complete", status
+    assert [condition(status, kind) for kind in ("Accepted", "Fair", "Complete")] == ["True"] * 3, status["conditions"]
+    blocks = [block for block in status["blocks"] if block["valid"] and block["number"] > 0]
+    assert [block["number"] for block in blocks] == [1, 2]
+    assert {tuple(block["order"]) for block in blocks} == {("default", "best"), ("best", "default")}, "balanced"
+    (contender,) = status["contenders"]
+    assert contender["verdict"] in VERDICTS and {gate["metric"] for gate in contender["gates"]} >= {
+        "throughput",
+        "storeBytes",
+    }
+    declared = [each for each in status["differences"] if each["rule"] == "Declared"]
+    assert any("codec" in each["what"] for each in declared), status["differences"]
+    for block in blocks:
+        kept = namespace.get("configmap", block["record"])["binaryData"]["block.json.gz"]
+        record = json.loads(gzip.decompress(base64.b64decode(kept)))
+        assert len(record["races"]) == 2 and all(race["numbers"] and race["facts"] for race in record["races"])
+    page = tmp_path / "codecs.html"
+    done = fairlap(namespace, "report", "codecs", "--output", str(page))
+    assert done.returncode == 0, done.stderr
+    assert "<svg" in page.read_text() and "http" not in page.read_text().replace("http://www.w3.org", "")
+    assert fairlap(namespace, "gate", "codecs").returncode in (0, 1, 3)
+
+
+def test_two_things_changed_at_once_are_not_comparable(namespace: Namespace) -> None:
+    """8.11.0 on Java 17 against 9.0.0 on Java 21: what made the difference, nobody could tell."""
+    newer = {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0", "java": 21}}}
+    template = benchmark("template", elasticsearch={"version": "8.11.0", "java": 17})["spec"]
+    namespace.apply(comparison("both", {"name": "8.11.0"}, newer, template=template))
+    status = over(namespace, "both")
+    assert (status["phase"], status["verdict"]) == ("Complete", "NotComparable"), status
+    assert condition(status, "Fair") == "False" and condition(status, "GatePassed") == "False"
+    told = json.dumps([each for each in status["differences"] if not each["fair"]])
+    assert "version" in told and "java" in told and "17" in told and "21" in told, told

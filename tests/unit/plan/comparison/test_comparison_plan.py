@@ -1,0 +1,412 @@
+"""What follows for a Comparison, stage by stage."""
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from comparison_world import FIXED_2, Court, Said, SaidOfFairness, accepted, comparison, record_of, said, seen
+from world import START
+
+from fairlap.api.block_record import BlockRecord
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_status import ComparisonStatus
+from fairlap.plan.comparison.comparison_plan import plan_comparison
+from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
+from fairlap.plan.conditions import stamp
+from fairlap.queue.turn import Turn
+
+
+@dataclass
+class Film:
+    """A Comparison that is driven without any mishap but those that a test asks for."""
+
+    spec: ComparisonSpec = field(default_factory=lambda: comparison(design=FIXED_2))
+    court: Court = field(default_factory=Court)
+    records: dict[int, BlockRecord] = field(default_factory=dict)
+    minutes: int = 1
+    turn: Turn = field(default_factory=lambda: Turn(mine=True))
+
+    def __post_init__(self) -> None:
+        self.now = START
+        self.status = accepted(seen(self.spec), self.court).status
+        self.races: dict[str, SeenRace] = {}
+        self.created: list[Any] = []
+        self.progress = [self.status.progress]
+
+    def look(self, **changes: Any) -> ComparisonSeen:
+        found = seen(self.spec, self.status, races=self.races, records=self.records, priors={}, now=self.now)
+        return replace(found, **{"turn": self.turn, **changes})
+
+    def step(self, **changes: Any) -> ComparisonPlan:
+        """One look: the status is written, or what it says is done."""
+        todo = plan_comparison(self.look(**changes), self.court.judges)
+        if todo.status != self.status:
+            self.status = todo.status
+            self.progress.append(todo.status.progress)
+        elif todo.create:
+            self.created.append(todo.create)
+            name = todo.create.name
+            self.races[name] = SeenRace(name, f"uid-{name}", phase="Racing", created=stamp(self.now),
+                                        elasticsearch_on=(f"m-{name}",), load_generator_on="lg")  # fmt: skip
+        elif todo.record and self.status.block:
+            self.records[self.status.block.number] = record_of(self.status)
+        return todo
+
+    def until(self, stage: str, block: int, race: int = 1) -> "Film":
+        for _ in range(200):
+            there = self.status.block
+            if there and (there.stage, there.number, len(there.races)) == (stage, block, race):
+                return self
+            self.finish()
+            self.step()
+        raise AssertionError(f"never: {self.progress}")
+
+    def finish(self, phase: str = "Succeeded", **changes: str) -> None:
+        block = self.status.block
+        if block and block.stage == "Running" and block.races[-1].benchmark in self.races:
+            self.now += timedelta(minutes=self.minutes)
+            name = block.races[-1].benchmark
+            self.races[name] = replace(self.races[name], phase=phase, ended=stamp(self.now), **changes)
+
+    def run(self) -> "Film":
+        for _ in range(300):
+            if self.status.completion_time:
+                return self
+            self.finish()
+            self.step()
+        raise AssertionError(f"never ended: {self.progress}")
+
+
+def test_it_begins_with_questions_and_then_says_what_it_will_race() -> None:
+    court = Court()
+    first = plan_comparison(seen(), court.judges)
+    assert first.look == ("dry_runs", "priors") and first.status == ComparisonStatus()
+    status = accepted(seen(), court).status
+    assert [(each.name, each.letter, each.changed) for each in status.variants] == [
+        ("8.11.0", "a", []), ("9.0.0", "b", ["elasticsearch.version"]),
+    ]  # fmt: skip
+    assert (status.phase, status.blocks_done, status.calibrate_every, status.seed) == ("Pending", "0/10", 1, 950877268)
+    assert status.expected and status.progress == "2 variants, 12 races at most"
+    assert accepted(seen(comparison(calibrate=False, design={"seed": 0})), court).status.seed == 0
+    assert accepted(seen(comparison(calibrate=False)), court).status.calibrate_every == 0
+
+
+@pytest.mark.parametrize(
+    ("of", "dry_runs", "reason", "sentence"),
+    [
+        (comparison(baseline="nobody"), None, "InvalidSpec", "baseline nobody is none of the variants"),
+        (comparison(), {"8.11.0": "", "9.0.0": "spec.race: too odd"}, "InvalidVariant",
+         "variant 9.0.0: spec.race: too odd"),
+        (comparison(variants=[{"name": "8.11.0"}, {"name": "b", "patch": {"elasticsearch": {"java": 99}}}]), None,
+         "InvalidVariant", "variant b: elasticsearch.java is 99, but this installation has JDK images for: 17, 21"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_raced_is_refused(of: Any, dry_runs: Any, reason: str, sentence: str) -> None:
+    todo = plan_comparison(seen(of, dry_runs=dry_runs, priors={}), Court().judges)
+    assert (todo.status.phase, todo.status.reason) == ("Failed", reason)
+    assert sentence in todo.status.message
+    assert said(todo)["Accepted"] == ("False", reason) and said(todo)["Failed"] == ("True", reason)
+    assert said(todo)["Complete"] == ("False", reason) == said(todo)["GatePassed"]
+
+
+def test_a_whole_comparison() -> None:
+    film = Film().run()
+    assert [(race.name, race.variant) for race in film.created] == [
+        ("upgrade-0a", "8.11.0"), ("upgrade-0b", "9.0.0"),
+        *[(f"upgrade-{block}{'z' if name.endswith('*') else {'8.11.0': 'a', '9.0.0': 'b'}[name]}", name)
+          for block in (1, 2) for name in film.status.blocks[block].order],
+    ]  # fmt: skip
+    status = film.status
+    assert (status.phase, status.verdict, status.blocks_done) == ("Complete", "NoDifference", "2/2")
+    assert status.progress == "no difference that matters" and status.block is None and status.admitted_time is None
+    assert status.cost_races == 8 and status.cost_seconds == 8 * 60
+    assert {each.type: each.status for each in status.conditions} == {
+        "Accepted": "True", "Fair": "True", "Compared": "True", "GatePassed": "True", "Complete": "True",
+        "Failed": "False",
+    }  # fmt: skip
+    assert [block.record for block in status.blocks] == ["", "upgrade-block-1", "upgrade-block-2"]
+    assert film.court.asked == [(2, (2,), True)] and status.scope == ["these machines"]
+    assert max(map(len, film.progress)) <= 120
+
+
+def test_what_is_over_is_never_changed() -> None:
+    film = Film().run()
+    film.status = film.status.model_copy(update={"progress": "as it was"})
+    todo = film.step(records=None, races={}, confirmed=False, turn=Turn(mine=False))
+    assert todo == ComparisonPlan(film.status)
+
+
+def test_the_specs_of_the_races() -> None:
+    gates = [{"task": "bulk", "metric": "throughput", "margin": 5}, {"metric": "storeBytes", "margin": 2}]
+    film = Film(comparison(design=FIXED_2, gates=gates)).run()
+    prepared, races = film.created[:2], film.created[2:]
+    for race in film.created:
+        assert race.spec["race"]["requireTasks"] == ["bulk"]
+    assert [race.spec["repetitions"] for race in prepared] == [0, 0] and prepared[0].spec["smokeTest"] is True
+    for race in races:
+        assert (race.spec["repetitions"], race.spec["smokeTest"]) == (1, False)
+        assert race.spec["checkedBy"] == ("upgrade-0b" if race.variant == "9.0.0" else "upgrade-0a")
+    first, second, third = races[:3]
+    assert first.spec["elasticsearch"].get("scheduling") is None, "there is no block before the first"
+    for race in (second, third):
+        assert race.spec["elasticsearch"]["scheduling"]["machines"] == [f"m-{first.name}"]
+        assert race.spec["race"]["scheduling"]["machines"] == ["lg"]
+    following = races[3].spec
+    assert following["elasticsearch"]["scheduling"]["avoidMachines"] == [f"m-{first.name}"]
+    assert following["race"]["scheduling"]["avoidMachines"] == ["lg"]
+    assert races[4].spec["elasticsearch"]["scheduling"]["machines"] == [f"m-{races[3].name}"]
+
+
+def test_who_needs_more_machines_than_the_first_race_had_is_not_bound_to_them() -> None:
+    variants = [{"name": "8.11.0"}, {"name": "three", "patch": {"elasticsearch": {"nodes": 3}}}]
+    film = Film(comparison(design=FIXED_2, variants=variants)).run()
+    for race in film.created[2:]:
+        bound = "machines" in (race.spec["elasticsearch"].get("scheduling") or {})
+        first = film.status.blocks[race.block].order[0]
+        assert bound == (race.variant != first and not (race.variant == "three" and first != "three"))
+
+
+def test_the_records_of_a_race_outlast_its_block() -> None:
+    template = {**comparison().template.to_json(), "ttlAfterFinished": {"succeeded": "1h"}}
+    film = Film(comparison(design=FIXED_2, template=template)).until("Starting", 1)
+    film.step()
+    assert film.created[-1].spec["ttlAfterFinished"]["succeeded"] == f"{3600 + 3 * (6 * 3600 + 1800)}s"
+
+
+def test_the_place_is_held_over_a_block_and_given_up_after_it() -> None:
+    film = Film()
+    film.turn = Turn(mine=False, ahead=2, behind="ns/other")
+    film.step()
+    assert (film.status.phase, film.status.admitted_time) == ("Queued", None)
+    assert film.status.progress == "preparing · waiting for 2 before it in the queue, the last is ns/other"
+    film.turn = Turn(mine=True, wanted="2026-01-01T00:10:00Z")
+    film.until("Recording", 1, 3)
+    assert film.status.admitted_time and film.status.queued_time is None
+    film.step(), film.step()
+    assert film.status.block is None and film.status.admitted_time is None
+    assert film.status.queued_time == "2026-01-01T00:10:01Z", "behind who waits, whatever their clock"
+    assert film.status.progress == "block 2/2 is next, 1/2 blocks count"
+
+
+def test_progress_reads_like_a_sentence() -> None:
+    film = Film(comparison(design={"seed": 1})).until("Running", 1, 2)
+    name = film.status.block.races[-1].benchmark  # type: ignore[union-attr]
+    film.races[name] = replace(film.races[name], progress="race 1/1 · bulk-index 43 %")
+    film.step()
+    variant = film.status.block.order[1]  # type: ignore[union-attr]
+    assert film.status.progress == f"block 1/10 · {variant} (2 of 3) · race 1/1 · bulk-index 43 %"
+    film.races[name] = replace(film.races[name], progress="x" * 300)
+    film.step()
+    assert len(film.status.progress) == 120
+
+
+def test_nothing_is_believed_lost_before_the_api_server_was_asked() -> None:
+    film = Film().until("Running", 1)
+    for races in ({}, {name: replace(race, uid="other") for name, race in film.races.items()},
+                  {name: replace(race, phase="Failed") for name, race in film.races.items()}):  # fmt: skip
+        assert plan_comparison(film.look(races=races, confirmed=False), film.court.judges).look == ("races",)
+    film.races = {}
+    film.step()
+    assert film.status.block and (film.status.block.stage, film.status.block.reason) == ("Recording", "RaceDeleted")
+
+
+def test_a_deleted_race_voids_its_block_which_is_raced_again_as_a_whole() -> None:
+    film = Film().until("Running", 1, 2)
+    order, name = film.status.block.order, film.status.block.races[-1].benchmark  # type: ignore[union-attr]
+    del film.races[name]
+    film.step()
+    film.run()
+    status = film.status
+    void = status.blocks[1]
+    assert (void.number, void.attempt, void.valid, void.reason) == (1, 1, False, "RaceDeleted")
+    assert void.record == "upgrade-block-1" and [race.valid for race in void.races] == [True, False]
+    again = status.blocks[2]
+    assert (again.number, again.attempt, again.valid, again.record) == (1, 2, True, "upgrade-block-1-2")
+    assert again.order == order and {race.benchmark[-2:] for race in again.races} == {"-2"}
+    assert status.verdict == "NoDifference" and status.findings == [], "nobody's fault"
+
+
+def test_races_that_fail_are_bounded_and_who_lost_them_is_told() -> None:
+    film = Film(comparison(design={**FIXED_2, "retries": 1}))
+    for _ in range(300):
+        block = film.status.block
+        if block and block.number and block.races[-1].variant == "9.0.0":
+            film.finish("Failed", reason="OutOfMemory", message="a node ran out of memory")
+        else:
+            film.finish()
+        film.step()
+        if film.status.completion_time:
+            break
+    status = film.status
+    assert (status.phase, status.reason) == ("Failed", "RacesInvalid")
+    assert "2 blocks did not count, and design.retries is 1" in status.message
+    assert "9.0.0 2 of 2 (OutOfMemory 2 times)" in status.message and "8.11.0 none of" in status.message
+    assert "a node ran out of memory" in status.message
+    assert status.findings and status.findings[0].startswith("not all variants lost as many races: 9.0.0 2 of 2")
+    assert [block.valid for block in status.blocks] == [True, False, False]
+
+
+def test_a_race_whose_record_says_it_does_not_count_voids_its_block() -> None:
+    film = Film().until("Recording", 1, 3)
+    film.records[1] = record_of(film.status, **{"9.0.0": "Throttled"})
+    film.step()
+    assert [block.valid for block in film.status.blocks] == [True, False]
+    assert film.status.blocks[1].reason == "Throttled" and film.status.findings
+    film.run()
+    assert film.status.phase == "Complete" and film.status.findings[0].startswith("not all variants lost as many")
+
+
+def test_a_record_that_somebody_deleted_makes_its_block_void() -> None:
+    film = Film().until("Recording", 2, 3)
+    film.records = {2: record_of(film.status)}
+    film.step()
+    assert [(block.number, block.valid, block.reason) for block in film.status.blocks] == [
+        (0, True, ""), (1, False, "RecordLost"), (2, True, ""),
+    ]  # fmt: skip
+    assert film.status.phase == "Queued"
+    film.run()
+    assert film.status.verdict == "NoDifference" and film.court.asked == [(2, (2,), True)]
+
+
+@pytest.mark.parametrize(("reason", "wanted"), [("UnknownTask", "UnknownTask"), ("TrackNotFound", "PreparationFailed")])
+def test_a_preparation_that_fails_ends_it(reason: str, wanted: str) -> None:
+    film = Film().until("Running", 0, 2)
+    film.finish("Failed", reason=reason, message="there are: a, b")
+    film.step(), film.step()
+    assert (film.status.phase, film.status.reason) == ("Failed", wanted)
+    assert film.status.message == f"variant 9.0.0: {reason}: there are: a, b"
+    assert {each.type: each.status for each in film.status.conditions}["Accepted"] == "False"
+
+
+def test_a_preparation_that_somebody_deleted_is_made_again() -> None:
+    film = Film().until("Running", 0, 2)
+    film.races.clear()
+    film.run()
+    assert film.status.phase == "Complete" and [race.name for race in film.created][2:4] == [
+        "upgrade-0a-2",
+        "upgrade-0b-2",
+    ]
+
+
+def test_an_unfair_comparison_ends_at_once() -> None:
+    film = Film()
+    film.court.fairness = SaidOfFairness(False, sentence="java differs, too: 17 and 21")
+    film.run()
+    status = film.status
+    assert (status.phase, status.verdict, status.blocks_done) == ("Complete", "NotComparable", "1/2")
+    found = {each.type: (each.status, each.reason) for each in status.conditions}
+    assert found["Fair"] == ("False", "MoreDiffers") and found["Compared"] == ("False", "NotComparable")
+    assert found["GatePassed"] == ("False", "NotComparable") and found["Complete"][0] == "True"
+    assert film.court.asked == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "inconclusive", "blocks", "asked"),
+    [
+        (Said(settled=True), "fail", 3, [(3, False), (3, True)]),
+        (Said("Inconclusive", futile=True, gate_passed=False), "fail", 3, [(3, False), (3, True)]),
+        (Said("Inconclusive", futile=True, gate_passed=False), "extend", 5, [(3, False), (5, True)]),
+        (Said("Inconclusive", gate_passed=False), "fail", 5, [(3, False), (5, True)]),
+    ],
+)
+def test_when_a_sequential_design_stops(answer: Said, inconclusive: str, blocks: int, asked: Any) -> None:
+    film = Film(comparison(design={"seed": 1, "maxBlocks": 5}, onInconclusive=inconclusive, calibrate=False))
+    film.court.said = answer
+    film.run()
+    assert film.status.blocks_done == f"{blocks}/5" and film.status.verdict == answer.verdict
+    assert film.court.asked == [(count, (3, 5), last) for count, last in asked]
+    gate = next(each for each in film.status.conditions if each.type == "GatePassed")
+    assert gate.reason == ("AllGatesPassed" if answer.gate_passed else "Inconclusive")
+
+
+@pytest.mark.parametrize(
+    ("passed", "verdict", "wanted"),
+    [(None, "Improved", ("True", "NothingToDecide")), (False, "Regressed", ("False", "GateNotPassed")),
+     (True, "Inconclusive", ("True", "Inconclusive"))],
+)  # fmt: skip
+def test_what_the_gates_say(passed: bool | None, verdict: Any, wanted: tuple[str, str]) -> None:
+    film = Film()
+    film.court.said = Said(verdict, gate_passed=passed)
+    film.run()
+    assert next((e.status, e.reason) for e in film.status.conditions if e.type == "GatePassed") == wanted
+
+
+def test_the_noise_is_learnt_with_the_end() -> None:
+    film = Film().until("Recording", 2, 3)
+    plans = [film.step() for _ in range(4)]
+    assert [todo.learn for todo in plans] == [False, True, False, False] and film.status.completion_time
+
+
+@pytest.mark.parametrize(
+    ("design", "after", "phase", "verdict"),
+    [
+        (FIXED_2, 0, "Failed", None),
+        ({"stop": "fixed", "blocks": 5}, 1, "Complete", "Inconclusive"),
+        ({"stop": "fixed", "blocks": 5}, 3, "Complete", "NoDifference"),
+        ({}, 2, "Complete", "Inconclusive"),
+        ({}, 4, "Complete", "NoDifference"),
+    ],
+)
+def test_at_the_deadline_the_blocks_so_far_speak(design: Any, after: int, phase: str, verdict: Any) -> None:
+    film = Film(comparison(design={**design, "seed": 1}, calibrate=False))
+    film.until("Recording", after, 2) if after else film.step()
+    while film.status.block:
+        film.finish()
+        film.step()
+    film.now += timedelta(hours=168)
+    assert plan_comparison(film.look(records=None), film.court.judges).look == (("records", "priors") if after else ())
+    film.step()
+    assert (film.status.phase, film.status.verdict) == (phase, verdict)
+    words = f"the deadline of 168h was reached after {after} of"
+    assert words in (film.status.findings[-1] if after else film.status.message)
+    if verdict == "NoDifference":
+        assert film.court.asked[-1] == (after, (3,), True)
+
+
+def test_suspended_between_blocks() -> None:
+    film = Film().until("Running", 1)
+    film.spec = film.spec.model_copy(update={"suspend": True})
+    for _ in range(30):
+        film.finish()
+        film.step()
+    assert (film.status.phase, film.status.progress) == ("Pending", "suspended before block 2/2")
+    assert film.status.admitted_time is None and film.status.blocks_done == "1/2"
+    film.spec = film.spec.model_copy(update={"suspend": False})
+    assert film.run().status.phase == "Complete"
+
+
+def test_long_races_make_the_twin_seldom() -> None:
+    film = Film(comparison(design={"stop": "fixed", "blocks": 4, "seed": 1}))
+    film.minutes = 16
+    film.run()
+    assert film.status.calibrate_every == 3
+    assert [len(block.order) for block in film.status.blocks] == [2, 3, 2, 2, 3]
+    film = Film(comparison(design={"stop": "fixed", "blocks": 2, "seed": 1}, calibrateEvery=1))
+    film.minutes = 16
+    assert film.run().status.calibrate_every == 1
+
+
+def test_a_name_that_something_else_has_is_waited_for_and_then_another_is_taken() -> None:
+    film = Film().until("Starting", 1)
+    words = "waiting for Benchmark upgrade-1a, which is not of this Comparison, to go away"
+    film.step(foreign=words)
+    assert words in film.status.progress and film.status.block
+    film.now += timedelta(minutes=15)
+    film.step(foreign=words)
+    assert film.status.block.reason == "NameTaken"
+    assert film.run().status.blocks[2].attempt == 2
+
+
+def test_a_race_that_is_refused_voids_its_block() -> None:
+    film = Film().until("Starting", 1)
+    film.step(refusal="exceeded quota")
+    assert film.status.block and film.status.block.reason == "RaceRefused"
+    assert film.status.block.races[-1].message.endswith("was refused: exceeded quota")
+    assert film.run().status.phase == "Complete"
+
+
+def test_fields_that_are_not_stored_are_told() -> None:
+    film = Film()
+    film.step(pruned=frozenset({"block.order"}))
+    assert next(each for each in film.status.conditions if each.type == "CRDOutdated").status == "True"

@@ -1,0 +1,126 @@
+"""Small builders of what decisions about a Comparison look at, and judges whose answers a test chooses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from world import SETTINGS, START
+
+from fairlap.api.block_record import BlockRecord, RaceRecord
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, Verdict
+from fairlap.comparison.variants import ResolvedVariant
+from fairlap.plan.comparison.comparison_plan import plan_comparison
+from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, ComparisonSubject
+from fairlap.plan.comparison.judges import Judges
+from fairlap.queue.turn import Turn
+from fairlap.statistics.gates import Look
+from fairlap.statistics.moderation import Prior
+
+
+def comparison(**changes: Any) -> ComparisonSpec:
+    body = {
+        "template": {"elasticsearch": {"version": "8.11.0"}, "race": {"track": {"builtin": "log_ingest"}}},
+        "variants": [{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0"}}}],
+        "baseline": "8.11.0",
+        **changes,
+    }
+    return ComparisonSpec.model_validate(body)
+
+
+FIXED_2 = {"stop": "fixed", "blocks": 2, "seed": 1}
+
+
+@dataclass
+class Said:
+    """What the numbers say."""
+
+    verdict: Verdict = "NoDifference"
+    settled: bool = False
+    futile: bool = False
+    gate_passed: bool | None = True
+    sentence: str = "no difference that matters"
+    contenders: list[ContenderStatus] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    scope: list[str] = field(default_factory=lambda: ["these machines"])
+
+
+@dataclass
+class SaidOfFairness:
+    fair: bool = True
+    differences: list[DifferenceStatus] = field(default_factory=list)
+    sentence: str = "only the version differs"
+
+
+@dataclass
+class Court:
+    """Judges that give the answers they are told to, and remember what they were asked."""
+
+    said: Said = field(default_factory=Said)
+    fairness: SaidOfFairness = field(default_factory=SaidOfFairness)
+    asked: list[tuple[int, tuple[int, ...], bool]] = field(default_factory=list)
+    """blocks, looks, whether it was the last"""
+
+    def judge(
+        self,
+        spec: ComparisonSpec,
+        variants: Sequence[ResolvedVariant],
+        blocks: Sequence[BlockRecord],
+        looks: Sequence[Look],
+        priors: Mapping[str, Prior],
+        last: bool,
+    ) -> Said:
+        self.asked.append((len(blocks), tuple(look.blocks for look in looks), last))
+        return self.said
+
+    def diff(
+        self, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], blocks: Sequence[BlockRecord]
+    ) -> SaidOfFairness:
+        return self.fairness
+
+    def expect(
+        self,
+        spec: ComparisonSpec,
+        variants: Sequence[ResolvedVariant],
+        seconds_of_a_race: float | None,
+        noise: Mapping[str, Prior] | None,
+    ) -> Expected:
+        return Expected(races=12, minutes=seconds_of_a_race and seconds_of_a_race / 60)
+
+    @property
+    def judges(self) -> Judges:
+        return Judges(self.judge, self.diff, self.expect)
+
+
+def seen(of: ComparisonSpec | None = None, status: ComparisonStatus | None = None, **changes: Any) -> ComparisonSeen:
+    subject = ComparisonSubject(name="upgrade", namespace="ns", uid="u-1", generation=1, spec=of or comparison())
+    base = ComparisonSeen(
+        subject=subject, status=status or ComparisonStatus(), settings=SETTINGS, now=START, turn=Turn(mine=True)
+    )
+    return replace(base, **{"confirmed": True, **changes})
+
+
+def accepted(look: ComparisonSeen, court: Court) -> ComparisonSeen:
+    """What is seen after the first status was written."""
+    variants = [variant.name for variant in (look.subject.spec.variants or ())]
+    asked = replace(look, dry_runs=dict.fromkeys(variants, ""), priors={})
+    return replace(look, status=plan_comparison(asked, court.judges).status)
+
+
+def record_of(status: ComparisonStatus, **invalid: str) -> BlockRecord:
+    """The record of the current block; `invalid`: reasons by variant."""
+    block = status.block
+    assert block
+    races = [
+        RaceRecord(
+            variant=race.variant, benchmark=race.benchmark, valid=race.valid is True and race.variant not in invalid,
+            reason=invalid.get(race.variant, race.reason),
+        )
+        for race in block.races
+    ]  # fmt: skip
+    return BlockRecord(number=block.number, attempt=block.attempt, races=races)
+
+
+def said(plan: ComparisonPlan) -> dict[str, tuple[str, str]]:
+    """Truth and reason of each condition."""
+    return {each.type: (each.status, each.reason) for each in plan.status.conditions}
