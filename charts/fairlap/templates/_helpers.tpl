@@ -60,6 +60,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [fairlap.dev]
   resources: [benchmarks/finalizers]
   verbs: [update]
+# Comparisons are followed; their races are Benchmarks, which are created by the rule above.
+- apiGroups: [fairlap.dev]
+  resources: [comparisons]
+  verbs: [get, list, watch]
+- apiGroups: [fairlap.dev]
+  resources: [comparisons/status]
+  verbs: [update]
+- apiGroups: [fairlap.dev]
+  resources: [comparisons/finalizers]
+  verbs: [update]
 # One cluster under test a race, made and removed; never changed.
 - apiGroups: [elasticsearch.k8s.elastic.co]
   resources: [elasticsearches]
