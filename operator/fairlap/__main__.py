@@ -30,6 +30,7 @@ async def run(settings: Settings) -> None:
     watched = operator.namespaces
     answers = Answers(
         phases=operator.phases,
+        comparison_phases=operator.comparison_phases,
         leads=lambda: lease is None or lease.valid(),
         namespaces=watched.readiness,
         missing=watched.missing,

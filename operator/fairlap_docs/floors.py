@@ -79,7 +79,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.manifests",
     ),
     "fairlap.runtime": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue", "fairlap.plan",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue",
+        "fairlap.statistics", "fairlap.comparison", "fairlap.plan", "fairlap.plan.comparison",
         "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.expiry", "fairlap.plan.rerun",
         "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
         "fairlap.manifests", "fairlap.machines",

@@ -20,6 +20,26 @@ def benchmark(namespace: str, name: str = "bm", **spec: Any) -> Json:
     return changed(manifest, **spec)
 
 
+def comparison(namespace: str, name: str = "cmp", **spec: Any) -> Json:
+    """Return a small valid Comparison of two versions in three blocks; keyword arguments as for `benchmark`."""
+    manifest: Json = {
+        "apiVersion": "fairlap.dev/v1alpha1",
+        "kind": "Comparison",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "template": {
+                "elasticsearch": {"version": "8.11.0", "java": 21},
+                "race": {"track": {"builtin": "log_ingest"}},
+            },
+            "variants": [{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0"}}}],
+            "baseline": "8.11.0",
+            "design": {"stop": "fixed", "blocks": 3},
+            "calibrate": False,
+        },
+    }
+    return changed(manifest, **spec)
+
+
 def changed(manifest: Json, **spec: Any) -> Json:
     """Return a copy with fields of the spec replaced: `elasticsearch__java=17` sets spec.elasticsearch.java.
 

@@ -15,6 +15,7 @@ Json = dict[str, Any]
 MERGE = "application/merge-patch+json"
 GROUPS = {
     "benchmarks": "apis/fairlap.dev/v1alpha1",
+    "comparisons": "apis/fairlap.dev/v1alpha1",
     "elasticsearches": "apis/elasticsearch.k8s.elastic.co/v1",
     "jobs": "apis/batch/v1",
     "statefulsets": "apis/apps/v1",

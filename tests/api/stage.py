@@ -101,6 +101,28 @@ class Stage:
         status: Json = self.benchmark(namespace, name).get("status") or {}
         return status
 
+    def comparison(self, namespace: str, name: str) -> Json:
+        """Return the status of a Comparison that must exist."""
+        found = self.find("comparisons", namespace, name)
+        assert found is not None, f"no Comparison {namespace}/{name}"
+        status: Json = found.get("status") or {}
+        return status
+
+    def compares(self, namespace: str, name: str, *phases: str, seconds: float = 60.0) -> Json:
+        """Wait until a Comparison is in one of the phases, over without any, and return its status."""
+        status: Json = {}
+
+        def there() -> bool:
+            nonlocal status
+            status = self.comparison(namespace, name)
+            return status.get("phase") in (phases or ("Complete", "Failed"))
+
+        try:
+            self.until(there, f"{name} is {'/'.join(phases) or 'over'}", seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {json.dumps(status)}") from None
+        return status
+
     def all(self, plural: str, namespace: str) -> list[Json]:
         """Return all objects of a kind in a namespace."""
         return self.do(self.world.rest.list(plural, namespace))
@@ -147,13 +169,16 @@ class Stage:
     def left_over(self, namespace: str) -> list[str]:
         """Return what is there beyond a fresh namespace and the records of Benchmarks that live."""
         living = {bench["metadata"]["uid"] for bench in self.all("benchmarks", namespace)}
+        compared = {each["metadata"]["name"] for each in self.all("comparisons", namespace)}
         found = []
         for plural in NAMESPACED:
             for thing in self.all(plural, namespace):
                 meta = thing["metadata"]
                 labels = meta.get("labels", {})
                 of_living = labels.get("fairlap.dev/uid") in living
-                is_record = plural == "configmaps" and of_living and labels.get("fairlap.dev/part") != "progress"
+                of_block = labels.get("fairlap.dev/comparison") in compared or meta["name"] == "fairlap-noise"
+                told = labels.get("fairlap.dev/part") != "progress" and (of_living or of_block)
+                is_record = plural == "configmaps" and told
                 kept = meta["name"] in STANDARD or "helm.sh/chart" in labels or labels.get("tests") == "keep"
                 if not is_record and not kept:
                     found.append(f"{plural}/{meta['name']}")
@@ -167,7 +192,9 @@ class Stage:
             time.sleep(0.2)
 
     def forget(self, namespace: str) -> None:
-        """Remove a namespace's Benchmarks, even without an operator, so that no later operator works on them."""
+        """Remove a namespace's Benchmarks and Comparisons, even without an operator: no later one works on them."""
+        for thing in self.all("comparisons", namespace):
+            self.delete("comparisons", namespace, thing["metadata"]["name"])
         for thing in self.all("benchmarks", namespace):
             self.delete("benchmarks", namespace, thing["metadata"]["name"])
 

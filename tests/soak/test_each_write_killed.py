@@ -2,43 +2,12 @@
 
 import pytest
 from tests.api.controlplane import ControlPlane
+from tests.api.kill_points import counted, kill_points, killed, until_killed_or
 from tests.api.manifests import benchmark
 from tests.api.operator_process import Operator
 from tests.api.stage import Stage
 
 from .progress import Progress
-
-# Each write of the operator and of kopf counts; events and the Lease are no part of a Benchmark's life.
-KILLED = """
-import os, signal, sys
-import aiohttp
-from fairlap.__main__ import main
-
-at, after, seen = int(sys.argv[1]), sys.argv[2] == "after", 0
-send = aiohttp.ClientSession._request
-
-async def request(self, method, url, **options):
-    global seen
-    counts = method in ("POST", "PUT", "PATCH", "DELETE") and not {"leases", "events"} & set(str(url).split("/"))
-    seen += counts
-    mine = counts and seen == at
-    if mine and not after:
-        os.kill(os.getpid(), signal.SIGKILL)
-    answer = await send(self, method, url, **options)
-    if mine:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return answer
-
-aiohttp.ClientSession._request = request
-sys.exit(main())
-"""
-NOT_COUNTED = ("leases", "events")
-
-
-def counted(plane: ControlPlane, operator: Operator, namespace: str) -> int:
-    """Return how many writes there were."""
-    entries = plane.writes(operator.account, namespace)
-    return sum(entry["objectRef"]["resource"] not in NOT_COUNTED for entry in entries)
 
 
 @pytest.mark.timeout(7200)
@@ -48,20 +17,17 @@ def test_killed_at_each_write(stage: Stage, plane: ControlPlane, namespace: str,
     whole = list(operator.command)
     operator.start()
     one_life(stage, operator, namespace, "whole")
-    # Some more than it took: when an answer is late, there is a write more.
-    points = [(at, when) for at in range(1, counted(plane, operator, namespace) + 4) for when in ("before", "after")]
+    points = kill_points(counted(plane, operator, namespace))
     assert len(points) > 20, "a Benchmark's life has some writes"
     for chunk in progress.chunks(most=len(points)):
         at, when = points[chunk - progress.seed]
-        operator.command = [whole[0], "-c", KILLED, str(at), when]
+        operator.command = killed(whole[0], at, when)
         operator.start()
         stage.apply(benchmark(namespace, f"k{at}-{when}"))
         assert operator.process is not None
-
-        def killed_or_over(process=operator.process, name=f"k{at}-{when}") -> bool:
-            return process.poll() is not None or "completionTime" in stage.status(namespace, name)
-
-        stage.until(killed_or_over, f"it is killed {when} write {at}", 60)
+        name = f"k{at}-{when}"
+        over = until_killed_or(lambda name=name: "completionTime" in stage.status(namespace, name), operator)  # type: ignore[misc]
+        stage.until(over, f"it is killed {when} write {at}", 60)
         was_killed = operator.process.poll() is not None
         if was_killed:
             operator.process = None

@@ -152,6 +152,21 @@ def test_the_operator_holds_what_the_race_roles_grant() -> None:
     assert granting == {(r, v) for r in ("roles", "rolebindings", "serviceaccounts") for v in ("get", "create")}
 
 
+def test_comparisons_are_followed_and_answered_but_never_changed() -> None:
+    held = {(r, verb) for rule in rules(render()) for r in rule["resources"] for verb in rule["verbs"]}
+    assert {verb for r, verb in held if r == "comparisons"} == READS
+    assert {verb for r, verb in held if r in ("comparisons/status", "comparisons/finalizers")} == {"update"}
+    assert {(r, "update") for r in ("comparisons/status", "comparisons/finalizers")} <= held
+    assert ("benchmarks", "create") in held and ("benchmarks", "delete") not in held
+
+
+def test_users_may_do_with_comparisons_what_they_may_with_benchmarks() -> None:
+    manifests = render("rbac.aggregateToUserRoles=true")
+    for role in (m for m in manifests if m["metadata"]["name"].endswith(("-edit", "-view"))):
+        for rule in role["rules"]:
+            assert {r.replace("benchmarks", "comparisons") for r in rule["resources"]} <= set(rule["resources"])
+
+
 def test_the_secrets_of_registries_reach_the_operator() -> None:
     assert "FAIRLAP_RACE_IMAGE_PULL_SECRETS" not in environment(render())
     named = environment(render("raceImagePullSecrets[0].name=one", "raceImagePullSecrets[1].name=two"))

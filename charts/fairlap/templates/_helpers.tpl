@@ -54,21 +54,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   verbs: [get, list, watch, patch, create]
 # Progress, verdict and numbers; a PUT with resourceVersion, so that a stale view is refused.
 - apiGroups: [fairlap.dev]
-  resources: [benchmarks/status]
+  resources: [benchmarks/status, comparisons/status]
   verbs: [update]
-# Children name their Benchmark as an owner that blocks deletion, which some clusters allow only with this.
-- apiGroups: [fairlap.dev]
-  resources: [benchmarks/finalizers]
-  verbs: [update]
-# Comparisons are followed; their races are Benchmarks, which are created by the rule above.
+# Comparisons are followed; their Benchmarks are created by the rule above.
 - apiGroups: [fairlap.dev]
   resources: [comparisons]
   verbs: [get, list, watch]
+# Children name what controls them as an owner that blocks deletion, which some clusters allow only with this.
 - apiGroups: [fairlap.dev]
-  resources: [comparisons/status]
-  verbs: [update]
-- apiGroups: [fairlap.dev]
-  resources: [comparisons/finalizers]
+  resources: [benchmarks/finalizers, comparisons/finalizers]
   verbs: [update]
 # One cluster under test a race, made and removed; never changed.
 - apiGroups: [elasticsearch.k8s.elastic.co]

@@ -21,8 +21,12 @@ class Measured(Answer):
     """As gates name it, for example serviceTimeP99."""
     value: float
     """In the metric's unit."""
+    unit: Annotated[str, Field(max_length=63)] = ""
+    """Unit of a throughput, for example docs/s; empty where the metric says it."""
     supported: bool = True
     """Whether enough requests stand behind it to decide by it."""
+    requests: int | None = None
+    """How many stand behind it, where they were counted."""
 
 
 class Curve(Answer):
@@ -55,6 +59,8 @@ class RaceRecord(Answer):
     """How long it took."""
     numbers: Annotated[list[Measured], AtMost(5000)] = []
     """What it measured."""
+    target_throughput: Annotated[dict[str, float], AtMost(500)] = {}
+    """Operations per second that were asked for, by task; a task that ran as fast as it could is not in it."""
     facts: Annotated[dict[str, Text], AtMost(3000)] = {}
     """What is known of how it ran, in words, by path."""
     remarks: Annotated[list[Text], AtMost(30)] = []

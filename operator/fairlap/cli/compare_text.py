@@ -102,7 +102,7 @@ def as_json(compared: Compared) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False)
 
 
-_UNITS = {Kind.THROUGHPUT: "ops/s", Kind.P50: "ms", Kind.P90: "ms", Kind.P99: "ms", Kind.STORE: "bytes"}
+_UNITS = {kind: "ops/s" if kind == Kind.THROUGHPUT else kind.about.unit for kind in Kind}
 
 
 def _bullets(compared: Compared) -> Iterator[str]:

@@ -8,32 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from statistics import fmean, median
 
+from fairlap.comparison.gate_metrics import DEFAULT_MARGINS
 from fairlap.comparison.raced import Kind, Number, Raced
+from fairlap.comparison.verdicts import ComparisonVerdict, together
 from fairlap.statistics.gates import GateFinding, GateVerdict, Look, judge_estimates
 from fairlap.statistics.multiplicity import q_values
 from fairlap.statistics.paired import Estimate, paired, unpaired
 
 ALPHA = 0.05
-MARGINS = {Kind.THROUGHPUT: 0.05, Kind.P50: 0.05, Kind.P99: 0.10, Kind.STORE: 0.02}
+MARGINS = {Kind(metric): margin / 100 for metric, margin in DEFAULT_MARGINS.items()}
 """The gates when none are declared, and from which change on a difference matters."""
 _WORKLOAD = ("track", "challenge", "Rally", "pipeline", "spec.race", "ran: track", "ran: rallyVersion", "ran: corpora")
 """What is no variable of a comparison: when it differs, the races did not do the same."""
-
-
-class ComparisonVerdict(StrEnum):
-    """What all gates together say."""
-
-    IMPROVED = "Improved"
-    IMPROVED_WITHIN_MARGIN = "ImprovedWithinMargin"
-    NO_DIFFERENCE = "NoDifference"
-    REGRESSED_WITHIN_MARGIN = "RegressedWithinMargin"
-    REGRESSED = "Regressed"
-    MIXED = "Mixed"
-    INCONCLUSIVE = "Inconclusive"
-    NOT_COMPARABLE = "NotComparable"
 
 
 @dataclass(frozen=True)
@@ -117,18 +105,7 @@ def differences(baseline: Sequence[Raced], contender: Sequence[Raced]) -> list[D
 
 def overall(findings: Iterable[GateFinding | None]) -> ComparisonVerdict:
     """Return what all gates together say."""
-    verdicts = {finding.verdict if finding else GateVerdict.INCONCLUSIVE for finding in findings}
-    worse = {GateVerdict.REGRESSED, GateVerdict.REGRESSED_WITHIN_MARGIN} & verdicts
-    better = {GateVerdict.IMPROVED, GateVerdict.IMPROVED_WITHIN_MARGIN} & verdicts
-    if worse and better:
-        return ComparisonVerdict.MIXED
-    for verdict in (
-        GateVerdict.REGRESSED, GateVerdict.REGRESSED_WITHIN_MARGIN, GateVerdict.INCONCLUSIVE, GateVerdict.IMPROVED,
-        GateVerdict.IMPROVED_WITHIN_MARGIN, GateVerdict.NO_DIFFERENCE,
-    ):  # fmt: skip
-        if verdict in verdicts:
-            return ComparisonVerdict(verdict)
-    return ComparisonVerdict.INCONCLUSIVE
+    return together(finding.verdict if finding else GateVerdict.INCONCLUSIVE for finding in findings)
 
 
 @dataclass(frozen=True)
@@ -170,7 +147,7 @@ def _gates(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     for kind, margin in MARGINS.items():
         numbers = [number for number in common if number.kind == kind and _is_supported(arms, number)]
         if numbers:
-            name = kind.value if kind == Kind.STORE else f"{kind.value}, geometric mean of {_counted(numbers)}"
+            name = kind.words if kind == Kind.STORE else f"{kind.words}, geometric mean of {_counted(numbers)}"
             lines.append((name, kind, margin, numbers))
     estimates = [arms.estimate(numbers) for *_, numbers in lines]
     findings: Sequence[GateFinding | None] = [None] * len(lines)

@@ -3,8 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import permutations, product
 from typing import Any, Final
 
 from fairlap.api.comparison_spec import Cell, Matrix
@@ -47,8 +47,13 @@ def _of_axes(matrix: Matrix) -> Iterator[str]:
         texts = [_text(value) for value in axis.values]
         for text in sorted({text for text in texts if texts.count(text) > 1}):
             yield f"{field}.values has {text} twice: write it once"
-        if any(depth_exceeds(value) for value in axis.values):
-            yield f"{field}.values are nested too deeply: write them flatter"
+    yield from _one_in_another([axis.path for axis in matrix.axes], "matrix.axes")
+
+
+def _one_in_another(paths: Iterable[str], field: str) -> Iterator[str]:
+    for inner, outer in permutations(paths, 2):
+        if inner.startswith(f"{outer}."):
+            yield f"{field} has {inner}, which is a part of {outer}: write one of the two"
 
 
 def _of_cells(matrix: Matrix) -> Iterator[str]:
@@ -73,6 +78,7 @@ def _of_cells(matrix: Matrix) -> Iterator[str]:
         for path in cell.at:
             if not _PATH.fullmatch(path):
                 yield f"{field} names {path}, which is no path: write names joined by dots"
+        yield from _one_in_another(cell.at, field)
 
 
 def _of_size(matrix: Matrix) -> Iterator[str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
+from fairlap.comparison.gate_metrics import METRICS, MetricKind
+
 _FACTS = {
     "track": "track", "track-revision": "track revision", "challenge": "challenge", "rally-version": "Rally",
     "pipeline": "pipeline",
@@ -18,23 +20,31 @@ _CLUSTER_FACTS = {
 
 
 class Kind(Enum):
-    """What a number is; its value is the family whose noise it shares, and `more_is_better` its direction."""
+    """Which of the metrics of `gate_metrics` a number of a race.json is."""
 
     THROUGHPUT = "throughput"
-    P50 = "service time p50"
-    P90 = "service time p90"
-    P99 = "service time p99"
-    STORE = "store size"
+    P50 = "serviceTimeP50"
+    P90 = "serviceTimeP90"
+    P99 = "serviceTimeP99"
+    STORE = "storeBytes"
+
+    @property
+    def about(self) -> MetricKind:
+        """What is known of the metric."""
+        return METRICS[self.value]
+
+    @property
+    def words(self) -> str:
+        """As people read it."""
+        return self.about.words
 
     @property
     def more_is_better(self) -> bool:
         """Whether a larger number is a better one."""
-        return self is Kind.THROUGHPUT
+        return self.about.more_is_better
 
 
 _PERCENTILES = {Kind.P50: "50_0", Kind.P90: "90_0", Kind.P99: "99_0"}
-# A percentile's upper 97.5 % bound needs so many requests: the first n with percentile^n <= 0.025.
-_LEAST_REQUESTS = {Kind.P50: 6, Kind.P90: 36, Kind.P99: 368}
 # Rally gives a percentile only from so many requests on (its percentiles_for_sample_size).
 _GIVEN_FROM = {"90_0": 10, "99_0": 100, "99_9": 1000, "99_99": 10000}
 
@@ -47,7 +57,7 @@ class Number(NamedTuple):
 
     def __str__(self) -> str:
         """Return it as people read it."""
-        return f"{self.task} {self.kind.value}".strip()
+        return f"{self.task} {self.kind.words}".strip()
 
 
 @dataclass(frozen=True)
@@ -133,8 +143,8 @@ def _supported(task: Mapping[str, Any]) -> Iterator[Number]:
     # race.json does not say how many requests a task made; which percentiles Rally gave bounds it from below.
     given = _part(task, "service_time")
     least = max((count for key, count in _GIVEN_FROM.items() if key in given), default=1)
-    for kind, needed in _LEAST_REQUESTS.items():
-        if least >= needed:
+    for kind in _PERCENTILES:
+        if least >= kind.about.requests:
             yield Number(str(task["task"]), kind)
 
 

@@ -11,7 +11,7 @@ from kubernetes.aio import client, config
 from prometheus_client import Counter, Histogram
 
 from fairlap.api.base import Json
-from fairlap.api.names import GROUP, KIND, PLURAL, VERSION
+from fairlap.api.names import COMPARISON_KIND, COMPARISON_PLURAL, GROUP, KIND, PLURAL, VERSION
 from fairlap.kube.api_error import ApiError
 
 _TIMEOUT_SECONDS: Final = 30.0
@@ -24,6 +24,7 @@ SECONDS = Histogram("fairlap_api_request_seconds", "Time of requests to the API 
 # kind -> (path prefix, plural)
 _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     KIND: (f"/apis/{GROUP}/{VERSION}", PLURAL),
+    COMPARISON_KIND: (f"/apis/{GROUP}/{VERSION}", COMPARISON_PLURAL),
     "Elasticsearch": ("/apis/elasticsearch.k8s.elastic.co/v1", "elasticsearches"),
     "Job": ("/apis/batch/v1", "jobs"),
     "Lease": ("/apis/coordination.k8s.io/v1", "leases"),
@@ -140,6 +141,14 @@ class ApiServer:
     async def create(self, manifest: Json) -> Json:
         """Create an object and return it. Raises ApiError, 409 when the name is taken."""
         return await self._request("POST", manifest["kind"], manifest["metadata"]["namespace"], body=manifest)
+
+    async def try_out(self, manifest: Json) -> None:
+        """Let the API server check an object as if it were created, without creating it.
+
+        Raises ApiError, 409 when the name is taken: then all else has been found right.
+        """
+        query = {"dryRun": "All"}
+        await self._text("POST", manifest["kind"], manifest["metadata"]["namespace"], body=manifest, query=query)
 
     async def replace(self, manifest: Json, part: str = "") -> Json:
         """Write a whole object, or one `part` of it such as its status, and return it.

@@ -24,7 +24,7 @@ class Events:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def post(self, about: Mapping[str, Any], kind: str, reason: str, message: str) -> None:
-        """Send an event about a Benchmark; `kind` is Normal or Warning."""
+        """Send an event about a Benchmark, or an object that names its own kind; `kind` is Normal or Warning."""
         task = asyncio.create_task(self._send(event_about(about, kind, reason, message)), name=f"event {reason}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -60,7 +60,7 @@ def event_about(about: Mapping[str, Any], kind: str, reason: str, message: str) 
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": f"{meta['name'][:230]}.{time.time_ns():x}", "namespace": meta["namespace"]},
-        "involvedObject": {"apiVersion": API_VERSION, "kind": KIND, **subject},
+        "involvedObject": {"apiVersion": API_VERSION, "kind": about.get("kind") or KIND, **subject},
         "type": kind,
         "reason": reason,
         "message": message[:1000],

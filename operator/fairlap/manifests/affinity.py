@@ -4,9 +4,10 @@ import copy
 from collections.abc import Collection, Iterable
 
 from fairlap.api.base import Json
-from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, UID_LABEL
+from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, STEP_LABEL, UID_LABEL
 from fairlap.api.spec import Scheduling
 from fairlap.plan.seen import Subject
+from fairlap.plan.steps import CHECK, PROBE
 
 _MACHINE = "kubernetes.io/hostname"
 _WISHED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -57,14 +58,36 @@ def anti_affinity(subject: Subject, roles: tuple[str, ...], *, exclusive: bool =
     return {"podAntiAffinity": {_WISHED: wishes}}
 
 
+def away_from_strangers(subject: Subject) -> Json:
+    """Return the demand to share a machine with no pod of another Benchmark that races; it is kept both ways, too."""
+    return {
+        "topologyKey": _MACHINE,
+        "labelSelector": {
+            "matchExpressions": [
+                {"key": ROLE_LABEL, "operator": "Exists"},
+                {"key": UID_LABEL, "operator": "NotIn", "values": [subject.uid]},
+                {"key": STEP_LABEL, "operator": "NotIn", "values": [PROBE, CHECK]},
+            ],
+        },
+        "namespaceSelector": {},
+    }
+
+
 def avoid_kept(manifest: Json, kept: Collection[str]) -> Json:
     """Return a cluster or a Job whose pods also demand to be away from the clusters of the Benchmarks `kept`."""
-    if not kept:
-        return manifest
+    return _demanding(manifest, away_from(kept)) if kept else manifest
+
+
+def avoid_strangers(manifest: Json, subject: Subject) -> Json:
+    """Return a cluster or a Job of a Benchmark whose pods also demand to be away from those of all others."""
+    return _demanding(manifest, away_from_strangers(subject))
+
+
+def _demanding(manifest: Json, demand: Json) -> Json:
     found = copy.deepcopy(manifest)
     spec = found["spec"]
     for template in [spec["template"]] if "template" in spec else [part["podTemplate"] for part in spec["nodeSets"]]:
-        template["spec"]["affinity"]["podAntiAffinity"].setdefault(_DEMANDED, []).append(away_from(kept))
+        template["spec"]["affinity"]["podAntiAffinity"].setdefault(_DEMANDED, []).append(demand)
     return found
 
 

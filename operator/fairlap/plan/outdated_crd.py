@@ -7,13 +7,14 @@ A field is named by its path without numbers or keys of maps: results.tasks.late
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from fairlap.api.base import Json
+from fairlap.api.comparison_status import ComparisonStatus
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import HasConditions, Observation, condition, conditions
-from fairlap.plan.transition import one_line, update
+from fairlap.plan.transition import one_line
 from fairlap_race.contract.reasons import Reason
 
 STEERING: Final = (
@@ -21,7 +22,15 @@ STEERING: Final = (
     "nodeSettings", "trackRevision", "races.name", "races.valid", "reason", "message",
 )  # fmt: skip
 """what decisions stand on: without one of these, going on would be wrong"""
+COMPARISON_STEERING: Final = (
+    "phase", "admittedTime", "seed", "variants.name", "variants.letter", "calibrateEvery", "block.number",
+    "block.attempt", "block.order", "block.stage", "block.races.variant", "block.races.benchmark", "block.races.uid",
+    "block.races.valid", "block.elasticsearchOn", "block.loadGeneratorOn", "blocks.number", "blocks.attempt",
+    "blocks.valid", "blocks.record", "blocks.races.valid",
+)  # fmt: skip
+"""the same for a Comparison"""
 _SHOWN: Final = 10
+Status = TypeVar("Status", BenchmarkStatus, ComparisonStatus)
 
 
 def lost_fields(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> frozenset[str]:
@@ -29,9 +38,9 @@ def lost_fields(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> frozenset
     return frozenset(_lost(sent, stored, ""))
 
 
-def steers(fields: Iterable[str]) -> bool:
-    """Return whether decisions stand on one of these fields."""
-    return any(one == field or one.startswith(f"{field}.") for field in fields for one in STEERING)
+def steers(fields: Iterable[str], steering: Iterable[str] = STEERING) -> bool:
+    """Return whether decisions stand on one of these fields; `steering`: those that they do stand on."""
+    return any(one == field or one.startswith(f"{field}.") for field in fields for one in steering)
 
 
 def field_paths(sent: Any, path: str = "") -> frozenset[str]:
@@ -64,10 +73,11 @@ def observe(fields: frozenset[str] | None, status: HasConditions) -> Iterator[Ob
         yield Observation(ConditionType.CRD_OUTDATED, False, ConditionReason.NOT_REMARKED, "")
 
 
-def say_outdated(status: BenchmarkStatus, fields: frozenset[str] | None, now: datetime) -> BenchmarkStatus:
+def say_outdated(status: Status, fields: frozenset[str] | None, now: datetime) -> Status:
     """Return a status that cannot be stored as it is, with what hinders it as its progress and in a condition."""
     found = conditions(status, observe(fields, status), now)
-    return update(status, conditions=found, progress=one_line(f"{Reason.CRD_OUTDATED}: {describe(fields or ())}"))
+    told = one_line(f"{Reason.CRD_OUTDATED}: {describe(fields or ())}")
+    return status.model_copy(update={"conditions": found, "progress": told})
 
 
 def missing_fields(ours: Json, published: Json) -> frozenset[str]:

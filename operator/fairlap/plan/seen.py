@@ -88,6 +88,8 @@ class Seen:
     """its turn among the track checks that run before a Benchmark holds a place for races"""
     kept: Mapping[str, str] = field(default_factory=dict)
     """Benchmarks that are over and whose clusters are still there: their names by uid"""
+    in_block: bool = False
+    """whether it races in a Comparison's block while others may race, too: none of them comes to its machines"""
     children: Children = Children()
     track_keys: frozenset[str] | None = None
     """keys of the track's ConfigMap, empty when it does not exist; None when not looked at yet"""

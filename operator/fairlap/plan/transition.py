@@ -66,6 +66,8 @@ def describe_success(spec: BenchmarkSpec, status: BenchmarkStatus) -> tuple[Cond
 
 def describe_wait(turn: Turn, where: str) -> str:
     """Return what one waits for whose turn it is not; `where` it waits, as "in the queue"."""
+    if turn.led_by:
+        return f"waiting for its Comparison {turn.led_by}"
     if turn.share:
         where = f"in its namespace, whose share of {turn.share} is taken"
     return f"waiting for {turn.ahead} before it {where}, the last is {turn.behind}"

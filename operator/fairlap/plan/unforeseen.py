@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from fairlap.api.base import Json
 from fairlap.api.condition_types import ConditionReason, ConditionType
+from fairlap.api.names import KIND
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import LONGEST_MESSAGE, Observation, condition, conditions, stamp
 from fairlap.plan.transition import one_line
@@ -41,20 +42,20 @@ def unreadable(error: ValidationError) -> Ending:
     return Ending(Reason.INVALID_SPEC, message[:LONGEST_MESSAGE])
 
 
-def internal_error(error: Exception) -> Ending:
-    """Return the ending of a Benchmark that the operator met this error with, again and again."""
-    words = f"the operator cannot go on with this Benchmark: {type(error).__name__}: {_first_line(error)}"
+def internal_error(error: Exception, kind: str = KIND) -> Ending:
+    """Return the ending of a Benchmark, or another `kind`, that the operator met this error with, again and again."""
+    words = f"the operator cannot go on with this {kind}: {type(error).__name__}: {_first_line(error)}"
     return Ending(Reason.INTERNAL_ERROR, words.rstrip(": "))
 
 
 def last_word(stored: Mapping[str, Any], ending: Ending, now: datetime) -> Json:
-    """Return the status of a Benchmark that ends at once: what is stored, and that it has failed.
+    """Return the status of a Benchmark or a Comparison that ends at once: what is stored, and that it has failed.
 
     An empty `stored` gives the smallest status that says so.
     """
     earlier = f"; before that {stored.get('reason')}: {stored.get('message')}" if stored.get("failing") else ""
     message = f"{ending.message}{earlier}"[:LONGEST_MESSAGE]
-    kept = {key: value for key, value in stored.items() if key not in ("step", "failing")}
+    kept = {key: value for key, value in stored.items() if key not in ("step", "failing", "block")}
     return {
         **kept,
         "phase": "Failed",

@@ -3,15 +3,20 @@
 What the API server has comes back over a watch a little later than it was written. A place is therefore taken here
 first (`assume`), then written into the Benchmark's status, and given up (`forget`) when the write was refused: two that
 decide at the same moment never get the same place.
+
+A Comparison lines up like a Benchmark. Its own Benchmarks never do: its place is lent to the one that its status names.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import get_args
 
+from fairlap.api.names import COMPARISON_KIND, KIND
 from fairlap.queue.summary import Place, Summary
 from fairlap.queue.turn import Turn, Waiting, admissible, turn
 
 PLACES: tuple[Place, ...] = get_args(Place)
+GONE = "(not there)"
 
 
 class Places:
@@ -35,10 +40,23 @@ class Places:
         self._assumed: dict[Place, set[str]] = {place: set() for place in PLACES}
         self._vanished: set[str] = set()
         self._aside: set[str] = set()
+        self._led: defaultdict[str, set[str]] = defaultdict(set)
+        """the Benchmarks of each Comparison"""
 
     def observe(self, summary: Summary) -> None:
-        """Take in what an event shows of a Benchmark."""
-        uid, before = summary.uid, self._seen.get(summary.uid)
+        """Take in what an event shows of a Benchmark or a Comparison."""
+        before = self._seen.get(summary.uid)
+        self._take_in(summary, before)
+        if before and before.led_by != summary.led_by:
+            self._leave(before)
+        if summary.led_by:
+            self._led[summary.led_by].add(summary.uid)
+        if before is None or (before.current, before.admitted) != (summary.current, summary.admitted):
+            for led in self._led.get(summary.uid, ()):
+                self._wake(led)
+
+    def _take_in(self, summary: Summary, before: Summary | None) -> None:
+        uid = summary.uid
         held = {place: self._holds(uid, place) for place in PLACES}
         self._seen[uid] = summary
         for place in PLACES:
@@ -58,8 +76,9 @@ class Places:
                 self._wake_those_who_may_go(place)
 
     def remove(self, uid: str) -> None:
-        """Take out a Benchmark that was deleted."""
-        self._seen.pop(uid, None)
+        """Take out a Benchmark or a Comparison that was deleted."""
+        if before := self._seen.pop(uid, None):
+            self._leave(before)
         for place in PLACES:
             self._assumed[place].discard(uid)
         self._vanished.discard(uid)
@@ -90,8 +109,20 @@ class Places:
     def turn(self, uid: str, place: Place = "race") -> Turn:
         """Return whether a Benchmark holds a place or may take one now, and if not, who is before it."""
         seen = self._seen.get(uid)
+        if seen and seen.led_by:
+            return self._lent(seen)
         hosts = seen.hosts if seen and place == "race" else frozenset[str]()
         return turn(uid, self._waiting(place), self._most[place], hosts, self._share)
+
+    def is_lent_one(self, uid: str) -> bool:
+        """Return whether the place of a Comparison is lent to this Benchmark now."""
+        seen = self._seen.get(uid)
+        return bool(seen and seen.led_by) and self.turn(uid).mine
+
+    def leader(self, uid: str, namespace: str) -> str:
+        """Return the uid of the known Comparison of that namespace which leads a Benchmark; "" when none does."""
+        seen = self._seen.get(uid)
+        return seen.led_by if seen and self._comparison(seen.led_by, namespace) else ""
 
     def lags(self, uid: str, held: Place | None) -> bool:
         """Return whether events still show a place that a Benchmark, by its newest status, has given up.
@@ -137,7 +168,11 @@ class Places:
 
     def benchmarks(self) -> Iterator[Summary]:
         """Yield all Benchmarks that are there."""
-        return (summary for uid, summary in self._seen.items() if uid not in self._vanished)
+        return (summary for summary in self._present() if summary.kind == KIND)
+
+    def comparisons(self) -> Iterator[Summary]:
+        """Yield all Comparisons that are there."""
+        return (summary for summary in self._present() if summary.kind == COMPARISON_KIND)
 
     def over(self, uid: str) -> str:
         """Return the name of a Benchmark that has ended, "" for any other."""
@@ -146,7 +181,7 @@ class Places:
 
     def holders(self, place: Place = "race") -> set[str]:
         """Return the uids of those that hold a place, be it written or assumed."""
-        return {summary.uid for summary in self.benchmarks() if self._holds(summary.uid, place)}
+        return {summary.uid for summary in self._present() if self._holds(summary.uid, place)}
 
     def _holds(self, uid: str, place: Place) -> bool:
         seen = self._seen.get(uid)
@@ -154,9 +189,35 @@ class Places:
             return False
         return seen.says_it_holds(place) or uid in self._assumed[place]
 
+    def _present(self) -> Iterator[Summary]:
+        return (summary for uid, summary in self._seen.items() if uid not in self._vanished)
+
+    def _comparison(self, uid: str, namespace: str) -> Summary | None:
+        found = self._seen.get(uid)
+        there = found and found.kind == COMPARISON_KIND and found.namespace == namespace and uid not in self._vanished
+        return found if there else None
+
+    def _lent(self, seen: Summary) -> Turn:
+        """Return the turn of a Benchmark that a Comparison leads; a forged owner gets no more than that one's own."""
+        leader = self._comparison(seen.led_by, seen.namespace)
+        if leader is None:
+            return Turn(mine=False, led_by=GONE)
+        name = leader.name.partition("/")[2]
+        named = leader.current and (leader.current.name, leader.current.uid or seen.uid) == (seen.name, seen.uid)
+        mine = bool(named) and self._holds(leader.uid, "race")
+        return Turn(mine=mine, led_by=f"{name}, which is over" if leader.over else name)
+
+    def _leave(self, led: Summary) -> None:
+        if mates := self._led.get(led.led_by):
+            mates.discard(led.uid)
+            if not mates:
+                del self._led[led.led_by]
+
     def _waiting(self, place: Place) -> Iterator[Waiting]:
-        for seen in self.benchmarks():
-            if not seen.over and seen.uid not in self._aside:
+        for seen in self._present():
+            # What races though its Comparison does not lend it a place (any more) is in nobody's but its own.
+            lent = seen.led_by and self._lent(seen).mine
+            if not seen.over and seen.uid not in self._aside and not lent:
                 hosts = seen.hosts if place == "race" else frozenset[str]()
                 holds, waits = self._holds(seen.uid, place), seen.waits_for(place)
                 yield Waiting(seen.uid, seen.name, seen.since, admitted=holds, queued=waits, hosts=hosts)

@@ -1,10 +1,12 @@
-"""What the queue and the metrics keep of a Benchmark, so that thousands fit into memory."""
+"""What the queue and the metrics keep of a Benchmark or Comparison, so that thousands fit into memory."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
+from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.condition_types import ConditionType
+from fairlap.api.names import COMPARISON_KIND, GROUP, KIND
 from fairlap.api.status import TERMINAL, BenchmarkStatus
 from fairlap.queue.turn import addresses
 
@@ -14,9 +16,18 @@ Place = Literal["race", "check"]
 """what a Benchmark may hold: a place for its clusters and races until it has ended, or one for its track check"""
 
 
+class Current(NamedTuple):
+    """The one Benchmark that a Comparison lends its place to."""
+
+    name: str
+    """namespace/name"""
+    uid: str = ""
+    """empty while it is not on record"""
+
+
 @dataclass(frozen=True)
 class Summary:
-    """A Benchmark as the queue and the metrics see it."""
+    """A Benchmark or a Comparison as the queue and the metrics see it."""
 
     uid: str
     name: str
@@ -34,11 +45,21 @@ class Summary:
     """its status says that it is in its track check and holds a place for that"""
     awaits_check: bool = False
     """is waiting for a place for its track check"""
+    kind: str = KIND
+    led_by: str = ""
+    """uid of the Comparison that controls this Benchmark: it never lines up, that one's place is lent to it"""
+    current: Current | None = None
+    """the race of a Comparison's block that may be raced now"""
 
     @property
     def over(self) -> bool:
         """Whether it has ended."""
-        return self.phase in TERMINAL
+        return self.phase in (COMPARISON_TERMINAL if self.kind == COMPARISON_KIND else TERMINAL)
+
+    @property
+    def namespace(self) -> str:
+        """Where it is."""
+        return self.name.partition("/")[0]
 
     def says_it_holds(self, place: Place) -> bool:
         """Return whether its status says that it holds such a place."""
@@ -62,18 +83,75 @@ def summarize(body: Mapping[str, Any]) -> Summary:
     phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
     hosts = _mapping(spec.get("target")).get("hosts")
     waits = phase not in TERMINAL and not admitted and not spec.get("suspend") and not status.get("step")
-    unchecked = _is_unchecked(spec, status)
+    unchecked, led_by = _is_unchecked(spec, status), leader_uid(body)
     return Summary(
         uid=str(meta["uid"]),
         name=f"{meta['namespace']}/{meta['name']}",
         since=str(status.get("queuedTime") or meta["creationTimestamp"]),
         phase=phase,
         admitted=admitted,
-        lines_up=waits and not unchecked,
+        lines_up=waits and not unchecked and not led_by,
         hosts=addresses(map(str, hosts), str(meta["namespace"])) if isinstance(hosts, list) else frozenset(),
         checks=not admitted and _mapping(status.get("step")).get("name") == CHECK,
-        awaits_check=waits and unchecked,
+        awaits_check=waits and unchecked and not led_by,
+        led_by=led_by,
     )
+
+
+def leader_uid(body: Mapping[str, Any]) -> str:
+    """Return the uid of the Comparison that controls a Benchmark by its owner reference; "" when none does."""
+    references = body["metadata"].get("ownerReferences")
+    for each in map(_mapping, references if isinstance(references, list) else ()):
+        ours = each.get("kind") == COMPARISON_KIND and str(each.get("apiVersion")).partition("/")[0] == GROUP
+        if ours and each.get("controller"):
+            return str(each.get("uid") or "")
+    return ""
+
+
+def summarize_comparison(body: Mapping[str, Any]) -> Summary:
+    """Return the summary of a Comparison, whatever its spec and status hold.
+
+    It lines up as one, for a block at a time, with the hosts of all its variants.
+    """
+    meta, status, spec = body["metadata"], _mapping(body.get("status")), _mapping(body.get("spec"))
+    phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
+    waits = phase not in COMPARISON_TERMINAL and phase != "Pending" and not admitted and not spec.get("suspend")
+    return Summary(
+        uid=str(meta["uid"]),
+        name=f"{meta['namespace']}/{meta['name']}",
+        since=str(status.get("queuedTime") or meta["creationTimestamp"]),
+        phase=phase,
+        admitted=admitted,
+        lines_up=waits,
+        hosts=addresses(_hosts_of_variants(spec), str(meta["namespace"])),
+        kind=COMPARISON_KIND,
+        current=_current_race(status, str(meta["namespace"])),
+    )
+
+
+def _current_race(status: Mapping[str, Any], namespace: str) -> Current | None:
+    block = _mapping(status.get("block"))
+    races = block.get("races")
+    if not isinstance(races, list) or not races or block.get("stage", "Starting") not in ("Starting", "Running"):
+        return None
+    last = _mapping(races[-1])
+    return Current(f"{namespace}/{last['benchmark']}", str(last.get("uid") or "")) if last.get("benchmark") else None
+
+
+def _hosts_of_variants(spec: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the existing hosts that any variant may race against."""
+    variants, axes = spec.get("variants"), _mapping(spec.get("matrix")).get("axes")
+    changes = [_mapping(each) for each in variants] if isinstance(variants, list) else []
+    targets = [_mapping(spec.get("template")), *changes, *(_mapping(each.get("patch")) for each in changes)]
+    for axis in map(_mapping, axes if isinstance(axes, list) else ()):
+        values = axis.get("values") if isinstance(axis.get("values"), list) else []
+        if axis.get("path") == "target":
+            targets += [{"target": value} for value in values or ()]
+        elif axis.get("path") == "target.hosts":
+            targets += [{"target": {"hosts": value}} for value in values or ()]
+    for each in targets:
+        hosts = _mapping(each.get("target")).get("hosts")
+        yield from map(str, hosts if isinstance(hosts, list) else ())
 
 
 def _mapping(part: Any) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Waiting(NamedTuple):
-    """A Benchmark as the queue sees it."""
+    """A Benchmark, or a Comparison, as the queue sees it."""
 
     uid: str
     name: str
@@ -31,6 +31,8 @@ class Turn(NamedTuple):
     """the share of its namespace, where that is what it waits for"""
     wanted: str = ""
     """for a holder: when the last of those in line lined up, if its place would let one of them go on; else "" """
+    led_by: str = ""
+    """for a race of a Comparison: the name of that Comparison, or words for one that is not there"""
 
 
 def addresses(hosts: Iterable[str], namespace: str) -> frozenset[str]:

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fairlap.api.comparison_status import PREPARATION, ComparisonStatus
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import condition
 from fairlap.plan.keep import KEPT
 
 
 class Announcement(NamedTuple):
-    """An event about a Benchmark; `kind` is Normal or Warning."""
+    """An event about a Benchmark or a Comparison; `kind` is Normal or Warning."""
 
     kind: str
     reason: str
@@ -33,3 +34,24 @@ def announcements(before: BenchmarkStatus, after: BenchmarkStatus) -> Iterator[A
 def phase_words(status: BenchmarkStatus) -> str:
     """Return a sentence about the phase that a Benchmark is in now."""
     return f"{status.reason}: {status.message}" if status.phase == "Failed" else status.progress
+
+
+def comparison_announcements(before: ComparisonStatus, after: ComparisonStatus) -> Iterator[Announcement]:
+    """Yield what users are told when `after` has been written as a Comparison's status in place of `before`."""
+    for block in after.blocks[len(before.blocks) :]:
+        if block.valid is False:
+            again = f"block {block.number} does not count: {block.reason}"
+            why = next((race.message for race in block.races if race.valid is False and race.message), "")
+            yield Announcement("Warning", "BlockInvalid", f"{again}: {why}" if why else again)
+        elif block.number > PREPARATION:
+            yield Announcement("Normal", "BlockValid", f"block {block.number} counts: {after.blocks_done}")
+    if after.phase != before.phase:
+        kind = "Warning" if after.phase == "Failed" else "Normal"
+        yield Announcement(kind, str(after.phase), comparison_words(after))
+
+
+def comparison_words(status: ComparisonStatus) -> str:
+    """Return a sentence about the phase that a Comparison is in now."""
+    if status.phase == "Failed":
+        return f"{status.reason}: {status.message}"
+    return f"{status.verdict}: {status.progress}" if status.verdict and status.completion_time else status.progress

@@ -1,14 +1,15 @@
-"""Whether the CustomResourceDefinition in the cluster knows every field that this operator writes and reads.
+"""Whether the CustomResourceDefinitions in the cluster know every field that this operator writes and reads.
 
-Helm leaves an installed one as it is when it upgrades the chart. What the API server publishes is compared with our
-own schema, since that needs no right on CustomResourceDefinitions.
+Helm leaves an installed one as it is, and adds none, when it upgrades the chart. What the API server publishes is
+compared with our own schema, since that needs no right on CustomResourceDefinitions.
 """
 
 import logging
 
 from prometheus_client import Gauge
 
-from fairlap.api.crd import crd
+from fairlap.api.base import Json
+from fairlap.api.crd import RESOURCES, Resource, crd
 from fairlap.api.names import GROUP, KIND, VERSION
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
@@ -18,26 +19,36 @@ from fairlap_race.contract.reasons import Reason
 log = logging.getLogger(__name__)
 MISSING = Gauge("fairlap_crd_missing_fields", "Fields that the CustomResourceDefinition in the cluster does not know")
 _SHOWN = 10
+_CURE = Reason.CRD_OUTDATED.cure
 
 
 async def check_crd(api_server: ApiServer) -> None:
-    """Compare them, once; what is missing is logged and counted. Raises ApiError."""
-    published = next(
-        (
-            schema
-            for schema in (await api_server.read_schemas(f"apis/{GROUP}/{VERSION}")).values()
-            if any(kind.get("kind") == KIND for kind in schema.get("x-kubernetes-group-version-kind") or ())
-        ),
-        None,
-    )
-    if published is None:
+    """Compare those of all our kinds, once; what is missing is logged and counted. Raises ApiError."""
+    schemas = (await api_server.read_schemas(f"apis/{GROUP}/{VERSION}")).values()
+    published = {
+        kind["kind"]: schema
+        for schema in schemas
+        for kind in schema.get("x-kubernetes-group-version-kind") or ()
+        if kind.get("kind")
+    }
+    if KIND not in published:
         raise ApiError(404, f"no schema of {KIND} is published")
-    (version,) = crd()["spec"]["versions"]
+    missing: list[str] = []
+    for resource in RESOURCES:
+        if there := published.get(resource.kind):
+            missing += _missing(resource, there)
+        else:
+            log.warning("%s: the cluster has no %s. What to do: %s", Reason.CRD_OUTDATED, resource.kind, _CURE)
+    MISSING.set(len(missing))
+
+
+def _missing(resource: Resource, published: Json) -> list[str]:
+    (version,) = crd(resource)["spec"]["versions"]
     ours = version["schema"]["openAPIV3Schema"]["properties"]
     parts = {name: ours[name] for name in ("spec", "status")}
     missing = sorted(missing_fields({"properties": parts}, published))
-    MISSING.set(len(missing))
     if missing:
         shown = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
-        told = f"the CustomResourceDefinition in the cluster does not know {shown}"
-        log.warning("%s: %s. What to do: %s", Reason.CRD_OUTDATED, told, Reason.CRD_OUTDATED.cure)
+        told = f"the CustomResourceDefinition of {resource.kind} in the cluster does not know {shown}"
+        log.warning("%s: %s. What to do: %s", Reason.CRD_OUTDATED, told, _CURE)
+    return missing

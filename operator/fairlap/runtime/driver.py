@@ -14,22 +14,35 @@ from typing import Any, Final
 import kopf
 
 from fairlap.api.base import Json
-from fairlap.api.names import GROUP, MANAGED_BY, MANAGER, PART_LABEL, PART_RECORD, PLURAL, VERSION
+from fairlap.api.comparison_status import COMPARISON_TERMINAL
+from fairlap.api.names import (
+    COMPARISON_PLURAL,
+    GROUP,
+    MANAGED_BY,
+    MANAGER,
+    PART_LABEL,
+    PART_RECORD,
+    PLURAL,
+    VERSION,
+)
 from fairlap.api.status import TERMINAL
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.repeat import repeat
 from fairlap.machines.prometheus import Prometheus
-from fairlap.queue.summary import summarize
+from fairlap.queue.summary import summarize, summarize_comparison
+from fairlap.runtime.comparison_daemon import ComparisonDaemon
+from fairlap.runtime.comparison_deciders import DECIDERS
 from fairlap.runtime.crd_check import check_crd
 from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
 from fairlap.runtime.ownership import indexed_under
-from fairlap.runtime.project import drop_numbers, drop_record, project_child
+from fairlap.runtime.project import drop_comparison, drop_numbers, drop_record, project_child
 from fairlap.runtime.state import Operator
 from fairlap.runtime.vanished import look_for_vanished
 
 BENCHMARKS = (GROUP, VERSION, PLURAL)
+COMPARISONS = (GROUP, VERSION, COMPARISON_PLURAL)
 CHILDREN: dict[str, tuple[str, ...]] = {
     "elasticsearches": ("elasticsearch.k8s.elastic.co", "v1", "elasticsearches"),
     "jobs": ("batch", "v1", "jobs"),
@@ -133,6 +146,7 @@ def build_registry(operator: Operator, namespace: str) -> kopf.OperatorRegistry:
     _register_login(registry)
     _register_children(registry, operator)
     _register_benchmarks(registry, operator, namespace)
+    _register_comparisons(registry, operator, namespace)
     return registry
 
 
@@ -197,19 +211,22 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
         # An index, since kopf calls it for every Benchmark before any handler: nobody gets a place in a queue that is
         # known in part. A coroutine, since kopf calls others in threads, and alarms may be set in this one only.
         operator.places.observe(summarize(body))
+        operator.races.observe(body)
         drop_numbers(body)
 
     @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
     async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:
         indexes = ChildIndexes(*(kwargs[name] for name in CHILDREN))
         operator.elasticsearches[namespace] = indexes.elasticsearches
+        leader = operator.places.leader(uid, body["metadata"]["namespace"])
         if event["type"] == "DELETED":
             operator.places.remove(uid)
+            operator.races.remove(uid)
             operator.chores.forget(uid)
         else:
             operator.chores.look(body)
-        finalizers = set(body.metadata.get("finalizers") or ())
-        if event["type"] == "DELETED" or status.get("phase") in TERMINAL or _COLLECTING & finalizers:
+        operator.wakers.wake(leader)
+        if event["type"] == "DELETED" or status.get("phase") in TERMINAL or _is_being_collected(body):
             operator.drives.end(uid)
         else:
             operator.drives.follow(namespace, Daemon(operator, body, uid, indexes, kwargs["logger"]))
@@ -219,3 +236,31 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
             drop_record(event["object"])
         else:
             operator.wakers.waker(uid).set()
+
+
+def _register_comparisons(registry: kopf.OperatorRegistry, operator: Operator, namespace: str) -> None:
+    @kopf.index(*COMPARISONS, id="comparisons", registry=registry)
+    async def observe_comparison(body: kopf.Body, **_: Any) -> None:
+        operator.places.observe(summarize_comparison(body))
+        drop_comparison(body)
+
+    @kopf.on.event(*COMPARISONS, id="comparison_changed", registry=registry)
+    async def comparison_changed(
+        uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, logger: Any, **_: Any
+    ) -> None:
+        gone, over = event["type"] == "DELETED", status.get("phase") in COMPARISON_TERMINAL
+        if gone:
+            operator.places.remove(uid)
+        if gone or over or _is_being_collected(body):
+            operator.drives.end(uid)
+        else:
+            operator.drives.follow(namespace, ComparisonDaemon(operator, body, uid, None, logger, deciders=DECIDERS))
+        operator.namespaces.indexed(namespace)
+        if gone or over:
+            operator.wakers.drop(uid)
+        else:
+            operator.wakers.waker(uid).set()
+
+
+def _is_being_collected(body: kopf.Body) -> bool:
+    return bool(_COLLECTING & set(body.metadata.get("finalizers") or ()))

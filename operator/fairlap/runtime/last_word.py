@@ -8,7 +8,8 @@ from typing import Any, Final
 from prometheus_client import Counter
 
 from fairlap.api.base import Json
-from fairlap.api.names import API_VERSION, KIND, UID_LABEL
+from fairlap.api.comparison_status import COMPARISON_TERMINAL
+from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND, UID_LABEL
 from fairlap.api.status import TERMINAL
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
@@ -35,28 +36,30 @@ async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> bo
     return not (pods or any(there.values()))
 
 
-async def say_last_word(api_server: ApiServer, meta: Mapping[str, Any], ending: Ending) -> Json | None:
-    """Write that a Benchmark has failed and return it; None when it is gone or over already.
+async def say_last_word(
+    api_server: ApiServer, meta: Mapping[str, Any], ending: Ending, kind: str = KIND
+) -> Json | None:
+    """Write that a Benchmark, or an object of another `kind`, has failed, and return it; None when it is gone or over.
 
     When the API server refuses what is known with it, the smallest status is written instead. Raises ApiError.
     """
-    found = await api_server.find(KIND, meta["namespace"], meta["name"])
+    found = await api_server.find(kind, meta["namespace"], meta["name"])
     if found is None or found["metadata"]["uid"] != meta["uid"]:
         return None
     stored = found.get("status") or {}
-    if stored.get("phase") in TERMINAL:
+    if stored.get("phase") in (COMPARISON_TERMINAL if kind == COMPARISON_KIND else TERMINAL):
         return None
     try:
-        return await _write(api_server, found, last_word(stored, ending, datetime.now(UTC)))
+        return await _write(api_server, kind, found, last_word(stored, ending, datetime.now(UTC)))
     except ApiError as error:
         if not error.unfit:
             raise
         log.warning("the last word about %s/%s is said in short: %s", meta["namespace"], meta["name"], error)
-    return await _write(api_server, found, last_word({}, ending, datetime.now(UTC)))
+    return await _write(api_server, kind, found, last_word({}, ending, datetime.now(UTC)))
 
 
-async def _write(api_server: ApiServer, found: Json, status: Json) -> Json:
+async def _write(api_server: ApiServer, kind: str, found: Json, status: Json) -> Json:
     # Without the spec: of this request the API server takes the status alone.
     meta = {key: found["metadata"][key] for key in ("name", "namespace", "uid", "resourceVersion")}
-    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": meta, "status": status}
+    body = {"apiVersion": API_VERSION, "kind": kind, "metadata": meta, "status": status}
     return await api_server.replace(body, "status")

@@ -16,6 +16,8 @@ class Answers:
 
     phases: Callable[[], Iterable[str]]
     """the phase of each Benchmark"""
+    comparison_phases: Callable[[], Iterable[str]]
+    """the phase of each Comparison"""
     leads: Callable[[], bool]
     """whether the Lease is held"""
     namespaces: Callable[[], Mapping[str, bool]]
@@ -31,16 +33,21 @@ class _Gauges(Collector):
         self._answers = answers
 
     def collect(self) -> Iterator[Metric]:
-        phases = GaugeMetricFamily("fairlap_benchmarks", "Benchmarks by phase", labels=["phase"])
-        for phase, count in sorted(Counter(self._answers.phases()).items()):
-            phases.add_metric([phase], count)
-        yield phases
+        yield _by_phase("fairlap_benchmarks", "Benchmarks by phase", self._answers.phases())
+        yield _by_phase("fairlap_comparisons", "Comparisons by phase", self._answers.comparison_phases())
         yield GaugeMetricFamily("fairlap_leader", "Whether the Lease is held", value=self._answers.leads())
         words = "Whether all Benchmarks of a watched namespace are known and followed; * is every namespace"
         ready = GaugeMetricFamily("fairlap_namespace_ready", words, labels=["namespace"])
         for namespace, is_ready in sorted(self._answers.namespaces().items()):
             ready.add_metric([namespace], is_ready)
         yield ready
+
+
+def _by_phase(name: str, words: str, phases: Iterable[str]) -> GaugeMetricFamily:
+    found = GaugeMetricFamily(name, words, labels=["phase"])
+    for phase, count in sorted(Counter(phases).items()):
+        found.add_metric([phase], count)
+    return found
 
 
 def readiness(answers: Answers) -> tuple[int, str]:

@@ -7,17 +7,19 @@ asks for ever where it may not. Here its beginning and end are decided, by the A
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fairlap.api.names import KIND, MANAGED_BY, MANAGER
+from fairlap.api.names import COMPARISON_KIND, KIND, MANAGED_BY, MANAGER
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 
 log = logging.getLogger(__name__)
 CHILD_KINDS: Final = ("Job", "ConfigMap", "Pod", "EndpointSlice")
 CLUSTER_KIND: Final = "Elasticsearch"
+LATE_KINDS: Final = {CLUSTER_KIND: "Elasticsearch of ECK", COMPARISON_KIND: "Comparison"}
+"""kinds that may come after the operator, and what they are called; Helm adds none when it upgrades a chart"""
 EVERYWHERE: Final = ""
 """the one entry of an operator that watches all namespaces together"""
 
@@ -37,8 +39,8 @@ class _Place:
     refused_since: float | None = None
     left_out: bool = False
     following: asyncio.Task[None] | None = None
-    has_clusters: bool = False
-    """whether the kind of ECK was there when kopf began to follow"""
+    kinds: frozenset[str] = frozenset()
+    """those of LATE_KINDS that were there when kopf began to follow"""
     began: float = field(default_factory=time.monotonic)
     """when it was first waited for"""
     looks: int = 0
@@ -59,7 +61,7 @@ class Namespaces:
     """seconds after which one that may not be read is left out"""
     api_server: Callable[[], ApiServer]
     all_known: Callable[[bool], None]
-    """told whether the Benchmarks of all that can be read are known"""
+    """told whether the Benchmarks and Comparisons of all that can be read are known"""
     pause: Callable[[str], None]
     """ends the work on what is in one that is about to be read anew; its Benchmarks keep their places"""
     forget: Callable[[str], None]
@@ -121,39 +123,41 @@ class Namespaces:
             await self._end(place)
 
     async def _look(self, place: _Place, follow: Follow) -> None:
-        has_clusters, is_empty = await self._ask(place)
+        kinds, is_empty = await self._ask(place)
         if place.left_out:
             log.info("%s can be read again", place.called)
             place.left_out, place.looks, place.began = False, 0, time.monotonic()
         place.refused_since, place.trouble = None, ""
-        if place.following is not None and has_clusters and not place.has_clusters:
-            log.info("%s: Elasticsearch of ECK is there now", place.called)
+        if place.following is not None and not kinds <= place.kinds:
+            log.info("%s: %s is there now", place.called, _called(kinds - place.kinds))
             await self._end(place)
             self.pause(place.name)
         if place.following is None:
-            place.has_clusters = has_clusters
-            if not has_clusters:
-                log.warning("%s: the API server has no Elasticsearch of ECK (yet)", place.called)
+            place.kinds = kinds
+            if missing := LATE_KINDS.keys() - kinds:
+                log.warning("%s: the API server has no %s (yet)", place.called, _called(missing))
             place.following = asyncio.create_task(follow(place.name), name=f"follow {place.called}")
         if is_empty and not place.ready:
             self._is_ready(place)
         self._tell_whether_all_known()
 
-    async def _ask(self, place: _Place) -> tuple[bool, bool]:
-        """Return whether ECK's kind is there, and whether there is no Benchmark. Raises ApiError."""
+    async def _ask(self, place: _Place) -> tuple[frozenset[str], bool]:
+        """Return which of the late kinds are there, and whether there is nothing to drive. Raises ApiError."""
         api_server, ours = self.api_server(), f"{MANAGED_BY}={MANAGER}"
-        has_benchmarks = await api_server.has_any(KIND, place.name)
-        try:
-            await api_server.has_any(CLUSTER_KIND, place.name, ours)
-            has_clusters = True
-        except ApiError as error:
-            if error.status != 404:
-                raise
-            has_clusters = False
+        is_empty, kinds = not await api_server.has_any(KIND, place.name), set[str]()
+        for kind in LATE_KINDS:
+            try:
+                there = await api_server.has_any(kind, place.name, ours if kind == CLUSTER_KIND else "")
+            except ApiError as error:
+                if error.status != 404:
+                    raise
+                continue
+            kinds.add(kind)
+            is_empty = is_empty and not (there and kind == COMPARISON_KIND)
         if not place.ready:
             for kind in CHILD_KINDS:
                 await api_server.has_any(kind, place.name, ours)
-        return has_clusters, not has_benchmarks
+        return frozenset(kinds), is_empty
 
     async def _refused(self, place: _Place, error: ApiError) -> None:
         place.trouble = str(error)
@@ -199,3 +203,7 @@ class Namespaces:
     def _tell_whether_all_known(self) -> None:
         late = time.monotonic() - _SLOW_LISTS * self.patience
         self.all_known(all(place.ready or place.left_out or place.began < late for place in self._places.values()))
+
+
+def _called(kinds: Collection[str]) -> str:
+    return " or ".join(words for kind, words in LATE_KINDS.items() if kind in kinds)

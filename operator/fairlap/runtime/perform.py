@@ -2,7 +2,7 @@
 
 from fairlap.api.base import Json
 from fairlap.kube.api_server import ApiServer
-from fairlap.manifests.affinity import avoid_kept
+from fairlap.manifests.affinity import avoid_kept, avoid_strangers
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import access, job, progress, record
 from fairlap.plan.seen import Create, Plan, Seen
@@ -42,14 +42,19 @@ def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
     match what:
         case "elasticsearch":
             cluster = elasticsearch(seen.subject, step.name, settings, seen.status.node_settings)
-            return [avoid_kept(cluster, seen.kept)]
+            return [_away_from_others(cluster, seen)]
         case "record":
             return [record(seen.subject, step.name)]
         case "job":
             image = race_image(seen.status, settings)
             race = job(seen.subject, step.name, settings, image, seen.status.track_revision)
             # What only prepares races is not measured, and does not load a machine for long.
-            return [race if is_preparation(step.name) else avoid_kept(race, seen.kept)]
+            return [race if is_preparation(step.name) else _away_from_others(race, seen)]
         case "access":
             uid = step.job_uid or ""
             return [progress(seen.subject, step.name, uid), *access(seen.subject, step.name, uid)]
+
+
+def _away_from_others(manifest: Json, seen: Seen) -> Json:
+    apart = avoid_strangers(manifest, seen.subject) if seen.in_block else manifest
+    return avoid_kept(apart, seen.kept)

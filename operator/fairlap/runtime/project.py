@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlap.api.base import Json
+from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.status import TERMINAL
 from fairlap.plan.keep import KEPT
 from fairlap.runtime.ownership import controller
@@ -77,6 +78,18 @@ def drop_record(benchmark: Any) -> None:
     benchmark.pop("spec", None)
     benchmark["metadata"].pop("managedFields", None)
     benchmark["status"] = {"phase": phase}
+
+
+def drop_comparison(comparison: Body) -> None:
+    """Drop, in place, what nobody reads of a Comparison that is over: all but its phase."""
+    status = comparison.get("status") or {}
+    if status.get("phase") not in COMPARISON_TERMINAL:
+        return
+    for part in status.keys() - {"phase"}:
+        del status[part]
+    (comparison.get("spec") or {}).clear()
+    comparison["metadata"].pop("managedFields", None)
+    (comparison["metadata"].get("annotations") or {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
 
 
 def _ready_addresses(body: Body) -> int:

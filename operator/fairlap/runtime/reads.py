@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from pydantic import ValidationError
 
 from fairlap.api.base import Json
-from fairlap.api.names import KIND, STEP_LABEL, UID_LABEL
+from fairlap.api.names import COMPARISON_KIND, KIND, STEP_LABEL, UID_LABEL
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
 from fairlap.kube.api_error import ApiError
@@ -29,9 +29,19 @@ _LOG_LINES: Final = 200
 _LOG_BYTES: Final = 2500
 
 
-async def benchmark_uids(api_server: ApiServer, namespaces: Iterable[str]) -> set[str]:
-    """Return the uids of all Benchmarks in some namespaces; without any, in the whole cluster. Raises ApiError."""
-    return {item["metadata"]["uid"] for item in await api_server.list_metadata(KIND, namespaces)}
+async def queued_uids(api_server: ApiServer, namespaces: Iterable[str]) -> set[str]:
+    """Return the uids of all Benchmarks and Comparisons in some namespaces; without any, in the whole cluster.
+
+    Raises ApiError; a cluster that does not have Comparisons (yet) has none.
+    """
+    spaces, found = tuple(namespaces), set[str]()
+    for kind in (KIND, COMPARISON_KIND):
+        try:
+            found |= {item["metadata"]["uid"] for item in await api_server.list_metadata(kind, spaces)}
+        except ApiError as error:
+            if kind == KIND or error.status != 404:
+                raise
+    return found
 
 
 async def list_children(api_server: ApiServer, kind: str, namespace: str, uid: str) -> list[Json]:

@@ -1,4 +1,4 @@
-"""What of one Benchmark's status the API server does not store, and when that is tried again."""
+"""What of one object's status the API server does not store, and when that is tried again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Any
 
 from prometheus_client import Counter
 
-from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.outdated_crd import field_paths, lost_fields, steers, without
+from fairlap.api.base import Answer
+from fairlap.plan.outdated_crd import STEERING, field_paths, lost_fields, steers, without
 from fairlap.runtime.writes import status_json
 
 PRUNED = Counter("fairlap_status_pruned", "Statuses of which the API server did not store all that was written")
@@ -20,11 +20,13 @@ class Skew:
 
     fields: frozenset[str] | None = None
     """fields that are not stored, as last found out; None before the first write"""
+    steering: tuple[str, ...] = STEERING
+    """fields that decisions stand on"""
     pauses: int = 0
     again_at: float = 0.0
     """when what was not stored is written again, in seconds of time.monotonic"""
 
-    def note(self, sent: BenchmarkStatus, stored: Mapping[str, Any], now: float) -> bool:
+    def note(self, sent: Answer, stored: Mapping[str, Any], now: float) -> bool:
         """Take in what the API server answered; return whether it lost a field that was not known to be lost."""
         written, known = status_json(sent), self.fields or frozenset()
         lost = lost_fields(written, stored)
@@ -40,9 +42,9 @@ class Skew:
     @property
     def misleads(self) -> bool:
         """Whether decisions stand on what is not stored."""
-        return steers(self.fields or ())
+        return steers(self.fields or (), self.steering)
 
-    def differs(self, said: BenchmarkStatus, upcoming: BenchmarkStatus, now: float) -> bool:
+    def differs(self, said: Answer, upcoming: Answer, now: float) -> bool:
         """Return whether a status is to be written: it says something new that is stored, or it is time to try."""
         if said == upcoming:
             return False

@@ -15,6 +15,7 @@ from fairlap.runtime.chores import Chores, PostEvent
 from fairlap.runtime.drives import Drives
 from fairlap.runtime.namespaces import Namespaces
 from fairlap.runtime.ownership import objects_of
+from fairlap.runtime.races import Races
 from fairlap.settings import Settings
 
 
@@ -29,6 +30,8 @@ class Operator:
     elasticsearches: dict[str, UidIndex] = field(default_factory=dict)
     """the clusters, by the namespace that they were seen in; "" where all are watched together"""
     drives: Drives = field(default_factory=Drives)
+    races: Races = field(default_factory=Races)
+    """the Benchmarks of Comparisons"""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     """ends the operator; set by a signal and by the lease's loss"""
 
@@ -55,9 +58,17 @@ class Operator:
             return {}
         return {uid: name for uid in elasticsearches if (name := self.places.over(uid))}
 
+    def is_in_block(self, uid: str) -> bool:
+        """Return whether a Benchmark races in a Comparison's block, while others may race at the same time."""
+        return self.settings.max_active > 1 and self.places.is_lent_one(uid)
+
     def phases(self) -> Iterator[str]:
         """Yield the phase of each known Benchmark."""
         return (summary.phase for summary in self.places.benchmarks())
+
+    def comparison_phases(self) -> Iterator[str]:
+        """Yield the phase of each known Comparison."""
+        return (summary.phase for summary in self.places.comparisons())
 
     def _clusters_of(self, namespace: str, uid: str) -> list[Json]:
         return [cluster for index in self.elasticsearches.values() for cluster in objects_of(index, namespace, uid)]
@@ -68,6 +79,7 @@ class Operator:
         for uid in self.places.uids_in(namespace):
             self.chores.forget(uid)
             self.wakers.drop(uid)
+            self.races.remove(uid)
         self.places.leave_out(namespace)
 
     def _names_in(self, namespace: str) -> set[str]:

@@ -4,15 +4,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fairlap.api.base import Json
-from fairlap.api.names import API_VERSION, KIND
-from fairlap.api.status import BenchmarkStatus
+from fairlap.api.base import Answer, Json
+from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.runtime.ownership import controller
 
 
-def status_json(status: BenchmarkStatus) -> Json:
+def status_json(status: Answer) -> Json:
     """Return a status as it is sent and stored: without what says nothing, and with no character that is not text."""
     dumped = status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
     # Half a surrogate pair, as JSON may have one, is replaced by the API server: it would come back as something else.
@@ -20,15 +19,15 @@ def status_json(status: BenchmarkStatus) -> Json:
     return found
 
 
-async def write_status(api_server: ApiServer, benchmark: Json, status: BenchmarkStatus) -> Json:
-    """Write a Benchmark's status and return the new object.
+async def write_status(api_server: ApiServer, benchmark: Json, status: Answer, kind: str = KIND) -> Json:
+    """Write the status of a Benchmark, or of an object of another `kind`, and return the new object.
 
     Raises ApiError 409 when `benchmark` is not the newest version: somebody must look again.
     """
     meta = benchmark["metadata"]
     body = {
         "apiVersion": API_VERSION,
-        "kind": KIND,
+        "kind": kind,
         "metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion")},
         "spec": benchmark["spec"],
         "status": status_json(status),
@@ -54,9 +53,9 @@ async def create_if_free(api_server: ApiServer, manifest: Json) -> Json | None:
 
 
 async def create_child(api_server: ApiServer, manifest: Json) -> str:
-    """Create an object of a Benchmark; one of this Benchmark that exists already is a success.
+    """Create what another object controls, a Benchmark or a Comparison; one of its own that exists is a success.
 
-    Returns a sentence when something that is not of this Benchmark has the name, else "". Raises ApiError.
+    Returns a sentence when something that is not its own has the name, else "". Raises ApiError.
     """
     if await create_if_free(api_server, manifest) is not None:
         return ""
@@ -67,7 +66,8 @@ async def create_child(api_server: ApiServer, manifest: Json) -> str:
     wanted = controller(manifest)
     if wanted and _identity(controller(there)) == _identity(wanted):
         return ""
-    return f"waiting for {kind} {meta['name']}, which is not of this Benchmark, to go away"
+    whose = COMPARISON_KIND if wanted.get("kind") == COMPARISON_KIND else KIND
+    return f"waiting for {kind} {meta['name']}, which is not of this {whose}, to go away"
 
 
 def _identity(owner: Json) -> tuple[Any, ...]:

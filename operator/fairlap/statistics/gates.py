@@ -70,6 +70,8 @@ class GateFinding(NamedTuple):
     """how many it was reached with"""
     more_blocks: int
     """about how many more would settle an inconclusive one, at the noise that was seen; else 0"""
+    differs: bool = False
+    """a difference is shown, be it one that does not matter"""
 
 
 def judge(
@@ -141,7 +143,7 @@ def _finding(estimate: Estimate, test: Tested, look: Look, margin: float) -> Gat
     if verdict == GateVerdict.NO_DIFFERENCE:
         level, low, high = 2 * look.alpha, inner_low, inner_high
     more = more_blocks(estimate, look.blocks, most, level, look.alpha) if verdict == GateVerdict.INCONCLUSIVE else 0
-    return GateFinding(verdict, estimate, low, high, 1 - level, inner_high < most, look.blocks, more)
+    return GateFinding(verdict, estimate, low, high, 1 - level, inner_high < most, look.blocks, more, test.rejected)
 
 
 def _verdict(estimate: Estimate, inner: tuple[float, float], margin: float, *, differs: bool) -> GateVerdict:
@@ -170,6 +172,20 @@ def more_blocks(estimate: Estimate, blocks: int, margin: float, differs: float, 
 
     # Each block more makes both intervals shorter.
     return min(1 + bisect_left(range(1, most), True, key=settles), most)
+
+
+def is_futile(finding: GateFinding, margin: float, last: Look, tests: int) -> bool:
+    """Tell whether not even the last look would settle an open gate at the noise that was seen.
+
+    That is when its interval would still be too long to rule a difference of the margin (0.05: a factor of 1.05) out,
+    and a mean one standard error farther from 0 would still not be shown to differ. Without that allowance comparisons
+    would end in which the next blocks find a change. `tests`: how many gates share the level.
+    """
+    estimate, spread = finding.estimate, finding.estimate.error * math.sqrt(finding.blocks)
+    df = last.blocks - 1 + estimate.df - (finding.blocks - 1)
+    error = spread / math.sqrt(last.blocks)
+    too_long = t_quantile(2 * last.alpha, df) * error > math.log1p(margin)
+    return too_long and t_quantile(last.alpha / tests, df) * error > abs(estimate.mean) + estimate.error
 
 
 def smallest_visible(spread: float, blocks: int, alpha: float = 0.05, power: float = 0.8) -> float:

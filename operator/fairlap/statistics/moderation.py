@@ -5,7 +5,7 @@ Three blocks know their own noise badly. Earlier races on the same machines know
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import fmean, variance
 from typing import NamedTuple
 
@@ -23,16 +23,18 @@ class Prior(NamedTuple):
     df: float
 
 
-def learn_prior(variances: Iterable[float], df: float) -> Prior | None:
-    """Return the prior of a family from variances of log ratios, each on `df` degrees of freedom; None from 2 or fewer.
+def learn_prior(variances: Sequence[float], df: float | Sequence[float]) -> Prior | None:
+    """Return the prior of a family from variances of log ratios, each on its `df` degrees of freedom; None from few.
 
-    Moments of the logarithms of the variances (Smyth 2004, section 6.2), its weight capped at MOST_PRIOR_DF.
+    Few are 2 or fewer above 0. Moments of the logarithms of the variances (Smyth 2004, section 6.2), its weight capped
+    at MOST_PRIOR_DF.
     """
-    logs = [math.log(value) for value in variances if value > 0]
-    if len(logs) < 3:
+    each_df = [float(df)] * len(variances) if isinstance(df, int | float) else df
+    known = [(math.log(value), of / 2) for value, of in zip(variances, each_df, strict=True) if value > 0]
+    if len(known) < 3:
         return None
-    centred = [value - digamma(df / 2) + math.log(df / 2) for value in logs]
-    spread = variance(centred) - trigamma(df / 2)
+    centred = [value - digamma(half) + math.log(half) for value, half in known]
+    spread = variance(centred) - fmean(trigamma(half) for _, half in known)
     weight = 2 * trigamma_inverse(spread) if spread > 0 else math.inf
     weight = min(weight, MOST_PRIOR_DF)
     return Prior(math.exp(fmean(centred) + digamma(weight / 2) - math.log(weight / 2)), weight)

@@ -248,6 +248,8 @@ class Windows:
     median: float = 0.0
     p10: float = 0.0
     p90: float = 0.0
+    over_time: tuple[float, ...] = ()
+    """means of parts of equal length, 60 at most, in the order of time; left out of a record that has no room"""
 
 
 @dataclass(frozen=True)

@@ -38,15 +38,15 @@ class IndexState(NamedTuple):
     mapping_digest: str | None
 
 
-def index_state(settings: Any, mapping: Any, source_mode: str) -> IndexState:
+def index_state(settings: Any, mapping: Any, source_mode: str | None) -> IndexState:
     """Return the state of one index from its entries in the answers to `_settings?include_defaults` and `_mapping`.
 
     How _source is kept counts as a setting: from version to version it is written in another place.
     """
     explicit = _texts(dig(settings, "settings"), _NEW_FOR_EACH_INDEX)
     defaults = _texts(dig(settings, "defaults"), _NEW_FOR_EACH_INDEX)
-    place = explicit if SOURCE_MODE in explicit else defaults
-    place[SOURCE_MODE] = source_mode
+    if source_mode is not None:
+        (explicit if SOURCE_MODE in explicit else defaults)[SOURCE_MODE] = source_mode
     fields = dig(mapping, "mappings")
     return IndexState(
         explicit=_first(explicit),

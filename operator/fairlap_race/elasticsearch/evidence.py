@@ -111,10 +111,11 @@ def after(
     def index(name: str) -> IndexRecord:
         found = read_index(name, settings, node_settings, health, stats, count(client, name))
         answer, mapping = index_evidence.ask_settings(client, name)
-        if answer is None:
+        if answer is None or (mapping is None and SOURCE_MODE in names):
             return found
-        in_effect = index_evidence.read_settings(name, {*names, SOURCE_MODE}, answer, node_settings, mapping, version)
-        state = effective.index_state(answer.get(name), mapping.get(name), str(in_effect[SOURCE_MODE]))
+        known = {*names, SOURCE_MODE} if mapping is not None else names
+        in_effect = index_evidence.read_settings(name, known, answer, node_settings, mapping, version)
+        state = effective.index_state(dig(answer, name), dig(mapping, name), in_effect.get(SOURCE_MODE))
         return replace(
             found,
             codec=in_effect.get(CODEC, found.codec),

@@ -17,13 +17,17 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 
 
 def ask_settings(client: ElasticsearchClient, index: str) -> tuple[Any, Any]:
-    """Return the answers to `_settings?include_defaults` and `_mapping` of one index; None and {} without an answer."""
+    """Return the answers to `_settings?include_defaults` and `_mapping` of one index; None where there is no answer."""
     path = f"/{quote(index, safe='')}"
+    settings = _asked(client, f"{path}/_settings?flat_settings=true&include_defaults=true")
+    return settings, _asked(client, f"{path}/_mapping")
+
+
+def _asked(client: ElasticsearchClient, path: str) -> Any:
     try:
-        answer = client.get(f"{path}/_settings?flat_settings=true&include_defaults=true")
-        return answer, client.get(f"{path}/_mapping")
+        return client.get(path)
     except ElasticsearchError:
-        return None, {}
+        return None
 
 
 def read_settings(

@@ -13,12 +13,15 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from fairlap_race.contract.record import Counts, RallyNumbers, Task, Windows, timestamp
 from fairlap_race.rally.schedule import Drift
 
 WINDOW_SECONDS = 1.0
+MOST_PARTS = 60
+"""Of a task's time, for its throughput over it."""
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
 MAX_WINDOWS = 7 * 24 * 3600
 """A window further away than a week comes from a broken clock."""
@@ -118,14 +121,23 @@ def windows(it: Tally) -> Windows | None:
     last = math.floor(it.last_end / WINDOW_SECONDS)
     if last <= first or last - first > MAX_WINDOWS:
         return None
-    rates = sorted(it.windows.get(number, 0.0) / WINDOW_SECONDS for number in range(first, last))
+    in_order = [it.windows.get(number, 0.0) / WINDOW_SECONDS for number in range(first, last)]
+    rates = sorted(in_order)
     return Windows(
         seconds=WINDOW_SECONDS,
         count=len(rates),
         median=round(quantile(rates, 0.5), 3),
         p10=round(quantile(rates, 0.1), 3),
         p90=round(quantile(rates, 0.9), 3),
+        over_time=tuple(float(f"{rate:.4g}") for rate in parts_of(in_order)),
     )
+
+
+def parts_of(values: list[float], most: int = MOST_PARTS) -> list[float]:
+    """Return the means of parts of as equal length as can be, `most` at most, in the order of the values."""
+    parts = min(len(values), most)
+    ends = [len(values) * number // parts for number in range(parts + 1)] if parts else []
+    return [sum(values[start:end]) / (end - start) for start, end in pairwise(ends)]
 
 
 def quantile(ordered: list[float], share: float) -> float:

@@ -138,6 +138,10 @@ def _six(value: float) -> float:
     return float(f"{value:.6g}")
 
 
+def _without_rates_over_time(task: Task) -> Task:
+    return replace(task, windows=task.windows and replace(task.windows, over_time=()))
+
+
 def _without_processing_times(task: Task) -> Task:
     return replace(task, rally=task.rally and replace(task.rally, processing_time_millis={}))
 
@@ -149,6 +153,7 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
         "the names of the track's parameters and challenges",
         lambda r: replace(r, track=replace(r.track, exposed_params=(), challenges=())),
     ),
+    ("the throughput of each task over time", lambda r: _with_tasks(r, _without_rates_over_time)),
     ("the settings of the indices that nobody set", lambda r: _with_indices(r, lambda i: replace(i, defaults={}))),
     (
         "the modules of the release",

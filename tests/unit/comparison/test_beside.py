@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.comparison.beside import ComparisonVerdict, overall, put_beside
+from fairlap.comparison.beside import overall, put_beside
 from fairlap.comparison.raced import Kind, NotARaceError, Number, Raced, read_race
+from fairlap.comparison.verdicts import ComparisonVerdict
 from fairlap.statistics.gates import GateFinding, GateVerdict
 from fairlap.statistics.paired import Estimate
 

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
@@ -12,6 +14,14 @@ TEMPLATE: dict[str, Any] = {
     "race": {"track": {"builtin": "log_ingest"}},
 }
 PAIR = [{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0"}}}]
+
+
+KEYS = st.sampled_from(
+    ["elasticsearch", "target", "race", "track", "storage", "size", "ephemeral", "name", "builtin", "version", "nodes",
+     "config", "hosts", "params", "odd", "java", "repetitions", "timeouts"]
+)  # fmt: skip
+
+VERSIONS: tuple[str, list[Any]] = ("elasticsearch.version", ["8.11.0", "9.0.0"])
 
 
 def comparison(variants: Any = None, **changes: Any) -> ComparisonSpec:
@@ -132,39 +142,68 @@ def test_a_patch_that_is_nested_without_end_is_a_sentence() -> None:
     assert "variant 9.0.0: variants[1].patch is nested more than 20 levels deep" in sentence
 
 
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(KEYS, TREES, max_size=4))
+def test_whatever_a_patch_has_there_are_variants_or_sentences(patch: dict[str, Any]) -> None:
+    try:
+        found = expand(comparison([{"name": "8.11.0"}, {"name": "other", "patch": patch}]))
+    except VariantsRefusedError as error:
+        assert all(len(text) > 20 for text in error.objections)
+    else:
+        assert found[1].changed
+
+
+PATHS = st.lists(KEYS, min_size=1, max_size=3).map(".".join)
+
+
+@given(st.lists(st.dictionaries(PATHS, TREES, max_size=3), max_size=3))
+def test_whatever_a_matrix_includes_there_are_variants_or_sentences(cells: list[dict[str, Any]]) -> None:
+    try:
+        expand(of_matrix(VERSIONS, baseline="8.11.0", include=[{"at": cell} for cell in cells]))
+    except VariantsRefusedError as error:
+        assert all(len(text) > 20 for text in error.objections)
+
+
 def names(found: list[ResolvedVariant]) -> list[str]:
     return [variant.name for variant in found]
 
 
-VERSIONS: tuple[str, list[Any]] = ("elasticsearch.version", ["8.11.0", "9.0.0"])
-JAVAS: tuple[str, list[Any]] = ("elasticsearch.java", [21, None])
+JAVAS: tuple[str, list[Any]] = ("elasticsearch.java", [21, 17])
 
 
 def test_a_matrix_is_all_combinations_named_by_their_values() -> None:
     found = expand(of_matrix(VERSIONS, JAVAS, baseline="9.0.0-21"))
-    assert names(found) == ["9.0.0-21", "8.11.0-21", "8.11.0-default", "9.0.0-default"]
-    assert "java" not in found[2].spec["elasticsearch"]
+    assert names(found) == ["9.0.0-21", "8.11.0-21", "8.11.0-17", "9.0.0-17"]
+    assert found[2].spec["elasticsearch"]["java"] == 17
 
 
 def test_a_matrix_excludes_and_includes() -> None:
     found = expand(
         of_matrix(
             VERSIONS, JAVAS, baseline="8.11.0-21",
-            exclude=[{"at": {"elasticsearch.version": "8.11.0", "elasticsearch.java": None}}],
-            include=[{"at": {"elasticsearch.version": "9.1.0"}}],
+            exclude=[{"at": {"elasticsearch.version": "8.11.0", "elasticsearch.java": 17}}],
+            include=[
+                {"at": {"elasticsearch.version": "9.1.0"}},
+                {"at": {"elasticsearch.java": None, "race.offline": True}},
+            ],
         )
     )  # fmt: skip
-    assert names(found) == ["8.11.0-21", "9.0.0-21", "9.0.0-default", "9.1.0"]
-    assert found[3].spec["elasticsearch"]["java"] == 21
+    assert names(found) == ["8.11.0-21", "9.0.0-21", "9.0.0-17", "9.1.0", "default-true"]
+    assert found[3].spec["elasticsearch"]["java"] == 21 and "java" not in found[4].spec["elasticsearch"]
 
 
 def test_a_path_may_lead_into_what_has_no_schema_and_lists_give_names() -> None:
-    found = expand(of_matrix(("elasticsearch.config.a.b", [1, True]), baseline="1"))
-    assert names(found) == ["1", "true"] and found[1].spec["elasticsearch"]["config"] == {"a.b": True}
-    found = expand(of_matrix(("elasticsearch.jvmOptions", [["-XX:+UseParallelGC"], []]), baseline="XX-UseParallelGC",
-                             include=[{"at": {"elasticsearch.heap": "1g"}}], exclude=[
-                                 {"at": {"elasticsearch.jvmOptions": []}}]))  # fmt: skip
-    assert names(found) == ["XX-UseParallelGC", "1g"]
+    include = [{"elasticsearch.config.a.b": True}, {"elasticsearch.jvmOptions": ["-XX:+UseParallelGC"]}]
+    cells = [{"at": each} for each in include]
+    found = expand(of_matrix(("elasticsearch.config.a.b", [1, "1x"]), baseline="1", include=cells))
+    assert names(found) == ["1", "1x", "true", "XX-UseParallelGC"]
+    assert found[2].spec["elasticsearch"]["config"] == {"a.b": True}, "which is not 1"
 
 
 MANY: tuple[str, list[Any]] = ("elasticsearch.nodes", list(range(1, 13)))
@@ -180,6 +219,8 @@ MANY: tuple[str, list[Any]] = ("elasticsearch.nodes", list(range(1, 13)))
         (of_matrix(VERSIONS, baseline="8.11.0", exclude=[{"at": {"elasticsearch.version": "9.0.0"}}]),
          "matrix gives 1 variant"),
         (of_matrix(VERSIONS, JAVAS, baseline="9.0.0"), "baseline 9.0.0 is none of the variants: write one of 8.11.0-2"),
+        (of_matrix(VERSIONS, ("elasticsearch", [1]), baseline="9.0.0"),
+         "matrix.axes has elasticsearch.version, which is a part of elasticsearch: write one of the two"),
         (of_matrix(VERSIONS, VERSIONS, baseline="9.0.0"), "elasticsearch.version is there twice"),
         (of_matrix(("elasticsearch.version", ["9.0.0", "9.0.0"]), baseline="9.0.0"), 'has "9.0.0" twice'),
         (of_matrix(("elasticsearch..version", ["9.0.0"]), baseline="9.0.0"), "is no path: write names joined by dots"),
@@ -191,7 +232,10 @@ MANY: tuple[str, list[Any]] = ("elasticsearch.nodes", list(range(1, 13)))
         (of_matrix(VERSIONS, baseline="9.0.0", include=[{"at": {"elasticsearch.version": "9.0.0"}}]),
          "2 variants are called 9.0.0"),
         (of_matrix(("race.challenge", ["a" * 41, "b"]), baseline="b"), "which is not 1 to 40 characters long"),
-        (of_matrix(("elasticsearch.nodes", [1, True]), baseline="1"), "variants 1 and true are the same"),
+        (of_matrix(("elasticsearch.nodes", [1, "2"]), baseline="1", include=[{"at": {"elasticsearch.nodes": 2}}]),
+         "2 variants are called 2"),
+        (of_matrix(("elasticsearch.heap", ["1g"]), baseline="1g", include=[{"at": {"elasticsearch.heap": [1]}}]),
+         "variant 1: elasticsearch.heap [1] is not accepted: input should be a valid string"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_matrix_is_a_sentence(spec: ComparisonSpec, sentence: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.runtime.reads import benchmark_uids, list_owned
+from fairlap.runtime.reads import list_owned, queued_uids
 
 
 class Answers(ApiServer):
@@ -27,8 +27,25 @@ class Answers(ApiServer):
 )
 def test_benchmarks_of_some_namespaces(namespaces: tuple[str, ...], found: set[str]) -> None:
     server = Answers({"a": ["1", "2"], "b": ["3"]})
-    assert asyncio.run(benchmark_uids(server, iter(namespaces))) == found
-    assert [namespace for _, _, namespace, _ in server.asked] == list(namespaces or ("",))
+    assert asyncio.run(queued_uids(server, iter(namespaces))) == found
+    asked = [(kind, namespace) for _, kind, namespace, _ in server.asked]
+    assert asked == [(kind, space) for kind in ("Benchmark", "Comparison") for space in namespaces or ("",)]
+
+
+@pytest.mark.parametrize(("missing", "found"), [("Comparison", {"1"}), ("Benchmark", None)])
+def test_a_cluster_without_comparisons_has_none(missing: str, found: set[str] | None) -> None:
+    class Older(Answers):
+        async def _text(self, method: str, kind: str, namespace: str, *_: Any, query: Any = None, **__: Any) -> str:
+            if kind == missing:
+                raise ApiError(404, "the server could not find the requested resource")
+            return await super()._text(method, kind, namespace, query=query)
+
+    asked = queued_uids(Older({"a": ["1"]}), ("a",))
+    if found is None:
+        with pytest.raises(ApiError):
+            asyncio.run(asked)
+    else:
+        assert asyncio.run(asked) == found
 
 
 def test_claims_of_benchmarks_only() -> None:

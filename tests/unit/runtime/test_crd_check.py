@@ -23,6 +23,13 @@ class Server:
         return {"list": {"x-kubernetes-group-version-kind": [{"kind": "BenchmarkList"}]}, "meta": {}, **ours}
 
 
+def test_a_kind_that_the_cluster_does_not_have_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    (version,) = crd()["spec"]["versions"]
+    server: Any = Server(version["schema"]["openAPIV3Schema"])
+    asyncio.run(check_crd(server))
+    assert "the cluster has no Comparison. What to do: Apply" in caplog.text and MISSING._value.get() == 0
+
+
 @pytest.mark.parametrize("older", [False, True])
 def test_what_the_cluster_does_not_know_is_said(older: bool, caplog: pytest.LogCaptureFixture) -> None:
     (version,) = crd()["spec"]["versions"]

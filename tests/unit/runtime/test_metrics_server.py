@@ -21,6 +21,13 @@ GONE = "namespace b is left out: 403: forbidden"
     ],
 )
 def test_readiness_tells_the_truth(answers: dict[str, Any], code: int, text: str) -> None:
-    found = {"leads": True, "missing": [], "left_out": [], "phases": [], "namespaces": {}} | answers
+    found = {
+        "leads": True,
+        "missing": [],
+        "left_out": [],
+        "phases": [],
+        "comparison_phases": [],
+        "namespaces": {},
+    } | answers
     asked = Answers(**{name: lambda value=value: value for name, value in found.items()})
     assert readiness(asked) == (code, text)

@@ -8,7 +8,7 @@ import pytest
 
 from fairlap.kube.api_error import ApiError
 from fairlap.runtime import namespaces
-from fairlap.runtime.namespaces import CHILD_KINDS, CLUSTER_KIND, Namespaces
+from fairlap.runtime.namespaces import CHILD_KINDS, LATE_KINDS, Namespaces
 
 FORBIDDEN = ApiError(403, 'benchmarks is forbidden: User "u" cannot list resource "benchmarks"')
 NO_ANSWER = ApiError(0, "no answer from the API server")
@@ -19,9 +19,10 @@ class Watched:
 
     def __init__(self, *names: str, patience: float = 0.05) -> None:
         self.troubles: dict[str, ApiError] = {}
-        self.kinds = {CLUSTER_KIND, *CHILD_KINDS}
+        self.kinds = {*LATE_KINDS, *CHILD_KINDS}
         self.full: set[str] = set()
-        """those with Benchmarks"""
+        """those with objects of the kind `what`"""
+        self.what = "Benchmark"
         self.crashes = 0
         self.notes: list[str] = []
         self.known = False
@@ -37,8 +38,8 @@ class Watched:
             raise self.troubles[namespace]
         if kind != "Benchmark" and kind not in self.kinds:
             raise ApiError(404, "the server could not find the requested resource")
-        assert bool(labels) == (kind != "Benchmark")
-        return kind == "Benchmark" and namespace in self.full
+        assert bool(labels) == (kind not in ("Benchmark", "Comparison"))
+        return kind == self.what and namespace in self.full
 
     def _all_known(self, now: bool) -> None:
         self.known = now
@@ -79,7 +80,8 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(namespaces, "_FIRST_PAUSE", 0.001)
 
 
-def test_an_empty_one_is_ready_and_a_full_one_once_a_handler_was_called() -> None:
+@pytest.mark.parametrize("what", ["Benchmark", "Comparison"])
+def test_an_empty_one_is_ready_and_a_full_one_once_a_handler_was_called(what: str) -> None:
     async def scene(watched: Watched) -> None:
         await until(lambda: watched.namespaces.readiness() == {"a": True, "b": False})
         assert watched.namespaces.missing() == ["namespace b: its objects are being listed"] and not watched.known
@@ -88,7 +90,7 @@ def test_an_empty_one_is_ready_and_a_full_one_once_a_handler_was_called() -> Non
         assert watched.namespaces.readiness() == {"a": True, "b": True}
 
     watched = Watched("a", "b", patience=30)
-    watched.full = {"b"}
+    watched.full, watched.what = {"b"}, what
     assert sorted(watched.play(scene)) == ["end a", "end b", "follow a", "follow b"]
 
 
@@ -133,19 +135,20 @@ def test_an_api_server_that_does_not_answer_leaves_nobody_out() -> None:
     assert watched.play(scene) == ["follow a", "end a"]
 
 
-def test_eck_that_comes_later_is_noticed() -> None:
+@pytest.mark.parametrize("kind", LATE_KINDS)
+def test_a_kind_that_comes_later_is_noticed(kind: str) -> None:
     """kopf looks for kinds once: what it does not find then, it never watches."""
 
     async def scene(watched: Watched) -> None:
         await until(lambda: watched.known)
-        watched.kinds.add(CLUSTER_KIND)
+        watched.kinds.add(kind)
         await until(lambda: watched.notes.count("follow ") == 2 and watched.known)
-        watched.kinds.discard(CLUSTER_KIND)
+        watched.kinds.discard(kind)
         asked = watched.asked
         await until(lambda: watched.asked > asked + 4)
 
     watched = Watched(patience=0.01)
-    watched.kinds.discard(CLUSTER_KIND)
+    watched.kinds.discard(kind)
     assert watched.play(scene) == ["follow ", "end ", "pause ", "follow ", "end "]
     assert watched.namespaces.readiness() == {"*": False}, "it has ended"
 
@@ -175,6 +178,7 @@ def test_lists_that_never_end_hold_the_others_up_for_a_bounded_time(monkeypatch:
 
 def test_every_kind_that_is_asked_for_is_one_that_kopf_watches() -> None:
     from fairlap.kube.api_server import _KINDS  # noqa: PLC0415 - the table that says which path a kind has
-    from fairlap.runtime.driver import CHILDREN  # noqa: PLC0415
+    from fairlap.runtime.driver import CHILDREN, COMPARISONS  # noqa: PLC0415
 
-    assert {_KINDS[kind][1] for kind in (CLUSTER_KIND, *CHILD_KINDS)} == {child[-1] for child in CHILDREN.values()}
+    watched = {COMPARISONS[-1], *(child[-1] for child in CHILDREN.values())}
+    assert {_KINDS[kind][1] for kind in (*LATE_KINDS, *CHILD_KINDS)} == watched

@@ -17,9 +17,9 @@ class Server:
         self.places, self.uids = places, uids
 
     async def list_metadata(self, kind: str, namespaces: Iterable[str], _: Any = None) -> list[dict[str, Any]]:
-        assert (kind, tuple(namespaces)) == ("Benchmark", ("ns",))
+        assert kind in ("Benchmark", "Comparison") and tuple(namespaces) == ("ns",)
         self.places.observe(Summary("new", "ns/new", "2026", "Queued", False, True))
-        return [{"metadata": {"uid": uid}} for uid in self.uids]
+        return [{"metadata": {"uid": uid}} for uid in self.uids if uid.startswith("c") is (kind == "Comparison")]
 
 
 def test_who_is_gone_loses_its_place_and_who_is_new_stays() -> None:
@@ -32,6 +32,15 @@ def test_who_is_gone_loses_its_place_and_who_is_new_stays() -> None:
     asyncio.run(look_for_vanished(Server(places, "b", "new"), places, ["ns"]))  # type: ignore[arg-type]
     assert {found.uid for found in places.benchmarks()} == {"b", "new"}
     assert places.assume("b") and woken == ["everyone"]
+
+
+def test_a_comparison_that_is_there_has_not_vanished() -> None:
+    places = Places(1, str, lambda: None)
+    places.observe(Summary("c", "ns/c", "2025", "Racing", True, False, kind="Comparison"))
+    asyncio.run(look_for_vanished(Server(places, "c", "new"), places, ["ns"]))  # type: ignore[arg-type]
+    assert places.holders() == {"c"}
+    asyncio.run(look_for_vanished(Server(places, "new"), places, ["ns"]))  # type: ignore[arg-type]
+    assert not places.holders()
 
 
 def test_of_a_namespace_that_cannot_be_read_nothing_new_is_known() -> None:

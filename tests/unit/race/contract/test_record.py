@@ -290,3 +290,17 @@ def test_the_log_is_scrubbed_and_bounded(tmp_path):
     assert text.endswith("the password is ***** the end\n") and "s3cret" not in text
     assert packed_tail(tmp_path / "none", ()) is None
     assert scrub("abc", ("",)) == "abc"
+
+
+def test_settings_that_nobody_set_go_first_and_no_check_misses_them():
+    chance = random.Random(2)
+    noise = {f"index.key{number}": f"{chance.random()}" for number in range(300)}
+    big = large()
+    big = replace(
+        big, indices=tuple(replace(index, defaults=noise, explicit={"index.a": "b"}) for index in big.indices)
+    )
+    room = len(compressed(large().to_json())) + 500
+    small = bounded(big, room)
+    assert small.left_out == ("the settings of the indices that nobody set",)
+    assert not small.indices[0].defaults and small.indices[0].explicit == {"index.a": "b"}
+    assert first_violation(small, asked(1, 1)) is None

@@ -4,6 +4,7 @@ import pytest
 
 from fairlap_race.contract.record import Fresh
 from fairlap_race.elasticsearch import evidence
+from fairlap_race.elasticsearch.client import ElasticsearchError
 
 NODES = {
     "nodes": {
@@ -145,3 +146,46 @@ def test_nothing_is_guessed_from_empty_answers():
     assert found.version is None and found.nodes == ()
     assert evidence.read_pipelines({}, {}) == ()
     assert Fresh().user_indices == ()
+
+
+class Answering:
+    """A cluster of one index that forbids what begins with one of `forbidden`."""
+
+    def __init__(self, *forbidden):
+        self.forbidden = forbidden
+
+    def get(self, path, timeout=None):
+        if path.startswith(self.forbidden or ("nothing",)):
+            raise ElasticsearchError("it is forbidden", status=403)
+        if path.startswith("/logs/_settings"):
+            return {"logs": {"settings": {"index.uuid": "u", "index.a": "b"}, "defaults": {"index.codec": "default"}}}
+        if path.startswith("/_all/_settings"):
+            return {"logs": {"settings": {}}}
+        if path.startswith("/_cluster/settings"):
+            return {"persistent": {"a.b": "1"}, "transient": {}}
+        if path.startswith("/_nodes/settings"):
+            return {"nodes": {"a": {"settings": {"node.name": "a", "http.type": "netty4"}}}}
+        if path.startswith("/logs/_mapping"):
+            return {"logs": {"mappings": {"properties": {}}}}
+        return [] if path.startswith("/_cat") else {}
+
+    def post(self, path, timeout=None):
+        return {}
+
+
+def test_what_a_user_may_not_see_is_not_known_and_ends_no_race():
+    allowed, forbidden = Answering(), Answering("/_cluster/settings", "/_nodes/settings?flat", "/logs/_mapping")
+    found = evidence.before(allowed).environment
+    assert (found.cluster_settings, found.node_settings) == ({"a.b": "1"}, {"http.type": "netty4"})
+    start = evidence.before(Answering("/_cluster/settings"))
+    assert start.environment.cluster_settings is None
+    assert evidence.before(forbidden).environment.node_settings is None
+    (index,) = evidence.after(allowed, start, ["index.codec"]).indices
+    assert index.explicit == {"index.a": "b"} and index.settings == {"index.codec": "default"}
+    assert set(index.defaults) == {"index.codec", "index.mapping.source.mode"} and index.mapping_digest
+    (index,) = evidence.after(Answering("/logs/_mapping"), start, ["index.codec"]).indices
+    assert index.settings == {"index.codec": "default"} and index.mapping_digest is None
+    (index,) = evidence.after(Answering("/logs/_mapping"), start, ["index.mapping.source.mode"]).indices
+    assert index.settings == {} and index.settings_digest is None
+    (index,) = evidence.after(Answering("/logs/_settings"), start, ["index.codec"]).indices
+    assert index.settings == {} and index.settings_digest is None

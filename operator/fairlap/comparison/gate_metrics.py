@@ -1,0 +1,79 @@
+"""Every number that may decide: which way is better, its unit, and how many requests it needs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, get_args
+
+from fairlap.api.comparison_spec import ComparisonSpec, GateSpec, Metric
+
+
+class MetricKind(NamedTuple):
+    """What one metric is."""
+
+    words: str
+    """as people read it"""
+    unit: str
+    """of a race's value; of throughput the task's own unit is meant"""
+    goods: str
+    """what there is more or less of, in a sentence about a trade"""
+    more_is_better: bool = False
+    of_tasks: bool = True
+    """of each task; else of the whole race"""
+    percentile: str = ""
+    """as the record of a race calls it, for example p99"""
+    requests: int = 1
+    """how many it needs to decide: the first n with percentile^n <= 0.025, which bounds it with 97.5 %"""
+    exact: bool = False
+    """it has no noise: any change is real"""
+    any_change_is_worse: bool = False
+    """neither more nor less is better"""
+    counted: bool = False
+    """there are fewer of it rather than less"""
+
+
+METRICS: Final[Mapping[str, MetricKind]] = {
+    "throughput": MetricKind("throughput", "operations/s", "operations/s", more_is_better=True, counted=True),
+    "serviceTimeP50": MetricKind("service time p50", "ms", "service time p50", percentile="p50", requests=6),
+    "serviceTimeP90": MetricKind("service time p90", "ms", "service time p90", percentile="p90", requests=36),
+    "serviceTimeP99": MetricKind("service time p99", "ms", "service time p99", percentile="p99", requests=368),
+    "latencyP50": MetricKind("latency p50", "ms", "latency p50", percentile="p50", requests=6),
+    "latencyP90": MetricKind("latency p90", "ms", "latency p90", percentile="p90", requests=36),
+    "latencyP99": MetricKind("latency p99", "ms", "latency p99", percentile="p99", requests=368),
+    "storeBytes": MetricKind("store size", "bytes", "disk", of_tasks=False),
+    "segments": MetricKind("segments", "segments", "segments", of_tasks=False, exact=True, counted=True),
+    "documents": MetricKind(
+        "documents", "documents", "documents", of_tasks=False, exact=True, any_change_is_worse=True, counted=True
+    ),
+    "cpuSecondsPerOperation": MetricKind("CPU per operation", "s", "CPU per operation"),
+    "memoryPeakBytes": MetricKind("peak of memory", "bytes", "memory", of_tasks=False),
+    "diskWriteBytes": MetricKind("bytes written to disk", "bytes", "writing to disk", of_tasks=False),
+}
+SERVICE_TIMES: Final = ("serviceTimeP50", "serviceTimeP90", "serviceTimeP99")
+LATENCIES: Final = ("latencyP50", "latencyP90", "latencyP99")
+DEFAULT_MARGINS: Final[Mapping[Metric, float]] = {
+    "throughput": 5.0, "serviceTimeP50": 5.0, "serviceTimeP99": 10.0, "storeBytes": 2.0,
+}  # fmt: skip
+"""In per cent, of the gates that there are when none is declared."""
+DEFAULT_GATES: Final = tuple(GateSpec(metric=metric, margin=margin) for metric, margin in DEFAULT_MARGINS.items())
+"""Geometric means over the measured tasks, and the store's size."""
+
+if set(METRICS) != set(get_args(Metric)):
+    raise AssertionError("METRICS and the metrics of the API are not the same")
+
+
+def gates_of(spec: ComparisonSpec) -> Sequence[GateSpec]:
+    """Return the gates that decide: the declared ones, or the default ones."""
+    return spec.gates or DEFAULT_GATES
+
+
+def family(metric: str, task: str | None) -> str:
+    """Return which numbers have like noise: those of one metric; a mean over tasks has less than each task's own."""
+    return f"{metric} mean" if METRICS[metric].of_tasks and not task else metric
+
+
+def trade(metric: str, change: float, unit: str = "") -> str:
+    """Return a change (0.12: 12 % more) as part of a sentence: "12 % more documents/s"."""
+    kind = METRICS[metric]
+    goods = (unit.replace("docs/s", "documents/s") or kind.goods) if metric == "throughput" else kind.goods
+    less = "fewer" if kind.counted else "less"
+    share = abs(change) * 100
+    return f"{share:.{1 if share < 9.95 else 0}f} % {'more' if change > 0 else less} {goods}"

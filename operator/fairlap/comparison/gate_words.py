@@ -1,0 +1,106 @@
+"""What gates and contenders say, in sentences. Pure."""
+
+import math
+from collections.abc import Sequence
+
+from fairlap.api.comparison_spec import GateSpec
+from fairlap.api.comparison_status import GateStatus
+from fairlap.comparison.block_numbers import Pairs
+from fairlap.comparison.gate_metrics import METRICS, trade
+from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict
+from fairlap.statistics.sentences import signed
+
+_MOST_GATES = 3
+"""in one sentence"""
+
+
+def gate_title(gate: GateSpec, pairs: Pairs) -> str:
+    """Return what a gate is about, for example "service time p99 of search"."""
+    words = METRICS[gate.metric].words
+    if gate.task:
+        return f"{words} of {gate.task}"
+    if not METRICS[gate.metric].of_tasks:
+        return words
+    if not pairs.tasks:
+        return f"{words}, geometric mean"
+    return f"{words}, geometric mean of {len(pairs.tasks)} task{'s' if len(pairs.tasks) > 1 else ''}"
+
+
+def figure_text(value: float) -> str:
+    """Return a number in a sentence: whole ones whole, others with four digits."""
+    return f"{value:.0f}" if value == math.floor(value) and abs(value) < 1e15 else f"{value:.4g}"
+
+
+def noise_words(noise: float | None) -> str:
+    """Return what the baseline showed against itself, to stand behind a sentence; "" where it was not raced."""
+    return "" if noise is None else f"; the baseline against itself: ±{noise:.1f} %"
+
+
+def exact_sentence(title: str, change: float, blocks: int, medians: tuple[float, float]) -> str:
+    """Return the sentence of a number that is the same in all blocks; `change` is a share of the baseline's."""
+    one, two = map(figure_text, medians)
+    if medians[0] == medians[1] or change == 0:
+        return f"{title}: the same in all {blocks} pairs"
+    return f"{title}: {signed(change)} in all {blocks} pairs, without any noise (median {one}, then {two})"
+
+
+def unsteady_sentence(title: str, pairs: Pairs) -> str:
+    """Return the sentence of a number that should have no noise and is not the same in all blocks."""
+    spans = [_span(values) for values in (pairs.baseline, pairs.contender)]
+    return (
+        f"{title}: cannot tell: it is not the same in all blocks (baseline {spans[0]}, other {spans[1]}), and it is "
+        "told only where it is: let the track end with the same work in every race, or gate on another metric"
+    )
+
+
+def contender_sentence(name: str, baseline: str, gates: Sequence[GateStatus], verdict: ComparisonVerdict) -> str:
+    """Return what all gates of one contender say together."""
+    better = [gate for gate in gates if gate.verdict in BETTER]
+    worse = [gate for gate in gates if gate.verdict in WORSE]
+    still = [gate for gate in gates if gate.verdict == "Inconclusive"]
+    match verdict:
+        case ComparisonVerdict.MIXED:
+            return f"{name} against {baseline}: {_trades(better)} for {_trades(worse)}"
+        case ComparisonVerdict.REGRESSED | ComparisonVerdict.REGRESSED_WITHIN_MARGIN:
+            text = f"{name} is worse than {baseline}: {_sentences(worse)}"
+            return f"{text}; {_counted(still)} cannot be told" if still else text
+        case ComparisonVerdict.IMPROVED | ComparisonVerdict.IMPROVED_WITHIN_MARGIN:
+            return f"{name} is better than {baseline}: {_sentences(better)}"
+        case ComparisonVerdict.NO_DIFFERENCE:
+            return f"{name} and {baseline}: no difference that matters, in any of {_counted(gates)}"
+        case _:
+            return _open_sentence(name, baseline, gates, still)
+
+
+def _open_sentence(name: str, baseline: str, gates: Sequence[GateStatus], still: Sequence[GateStatus]) -> str:
+    text = f"cannot tell {name} from {baseline} in {len(still)} of {_counted(gates)}"
+    more = max((gate.more_blocks for gate in still), default=0)
+    if more:
+        text += f"; about {more} more block{'s' if more > 1 else ''} would settle {'them' if len(still) > 1 else 'it'}"
+    without = [gate for gate in still if not gate.more_blocks]
+    return f"{text}; {without[0].sentence}" if without else text
+
+
+def _trades(gates: Sequence[GateStatus]) -> str:
+    known = [gate for gate in gates if gate.change is not None]
+    shown = [
+        trade(gate.metric, (gate.change or 0) / 100, gate.unit) + (f" ({gate.task})" if gate.task else "")
+        for gate in known[:_MOST_GATES]
+    ]
+    more = len(known) - len(shown)
+    return " and ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _sentences(gates: Sequence[GateStatus]) -> str:
+    shown = [gate.sentence for gate in gates[:_MOST_GATES]]
+    more = len(gates) - len(shown)
+    return "; ".join(shown) + (f"; and {more} more" if more else "")
+
+
+def _counted(gates: Sequence[GateStatus]) -> str:
+    return f"{len(gates)} gate{'s' if len(gates) != 1 else ''}"
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = figure_text(min(values)), figure_text(max(values))
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,80 @@
+"""What stands out beside the gates, and whether the baseline is the same as itself. Decides nothing. Pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.comparison.block_numbers import BlockNumbers
+from fairlap.comparison.gate_metrics import METRICS, family, gates_of
+from fairlap.statistics.moderation import Prior, moderated
+from fairlap.statistics.multiplicity import holm, q_values
+from fairlap.statistics.paired import Estimate, paired
+from fairlap.statistics.sentences import signed
+
+_FALSE_SHARE = 0.05
+_TWIN_LEVEL = 0.01
+"""A baseline that differs from itself is said with so few false alarms, over all gates."""
+_LEAST_BLOCKS = 3
+_MOST_HINTS = 8
+_NO_NOISE = 1e-9
+
+
+class _Number(NamedTuple):
+    what: str
+    estimate: Estimate
+
+
+def hints(
+    spec: ComparisonSpec, contenders: Sequence[str], numbers: BlockNumbers, priors: Mapping[str, Prior]
+) -> list[str]:
+    """Return a sentence for each number that is no gate and stands out (Benjamini and Hochberg, q below 0.05)."""
+    if numbers.count < _LEAST_BLOCKS:
+        return []
+    gated = {(gate.task or "", gate.metric) for gate in gates_of(spec)}
+    found = []
+    for name in contenders:
+        for task, metric in numbers.keys(name):
+            if METRICS[metric].exact or (task, metric) in gated:
+                continue
+            pairs = numbers.pairs(name, task, metric)
+            if pairs.obstacle:
+                continue
+            ratios = pairs.cost_ratios(more_is_better=False)
+            if max(ratios) - min(ratios) < _NO_NOISE:
+                continue
+            estimate = moderated(paired(ratios), len(ratios), priors.get(family(metric, task or None)))
+            what = METRICS[metric].words + (f" of {task}" if task else "")
+            found.append(_Number(f"{what} of {name}" if len(contenders) > 1 else what, estimate))
+    if not found:
+        return []
+    q = q_values([each.estimate.p_value() for each in found])
+    standing = sorted((share, each) for share, each in zip(q, found, strict=True) if share < _FALSE_SHARE)
+    told = [
+        f"hint: {each.what}: {signed(math.expm1(each.estimate.mean))} (q {share:.2g}); no gate, so it decides nothing"
+        for share, each in standing[:_MOST_HINTS]
+    ]
+    more = len(standing) - len(told)
+    return [*told, f"hint: {more} more numbers stand out"] if more > 0 else told
+
+
+def twin_findings(spec: ComparisonSpec, numbers: BlockNumbers) -> list[str]:
+    """Return a sentence for each gate in which the baseline differs from itself, where it was raced often enough."""
+    tested = []
+    for gate in gates_of(spec):
+        kind = METRICS[gate.metric]
+        if kind.exact:
+            continue
+        pairs = numbers.pairs(numbers.baseline, gate.task or "", gate.metric)
+        ratios = numbers.twin_ratios(pairs.tasks or (gate.task or "",), gate.metric)
+        if pairs.obstacle or len(ratios) < _LEAST_BLOCKS or max(ratios) - min(ratios) < _NO_NOISE:
+            continue
+        what = kind.words + (f" of {gate.task}" if gate.task else "")
+        tested.append(_Number(what, paired(ratios)))
+    results = holm([each.estimate.p_value() for each in tested], _TWIN_LEVEL)
+    return [
+        f"the baseline differs from itself in {each.what} by {signed(math.expm1(each.estimate.mean))}, which it should "
+        "not: something between the races of a block is not the same each time; trust no small difference here"
+        for each, result in zip(tested, results, strict=True)
+        if result.rejected
+    ]

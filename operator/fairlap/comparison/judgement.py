@@ -1,0 +1,314 @@
+"""The verdict on a Comparison: what its blocks say of each contender at a look, gate by gate. Pure.
+
+Only whole looks count, and what one look settles stays settled. All gates of all contenders are one family of tests.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean, variance
+from typing import NamedTuple, Protocol
+
+from fairlap.api.block_record import BlockRecord
+from fairlap.api.comparison_spec import ComparisonSpec, GateSpec
+from fairlap.api.comparison_status import ContenderStatus, GateStatus, Verdict
+from fairlap.comparison.block_numbers import BlockNumbers, Pairs
+from fairlap.comparison.gate_metrics import METRICS, family, gates_of
+from fairlap.comparison.gate_words import (
+    contender_sentence,
+    exact_sentence,
+    gate_title,
+    noise_words,
+    unsteady_sentence,
+)
+from fairlap.comparison.hints import hints, twin_findings
+from fairlap.comparison.reach import scope
+from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict, together
+from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, judge
+from fairlap.statistics.moderation import Prior
+from fairlap.statistics.sentences import change_of, describe
+
+NO_SPREAD = 1e-9
+"""Log ratios that differ by less have none: not even rounding would hide so little noise."""
+_FEW_REQUESTS = 2
+
+
+class Named(Protocol):
+    """A variant."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+class Judgement(NamedTuple):
+    """What the numbers of all blocks say."""
+
+    contenders: list[ContenderStatus]
+    verdict: Verdict
+    sentence: str
+    settled: bool
+    """more blocks would change nothing"""
+    futile: bool
+    """not even all blocks would settle what is open"""
+    gate_passed: bool | None
+    """None while it is open, and where no gate decides"""
+    findings: list[str]
+    scope: list[str]
+
+
+class _Told(NamedTuple):
+    """What is known of one gate of one contender."""
+
+    contender: str
+    gate: GateSpec
+    pairs: Pairs
+    verdict: ComparisonVerdict
+    finding: GateFinding | None = None
+    """of a number with noise"""
+    shift: float | None = None
+    """ln of the cost ratio of a number without any, where it is known"""
+    text: str = ""
+    """where there is neither"""
+
+    @property
+    def is_open(self) -> bool:
+        return self.verdict == ComparisonVerdict.INCONCLUSIVE
+
+    @property
+    def differs_for_the_worse(self) -> bool:
+        if self.finding:
+            return self.finding.differs and self.finding.estimate.mean > 0
+        return self.verdict in WORSE or (self.shift or 0) > 0
+
+    @property
+    def not_worse(self) -> bool:
+        if self.finding:
+            return self.finding.not_worse
+        return not self.is_open and self.verdict not in WORSE
+
+
+def judge_blocks(
+    spec: ComparisonSpec,
+    variants: Sequence[Named],
+    blocks: Sequence[BlockRecord],
+    looks: Sequence[Look],
+    priors: Mapping[str, Prior],
+    last: bool,
+) -> Judgement:
+    """Return what the blocks that count say; `variants`: the baseline first; `last`: no look comes after this one."""
+    baseline, *others = [variant.name for variant in variants]
+    reached = [look for look in looks if look.blocks <= len(blocks)]
+    numbers = BlockNumbers(blocks[: reached[-1].blocks] if reached else (), baseline)
+    told = _tell(spec, others, numbers, reached, priors)
+    settled = bool(told) and not any(each.is_open for each in told)
+    futile = not settled and bool(reached) and _is_futile(told, looks[-1])
+    final = last or settled
+    contenders = [
+        _contender(spec, name, [each for each in told if each.contender == name], numbers, final) for name in others
+    ]
+    verdict = together(contender.verdict for contender in contenders)
+    early = settled and bool(reached) and reached[-1].blocks < looks[-1].blocks
+    sentence = _sentence(contenders, verdict)
+    if early:
+        sentence += f"; decided early, after {reached[-1].blocks} of at most {looks[-1].blocks} blocks"
+    elif futile:
+        sentence += f"; not even {looks[-1].blocks} blocks would settle it at this noise"
+    elif not reached and looks:
+        sentence = f"cannot tell: {len(blocks)} blocks count, and the first look needs {looks[0].blocks}"
+    found = _findings(told, numbers, early=early)
+    if reached:
+        found += twin_findings(spec, numbers) + hints(spec, others, numbers, priors)
+    passed = _gates_passed(contenders) if final else None
+    value: Verdict = verdict.value
+    return Judgement(contenders, value, sentence, settled, futile, passed, found[:20], scope(blocks))
+
+
+def _tell(
+    spec: ComparisonSpec,
+    contenders: Sequence[str],
+    numbers: BlockNumbers,
+    reached: Sequence[Look],
+    priors: Mapping[str, Prior],
+) -> list[_Told]:
+    """Return what is known of each gate of each contender; those with noise are judged together."""
+    cells = [(name, gate) for name in contenders for gate in gates_of(spec)]
+    if not reached:
+        return [_Told(*cell, Pairs(), ComparisonVerdict.INCONCLUSIVE, text="no look is reached yet") for cell in cells]
+    found: dict[int, _Told] = {}
+    noisy: dict[int, tuple[Pairs, list[float]]] = {}
+    for number, (name, gate) in enumerate(cells):
+        pairs, kind = numbers.pairs(name, gate.task or "", gate.metric), METRICS[gate.metric]
+        if pairs.obstacle:
+            found[number] = _Told(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
+        elif kind.exact:
+            found[number] = _exact(name, gate, pairs)
+        else:
+            ratios = pairs.cost_ratios(more_is_better=kind.more_is_better)
+            first = ratios[: reached[0].blocks]
+            if max(first) - min(first) < NO_SPREAD:
+                found[number] = _constant(name, gate, pairs, fmean(first))
+            else:
+                noisy[number] = pairs, ratios
+    if noisy:
+        gates = [
+            Gate(_margin(cells[number][1]), family(cells[number][1].metric, cells[number][1].task)) for number in noisy
+        ]
+        findings = judge([ratios for _, ratios in noisy.values()], gates, reached, priors)
+        for (number, (pairs, _)), finding in zip(noisy.items(), findings, strict=True):
+            found[number] = _Told(*cells[number], pairs, ComparisonVerdict(finding.verdict), finding)
+    return [found[number] for number in range(len(cells))]
+
+
+def _margin(gate: GateSpec) -> float:
+    return (gate.margin or 0) / 100
+
+
+def _exact(name: str, gate: GateSpec, pairs: Pairs) -> _Told:
+    """Return what a number without noise says: any change that is the same in all blocks is real."""
+    one, two = set(pairs.baseline), set(pairs.contender)
+    if pairs.baseline == pairs.contender:
+        return _Told(name, gate, pairs, ComparisonVerdict.NO_DIFFERENCE, shift=0.0)
+    if len(one) > 1 or len(two) > 1:
+        text = unsteady_sentence(gate_title(gate, pairs), pairs)
+        return _Told(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=text)
+    more = pairs.contender[0] > pairs.baseline[0]
+    worse = METRICS[gate.metric].any_change_is_worse or more != METRICS[gate.metric].more_is_better
+    verdict = ComparisonVerdict.REGRESSED if worse else ComparisonVerdict.IMPROVED
+    return _Told(name, gate, pairs, verdict, shift=1.0 if worse else -1.0)
+
+
+def _constant(name: str, gate: GateSpec, pairs: Pairs, shift: float) -> _Told:
+    """Return what a number says that could have noise and showed none: no test, its change against the margin."""
+    if abs(shift) < math.log1p(_margin(gate)):
+        verdict = ComparisonVerdict.NO_DIFFERENCE
+    else:
+        verdict = ComparisonVerdict.REGRESSED if shift > 0 else ComparisonVerdict.IMPROVED
+    return _Told(name, gate, pairs, verdict, shift=shift)
+
+
+def _is_futile(told: Sequence[_Told], last: Look) -> bool:
+    still = [each for each in told if each.is_open]
+    return all(each.finding is None or is_futile(each.finding, _margin(each.gate), last, len(still)) for each in still)
+
+
+def _contender(
+    spec: ComparisonSpec, name: str, told: Sequence[_Told], numbers: BlockNumbers, final: bool
+) -> ContenderStatus:
+    gates = [_gate_status(spec, each, numbers, final) for each in told]
+    verdict = together(gate.verdict for gate in gates)
+    value: Verdict = verdict.value
+    sentence = contender_sentence(name, spec.baseline, gates, verdict)
+    return ContenderStatus(name=name, verdict=value, sentence=sentence, gates=gates)
+
+
+def _gate_status(spec: ComparisonSpec, told: _Told, numbers: BlockNumbers, final: bool) -> GateStatus:
+    gate, pairs, kind = told.gate, told.pairs, METRICS[told.gate.metric]
+    known = bool(pairs.baseline)
+    one, two = pairs.medians() if known else (None, None)
+    noise = None if kind.exact or not known else _noise(numbers, gate, pairs)
+    change, low, high, confidence = _interval(told)
+    value: Verdict = told.verdict.value
+    return GateStatus(
+        task=gate.task or "",
+        metric=gate.metric,
+        tasks=list(pairs.tasks),
+        margin=gate.margin or 0,
+        policy=gate.policy,
+        verdict=value,
+        change=change,
+        low=low,
+        high=high,
+        confidence=confidence,
+        baseline=one,
+        contender=two,
+        unit=pairs.unit,
+        blocks=told.finding.blocks if told.finding else len(pairs.baseline),
+        noise=noise,
+        spread=_spread(told),
+        more_blocks=told.finding.more_blocks if told.finding else 0,
+        passed=_passed(spec, told, final),
+        sentence=_gate_sentence(told, change, noise),
+    )
+
+
+def _gate_sentence(told: _Told, change: float | None, noise: float | None) -> str:
+    title = gate_title(told.gate, told.pairs)
+    if told.finding:
+        more = METRICS[told.gate.metric].more_is_better
+        return describe(title, told.finding, _margin(told.gate), more_is_better=more) + noise_words(noise)
+    if told.shift is None:
+        return told.text if told.text.startswith(title) else f"{title}: cannot tell: {told.text}"
+    return exact_sentence(title, (change or 0) / 100, len(told.pairs.baseline), told.pairs.medians())
+
+
+def _interval(told: _Told) -> tuple[float | None, float | None, float | None, float | None]:
+    """Return change, both ends of its interval and its confidence, in per cent, as far as they are known."""
+    if told.finding:
+        more = METRICS[told.gate.metric].more_is_better
+        change, low, high = (100 * each for each in change_of(told.finding, more_is_better=more))
+        return change, low, high, 100 * told.finding.confidence
+    if told.shift is None:
+        return None, None, None, None
+    one, two = told.pairs.medians()
+    exact = 100 * (two / one - 1) if one else None
+    return exact, exact, exact, None
+
+
+def _spread(told: _Told) -> float | None:
+    kind, pairs = METRICS[told.gate.metric], told.pairs
+    if kind.exact or len(pairs.baseline) < 2:
+        return None
+    blocks = told.finding.blocks if told.finding else len(pairs.baseline)
+    ratios = pairs.cost_ratios(more_is_better=False)[:blocks]
+    return 100 * math.expm1(math.sqrt(variance(ratios)))
+
+
+def _noise(numbers: BlockNumbers, gate: GateSpec, pairs: Pairs) -> float | None:
+    """Return the standard deviation of the baseline against itself, in per cent: its true mean is known to be none."""
+    found = numbers.twin_ratios(pairs.tasks or (gate.task or "",), gate.metric)
+    return 100 * math.expm1(math.sqrt(fmean(each * each for each in found))) if found else None
+
+
+def _passed(spec: ComparisonSpec, told: _Told, final: bool) -> bool | None:
+    """Return what a gate means for the whole; None where it decides nothing, or is open."""
+    if told.gate.policy == "reportOnly":
+        return None
+    if told.gate.policy == "requireNonInferior":
+        passes = told.not_worse
+    elif told.gate.policy == "failOnRegression":
+        passes = told.verdict != ComparisonVerdict.REGRESSED
+    else:
+        passes = not told.differs_for_the_worse
+    if not told.is_open or (passes and told.gate.policy == "requireNonInferior"):
+        return passes
+    return spec.on_inconclusive == "pass" if final else None
+
+
+def _gates_passed(contenders: Sequence[ContenderStatus]) -> bool | None:
+    decided = [gate.passed for contender in contenders for gate in contender.gates if gate.policy != "reportOnly"]
+    return all(decided) if decided else None
+
+
+def _sentence(contenders: Sequence[ContenderStatus], verdict: ComparisonVerdict) -> str:
+    if len(contenders) == 1:
+        return contenders[0].sentence
+    ordered = sorted(contenders, key=lambda each: each.verdict != verdict)
+    return ". ".join(each.sentence for each in ordered)
+
+
+def _findings(told: Sequence[_Told], numbers: BlockNumbers, *, early: bool) -> list[str]:
+    found = []
+    if early and any(each.verdict in WORSE | BETTER for each in told if each.finding):
+        found.append("what is decided early is estimated somewhat too large: more blocks would say its size better")
+    for each in told:
+        kind, requests = METRICS[each.gate.metric], each.pairs.requests
+        title = gate_title(each.gate, each.pairs)
+        if kind.percentile and requests is not None and requests < _FEW_REQUESTS * kind.requests and each.finding:
+            found.append(
+                f"{title} of {each.contender} stands on {requests} requests a race at least and needs "
+                f"{kind.requests}: more iterations would make it steadier"
+            )
+    for name in dict.fromkeys(each.contender for each in told):
+        if missing := numbers.left_out(name):
+            found.append(f"not compared, since not every race of {name} and the baseline has it: {', '.join(missing)}")
+    return found

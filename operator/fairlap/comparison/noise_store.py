@@ -1,0 +1,222 @@
+"""What finished Comparisons have shown of noise, for those to come on the same machines. Pure.
+
+One object a namespace, as the data of a ConfigMap: bounded, forgotten after 30 days, and read tolerantly, since anybody
+in the namespace may write it. A forged one is bounded in what it does: a prior never makes less of the present noise.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import variance
+from typing import Any, Final, Protocol
+
+from fairlap.api.base import Json
+from fairlap.api.block_record import TWIN, BlockRecord
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.comparison.block_numbers import BlockNumbers
+from fairlap.comparison.gate_metrics import METRICS, family, gates_of
+from fairlap.statistics.moderation import Prior, learn_prior
+
+KEY_NOISE: Final = "noise.json"
+MOST_KEYS: Final = 20
+MOST_ENTRIES: Final = 50
+"""Of one key; the oldest are forgotten first."""
+MEMORY: Final = timedelta(days=30)
+_MOST_VARIANCES = 12
+"""Of one family in one Comparison."""
+_MOST_CHARACTERS = 900_000
+_LEAST_BLOCKS = 3
+_NO_SPREAD = 1e-18
+_LARGEST = 100.0
+"""A larger variance of a log ratio is no noise of anything."""
+_MACHINE = re.compile(
+    r"ran: (?:each node's (?:processors|memory)|load generator's (?:cores|kernel|CPU model)"
+    r"|storage\[0\]\.(?:className|fileSystem|kind)|machine CPU model|kernel)"
+)
+"""Facts that say what the machines are. Names of machines are not among them: those of a cloud are new each day."""
+_NAMED_MACHINES = "ran: machines of Elasticsearch"
+
+
+class ComparedSubject(Protocol):
+    """The Comparison in question."""
+
+    @property
+    def spec(self) -> ComparisonSpec:
+        """What it compares."""
+
+
+class SeenComparison(Protocol):
+    """What is looked at of a Comparison."""
+
+    @property
+    def subject(self) -> "ComparedSubject":
+        """The Comparison."""
+
+    @property
+    def now(self) -> datetime:
+        """Now."""
+
+    @property
+    def records(self) -> Mapping[int, BlockRecord | None] | None:
+        """Records of the blocks that count."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The noise of one family in one Comparison."""
+
+    at: datetime
+    family: str
+    variances: tuple[float, ...]
+    """of paired log ratios"""
+    df: int
+
+
+Store = Mapping[str, tuple[Shown, ...]]
+"""by key: workload and machines"""
+
+
+def noise_key(spec: ComparisonSpec, blocks: Sequence[BlockRecord]) -> str:
+    """Return what noise belongs to: track and challenge as they are asked for, and the machines as the races saw them.
+
+    Without blocks it is the workload alone, the beginning of the keys of all machines.
+    """
+    race = spec.template.race.to_json()
+    track = {key: value for key, value in (race.get("track") or {}).items() if key != "revision"}
+    workload = _digest({"track": track, "challenge": race.get("challenge"), "params": race.get("trackParams")})
+    machines = _machines(spec.baseline, blocks)
+    return f"{workload}/{_digest(machines)}" if machines else f"{workload}/"
+
+
+def learn(store: Store, spec: ComparisonSpec, blocks: Sequence[BlockRecord], now: datetime) -> Store:
+    """Return the store with the noise that a finished Comparison has shown."""
+    key, shown = noise_key(spec, blocks), tuple(_shown(spec, blocks, now))
+    if not shown or key.endswith("/"):
+        return store
+    kept = {each: _fresh(there, now) for each, there in store.items()}
+    # A Comparison may be learnt from twice, when the operator is killed between two writes.
+    before = [each for each in kept.get(key, ()) if each not in shown]
+    kept[key] = tuple([*before, *shown][-MOST_ENTRIES:])
+    newest = sorted((each for each, there in kept.items() if there), key=lambda each: max(it.at for it in kept[each]))
+    return {each: kept[each] for each in newest[-MOST_KEYS:]}
+
+
+def priors_for(store: Store, key: str, now: datetime) -> dict[str, Prior]:
+    """Return what is known of each family's noise; a key without machines stands for those raced on last."""
+    keys = [each for each in store if each.startswith(key)] if key.endswith("/") else [key]
+    known = [_fresh(store.get(each, ()), now) for each in keys]
+    there = max(known, key=lambda shown: max((it.at for it in shown), default=datetime.min.replace(tzinfo=now.tzinfo)),
+                default=())  # fmt: skip
+    by_family: dict[str, list[tuple[float, float]]] = {}
+    for each in there:
+        by_family.setdefault(each.family, []).extend((value, float(each.df)) for value in each.variances)
+    found = {
+        name: learn_prior([value for value, _ in seen], [df for _, df in seen]) for name, seen in by_family.items()
+    }
+    return {name: prior for name, prior in found.items() if prior}
+
+
+def encode_noise(store: Store) -> dict[str, str]:
+    """Return the store as the data of a ConfigMap."""
+    data = {key: [_entry_json(each) for each in shown] for key, shown in store.items()}
+    return {KEY_NOISE: json.dumps(data, separators=(",", ":"))}
+
+
+def decode_noise(data: Mapping[str, Any]) -> dict[str, tuple[Shown, ...]]:
+    """Return the store in the data of a ConfigMap; what cannot be read is not there."""
+    text = data.get(KEY_NOISE)
+    if not isinstance(text, str) or len(text) > _MOST_CHARACTERS:
+        return {}
+    try:
+        keys = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(keys, dict):
+        return {}
+    found = {}
+    for key, entries in list(keys.items())[:MOST_KEYS]:
+        shown = [_entry(each) for each in (entries if isinstance(entries, list) else [])[-MOST_ENTRIES:]]
+        if known := tuple(each for each in shown if each):
+            found[key[:200]] = known
+    return found
+
+
+def priors(data: Json, seen: SeenComparison) -> dict[str, Prior]:
+    """Return the priors for a Comparison from the data of the namespace's ConfigMap."""
+    return priors_for(decode_noise(data), noise_key(seen.subject.spec, _blocks(seen)), seen.now)
+
+
+def learnt(data: Json, seen: SeenComparison) -> dict[str, str] | None:
+    """Return the ConfigMap's data with what a Comparison has shown; None when that is nothing."""
+    before = decode_noise(data)
+    after = learn(before, seen.subject.spec, _blocks(seen), seen.now)
+    return None if after == before else encode_noise(after)
+
+
+def _blocks(seen: SeenComparison) -> list[BlockRecord]:
+    return [record for _, record in sorted((seen.records or {}).items()) if record is not None]
+
+
+def _shown(spec: ComparisonSpec, blocks: Sequence[BlockRecord], now: datetime) -> Iterable[Shown]:
+    numbers = BlockNumbers(blocks, spec.baseline)
+    names = dict.fromkeys(race.variant for block in blocks for race in block.races if race.valid)
+    found: dict[str, list[float]] = {}
+    for name in names:
+        if name == spec.baseline or name == spec.baseline + TWIN:
+            continue
+        cells = [(gate.task or "", gate.metric) for gate in gates_of(spec)]
+        singles = [key for key in numbers.keys(name) if METRICS[key[1]].of_tasks]
+        for task, metric in dict.fromkeys([*cells, *singles]):
+            pairs = numbers.pairs(name, task, metric)
+            if METRICS[metric].exact or pairs.obstacle or numbers.count < _LEAST_BLOCKS:
+                continue
+            spread = variance(pairs.cost_ratios(more_is_better=False))
+            if _NO_SPREAD < spread < _LARGEST:
+                found.setdefault(family(metric, task or None), []).append(spread)
+    stamp = now.replace(microsecond=0)
+    for name, values in found.items():
+        yield Shown(stamp, name, tuple(float(f"{value:.4g}") for value in values[:_MOST_VARIANCES]), numbers.count - 1)
+
+
+def _machines(baseline: str, blocks: Sequence[BlockRecord]) -> dict[str, list[str]]:
+    races = [race for block in blocks for race in block.races if race.variant == baseline]
+    paths = sorted({path for race in races for path in race.facts if _MACHINE.fullmatch(path)})
+    if not paths:
+        paths = [_NAMED_MACHINES]
+    found = {path: sorted({race.facts[path] for race in races if path in race.facts}) for path in paths}
+    return {path: values for path, values in found.items() if values}
+
+
+def _fresh(shown: Iterable[Shown], now: datetime) -> tuple[Shown, ...]:
+    return tuple(it for it in shown if now - MEMORY <= it.at <= now + timedelta(days=1))
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _entry_json(shown: Shown) -> Json:
+    return {"at": shown.at.isoformat(), "family": shown.family, "df": shown.df, "variances": list(shown.variances)}
+
+
+def _entry(value: Any) -> Shown | None:
+    if not isinstance(value, dict):
+        return None
+    at, name, df, variances = (value.get(key) for key in ("at", "family", "df", "variances"))
+    if not isinstance(at, str) or not isinstance(name, str) or not isinstance(variances, list):
+        return None
+    if isinstance(df, bool) or not isinstance(df, int) or not 1 <= df <= 1000:
+        return None
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    known = tuple(float(each) for each in variances[:_MOST_VARIANCES] if _is_variance(each))
+    return Shown(moment, name[:63], known, df) if known and moment.tzinfo is not None else None
+
+
+def _is_variance(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and _NO_SPREAD < value < _LARGEST

@@ -1,0 +1,180 @@
+"""What one race of a block measured: from the Benchmark that raced it and the record of its race. Pure.
+
+A race's own pod writes its record, so nothing in it is trusted to have a shape or a size.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from fairlap.api.base import Json
+from fairlap.api.block_record import Curve, Measured, RaceRecord
+from fairlap.comparison.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES
+from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import KEY_RECORD, Record, Task
+from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Usage
+
+_MOST_NUMBERS: Final = 5000
+Facts = Callable[[Json, Record | None], Mapping[str, str]]
+"""what is known of how a Benchmark ran, in words, by path"""
+
+
+def race_record(
+    benchmark: Json, config_map: Mapping[str, Any] | None, variant: str, facts: Facts | None = None
+) -> RaceRecord:
+    """Return the one race of a Benchmark that is over, with what the ConfigMap of its record adds.
+
+    A race that the Benchmark calls valid but whose record cannot be read is not: its numbers are lost.
+    """
+    metadata, status = _mapping(benchmark.get("metadata")), _mapping(benchmark.get("status"))
+    race = _race(status)
+    record = Record.from_json(text_of(config_map, KEY_RECORD))
+    table = MachineTable.from_json(text_of(config_map, KEY_RESOURCES))
+    valid, reason, message = _validity(status, race, record)
+    return RaceRecord(
+        variant=variant,
+        benchmark=str(metadata.get("name") or ""),
+        uid=str(metadata.get("uid") or ""),
+        valid=valid,
+        reason=reason,
+        message=message,
+        started_at=_text(race.get("startedAt")),
+        seconds=_number(race.get("seconds")),
+        numbers=list(_numbers(record, table))[:_MOST_NUMBERS] if record else [],
+        target_throughput={task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0},
+        facts=dict(facts(benchmark, record)) if facts else {},
+        remarks=[_remark(_mapping(each)) for each in _list(race.get("remarks"))],
+        service_times=[curve for task in _tasks(record) if (curve := _service_times(task)).points],
+        rates=[curve for task in _tasks(record) if (curve := _rates(task)).points],
+    )
+
+
+def _race(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    races = [_mapping(race) for race in _list(status.get("races"))]
+    return next((race for race in reversed(races) if str(race.get("name")).startswith("race-")), {})
+
+
+def _validity(status: Mapping[str, Any], race: Mapping[str, Any], record: Record | None) -> tuple[bool, str, str]:
+    if status.get("phase") != "Succeeded" or race.get("valid") is not True:
+        first, second = (race, status) if race.get("valid") is False else (status, race)
+        reason = _text(first.get("reason")) or _text(second.get("reason"))
+        return False, reason, _text(first.get("message")) or _text(second.get("message"))
+    if record is None:
+        text = "the record of the race is missing or cannot be read, so its numbers are lost"
+        return False, str(Reason.RECORD_MISSING), text
+    return True, "", ""
+
+
+def _remark(remark: Mapping[str, Any]) -> str:
+    return f"{_text(remark.get('reason'))}: {_text(remark.get('message'))}"
+
+
+def _numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
+    """Yield every number: what is of the whole race first, so that thousands of tasks do not crowd it out."""
+    documents = [index.documents for index in record.indices or () if index.documents is not None]
+    whole = {
+        "storeBytes": record.totals.store_bytes,
+        "segments": record.totals.segments,
+        "documents": sum(documents) if documents else None,
+        "memoryPeakBytes": _added(table, lambda usage: usage.memory_peak_bytes),
+        "diskWriteBytes": _added(table, lambda usage: usage.disk_write_bytes),
+    }
+    for metric, value in whole.items():
+        yield from _measured("", metric, value)
+    for task in _tasks(record):
+        yield from _of_task(task, table)
+
+
+def _of_task(task: Task, table: MachineTable | None) -> Iterator[Measured]:
+    requests, rally = task.samples.normal, task.rally
+    if rally is None:
+        return
+    # The same that `fairlap compare` takes from race.json.
+    rate = rally.throughput.median if rally.throughput.mean is None else rally.throughput.mean
+    yield from _measured(task.task, "throughput", rate, unit=(task.unit or "")[:63], requests=requests)
+    groups: list[tuple[Sequence[str], Mapping[str, float]]] = [(SERVICE_TIMES, rally.service_time_millis)]
+    if task.target_throughput:  # else latency is service time under another name
+        groups.append((LATENCIES, rally.latency_millis))
+    for metrics, times in groups:
+        for metric in metrics:
+            kind = METRICS[metric]
+            enough = requests >= kind.requests
+            yield from _measured(task.task, metric, times.get(kind.percentile), supported=enough, requests=requests)
+    if task.units_done and task.units_done > 0 and (used := _cpu_seconds(task, table)) is not None:
+        yield from _measured(task.task, "cpuSecondsPerOperation", used / task.units_done)
+
+
+def _measured(
+    task: str, metric: str, value: float | None, *, unit: str = "", supported: bool = True, requests: int | None = None
+) -> Iterator[Measured]:
+    """Yield the number if it can be compared: a count from 0 on, anything else above 0."""
+    least_known = value is not None and math.isfinite(value) and (value > 0 or (value == 0 and METRICS[metric].exact))
+    if value is not None and least_known:
+        yield Measured(task=task, metric=metric, value=value, unit=unit, supported=supported, requests=requests)
+
+
+def _nodes(table: MachineTable | None) -> list[Machine]:
+    return [machine for machine in table.machines if machine.role == ELASTICSEARCH] if table else []
+
+
+def _added(table: MachineTable | None, column: Callable[[Usage], float | None]) -> float | None:
+    """Return the sum over the Elasticsearch nodes; None unless it is known of each."""
+    values = [column(machine.race) for machine in _nodes(table)]
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def _cpu_seconds(task: Task, table: MachineTable | None) -> float | None:
+    """Return the CPU seconds of all Elasticsearch nodes during the measured part of a task."""
+    found = []
+    for machine in _nodes(table):
+        usage = next((each.usage for each in machine.tasks if each.task == task.task), None)
+        if usage is None or usage.cpu_mean_cores is None or usage.seconds <= 0:
+            return None
+        found.append(usage.cpu_mean_cores * usage.seconds)
+    return sum(found) if found else None
+
+
+def _service_times(task: Task) -> Curve:
+    times = task.rally.service_time_millis if task.rally else {}
+    points = [(share, value) for key, value in times.items() if (share := _percentile(key)) is not None and value >= 0]
+    return Curve(task=task.task, points=sorted(points)[:200])
+
+
+def _percentile(key: str) -> float | None:
+    try:
+        share = float(key.removeprefix("p")) if key.startswith("p") else math.nan
+    except ValueError:
+        return None
+    return share if 0 <= share <= 100 else None
+
+
+def _rates(task: Task) -> Curve:
+    windows = task.windows
+    if windows is None or not windows.over_time or windows.seconds <= 0 or windows.count <= 0:
+        return Curve(task=task.task)
+    step = windows.seconds * windows.count / len(windows.over_time)
+    points = [(round((number + 0.5) * step, 3), rate) for number, rate in enumerate(windows.over_time)]
+    return Curve(task=task.task, points=points[:200])
+
+
+def _tasks(record: Record | None) -> Sequence[Task]:
+    return record.tasks if record else ()
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1 << 53
+    return float(value) if known else None

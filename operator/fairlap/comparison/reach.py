@@ -1,0 +1,69 @@
+"""How far a verdict reaches: the machines, the data against their memory, and the load that it was found with. Pure."""
+
+import re
+from collections.abc import Sequence
+
+from fairlap.api.block_record import BlockRecord, RaceRecord
+
+_MEMORY_TO_DATA = re.compile(r"ran: nodeData\[\d+\]\.memoryToData")
+_ELASTICSEARCH_ON, _LOAD_FROM = "ran: machines of Elasticsearch", "ran: machine of the load generator"
+_MOST_NAMES = 5
+
+
+def scope(blocks: Sequence[BlockRecord]) -> list[str]:
+    """Return sentences that say where the verdict holds, as far as the facts of the races tell."""
+    races = [race for block in blocks for race in block.races if race.valid]
+    return [text for text in (_machines(races), _memory(races), _load(races)) if text]
+
+
+def _machines(races: Sequence[RaceRecord]) -> str:
+    elasticsearch = _names(races, _ELASTICSEARCH_ON)
+    generators = _names(races, _LOAD_FROM)
+    if not elasticsearch:
+        return ""
+    load = f", with the load from {_listed(generators)}" if generators else ""
+    return f"it holds on {_listed(elasticsearch)}{load}: other machines may answer otherwise"
+
+
+def _memory(races: Sequence[RaceRecord]) -> str:
+    shares = [
+        share
+        for race in races
+        for path, value in race.facts.items()
+        if _MEMORY_TO_DATA.fullmatch(path) and (share := _share(value)) is not None
+    ]
+    if not shares:
+        return ""
+    least = min(shares)
+    if least >= 1:
+        return f"it holds for data that fits the memory beside the heap ({least:.1f} times as large), without the disk"
+    return f"it holds for data of which {least:.0%} at most fits the memory beside the heap: less is faster"
+
+
+def _load(races: Sequence[RaceRecord]) -> str:
+    measured = {each.task for race in races for each in race.numbers if each.metric == "throughput"}
+    throttled = {task for race in races for task in race.target_throughput} & measured
+    if not measured:
+        return ""
+    if not throttled:
+        return "it holds at full load (each client sends its next request when it has its answer)"
+    if throttled == measured:
+        return "it holds at the rates that were asked for (requests come whether or not earlier ones are answered)"
+    return f"it holds at full load, and for {_listed(sorted(throttled))} at the rate that was asked for"
+
+
+def _names(races: Sequence[RaceRecord], path: str) -> list[str]:
+    return sorted({name for race in races for name in race.facts.get(path, "").split(", ") if name})
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
+
+
+def _share(value: str) -> float | None:
+    try:
+        found = float(value)
+    except ValueError:
+        return None
+    return found if 0 <= found < float("inf") else None

@@ -1,0 +1,164 @@
+"""Drives one Comparison: it looks, plans, writes the status and acts, and is woken by its Benchmarks' events."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from prometheus_client import Counter
+from pydantic import ValidationError
+
+from fairlap.api.base import Json
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_status import COMPARISON_TERMINAL, ComparisonStatus
+from fairlap.api.names import COMPARISON_KIND
+from fairlap.kube.api_error import ApiError
+from fairlap.plan.comparison.comparison_seen import ComparisonLook, ComparisonPlan, ComparisonSeen, RaceToCreate
+from fairlap.plan.outdated_crd import COMPARISON_STEERING
+from fairlap.plan.unforeseen import unreadable
+from fairlap.queue.summary import Place
+from fairlap.runtime.announce import Announcement, comparison_announcements, comparison_words
+from fairlap.runtime.comparison_acts import NOISE, Learn, RecordRace, create_race, learn, record_block
+from fairlap.runtime.comparison_reads import build_comparison_seen, read_blocks, read_races, try_variants
+from fairlap.runtime.drive_loop import DriveLoop
+from fairlap.runtime.skew import Skew
+from fairlap.runtime.writes import write_status
+from fairlap.statistics.moderation import Prior
+
+VERDICTS = Counter("fairlap_comparison_verdicts", "Comparisons that have ended, by what they say", ["verdict"])
+
+
+class Deciders(NamedTuple):
+    """The decisions about Comparisons, none of which asks the API server."""
+
+    plan: Callable[[ComparisonSeen], ComparisonPlan]
+    trials: Callable[[ComparisonSeen], Iterable[RaceToCreate]]
+    """a Benchmark for each variant, as the API server is to be asked whether it would take it"""
+    record_race: RecordRace
+    priors: Callable[[Json, ComparisonSeen], Mapping[str, Prior]]
+    """the noise of each family of numbers that is known of what a Comparison races, from what was learnt"""
+    learnt: Learn
+
+
+@dataclass
+class ComparisonDaemon(DriveLoop[ComparisonStatus]):
+    """Drives one Comparison from its first sight to its end."""
+
+    deciders: Deciders = field(kw_only=True)
+    refusal: str = ""
+    skew: Skew = field(default_factory=lambda: Skew(steering=COMPARISON_STEERING))
+
+    @property
+    def kind(self) -> str:
+        """The kind of what is driven."""
+        return COMPARISON_KIND
+
+    async def _look_once(self, *, woken: bool) -> float:
+        comparison = self._newest()
+        if (comparison.get("status") or {}).get("phase") in COMPARISON_TERMINAL:
+            return self._resync  # until its end is told
+        try:
+            seen = build_comparison_seen(comparison, self.operator.settings, datetime.now(UTC))
+        except ValidationError as error:
+            if error.title != ComparisonSpec.__name__:
+                raise
+            self._end_with(unreadable(error))
+            return 0
+        if self.intended is not None:
+            await self._write(comparison, seen.status, self.intended)
+            return 0
+        if self.operator.places.lags(self.uid, self._held(seen.status)):
+            return 0.5  # the event of our own write will wake it
+        races = self.operator.races.of(self.uid, seen.subject.namespace)
+        turn = self.operator.places.turn(self.uid)
+        seen = replace(seen, races=races, turn=turn, foreign=self.foreign, refusal=self.refusal)
+        seen = replace(seen, pruned=self.skew.fields)
+        if not woken and seen.status.block:
+            seen = await self._look_at("races", seen)
+        seen, todo = await self._decide(seen)
+        if not self._holds_what_it_needs(seen.status, todo.status):
+            return 0  # another one took the place while this one was reading what it decides by
+        if self.skew.differs(seen.status, todo.status, time.monotonic()):
+            if todo.learn and todo.status.phase in COMPARISON_TERMINAL:  # nobody looks again at what is over
+                await learn(self._api_server, seen, self.deciders.learnt)
+            await self._write(comparison, seen.status, todo.status)
+            return 0
+        return await self._act(seen, todo)
+
+    async def _decide(self, seen: ComparisonSeen) -> tuple[ComparisonSeen, ComparisonPlan]:
+        todo = self.deciders.plan(seen)
+        while todo.look:
+            for what in todo.look:
+                seen = await self._look_at(what, seen)
+            todo = self.deciders.plan(seen)
+        return seen, todo
+
+    async def _look_at(self, what: ComparisonLook, seen: ComparisonSeen) -> ComparisonSeen:
+        api_server = self._api_server
+        match what:
+            case "dry_runs":
+                trials = self.deciders.trials(seen)
+                return replace(seen, dry_runs=await try_variants(api_server, seen.subject, trials))
+            case "races":
+                return replace(seen, confirmed=True, races=await read_races(api_server, seen))
+            case "records":
+                return replace(seen, records=await read_blocks(api_server, seen))
+            case "priors":
+                there = await api_server.find("ConfigMap", seen.subject.namespace, NOISE) or {}
+                return replace(seen, priors=self.deciders.priors(there.get("data") or {}, seen))
+
+    async def _act(self, seen: ComparisonSeen, todo: ComparisonPlan) -> float:
+        try:
+            self.foreign = await self._perform(seen, todo)
+        except ApiError as error:
+            if not self._is_refusal(error):
+                raise
+            self.refusal = error.message
+            self.logger.warning("refused: %s", error)
+            return 0 if seen.refusal != self.refusal else self._resync
+        if self.foreign != seen.foreign:
+            return 0
+        if self.foreign:  # it is not ours, so no event will tell when it has gone: try again
+            return 2.0
+        return 0 if todo.record else self._next_look(todo.wake_in)
+
+    async def _perform(self, seen: ComparisonSeen, todo: ComparisonPlan) -> str:
+        """Carry out the acts in order; return a sentence when a foreign object is in the way. Raises ApiError."""
+        if todo.create or todo.record:
+            await self._bide()
+        if todo.create and (foreign := await create_race(self._api_server, seen.subject, todo.create)):
+            return foreign
+        if todo.record:
+            record_race = self.deciders.record_race
+            if foreign := await record_block(self._api_server, seen, todo.record, record_race):
+                return foreign
+        if todo.learn:
+            await learn(self._api_server, seen, self.deciders.learnt)
+        return ""
+
+    async def _send(self, there: Json, status: ComparisonStatus) -> Json:
+        return await write_status(self._api_server, there, status, COMPARISON_KIND)
+
+    async def _remove_children(self) -> bool:
+        return True  # no right to delete Benchmarks is needed for anything else: the one that races runs to its end
+
+    def _held(self, status: ComparisonStatus) -> Place | None:
+        return "race" if status.admitted_time else None
+
+    def _announcements(self, before: ComparisonStatus, after: ComparisonStatus) -> Iterable[Announcement]:
+        return comparison_announcements(before, after)
+
+    def _phase_words(self, status: ComparisonStatus) -> str:
+        return comparison_words(status)
+
+    def _has_written(self, before: ComparisonStatus, after: ComparisonStatus) -> None:
+        if _stage(after) != _stage(before):
+            self.foreign = self.refusal = ""
+        if after.phase in COMPARISON_TERMINAL and before.phase not in COMPARISON_TERMINAL:
+            VERDICTS.labels(after.verdict or "none").inc()
+
+
+def _stage(status: ComparisonStatus) -> tuple[object, ...]:
+    block = status.block
+    return (block.number, block.attempt, len(block.races), block.stage) if block else (status.phase,)

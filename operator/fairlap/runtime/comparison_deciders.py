@@ -1,0 +1,47 @@
+"""The decisions about Comparisons, as the work on one is given them."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from fairlap.api.base import Json
+from fairlap.api.block_record import RaceRecord
+from fairlap.comparison import noise_store
+from fairlap.comparison.expectation import expect
+from fairlap.comparison.fairness import diff
+from fairlap.comparison.judgement import judge_blocks
+from fairlap.comparison.race_facts import facts, record_facts
+from fairlap.comparison.raced_benchmark import race_record
+from fairlap.comparison.variants import VariantsRefusedError, expand
+from fairlap.plan.comparison.children import dry_run
+from fairlap.plan.comparison.comparison_plan import plan_comparison
+from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
+from fairlap.plan.comparison.judges import Judges
+from fairlap.runtime.comparison_daemon import Deciders
+from fairlap_race.contract.record import Record
+
+JUDGES: Final = Judges(judge_blocks, diff, expect)
+
+
+def decide(seen: ComparisonSeen) -> ComparisonPlan:
+    """Return what follows from what is seen of a Comparison."""
+    return plan_comparison(seen, JUDGES)
+
+
+def trials(seen: ComparisonSeen) -> Iterable[RaceToCreate]:
+    """Return each variant's Benchmark as its preparation will have it; none when the variants are refused anyhow."""
+    try:
+        return dry_run(seen.subject, expand(seen.subject.spec))
+    except VariantsRefusedError:
+        return ()
+
+
+def all_facts(benchmark: Json, record: Record | None) -> dict[str, str]:
+    """Return what is known of how a Benchmark ran, from its status and from the record of its race."""
+    return {**facts(benchmark), **(record_facts(record) if record else {})}
+
+
+def _record_race(benchmark: Json, config_map: Json | None, variant: str) -> RaceRecord:
+    return race_record(benchmark, config_map, variant, all_facts)
+
+
+DECIDERS: Final = Deciders(decide, trials, _record_race, noise_store.priors, noise_store.learnt)

@@ -1,0 +1,66 @@
+"""What is kept of the Benchmarks that Comparisons control: only what decisions about a Comparison read."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from fairlap.plan.comparison.comparison_seen import SeenRace
+from fairlap.queue.summary import leader_uid
+
+Body = Mapping[str, Any]
+
+
+class Races:
+    """The Benchmarks of all Comparisons, by the uids of both."""
+
+    def __init__(self) -> None:
+        self._led: defaultdict[str, dict[str, tuple[str, SeenRace]]] = defaultdict(dict)
+        self._leaders: dict[str, str] = {}
+
+    def observe(self, benchmark: Body) -> None:
+        """Take in what an event shows of a Benchmark."""
+        meta, leader = benchmark["metadata"], leader_uid(benchmark)
+        uid = str(meta["uid"])
+        if self._leaders.get(uid, "") != leader:
+            self.remove(uid)
+        if leader:
+            self._leaders[uid] = leader
+            self._led[leader][uid] = str(meta["namespace"]), seen_race(benchmark)
+
+    def remove(self, uid: str) -> None:
+        """Take out a Benchmark that is gone."""
+        leader = self._leaders.pop(uid, "")
+        if leader and not (self._led[leader].pop(uid, None) and self._led[leader]):
+            del self._led[leader]
+
+    def of(self, uid: str, namespace: str) -> dict[str, SeenRace]:
+        """Return the Benchmarks of a Comparison by name: those in its own namespace."""
+        return {race.name: race for where, race in self._led.get(uid, {}).values() if where == namespace}
+
+
+def seen_race(benchmark: Body) -> SeenRace:
+    """Return what a decision about its Comparison may look at of a Benchmark, whatever its status holds."""
+    meta, status = benchmark["metadata"], _mapping(benchmark.get("status"))
+    races = status.get("races")
+    last = _mapping(races[-1]) if isinstance(races, list) and races else {}
+    machines = last.get("elasticsearchOn")
+
+    def text(of: Body, key: str) -> str:
+        return str(of.get(key) or "")
+
+    return SeenRace(
+        name=str(meta["name"]),
+        uid=str(meta["uid"]),
+        phase=text(status, "phase"),
+        progress=text(status, "progress"),
+        reason=text(status, "reason"),
+        message=text(status, "message"),
+        created=text(meta, "creationTimestamp"),
+        ended=text(status, "completionTime"),
+        elasticsearch_on=tuple(map(str, machines)) if isinstance(machines, list) else (),
+        load_generator_on=text(last, "loadGeneratorOn"),
+    )
+
+
+def _mapping(part: Any) -> Body:
+    return part if isinstance(part, Mapping) else {}

@@ -1,0 +1,243 @@
+"""Comparisons against a real API server: whole blocks, whoever waits, deletes or kills."""
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from .controlplane import ControlPlane
+from .kill_points import counted, kill_points, killed, sample, until_killed_or
+from .manifests import Json, benchmark, comparison
+from .operator_process import Operator
+from .stage import Stage
+
+pytestmark = pytest.mark.independent
+TWO_BLOCKS = {"stop": "fixed", "blocks": 2}
+FAST = {"eck": (0.0, 0.05), "run": (0.05, 0.1)}
+RACES = ["cmp-0a", "cmp-0b", *(f"cmp-{block}{letter}" for block in (1, 2, 3) for letter in "ab")]
+
+
+@contextmanager
+def comparing(plane: ControlPlane, namespace: str, **values: object) -> Iterator[Operator]:
+    """An operator that must end without a word of anything that was not foreseen."""
+    operator = Operator(plane, namespace, **values)
+    operator.start()
+    operator.wait_ready()
+    yield operator
+    operator.lives()
+    assert operator.stop() == 0
+    assert not operator.refused(), operator.refused()[:3]
+    assert "Traceback" not in operator.log.read_text(), operator.log.read_text()[-3000:]
+
+
+def raced(stage: Stage, namespace: str) -> list[str]:
+    """Return the Benchmarks in the order in which their steps began."""
+    return [name.removesuffix("-race-1").removesuffix("-smoke") for name in stage.runs(namespace)]
+
+
+def ended_well(stage: Stage, namespace: str, name: str = "cmp", seconds: float = 60.0) -> Json:
+    status = stage.compares(namespace, name, seconds=seconds)
+    assert status["phase"] == "Complete", (status.get("reason"), status.get("message"))
+    return status
+
+
+def test_a_whole_comparison(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    """Another Benchmark waits all the time: it races between two blocks and never inside one."""
+    stage.behave(namespace, **FAST)
+    with comparing(plane, namespace) as operator:
+        stage.apply(comparison(namespace))
+        stage.compares(namespace, "cmp", "Preparing")
+        stage.apply(*(benchmark(namespace, name, smokeTest=False) for name in ("x", "y")))
+        status = ended_well(stage, namespace)
+        assert status["verdict"] and status["completionTime"] and status["costRaces"] == 8
+        for name in ("x", "y"):
+            assert stage.ends(namespace, name)["phase"] == "Succeeded"
+        order = raced(stage, namespace)
+        assert sorted(order) == sorted([*RACES, "x", "y"])
+        assert stage.world.most_running[namespace] == 1
+        for block in "0123":
+            places = [number for number, name in enumerate(order) if name.startswith(f"cmp-{block}")]
+            assert places[1] == places[0] + 1, f"a stranger raced within block {block}: {order}"
+        assert order.index("x") < order.index("cmp-3a"), "it was its turn between two blocks"
+        blocks = [block for block in status["blocks"] if block["number"]]
+        assert [block["record"] for block in blocks] == [f"cmp-block-{number}" for number in (1, 2, 3)]
+        assert all(block["valid"] and len(block["races"]) == 2 for block in blocks)
+        kept = stage.find("configmaps", namespace, "cmp-block-1")
+        assert kept and kept["binaryData"]["block.json.gz"] and kept["metadata"]["ownerReferences"][0]["controller"]
+        child = stage.benchmark(namespace, "cmp-1a")
+        assert child["metadata"]["labels"]["fairlap.dev/variant"] == "8.11.0"
+        assert (
+            child["spec"]["checkedBy"] == "cmp-0a" and child["metadata"]["ownerReferences"][0]["kind"] == "Comparison"
+        )
+        code, metrics = operator.answer("/metrics")
+        assert code == 200 and 'fairlap_comparisons{phase="Complete"} 1.0' in metrics
+        assert f'fairlap_comparison_verdicts_total{{verdict="{status["verdict"]}"}} 1.0' in metrics
+        told = [e for e in stage.all("events", namespace) if e["involvedObject"]["kind"] == "Comparison"]
+        assert {"Preparing", "Racing", "Complete"} <= {event["reason"] for event in told}
+        stage.delete("comparisons", namespace, "cmp")
+        stage.until(lambda: len(stage.all("benchmarks", namespace)) == 2, "its Benchmarks go", 30)
+        stage.is_clean(namespace)
+
+
+def test_what_the_api_server_would_refuse_is_said_at_once(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    wrong = {"name": "odd", "patch": {"elasticsearch": {"version": "nine"}}}
+    with comparing(plane, namespace):
+        stage.apply(comparison(namespace, variants=[{"name": "8.11.0"}, wrong]))
+        status = stage.compares(namespace, "cmp")
+        accepted = next(c for c in status["conditions"] if c["type"] == "Accepted")
+        assert (status["phase"], accepted["status"]) == ("Failed", "False")
+        assert "variant odd" in accepted["message"], accepted
+        assert not stage.all("benchmarks", namespace)
+
+
+def test_a_deleted_race_and_a_failed_one_are_raced_again(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    """As whole blocks, each with its reason; the race that fails again and again ends it all."""
+    stage.behave(namespace, **FAST)
+    stage.behave(namespace, "cmp-1a", race="hangs")
+    stage.behave(namespace, "cmp-1b", race="hangs")
+    with comparing(plane, namespace):
+        stage.apply(comparison(namespace, design={"stop": "fixed", "blocks": 2, "retries": 2}))
+        stage.until(lambda: any(name.startswith("cmp-1") for name in raced(stage, namespace)), "block 1 begins", 60)
+        first = next(name for name in raced(stage, namespace) if name.startswith("cmp-1"))
+        stage.behave(namespace, "cmp-2a", race="documents", **FAST)
+        stage.behave(namespace, "cmp-2b", race="documents", **FAST)
+        stage.delete("benchmarks", namespace, first)
+        status = ended_well(stage, namespace)
+        void = [(b["number"], b.get("attempt", 1), b["reason"]) for b in status["blocks"] if not b["valid"]]
+        assert [(number, attempt) for number, attempt, _ in void] == [(1, 1), (2, 1)]
+        assert void[0][2] == "RaceDeleted"
+        done = [(b["number"], b.get("attempt", 1)) for b in status["blocks"] if b["valid"] and b["number"]]
+        assert done == [(1, 2), (2, 2)]
+        assert stage.find("configmaps", namespace, "cmp-block-1-2")
+        stage.apply(comparison(namespace, "bad", design={"stop": "fixed", "blocks": 2, "retries": 1}))
+        for attempt in ("", "-2"):
+            for letter in "ab":
+                stage.behave(namespace, f"bad-1{letter}{attempt}", race="documents", **FAST)
+        status = stage.compares(namespace, "bad")
+        assert (status["phase"], status["reason"]) == ("Failed", "RacesInvalid")
+        assert len([b for b in status["blocks"] if not b["valid"]]) == 2
+
+
+def test_one_that_is_deleted_in_a_block_leaves_nothing(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    stage.behave(namespace, **FAST)
+    for letter in "ab":
+        stage.behave(namespace, f"cmp-1{letter}", race="hangs")
+    with comparing(plane, namespace):
+        stage.apply(comparison(namespace))
+        stage.until(lambda: any(name.startswith("cmp-1") for name in raced(stage, namespace)), "block 1 begins", 60)
+        stage.apply(benchmark(namespace, "next", smokeTest=False))
+        stage.reaches(namespace, "next", "Queued")
+        stage.delete("comparisons", namespace, "cmp")
+        assert stage.ends(namespace, "next")["phase"] == "Succeeded"
+        stage.until(lambda: len(stage.all("benchmarks", namespace)) == 1, "its Benchmarks go", 30)
+        stage.is_clean(namespace)
+
+
+def test_strangers_share_no_machine_with_a_block(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    """And a Benchmark that names somebody's Comparison as its owner never races."""
+    stage.behave(namespace, **FAST)
+    for letter in "ab":
+        stage.behave(namespace, f"cmp-1{letter}", race="hangs")
+    with comparing(plane, namespace, maxActive=2):
+        stage.apply(comparison(namespace))
+        stage.until(lambda: any(name.startswith("cmp-1") for name in raced(stage, namespace)), "block 1 begins", 60)
+        there = stage.find("comparisons", namespace, "cmp")
+        assert there is not None
+        forged = benchmark(namespace, "forged", smokeTest=False)
+        owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "cmp", "controller": True}
+        forged["metadata"]["ownerReferences"] = [{**owner, "uid": there["metadata"]["uid"]}]
+        stage.apply(forged, benchmark(namespace, "other", smokeTest=False))
+        assert stage.ends(namespace, "other")["phase"] == "Succeeded", "there is a second place"
+        assert stage.status(namespace, "forged")["progress"] == "waiting for its Comparison cmp"
+        first = next(name for name in raced(stage, namespace) if name.startswith("cmp-1"))
+        uid = stage.benchmark(namespace, first)["metadata"]["uid"]
+        pods = [p for p in stage.all("pods", namespace) if p["metadata"]["labels"].get("fairlap.dev/uid") == uid]
+        assert len(pods) == 2
+        for pod in pods:
+            (term,) = pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            assert [uid] in [each.get("values") for each in term["labelSelector"]["matchExpressions"]]
+        for name in ("cmp", "forged"):
+            stage.delete("comparisons" if name == "cmp" else "benchmarks", namespace, name)
+
+
+def test_killed_at_random_moments_no_race_is_lost_or_doubled(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    seed = random.SystemRandom().randrange(1, 10**6)
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+    stage.behave(namespace, **FAST)
+    operator = Operator(plane, namespace)
+    stage.apply(comparison(namespace))
+    for _ in range(8):
+        operator.start()
+        time.sleep(dice.uniform(0.9, 2.2))
+        operator.lives()
+        operator.kill()
+    operator.start()
+    try:
+        status = ended_well(stage, namespace)
+        assert [block["valid"] for block in status["blocks"]] == [True] * 4, status["blocks"]
+        assert sorted(raced(stage, namespace)) == RACES and stage.world.most_running[namespace] == 1
+        stage.is_clean(namespace)
+        operator.lives()
+    finally:
+        operator.stop()
+    assert not operator.refused(), operator.refused()[:3]
+
+
+def test_killed_at_some_of_its_writes(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    """Each of them in tests/soak; here a sample, each in a Comparison of its own."""
+    seed = random.SystemRandom().randrange(1, 10**6)
+    print(f"seed {seed}")
+    stage.behave(namespace, **FAST)
+    operator = Operator(plane, namespace)
+    whole = list(operator.command)
+    operator.start()
+    one_comparison(stage, operator, namespace, "whole")
+    operator.stop()
+    points = kill_points(counted(plane, operator, namespace))
+    for at, when in sample(points, 3, random.Random(seed)):
+        name = f"k{at}-{when[0]}"
+        killed_at(stage, operator, namespace, name, killed(whole[0], at, when), whole)
+
+
+def killed_at(
+    stage: Stage, operator: Operator, namespace: str, name: str, command: list[str], whole: list[str]
+) -> bool:
+    """Let an operator be killed by this command while it works for a new Comparison, and another one end that one.
+
+    Returns whether it was killed.
+    """
+    stage.apply(comparison(namespace, name, design=TWO_BLOCKS))
+    operator.command = command
+    operator.start()
+    over = until_killed_or(lambda: "completionTime" in stage.comparison(namespace, name), operator)
+    stage.until(over, f"{name} is killed, or it is over", 60)
+    assert operator.process is not None
+    was_killed = operator.process.poll() is not None
+    if was_killed:
+        operator.process = None
+    else:
+        operator.stop()
+    operator.command = whole
+    operator.start()
+    one_comparison(stage, operator, namespace, name)
+    operator.stop()
+    assert not operator.refused(), operator.refused()[:3]
+    return was_killed
+
+
+def one_comparison(stage: Stage, operator: Operator, namespace: str, name: str) -> None:
+    """Let a Comparison of two blocks end, with each race once, and remove it; nothing may be left."""
+    if stage.find("comparisons", namespace, name) is None:
+        stage.apply(comparison(namespace, name, design=TWO_BLOCKS))
+    status = ended_well(stage, namespace, name)
+    assert [block["valid"] for block in status["blocks"]] == [True] * 3, status["blocks"]
+    mine = [each for each in raced(stage, namespace) if each.startswith(f"{name}-")]
+    assert sorted(mine) == sorted(f"{name}-{block}{letter}" for block in range(3) for letter in "ab")
+    stage.delete("comparisons", namespace, name)
+    stage.until(lambda: not stage.all("benchmarks", namespace), f"the Benchmarks of {name} go", 30)
+    stage.is_clean(namespace)
+    stage.promises_kept(namespace)
+    operator.lives()

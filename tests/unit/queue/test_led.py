@@ -1,0 +1,257 @@
+"""A Comparison lines up as one; its Benchmarks never do, and its place is lent to the one that it names."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlap.api.names import COMPARISON_KIND
+from fairlap.plan.transition import describe_wait
+from fairlap.queue.places import Places
+from fairlap.queue.summary import Current, Summary, leader_uid, summarize, summarize_comparison
+
+Json = dict[str, Any]
+META: Json = {"uid": "c", "name": "upgrade", "namespace": "ns", "creationTimestamp": "2026"}
+
+
+def comparison(state: str = "holds", current: str = "upgrade-1a", uid: str = "", name: str = "ns/upgrade") -> Summary:
+    phase = {"holds": "Racing", "waits": "Queued", "over": "Complete"}[state]
+    found = Summary("c", name, "c", phase, state == "holds", state == "waits", kind=COMPARISON_KIND)
+    return replace(found, current=Current(f"{found.namespace}/{current}", uid) if current else None)
+
+
+def led(uid: str = "a", name: str = "ns/upgrade-1a", state: str = "", by: str = "c") -> Summary:
+    phase = {"holds": "Racing", "over": "Succeeded"}.get(state, "Pending")
+    return Summary(uid, name, uid, phase, state == "holds", False, led_by=by, checks=state == "checks")
+
+
+def stranger(uid: str = "s", state: str = "waits") -> Summary:
+    return Summary(
+        uid, f"ns/{uid}", uid, "Racing" if state == "holds" else "Queued", state == "holds", state == "waits"
+    )
+
+
+class Queue:
+    def __init__(self, *summaries: Summary, most: int = 1) -> None:
+        self.woken: list[str] = []
+        self.places = Places(most, self.woken.append, lambda: self.woken.append("everyone"))
+        for each in summaries:
+            self.places.observe(each)
+
+
+@pytest.mark.parametrize(
+    ("leader", "child", "mine"),
+    [
+        (comparison(), led(), True),
+        (comparison(uid="a"), led(), True),
+        (comparison(uid="another"), led(), False),
+        (comparison(current="upgrade-1b"), led(), False),
+        (comparison(current=""), led(), False),
+        (comparison("waits"), led(), False),
+        (comparison("over"), led(), False),
+        (comparison(name="elsewhere/upgrade", current="upgrade-1a"), led(), False),
+        (comparison(), led(by="nobody"), False),
+        (comparison(), led(name="ns/forged"), False),
+        (stranger("c", "holds"), led(), False),
+    ],
+    ids=["named", "by uid", "another of its name", "its mate's turn", "between races", "waits", "over", "elsewhere",
+         "unknown", "forged", "no Comparison"],
+)  # fmt: skip
+def test_whose_turn_it_is_says_the_comparison(leader: Summary, child: Summary, mine: bool) -> None:
+    places = Queue(leader, child).places
+    assert places.turn(child.uid).mine is places.turn(child.uid, "check").mine is mine
+    assert places.assume(child.uid) is mine and places.is_lent_one(child.uid) is mine
+
+
+def test_an_assumed_place_of_the_comparison_is_lent_too() -> None:
+    places = Queue(comparison("waits"), led()).places
+    assert not places.turn("a").mine and places.assume("c") and places.turn("a").mine
+    places.forget("c")
+    assert not places.turn("a").mine
+
+
+@pytest.mark.parametrize(
+    ("summaries", "words"),
+    [
+        ((comparison("waits"), led()), "waiting for its Comparison upgrade"),
+        ((comparison("over"), led()), "waiting for its Comparison upgrade, which is over"),
+        ((led(),), "waiting for its Comparison (not there)"),
+    ],
+)
+def test_what_it_says_while_it_waits(summaries: tuple[Summary, ...], words: str) -> None:
+    assert describe_wait(Queue(*summaries).places.turn("a"), "in the queue") == words
+
+
+def test_a_block_takes_one_place_whoever_races() -> None:
+    places = Queue(comparison(), led(state="holds"), stranger(), most=2).places
+    assert places.turn("s").mine, "the Comparison and its Benchmark are one"
+    places.observe(led("b", "ns/upgrade-1b"))
+    assert places.turn("s").mine and places.turn("s").ahead == 0
+
+
+def test_what_goes_on_without_its_comparison_is_in_a_place_of_its_own() -> None:
+    for state in ("over", "gone"):
+        places = Queue(comparison(), led(state="holds"), stranger()).places
+        assert not places.turn("s").mine
+        places.remove("c") if state == "gone" else places.observe(comparison("over"))
+        assert not places.turn("s").mine and places.turn("s").behind == "ns/upgrade-1a"
+        places.observe(led(state="over"))
+        assert places.turn("s").mine
+
+
+def test_an_owner_that_is_written_later_frees_no_place() -> None:
+    """A Benchmark in a place of its own is declared to be of a Comparison that holds another one."""
+    places = Queue(comparison(), stranger("x", "holds"), stranger(), most=2).places
+    assert not places.turn("s").mine
+    places.observe(replace(stranger("x", "holds"), led_by="c"))
+    assert not places.turn("s").mine
+
+
+def test_its_check_is_in_its_comparisons_place() -> None:
+    places = Queue(comparison(), led(state="checks")).places
+    for number in range(2):
+        places.observe(replace(stranger(f"s{number}", ""), awaits_check=True))
+    assert all(places.turn(f"s{number}", "check").mine for number in range(2)), "the two places are free"
+
+
+def test_its_benchmarks_are_woken_when_their_turn_comes_or_goes() -> None:
+    queue = Queue(comparison("waits", current=""), led(), led("b", "ns/upgrade-1b"))
+    queue.woken.clear()
+    queue.places.observe(comparison(current=""))
+    assert set(queue.woken) == {"a", "b"}
+    queue.woken.clear()
+    queue.places.observe(comparison())
+    assert set(queue.woken) == {"a", "b"}
+    queue.woken.clear()
+    queue.places.observe(comparison())
+    assert not queue.woken
+    queue.places.remove("a")
+    queue.woken.clear()
+    queue.places.observe(comparison(current="upgrade-1b"))
+    assert queue.woken == ["b"]
+
+
+def test_who_is_not_there_lends_nothing() -> None:
+    places = Queue(comparison(), led()).places
+    places.vanish({"c"})
+    assert not places.turn("a").mine
+    places.vanish(set())
+    places.set_aside("c")
+    assert not places.turn("a").mine and places.leader("a", "ns") == "c" and places.leader("a", "other") == ""
+
+
+def test_benchmarks_and_comparisons_are_counted_apart() -> None:
+    places = Queue(comparison(), led()).places
+    assert [found.uid for found in places.benchmarks()] == ["a"]
+    assert [found.uid for found in places.comparisons()] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("status", "spec", "expected"),
+    [
+        ({}, {}, (False, False, None)),
+        ({"phase": "Pending"}, {}, (False, False, None)),
+        ({"phase": "Queued"}, {}, (False, True, None)),
+        ({"phase": "Queued"}, {"suspend": True}, (False, False, None)),
+        ({"phase": "Racing", "admittedTime": "2026"}, {"suspend": True}, (True, False, None)),
+        ({"phase": "Racing", "admittedTime": "2026", "block": {"races": [{"benchmark": "x"}, {"benchmark": "y"}]}}, {},
+         (True, False, Current("ns/y"))),
+        ({"phase": "Racing", "admittedTime": "2026", "block": {"stage": "Running",
+          "races": [{"benchmark": "y", "uid": "u"}]}}, {}, (True, False, Current("ns/y", "u"))),
+        ({"phase": "Racing", "admittedTime": "2026", "block": {"stage": "Recording", "races": [{"benchmark": "y"}]}},
+         {}, (True, False, None)),
+        ({"phase": "Complete"}, {}, (False, False, None)),
+        ("nonsense", [], (False, False, None)),
+        ({"phase": "Queued", "block": {"races": [3]}}, {"variants": 3}, (False, True, None)),
+    ],
+)  # fmt: skip
+def test_a_comparison_is_summarized_from_its_body(status: Any, spec: Any, expected: tuple[object, ...]) -> None:
+    found = summarize_comparison({"metadata": META, "spec": spec, "status": status})
+    assert (found.admitted, found.lines_up, found.current) == expected
+    assert found.name == "ns/upgrade" and found.kind == COMPARISON_KIND and not found.led_by
+    assert found.over is (isinstance(status, dict) and status.get("phase") == "Complete")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"template": {"target": {"hosts": ["http://es:9200"]}}},
+        {"template": {}, "variants": [{"name": "a"}, {"name": "b", "target": {"hosts": ["http://es:9200"]}}]},
+        {"variants": [{"name": "b", "patch": {"target": {"hosts": ["http://es:9200"]}}}]},
+        {"matrix": {"axes": [{"path": "target.hosts", "values": [["http://es:9200"]]}]}},
+        {"matrix": {"axes": [{"path": "target", "values": [{"hosts": ["http://es:9200"]}, "x"]}, {"path": "a"}]}},
+    ],
+)
+def test_the_hosts_of_all_variants_are_its_own(spec: Json) -> None:
+    assert summarize_comparison({"metadata": META, "spec": spec}).hosts == {"es.ns:9200"}
+
+
+OWNER: Json = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "c", "uid": "c", "controller": True}
+
+
+@pytest.mark.parametrize(
+    ("references", "uid"),
+    [
+        ([OWNER], "c"),
+        ([{**OWNER, "controller": False}], ""),
+        ([{**OWNER, "apiVersion": "apps/v1"}], ""),
+        ([{**OWNER, "kind": "Benchmark"}], ""),
+        ([{"kind": "x"}, OWNER], "c"),
+        ("nonsense", ""),
+        (None, ""),
+        ([3], ""),
+    ],
+)
+def test_who_leads_a_benchmark_says_its_controller(references: object, uid: str) -> None:
+    body = {"metadata": {**META, "ownerReferences": references}, "spec": {}, "status": {"phase": "Pending"}}
+    found = summarize(body)
+    assert found.led_by == leader_uid(body) == uid
+    assert found.awaits_check is not bool(uid) and not found.lines_up
+
+
+NAMES = ("ns/upgrade-1a", "ns/upgrade-1b")
+CHANGES: dict[str, Callable[[st.DataObject], Summary]] = {
+    "comparison": lambda data: comparison(
+        data.draw(st.sampled_from(["holds", "waits", "over"])), data.draw(st.sampled_from(["upgrade-1a", "", "x"]))
+    ),
+    "led": lambda data: led(
+        data.draw(st.sampled_from("ab")), data.draw(st.sampled_from(NAMES)), by=data.draw(st.sampled_from(["c", "s0"]))
+    ),
+}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data(), st.integers(1, 2))
+def test_whatever_tenants_declare_they_win_no_place(data: st.DataObject, most: int) -> None:
+    """Who races is only ever a holder, or the one Benchmark that a holding Comparison names."""
+    queue = Queue(most=most)
+    racing: set[str] = set()
+    for _ in range(data.draw(st.integers(1, 25))):
+        act = data.draw(st.sampled_from(["comparison", "led", "stranger", "begin", "end"]))
+        if act in CHANGES:
+            told = CHANGES[act](data)
+            holding = told.uid in racing
+            was = queue.places.turn(told.uid)
+            if told.kind == COMPARISON_KIND and told.admitted and not was.mine:
+                continue  # only the operator writes that, when it was its turn
+            queue.places.observe(replace(told, admitted=holding or told.admitted))
+        elif act == "stranger":
+            uid = data.draw(st.sampled_from(["s0", "s1"]))
+            if uid not in racing:
+                queue.places.observe(stranger(uid))
+        else:
+            uid = data.draw(st.sampled_from(["a", "b", "s0", "s1"]))
+            seen = next((each for each in queue.places.benchmarks() if each.uid == uid), None)
+            if seen and act == "begin" and uid not in racing and queue.places.assume(uid):
+                racing.add(uid)
+                queue.places.observe(replace(seen, admitted=True, lines_up=False, phase="Racing"))
+            elif seen and act == "end" and uid in racing:
+                racing.discard(uid)
+                queue.places.observe(replace(seen, admitted=False, lines_up=False, phase="Succeeded"))
+        leader = next(iter(queue.places.comparisons()), None)
+        block = leader is not None and leader.uid in queue.places.holders()
+        lent = {uid for uid in racing if queue.places.is_lent_one(uid)}
+        assert len(lent) <= 1 and len(racing - lent) + block <= most, (racing, lent, block)

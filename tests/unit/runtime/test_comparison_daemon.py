@@ -1,0 +1,333 @@
+"""One Comparison's work against an API server in memory: what is said, then done, and what is believed."""
+
+import asyncio
+import base64
+import copy
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fairlap.api.block_record import KEY_BLOCK, BlockRecord, RaceRecord
+from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock
+from fairlap.comparison.block_pack import pack_block
+from fairlap.kube.api_error import ApiError
+from fairlap.plan import unforeseen
+from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
+from fairlap.queue.summary import summarize_comparison
+from fairlap.runtime.comparison_daemon import VERDICTS, ComparisonDaemon, Deciders
+from fairlap.runtime.drives import Stop
+from fairlap.runtime.state import Operator
+from fairlap.settings import Settings
+
+Json = dict[str, Any]
+SINCE = "2026-01-01T00:00:00Z"
+SPEC: Json = {
+    "template": {"elasticsearch": {"version": "8.11.0"}, "race": {"track": {"builtin": "log_ingest"}}},
+    "variants": [{"name": "a"}, {"name": "b", "patch": {"elasticsearch": {"version": "9.0.0"}}}],
+    "baseline": "a",
+}
+RACE = RaceOfBlock(variant="a", benchmark="cmp-1a")
+BLOCK = CurrentBlock(number=1, order=["a"], races=[RACE], since=SINCE)
+STARTING = ComparisonStatus(phase="Racing", admitted_time=SINCE, block=BLOCK)
+RECORDING = STARTING.model_copy(
+    update={
+        "block": BLOCK.model_copy(
+            update={"stage": "Recording", "races": [RACE.model_copy(update={"uid": "u-cmp-1a", "valid": True})]}
+        )
+    }
+)
+
+
+class Server:
+    """Objects by kind and name; a Comparison's status is stored as it is written."""
+
+    def __init__(self, status: ComparisonStatus | None = None) -> None:
+        self.operator = Operator(Settings(race_image="race"))
+        self.operator.api_server = self  # type: ignore[assignment]
+        self.objects: dict[tuple[str, str], Json] = {}
+        self.acts: list[str] = []
+        self.refuses: dict[str, ApiError] = {}
+        self.events: list[tuple[str, ...]] = []
+        self.operator.post_event = lambda about, *event: self.events.append((about["kind"], *event))
+        meta = {"name": "cmp", "namespace": "n", "uid": "c", "generation": 1, "creationTimestamp": SINCE}
+        body = {"metadata": {**meta, "resourceVersion": "1"}, "spec": copy.deepcopy(SPEC)}
+        body["status"] = status.to_json() if status else {}
+        self.objects["Comparison", "cmp"] = body
+        self.operator.places.observe(summarize_comparison(body))
+
+    @property
+    def status(self) -> Json:
+        found: Json = self.objects["Comparison", "cmp"]["status"]
+        return found
+
+    def add(self, manifest: Json, uid: str = "") -> Json:
+        meta = manifest["metadata"]
+        stored = copy.deepcopy(manifest)
+        stored["metadata"] |= {"uid": uid or f"u-{meta['name']}", "resourceVersion": "1"}
+        self.objects[manifest["kind"], meta["name"]] = stored
+        return stored
+
+    async def create(self, manifest: Json) -> Json:
+        name = manifest["metadata"]["name"]
+        self.acts.append(f"create {manifest['kind']} {name}")
+        if error := self.refuses.get(name):
+            raise error
+        if (manifest["kind"], name) in self.objects:
+            raise ApiError(409, "already exists")
+        return self.add(manifest)
+
+    async def try_out(self, manifest: Json) -> None:
+        self.acts.append(f"try {manifest['metadata']['name']}")
+        if error := self.refuses.get(manifest["metadata"]["name"]):
+            raise error
+
+    async def find(self, kind: str, _: str, name: str) -> Json | None:
+        return copy.deepcopy(self.objects.get((kind, name)))
+
+    async def list_metadata(self, kind: str, *_: Any) -> list[Json]:
+        return [each for (of, _), each in self.objects.items() if of == kind]
+
+    async def replace(self, manifest: Json, part: str) -> Json:
+        assert (manifest["kind"], part) == ("Comparison", "status")
+        body = self.objects["Comparison", "cmp"]
+        if error := self.refuses.get("status"):
+            raise error
+        assert manifest["metadata"]["resourceVersion"] == body["metadata"]["resourceVersion"]
+        body["metadata"]["resourceVersion"] = str(int(body["metadata"]["resourceVersion"]) + 1)
+        body["status"] = manifest["status"]
+        self.acts.append(f"say {manifest['status'].get('phase')}")
+        self.operator.places.observe(summarize_comparison(body))
+        return copy.deepcopy(body)
+
+    async def patch(self, kind: str, _: str, name: str, body: Json) -> Json:
+        self.acts.append(f"patch {kind} {name}")
+        return self.objects[kind, name] | body
+
+    def drive(self, plan: Callable[[ComparisonSeen], ComparisonPlan], seconds: float = 0.2) -> "Server":
+        """Let its daemon work for so long with this plan."""
+
+        async def work() -> None:
+            stop = Stop()
+            body, logger = self.objects["Comparison", "cmp"], logging.getLogger("test")
+            driven = ComparisonDaemon(self.operator, copy.deepcopy(body), "c", None, logger, deciders=deciders(plan))
+            task = asyncio.create_task(driven.run(stop))
+            await asyncio.sleep(seconds)
+            stop.set()
+            await task
+
+        asyncio.run(work())
+        return self
+
+
+def deciders(plan: Callable[[ComparisonSeen], ComparisonPlan]) -> Deciders:
+    def record(benchmark: Json, config_map: Json | None, variant: str) -> RaceRecord:
+        return RaceRecord(variant=variant, benchmark="?", facts={"record": str(bool(config_map))})
+
+    return Deciders(
+        plan=plan,
+        trials=lambda seen: [RaceToCreate(f"cmp-0{each}", each, 0, {}) for each in "ab"],
+        record_race=record,
+        priors=lambda data, seen: {},
+        learnt=lambda data, seen: {"known": "1"} if data != {"known": "1"} else None,
+    )
+
+
+def owned(kind: str, name: str, uid: str = "c", **parts: Any) -> Json:
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "cmp", "uid": uid, "controller": True}
+    return {"kind": kind, "metadata": {"name": name, "namespace": "n", "ownerReferences": [owner]}, **parts}
+
+
+def test_a_race_is_said_before_it_is_created() -> None:
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        if seen.status.block is None:
+            return ComparisonPlan(STARTING) if seen.turn.mine else ComparisonPlan(seen.status)
+        return ComparisonPlan(seen.status, create=RaceToCreate("cmp-1a", "8 x/", 1, {"repetitions": 1}), wake_in=60)
+
+    server = Server().drive(plan)
+    assert server.acts == ["say Racing", "create Benchmark cmp-1a"]
+    made = server.objects["Benchmark", "cmp-1a"]
+    assert made["spec"] == {"repetitions": 1}
+    assert made["metadata"]["labels"]["fairlap.dev/variant"] == "8-x-".strip("-")
+    (owner,) = made["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"], owner["controller"], owner["blockOwnerDeletion"]) == (
+        "Comparison", "c", True, True,
+    )  # fmt: skip
+    assert server.operator.places.holders() == {"c"}
+
+
+@pytest.mark.parametrize(("uid", "words"), [("c", ""), ("other", "which is not of this Comparison, to go away")])
+def test_a_name_that_is_taken_is_a_success_when_it_is_its_own(uid: str, words: str) -> None:
+    told: list[str] = []
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        told.append(seen.foreign)
+        return ComparisonPlan(seen.status, create=RaceToCreate("cmp-1a", "a", 1, {}), wake_in=60)
+
+    server = Server(STARTING)
+    server.add(owned("Benchmark", "cmp-1a", uid))
+    server.drive(plan)
+    assert told[-1].endswith(words) and bool(told[-1]) is bool(words)
+
+
+def test_what_the_api_server_says_of_each_variant() -> None:
+    found: list[Any] = []
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        if seen.dry_runs is None:
+            return ComparisonPlan(seen.status, look=("dry_runs", "priors"))
+        found.append((seen.dry_runs, seen.priors))
+        return ComparisonPlan(seen.status)
+
+    server = Server()
+    server.refuses = {"cmp-0a": ApiError(409, "already exists"), "cmp-0b": ApiError(422, "version is none")}
+    server.drive(plan)
+    assert found[0] == ({"a": "", "b": "version is none"}, {})
+    assert not [act for act in server.acts if act.startswith("create")]
+
+
+def test_a_block_is_kept_once_and_read_back() -> None:
+    seen_records: list[Any] = []
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        if seen.records is None:
+            return ComparisonPlan(seen.status, look=("records",))
+        seen_records.append(seen.records)
+        return ComparisonPlan(seen.status, record="" if seen.records[1] else "cmp-block-1", wake_in=60)
+
+    server = Server(RECORDING)
+    record = {"kind": "ConfigMap", "metadata": {"name": "cmp-1a-race-1", "namespace": "n"}}
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "uid": "u-cmp-1a", "controller": True}
+    record["metadata"]["ownerReferences"] = [owner]  # type: ignore[index]
+    server.add(record)
+    server.add(owned("Benchmark", "cmp-1a", status={"races": [{"record": "cmp-1a-race-1"}]}))
+    server.drive(plan)
+    assert server.acts == ["create ConfigMap cmp-block-1"] and seen_records[0] == {1: None}
+    kept = seen_records[-1][1]
+    (race,) = kept.races
+    assert (race.variant, race.benchmark, race.uid, race.valid) == ("a", "cmp-1a", "u-cmp-1a", True)
+    assert race.facts == {"record": "True"}
+    assert server.objects["ConfigMap", "cmp-block-1"]["metadata"]["labels"]["fairlap.dev/part"] == "record"
+
+
+def test_a_race_that_is_gone_is_in_the_record_with_its_reason() -> None:
+    server = Server(RECORDING)
+    server.add(owned("Benchmark", "cmp-1a", status={}), uid="another")
+    reads: list[BlockRecord | None] = []
+
+    def look(seen: ComparisonSeen) -> ComparisonPlan:
+        if seen.records is None:
+            return ComparisonPlan(seen.status, look=("records",))
+        reads.append(seen.records[1])
+        return ComparisonPlan(seen.status, record="" if reads[-1] else "cmp-block-1", wake_in=60)
+
+    server.drive(look)
+    assert reads[-1] and (reads[-1].races[0].valid, reads[-1].races[0].reason) == (False, "RaceDeleted")
+
+
+@pytest.mark.parametrize(
+    ("uid", "data", "believed"),
+    [("c", pack_block(BlockRecord(number=1)), True), ("other", pack_block(BlockRecord(number=1)), False)],
+)
+def test_a_record_is_believed_when_it_is_its_own(uid: str, data: bytes, believed: bool) -> None:
+    found: list[Any] = []
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        if seen.records is None:
+            return ComparisonPlan(seen.status, look=("records",))
+        found.append(seen.records[1])
+        return ComparisonPlan(seen.status, wake_in=60)
+
+    server = Server(RECORDING)
+    server.add(owned("ConfigMap", "cmp-block-1", uid, binaryData={KEY_BLOCK: base64.b64encode(data).decode()}))
+    server.drive(plan)
+    assert bool(found[0]) is believed
+
+
+def test_a_record_that_cannot_be_read_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))
+    server = Server(RECORDING)
+    server.add(owned("ConfigMap", "cmp-block-1", binaryData={KEY_BLOCK: "bm90IHBhY2tlZA=="}))
+    server.drive(lambda seen: ComparisonPlan(seen.status, look=("records",)), 0.5)
+    assert (server.status["phase"], server.status["reason"]) == ("Failed", "InternalError")
+    assert "cannot go on with this Comparison: ValueError: the record of a block" in server.status["message"]
+    assert "block" not in server.status and not server.operator.places.holders()
+    assert ("Comparison", "Warning", "Failed") in [event[:3] for event in server.events]
+
+
+def test_a_spec_that_this_version_cannot_read_ends_it() -> None:
+    server = Server()
+    server.objects["Comparison", "cmp"]["spec"]["newer"] = 1
+    server.drive(lambda seen: ComparisonPlan(seen.status))
+    assert (server.status["phase"], server.status["reason"]) == ("Failed", "InvalidSpec")
+
+
+def test_a_refused_race_is_told_to_the_plan() -> None:
+    told: list[str] = []
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        told.append(seen.refusal)
+        return ComparisonPlan(seen.status, create=None if seen.refusal else RaceToCreate("cmp-1a", "a", 1, {}))
+
+    server = Server(STARTING)
+    server.refuses = {"cmp-1a": ApiError(422, "spec is wrong")}
+    server.drive(plan)
+    assert told[0] == "" and told[-1] == "spec is wrong"
+
+
+def test_a_verdict_is_learnt_from_counted_and_announced() -> None:
+    over = ComparisonStatus(phase="Complete", verdict="Mixed", progress="more for more", completion_time=SINCE)
+    before = VERDICTS.labels("Mixed")._value.get()
+    server = Server(STARTING).drive(lambda seen: ComparisonPlan(over, learn=True))
+    assert server.acts == ["create ConfigMap fairlap-noise", "say Complete"]
+    assert server.objects["ConfigMap", "fairlap-noise"]["data"] == {"known": "1"}
+    assert VERDICTS.labels("Mixed")._value.get() == before + 1
+    assert ("Comparison", "Normal", "Complete", "Mixed: more for more") in server.events
+    assert not server.operator.places.holders()
+
+
+def test_what_was_learnt_by_others_is_kept_and_no_refusal_stops_anything() -> None:
+    over = ComparisonStatus(phase="Complete", verdict="Mixed", completion_time=SINCE)
+    known = {"kind": "ConfigMap", "metadata": {"name": "fairlap-noise", "namespace": "n"}, "data": {"known": "0"}}
+    server = Server(STARTING)
+    server.add(known)
+    server.drive(lambda seen: ComparisonPlan(over, learn=True))
+    assert server.acts == ["patch ConfigMap fairlap-noise", "say Complete"]
+    forbidden = Server(STARTING)
+    forbidden.refuses = {"fairlap-noise": ApiError(403, "cannot create resource")}
+    forbidden.drive(lambda seen: ComparisonPlan(over, learn=True))
+    assert forbidden.status["phase"] == "Complete"
+
+
+def test_races_are_asked_for_of_the_api_server_itself() -> None:
+    seen_races: list[Any] = []
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        if not seen.confirmed:
+            return ComparisonPlan(seen.status, look=("races",))
+        seen_races.append(seen.races)
+        return ComparisonPlan(seen.status, wake_in=60)
+
+    server = Server(STARTING)
+    server.add(owned("Benchmark", "cmp-1a", status={"phase": "Racing"}))
+    server.add(owned("Benchmark", "cmp-1b", "other"))
+    server.operator.races.observe(server.add(owned("Benchmark", "cmp-0a", status={"phase": "Succeeded"})))
+    server.operator.races.observe(owned("Benchmark", "cmp-0b") | {"metadata": _gone()})
+    server.drive(plan)
+    assert {name: race.phase for name, race in seen_races[0].items()} == {"cmp-1a": "Racing", "cmp-0a": "Succeeded"}
+
+
+def _gone() -> Json:
+    meta: Json = owned("Benchmark", "cmp-0b")["metadata"]
+    return {**meta, "uid": "gone"}
+
+
+def test_two_comparisons_do_not_both_get_the_only_place() -> None:
+    server = Server()
+    waiting = {**server.objects["Comparison", "cmp"]["metadata"], "uid": "z", "name": "zmp"}
+    server.operator.places.observe(
+        summarize_comparison({"metadata": waiting, "status": {"phase": "Racing", "admittedTime": SINCE}})
+    )
+    server.drive(lambda seen: ComparisonPlan(STARTING if seen.turn.mine else seen.status, wake_in=60))
+    assert not server.acts and server.operator.places.holders() == {"z"}

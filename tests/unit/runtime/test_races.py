@@ -1,0 +1,46 @@
+"""What is kept of a Comparison's Benchmarks: by owner reference and namespace, and nothing after they went."""
+
+from typing import Any
+
+import pytest
+
+from fairlap.runtime.races import Races, seen_race
+
+Json = dict[str, Any]
+
+
+def bench(uid: str, leader: str = "c", namespace: str = "ns", **status: Any) -> Json:
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "uid": leader, "controller": True}
+    meta: Json = {"name": f"cmp-{uid}", "namespace": namespace, "uid": uid, "creationTimestamp": "2026"}
+    return {"metadata": {**meta, "ownerReferences": [owner] if leader else []}, "status": status}
+
+
+def test_races_come_and_go_with_their_events() -> None:
+    races = Races()
+    for each in (bench("a"), bench("b"), bench("d", "other"), bench("e", ""), bench("f", namespace="elsewhere")):
+        races.observe(each)
+    assert set(races.of("c", "ns")) == {"cmp-a", "cmp-b"} and set(races.of("other", "ns")) == {"cmp-d"}
+    races.observe(bench("a", phase="Racing"))
+    assert races.of("c", "ns")["cmp-a"].phase == "Racing"
+    races.observe(bench("a", ""))
+    races.remove("b")
+    races.remove("nobody")
+    assert not races.of("c", "ns") and set(races.of("c", "elsewhere")) == {"cmp-f"}
+    races.remove("f")
+    races.remove("d")
+    assert not races._led and not races._leaders
+
+
+def test_machines_are_those_of_the_last_race() -> None:
+    ran = [{"name": "smoke"}, {"elasticsearchOn": ["m1", "m2"], "loadGeneratorOn": "m3"}]
+    found = seen_race(bench("a", phase="Failed", reason="JobLost", message="gone", completionTime="2027", races=ran))
+    assert (found.elasticsearch_on, found.load_generator_on) == (("m1", "m2"), "m3")
+    assert (found.phase, found.reason, found.message, found.created, found.ended) == (
+        "Failed", "JobLost", "gone", "2026", "2027",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [None, "x", {"races": 3}, {"races": [None]}, {"races": [{"elasticsearchOn": "m"}]}])
+def test_a_status_that_makes_no_sense_is_taken_all_the_same(status: object) -> None:
+    found = seen_race({**bench("a"), "status": status})
+    assert (found.name, found.phase, found.elasticsearch_on) == ("cmp-a", "", ())
