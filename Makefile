@@ -87,6 +87,6 @@ generate: venv ## crds/, the chart's copy, docs/reference.md, docs/reasons.md an
 	$(BIN)/python -m fairlap_docs docs
 
 .PHONY: demo
-demo: cluster ## cluster, operator, two Benchmarks, and their results side by side; CLUSTER=current as above
+demo: venv cluster ## cluster, operator, a Comparison of two versions, its verdict and report; CLUSTER=current as above
 	$(if $(filter current,$(CLUSTER)),,$(PYTHON) -m localkube images)
 	$(PYTHON) examples/demo.py $(DEMO_ARGS)

@@ -90,7 +90,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.cli": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check",
         "fairlap.api", "fairlap.results", "fairlap.statistics", "fairlap.comparison",
-        "fairlap.comparison_report", "fairlap.plan.expiry", "fairlap.plan.rerun",
+        "fairlap.comparison_report", "fairlap.plan.expiry", "fairlap.plan.rerun", "fairlap.plan.comparison",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip

@@ -119,7 +119,8 @@ def fairlap() -> None:
 def _waiting(command: F) -> F:
     wait = click.option(
         "--wait", is_flag=True,
-        help="Show progress until all have ended: exit code 0 when all succeeded, 1 when one failed.",
+        help="Show progress until all have ended: exit code 0 when all succeeded, 1 when one failed or regressed, 3 "
+        "when a Comparison cannot tell.",
     )  # fmt: skip
     timeout = click.option(
         "--timeout", type=Duration(), metavar="TIME",
@@ -136,7 +137,7 @@ def _check_waiting(wait: bool, timeout: float | None) -> None:
 _NAME = click.argument("name", metavar="NAME", shell_complete=_complete_benchmark)
 
 
-@fairlap.command(short_help="Apply Benchmarks and follow them to their end.")
+@fairlap.command(short_help="Apply Benchmarks and Comparisons and follow them to their end.")
 @click.option(
     "-f", "--filename", "files", metavar="FILE", type=click.Path(), multiple=True, required=True,
     help="Manifest, directory of manifests, or - for standard input; may be given several times.",
@@ -146,11 +147,37 @@ _NAME = click.argument("name", metavar="NAME", shell_complete=_complete_benchmar
 @_cluster_options
 @click.pass_context
 def run(ctx: click.Context, files: tuple[str, ...], wait: bool, timeout: float | None, dry_run: bool) -> int:
-    """Apply Benchmarks and follow them to their end."""
+    """Apply Benchmarks and Comparisons and follow them to their end."""
     from fairlap.cli import run_command  # noqa: PLC0415
 
     _check_waiting(wait, timeout)
     return run_command.run(_connect(ctx), files, wait, timeout, dry_run)
+
+
+@fairlap.command(short_help="Say what a Comparison would do, before anything is applied.")
+@click.option(
+    "-f", "--filename", "files", metavar="FILE", type=click.Path(), multiple=True, required=True,
+    help="Manifest, directory of manifests, or - for standard input; may be given several times.",
+)  # fmt: skip
+@click.option("--server", is_flag=True, help="Also let the API server check it and each variant's Benchmark.")
+@click.option(
+    "--race-time", type=Duration(), metavar="TIME", help="How long a race takes, as in 4m: says how long all take."
+)
+@click.option(
+    "--noise", type=click.FloatRange(0, 1000, min_open=True), metavar="PERCENT",
+    help="Standard deviation of a change from block to block: says how small a change will be shown.",
+)  # fmt: skip
+@_cluster_options
+@click.pass_context
+def plan(ctx: click.Context, files: tuple[str, ...], server: bool, race_time: float | None, noise: float | None) -> int:
+    """Say what the Comparisons in FILE would do: variants, races, their order, what decides. Changes nothing.
+
+    Needs no cluster without --server. Exit code 1 when something is wrong with one.
+    """
+    from fairlap.cli import plan_command  # noqa: PLC0415
+    from fairlap.cli.plan_text import Known  # noqa: PLC0415
+
+    return plan_command.plan((lambda: _connect(ctx)) if server else None, files, Known(race_time, noise))
 
 
 @fairlap.command(short_help="Measure the same once more, as a new Benchmark.")
