@@ -55,6 +55,7 @@ class Operator:
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(plane.folder),
+            "PYTHONPATH": str(ROOT / "operator"),  # of this checkout, whatever is installed
             "KUBECONFIG": str(config),
             **given,
         }
