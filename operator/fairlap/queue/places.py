@@ -32,6 +32,8 @@ class Places:
         self._share = share
         self._wake, self._wake_everyone = wake, wake_everyone
         self._seen: dict[str, Summary] = {}
+        self._active: dict[str, Summary] = {}
+        """those of them that are not over: a look at the queue must not cost more for each that ever raced"""
         self._assumed: dict[Place, set[str]] = {place: set() for place in PLACES}
         self._vanished: set[str] = set()
         self._aside: set[str] = set()
@@ -41,6 +43,10 @@ class Places:
         uid, before = summary.uid, self._seen.get(summary.uid)
         held = {place: self._holds(uid, place) for place in PLACES}
         self._seen[uid] = summary
+        if summary.over:
+            self._active.pop(uid, None)
+        else:
+            self._active[uid] = summary
         for place in PLACES:
             if summary.says_it_holds(place) or summary.over:  # what was assumed has come true, or is over
                 self._assumed[place].discard(uid)
@@ -60,6 +66,7 @@ class Places:
     def remove(self, uid: str) -> None:
         """Take out a Benchmark that was deleted."""
         self._seen.pop(uid, None)
+        self._active.pop(uid, None)
         for place in PLACES:
             self._assumed[place].discard(uid)
         self._vanished.discard(uid)
@@ -146,7 +153,7 @@ class Places:
 
     def holders(self, place: Place = "race") -> set[str]:
         """Return the uids of those that hold a place, be it written or assumed."""
-        return {summary.uid for summary in self.benchmarks() if self._holds(summary.uid, place)}
+        return {uid for uid in self._active if uid not in self._vanished and self._holds(uid, place)}
 
     def _holds(self, uid: str, place: Place) -> bool:
         seen = self._seen.get(uid)
@@ -155,8 +162,8 @@ class Places:
         return seen.says_it_holds(place) or uid in self._assumed[place]
 
     def _waiting(self, place: Place) -> Iterator[Waiting]:
-        for seen in self.benchmarks():
-            if not seen.over and seen.uid not in self._aside:
+        for seen in self._active.values():
+            if seen.uid not in self._vanished and seen.uid not in self._aside:
                 hosts = seen.hosts if place == "race" else frozenset[str]()
                 holds, waits = self._holds(seen.uid, place), seen.waits_for(place)
                 yield Waiting(seen.uid, seen.name, seen.since, admitted=holds, queued=waits, hosts=hosts)

@@ -25,7 +25,7 @@ from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
 from fairlap.runtime.ownership import indexed_under
-from fairlap.runtime.project import drop_numbers, drop_record, project_child
+from fairlap.runtime.project import drop_numbers, drop_record, drop_unread, project_child
 from fairlap.runtime.quick_toggles import use_quick_toggles
 from fairlap.runtime.state import Operator
 from fairlap.runtime.vanished import look_for_vanished
@@ -181,7 +181,9 @@ class Backoffs:
 def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> None:
     def index(body: kopf.Body, resource: kopf.Resource, **_: Any) -> dict[str, Json] | None:
         uid = indexed_under(resource.plural, body)
-        return {uid: project_child(resource.plural, body)} if uid else None
+        kept = project_child(resource.plural, body) if uid else {}
+        drop_unread(body)
+        return {uid: kept} if uid else None
 
     async def changed(body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
         uid = indexed_under(resource.plural, body)
