@@ -56,6 +56,7 @@ class Operator:
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT / "operator"),  # of this checkout, wherever the environment was made for
             "HOME": str(plane.folder),
+            "PYTHONPATH": str(ROOT / "operator"),  # of this checkout, whatever is installed
             "KUBECONFIG": str(config),
             **given,
         }

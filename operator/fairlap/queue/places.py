@@ -37,6 +37,8 @@ class Places:
         self._share = share
         self._wake, self._wake_everyone = wake, wake_everyone
         self._seen: dict[str, Summary] = {}
+        self._active: dict[str, Summary] = {}
+        """those of them that are not over: a look at the queue must not cost more for each that ever raced"""
         self._assumed: dict[Place, set[str]] = {place: set() for place in PLACES}
         self._vanished: set[str] = set()
         self._aside: set[str] = set()
@@ -59,6 +61,10 @@ class Places:
         uid = summary.uid
         held = {place: self._holds(uid, place) for place in PLACES}
         self._seen[uid] = summary
+        if summary.over:
+            self._active.pop(uid, None)
+        else:
+            self._active[uid] = summary
         for place in PLACES:
             if summary.says_it_holds(place) or summary.over:  # what was assumed has come true, or is over
                 self._assumed[place].discard(uid)
@@ -77,6 +83,7 @@ class Places:
 
     def remove(self, uid: str) -> None:
         """Take out a Benchmark or a Comparison that was deleted."""
+        self._active.pop(uid, None)
         if before := self._seen.pop(uid, None):
             self._leave(before)
         for place in PLACES:
@@ -181,7 +188,7 @@ class Places:
 
     def holders(self, place: Place = "race") -> set[str]:
         """Return the uids of those that hold a place, be it written or assumed."""
-        return {summary.uid for summary in self._present() if self._holds(summary.uid, place)}
+        return {uid for uid in self._active if uid not in self._vanished and self._holds(uid, place)}
 
     def _holds(self, uid: str, place: Place) -> bool:
         seen = self._seen.get(uid)
@@ -203,7 +210,8 @@ class Places:
         if leader is None:
             return Turn(mine=False, led_by=GONE)
         name = leader.name.partition("/")[2]
-        named = leader.current and (leader.current.name, leader.current.uid or seen.uid) == (seen.name, seen.uid)
+        # By its uid: one that was deleted and made again under the same name is another race.
+        named = leader.current and (leader.current.name, leader.current.uid) == (seen.name, seen.uid)
         mine = bool(named) and self._holds(leader.uid, "race")
         return Turn(mine=mine, led_by=f"{name}, which is over" if leader.over else name)
 
@@ -214,10 +222,10 @@ class Places:
                 del self._led[led.led_by]
 
     def _waiting(self, place: Place) -> Iterator[Waiting]:
-        for seen in self._present():
+        for seen in self._active.values():
             # What races though its Comparison does not lend it a place (any more) is in nobody's but its own.
             lent = seen.led_by and self._lent(seen).mine
-            if not seen.over and seen.uid not in self._aside and not lent:
+            if seen.uid not in self._vanished and seen.uid not in self._aside and not lent:
                 hosts = seen.hosts if place == "race" else frozenset[str]()
                 holds, waits = self._holds(seen.uid, place), seen.waits_for(place)
                 yield Waiting(seen.uid, seen.name, seen.since, admitted=holds, queued=waits, hosts=hosts)

@@ -1,4 +1,4 @@
-"""The thin layer between kopf and the decisions. The only file that imports kopf.
+"""The thin layer between kopf and the decisions. No other file has handlers of kopf's.
 
 Each watched namespace has a kopf of its own, so that one that cannot be read stops no other. An event of an active
 Benchmark begins the task that looks, plans, writes and acts for it, or hands it the newest body. kopf's own daemons are
@@ -37,7 +37,8 @@ from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
 from fairlap.runtime.ownership import indexed_under
-from fairlap.runtime.project import drop_comparison, drop_numbers, drop_record, project_child
+from fairlap.runtime.project import drop_comparison, drop_numbers, drop_record, drop_unread, project_child
+from fairlap.runtime.quick_toggles import use_quick_toggles
 from fairlap.runtime.state import Operator
 from fairlap.runtime.vanished import look_for_vanished
 
@@ -59,6 +60,7 @@ _WRITE_SECONDS: Final = 10.0
 
 async def run_handlers(operator: Operator) -> None:
     """Work until `operator.stop` is set. Raises what nobody expected of the work on all namespaces."""
+    use_quick_toggles()
     operator.api_server = operator.api_server or await ApiServer.connect()
     if operator.settings.prometheus.url:
         operator.prometheus = Prometheus(operator.settings.prometheus)
@@ -165,7 +167,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 10
     settings.networking.error_backoffs = Backoffs()
-    settings.watching.chunk_size = 500
+    settings.watching.chunk_size = 100
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 360
     settings.watching.reconnect_backoff = 1.0
@@ -193,7 +195,9 @@ class Backoffs:
 def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> None:
     def index(body: kopf.Body, resource: kopf.Resource, **_: Any) -> dict[str, Json] | None:
         uid = indexed_under(resource.plural, body)
-        return {uid: project_child(resource.plural, body)} if uid else None
+        kept = project_child(resource.plural, body) if uid else {}
+        drop_unread(body)
+        return {uid: kept} if uid else None
 
     async def changed(body: kopf.Body, resource: kopf.Resource, **_: Any) -> None:
         uid = indexed_under(resource.plural, body)

@@ -13,6 +13,7 @@ from fairlap_race.contract.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
 Body = Mapping[str, Any]
 _KEPT_STATUS = {"phase", "completionTime", "conditions"}
 _KEPT_SPEC = {"ttlAfterFinished", "keepClusterFor"}
+_LARGE = ("spec", "status", "data", "binaryData", "endpoints")
 _META = (
     "name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "labels", "finalizers",
 )  # fmt: skip
@@ -38,6 +39,18 @@ def project_child(plural: str, body: Body) -> Json:
     return kept
 
 
+def drop_unread(child: Body) -> None:
+    """Drop, in place, what nobody reads of a child once `project_child` has kept its parts: all but whose it is.
+
+    kopf holds each object of its first lists until all are there, and copies what it holds before it handles it.
+    """
+    for part in _LARGE:
+        if isinstance(held := child.get(part), dict | list):
+            held.clear()
+    child["metadata"].pop("managedFields", None)
+    child["metadata"].pop("annotations", None)
+
+
 def bounded_copy(value: Any, levels: int = 60) -> Any:
     """Return a copy of JSON data, None in place of what is deeper than `levels`: no spec that is accepted is.
 
@@ -53,11 +66,13 @@ def bounded_copy(value: Any, levels: int = 60) -> Any:
 
 
 def drop_numbers(benchmark: Body) -> None:
-    """Drop, in place, what nobody reads of a Benchmark that is over: all but what says when its things go.
+    """Drop, in place, what nobody reads of a Benchmark: once it is over, all but what says when its things go.
 
-    Before anything is handled kopf holds all objects of its first list: thousands of records at once.
+    The API server keeps `managedFields` that a write leaves out. Before anything is handled kopf holds all objects of
+    its first list: thousands of records at once.
     """
     status, spec, meta = benchmark.get("status") or {}, benchmark.get("spec") or {}, benchmark["metadata"]
+    meta.pop("managedFields", None)
     if status.get("phase") not in TERMINAL:
         return
     status["conditions"] = [each for each in status.get("conditions") or () if each["type"] == KEPT]
@@ -65,7 +80,6 @@ def drop_numbers(benchmark: Body) -> None:
         del status[part]
     for part in spec.keys() - _KEPT_SPEC:
         del spec[part]
-    meta.pop("managedFields", None)
     (meta.get("annotations") or {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
 
 

@@ -467,3 +467,16 @@ def test_a_child_in_another_namespace_wakes_nobody() -> None:
     places = Woken(a="waits").places
     assert places.is_known("a", "ns")
     assert not places.is_known("a", "theirs") and not places.is_known("b", "ns")
+
+
+def test_a_look_at_the_queue_asks_none_of_those_that_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 that race look at it in a start, and 5,000 that are over are known by then."""
+    places = Places(1, lambda _: None, lambda: None)
+    for number in range(50):
+        places.observe(summary(f"done-{number}", "over"))
+    places.observe(summary("a", "holds"))
+    asked: list[str] = []
+    monkeypatch.setattr(Summary, "waits_for", lambda self, place: bool(asked.append(self.uid)))
+    monkeypatch.setattr(Summary, "over", property(lambda self: bool(asked.append(self.uid))))
+    assert places.turn("a").mine and places.holders() == {"a"}
+    assert set(asked) == {"a"}

@@ -1,5 +1,6 @@
 """What the indexes keep of an object: what decisions read, and nothing that is large."""
 
+import copy
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from fairlap.plan.expiry import expires_at
 from fairlap.plan.rerun import requested_value
-from fairlap.runtime.project import drop_numbers, drop_record, project_child
+from fairlap.runtime.project import drop_numbers, drop_record, drop_unread, project_child
 
 LABELS = {"fairlap.dev/uid": "u", "fairlap.dev/step": "race-1", "kubernetes.io/service-name": "bm-race-1-es-http"}
 OWNER = {"apiVersion": "v1", "kind": "Service", "name": "s", "uid": "2", "controller": True}
@@ -72,3 +73,31 @@ def test_of_a_benchmark_that_is_over_only_its_phase_is_kept() -> None:
     benchmark = {"metadata": {"uid": "u", "managedFields": []}, "spec": {}, "status": {"phase": "Failed", "races": []}}
     drop_record(benchmark)
     assert benchmark == {"metadata": {"uid": "u"}, "status": {"phase": "Failed"}}
+
+
+@pytest.mark.parametrize(
+    ("plural", "more"),
+    [
+        ("configmaps", {"data": {"progress": "{}", "other": "large"}, "binaryData": {"x": "large"}}),
+        ("jobs", {"spec": {"suspend": True, "template": {"large": 1}}, "status": {"active": 1}}),
+        ("pods", {"spec": {"nodeName": "n"}, "status": {"phase": "Running", "containerStatuses": [{"ready": True}]}}),
+        ("endpointslices", {"endpoints": [{"addresses": ["1", "2"]}]}),
+        ("elasticsearches", {"spec": {"nodeSets": []}, "status": {"phase": "Ready", "health": "green"}}),
+    ],
+)
+def test_of_a_child_kopf_holds_no_more_than_whose_it_is(plural: str, more: dict[str, Any]) -> None:
+    """What the index keeps is whole all the same, and whose it is can be told as before."""
+    raw: dict[str, Any] = {"metadata": copy.deepcopy(BODY["metadata"]), **copy.deepcopy(more)}
+    before = project_child(plural, kopf.Body(copy.deepcopy(raw)))
+    kept = project_child(plural, kopf.Body(raw))
+    drop_unread(kopf.Body(raw))
+    assert kept == before
+    owned = {**META, "ownerReferences": BODY["metadata"]["ownerReferences"]}
+    assert raw == {"metadata": owned, **{part: type(held)() for part, held in more.items()}}
+    assert project_child(plural, kopf.Body(raw))["metadata"] == before["metadata"]
+
+
+def test_of_an_active_benchmark_only_the_api_servers_own_notes_go() -> None:
+    benchmark = {"metadata": {**META, "managedFields": ["large"]}, "spec": {"a": 1}, "status": {"phase": "Racing"}}
+    drop_numbers(kopf.Body(benchmark))
+    assert benchmark == {"metadata": META, "spec": {"a": 1}, "status": {"phase": "Racing"}}
