@@ -99,7 +99,7 @@ def judge_blocks(
     baseline, *others = [variant.name for variant in variants]
     reached = [look for look in looks if look.blocks <= len(blocks)]
     numbers = BlockNumbers(blocks[: reached[-1].blocks] if reached else (), baseline)
-    told = _tell(spec, others, numbers, reached, priors)
+    told, dropped = _without_unmeasured(spec, _tell(spec, others, numbers, reached, priors))
     settled = bool(told) and not any(each.is_open for each in told)
     futile = not settled and bool(reached) and _is_futile(told, looks[-1])
     final = last or settled
@@ -111,11 +111,11 @@ def judge_blocks(
     sentence = _sentence(contenders, verdict)
     if early:
         sentence += f"; decided early, after {reached[-1].blocks} of at most {looks[-1].blocks} blocks"
-    elif futile:
+    elif futile and reached[-1].blocks < looks[-1].blocks and verdict == ComparisonVerdict.INCONCLUSIVE:
         sentence += f"; not even {looks[-1].blocks} blocks would settle it at this noise"
     elif not reached and looks:
         sentence = f"cannot tell: {len(blocks)} blocks count, and the first look needs {looks[0].blocks}"
-    found = _findings(told, numbers, early=early)
+    found = [*_findings(told, numbers, early=early), *dropped]
     if reached:
         found += twin_findings(spec, numbers) + hints(spec, others, numbers, priors)
     passed = _gates_passed(contenders) if final else None
@@ -157,6 +157,18 @@ def _tell(
         for (number, (pairs, _)), finding in zip(noisy.items(), findings, strict=True):
             found[number] = _Told(*cells[number], pairs, ComparisonVerdict(finding.verdict), finding)
     return [found[number] for number in range(len(cells))]
+
+
+def _without_unmeasured(spec: ComparisonSpec, told: list[_Told]) -> tuple[list[_Told], list[str]]:
+    """Return the gates without default ones that nothing was measured for, and what is said of those.
+
+    Nobody asked for them by name, so a track of few requests is not inconclusive because of its p99.
+    """
+    if spec.gates or all(each.pairs.obstacle for each in told):
+        return told, []
+    dropped = [each for each in told if each.pairs.obstacle]
+    sentences = [f"no gate: {gate_title(each.gate, each.pairs)}: {each.pairs.obstacle}" for each in dropped]
+    return [each for each in told if not each.pairs.obstacle], list(dict.fromkeys(sentences))
 
 
 def _margin(gate: GateSpec) -> float:

@@ -86,7 +86,7 @@ def noise_key(spec: ComparisonSpec, blocks: Sequence[BlockRecord]) -> str:
     """
     race = spec.template.race.to_json()
     track = {key: value for key, value in (race.get("track") or {}).items() if key != "revision"}
-    workload = _digest({"track": track, "challenge": race.get("challenge"), "params": race.get("trackParams")})
+    workload = _digest({"track": track, "challenge": race.get("challenge"), "params": race.get("params")})
     machines = _machines(spec.baseline, blocks)
     return f"{workload}/{_digest(machines)}" if machines else f"{workload}/"
 

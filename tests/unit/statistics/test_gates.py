@@ -15,6 +15,7 @@ from fairlap.statistics.gates import (
     GateVerdict,
     Look,
     fixed,
+    is_futile,
     judge,
     more_blocks,
     smallest_visible,
@@ -156,6 +157,18 @@ def test_so_many_more_blocks_would_settle_it(mean: float, by: float) -> None:
 
 def test_the_count_of_more_blocks_is_bounded() -> None:
     assert more_blocks(paired(spread(0.0, 50.0, 5)), 5, 0.001, 0.05, 0.05) == 999
+
+
+@pytest.mark.parametrize(
+    ("mean", "by", "tests", "futile"),
+    [(0.0, 0.4, 1, True), (0.0, 0.04, 1, False), (0.3, 0.4, 1, False), (0.3, 0.4, 8, True), (0.1, 0.4, 1, True)],
+)
+def test_it_ends_early_where_not_even_the_last_look_would_settle_it(
+    mean: float, by: float, tests: int, futile: bool
+) -> None:
+    found = one(spread(mean, by, 5), SEQUENTIAL)
+    assert found.verdict == GateVerdict.INCONCLUSIVE
+    assert is_futile(found, 0.05, SEQUENTIAL[-1], tests) == futile
 
 
 def test_the_smallest_visible_change_shrinks_with_blocks_and_grows_with_noise() -> None:

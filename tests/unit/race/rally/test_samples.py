@@ -6,7 +6,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlap_race.rally.samples import quantile, support, tally, task_record, windows
+from fairlap_race.rally.samples import parts_of, quantile, support, tally, task_record, windows
 
 TASK = '#[0, {"task": "bulk", "operation": "bulk-op", "type": "bulk", "clients": 4, "target": null}]\n'
 
@@ -121,3 +121,10 @@ def test_two_tasks_side_by_side():
     found = tally([TASK, line(), other, line(task=1, unit="ops", units=1), line()])
     assert [(it.about["task"], it.samples[1]) for it in found] == [("bulk", 2), ("search", 1)]
     assert task_record(found[1], None).target_throughput == 5.0
+
+
+def test_throughput_over_time_is_of_parts_of_equal_length():
+    assert parts_of([1.0, 3.0, 5.0, 7.0], 2) == [2.0, 6.0]
+    assert parts_of([1.0, 2.0], 60) == [1.0, 2.0] and parts_of([], 60) == []
+    assert len(parts_of([1.0] * 1000)) == 60
+    assert windows(tally([TASK, line(start=0.0, seconds=4.0, units=400)])[0]).over_time == (100, 100, 100, 100)

@@ -1,0 +1,353 @@
+"""The verdict on a Comparison's blocks: by table, by properties, and by a small simulation of what is promised."""
+
+import math
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from block_world import BASELINE, OTHER, USUAL, a_race, a_spec, drawn, series, variants
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlap.api.block_record import TWIN, BlockRecord
+from fairlap.api.comparison_status import GateStatus
+from fairlap.comparison.expectation import design_looks
+from fairlap.comparison.gate_metrics import METRICS
+from fairlap.comparison.judgement import Judgement, judge_blocks
+from fairlap.statistics.distributions import binomial_interval
+from fairlap.statistics.gates import SEQUENTIAL, Look, fixed
+from fairlap.statistics.moderation import Prior
+
+SPREAD = (-0.02, -0.01, 0.0, 0.01, 0.02)
+"""a standard deviation of 1.6 %"""
+NOISY = [name for name, kind in METRICS.items() if not kind.exact]
+EXACT = [name for name, kind in METRICS.items() if kind.exact]
+MIRROR = {
+    "Improved": "Regressed", "Regressed": "Improved", "ImprovedWithinMargin": "RegressedWithinMargin",
+    "RegressedWithinMargin": "ImprovedWithinMargin",
+}  # fmt: skip
+
+
+def judged(
+    blocks: Sequence[BlockRecord],
+    gates: Sequence[dict[str, Any]] = (),
+    looks: Sequence[Look] | None = None,
+    *,
+    last: bool = True,
+    names: Sequence[str] = (BASELINE, OTHER),
+    priors: dict[str, Prior] | None = None,
+    **more: Any,
+) -> Judgement:
+    spec = a_spec(gates, names, **more)
+    return judge_blocks(spec, variants(names), blocks, looks or fixed(len(blocks)), priors or {}, last)
+
+
+def gate_of(metric: str, margin: float = 5, **more: Any) -> dict[str, Any]:
+    task = {"task": "search"} if METRICS[metric].of_tasks else {}
+    return {"metric": metric, **task, **({} if METRICS[metric].exact else {"margin": margin}), **more}
+
+
+def the_gate(found: Judgement) -> GateStatus:
+    (contender,) = found.contenders
+    (gate,) = contender.gates
+    return gate
+
+
+def one_number(metric: str, cost: float, by: Sequence[float] = SPREAD, **more: Any) -> list[BlockRecord]:
+    task = "search" if METRICS[metric].of_tasks else ""
+    return series(metric, {BASELINE: [0.0] * len(by), OTHER: [cost + each for each in by]}, task=task, **more)
+
+
+@pytest.mark.parametrize("metric", NOISY)
+@pytest.mark.parametrize(
+    ("cost", "verdict", "passed"),
+    [
+        (0.10, "Regressed", False), (-0.10, "Improved", True), (0.04, "RegressedWithinMargin", False),
+        (-0.04, "ImprovedWithinMargin", True), (0.0, "NoDifference", True),
+    ],
+)  # fmt: skip
+def test_both_directions_of_every_metric(metric: str, cost: float, verdict: str, passed: bool) -> None:
+    found = judged(one_number(metric, cost), [gate_of(metric)])
+    gate = the_gate(found)
+    assert (gate.verdict, found.verdict, gate.passed, found.gate_passed) == (verdict, verdict, passed, passed)
+    assert gate.change is not None and gate.low is not None and gate.high is not None
+    assert gate.low <= gate.change <= gate.high
+    if cost:
+        assert (gate.change > 0) == ((cost > 0) != METRICS[metric].more_is_better)
+    assert gate.baseline == pytest.approx(USUAL[metric]) and gate.unit and gate.blocks == 5
+    assert gate.spread == pytest.approx(100 * math.expm1(0.0158), rel=0.01)
+    assert METRICS[metric].words in gate.sentence
+
+
+@pytest.mark.parametrize("metric", EXACT)
+def test_a_number_without_noise_is_told_when_it_is_the_same_in_all_blocks(metric: str) -> None:
+    def of(values: Sequence[float]) -> GateStatus:
+        blocks = [
+            BlockRecord(number=n, races=[a_race(BASELINE, {("", metric): 12.0}), a_race(OTHER, {("", metric): value})])
+            for n, value in enumerate(values)
+        ]
+        return the_gate(judged(blocks, [gate_of(metric)]))
+
+    assert of([12, 12, 12]).verdict == "NoDifference"
+    assert of([13, 13, 13]).verdict == "Regressed"
+    assert of([11, 11, 11]).verdict == ("Regressed" if metric == "documents" else "Improved")
+    unsteady = of([11, 12, 13])
+    assert (
+        unsteady.verdict == "Inconclusive"
+        and "not the same in all blocks (baseline 12, other 11 to 13)" in unsteady.sentence
+    )
+    assert of([13, 13, 13]).change == pytest.approx(100 / 12)
+
+
+def test_a_number_that_shows_no_spread_is_taken_as_exact() -> None:
+    found = the_gate(judged(one_number("storeBytes", 0.03, [0.0] * 3), [gate_of("storeBytes", 2)]))
+    assert (found.verdict, found.confidence, found.passed) == ("Regressed", None, False)
+    assert found.sentence.startswith("store size: +3.0 % in all 3 pairs, without any noise")
+    assert the_gate(judged(one_number("storeBytes", 0.01, [0.0] * 3), [gate_of("storeBytes", 2)])).passed
+
+
+def test_what_was_exact_at_the_first_look_stays_so() -> None:
+    blocks = one_number("storeBytes", 0.03, [0.0, 0.0, 0.0, 0.2, -0.2])
+    assert the_gate(judged(blocks, [gate_of("storeBytes", 2)], SEQUENTIAL)).verdict == "Regressed"
+
+
+@pytest.mark.parametrize(("metric", "needed"), [("serviceTimeP50", 6), ("serviceTimeP90", 36), ("latencyP99", 368)])
+def test_a_percentile_needs_its_requests_in_every_race(metric: str, needed: int) -> None:
+    assert the_gate(judged(one_number(metric, 0.0, requests=needed), [gate_of(metric)])).verdict == "NoDifference"
+    few = judged(one_number(metric, 0.0, requests=needed - 1), [gate_of(metric)])
+    assert few.verdict == "Inconclusive" and few.gate_passed is False and few.futile
+    assert f"does not have the {needed} requests in every race" in the_gate(few).sentence
+
+
+def test_a_gate_on_few_requests_is_told() -> None:
+    found = judged(one_number("serviceTimeP99", 0.0, requests=400), [gate_of("serviceTimeP99")])
+    assert any("stands on 400 requests a race at least and needs 368" in text for text in found.findings)
+
+
+def test_latency_without_a_common_rate_never_decides() -> None:
+    free = judged(one_number("latencyP90", 0.5, rate=0.0), [gate_of("latencyP90")])
+    assert free.verdict == "Inconclusive" and "gate on serviceTimeP90" in the_gate(free).sentence
+    blocks = one_number("latencyP90", 0.5)
+    for block in blocks:
+        block.races[1].target_throughput["search"] = 60.0
+    assert judged(blocks, [gate_of("latencyP90")]).verdict == "Inconclusive"
+
+
+def test_a_number_that_a_race_lacks_is_not_judged() -> None:
+    blocks = one_number("throughput", 0.5)
+    blocks[2].races[1].numbers.clear()
+    found = judged(blocks, [gate_of("throughput")])
+    assert found.verdict == "Inconclusive" and "in every race of both" in the_gate(found).sentence
+
+
+@pytest.mark.parametrize(
+    ("policy", "cost", "passed"),
+    [
+        ("requireNonInferior", 0.03, False), ("failOnRegression", 0.03, True), ("failOnAnyRegression", 0.03, False),
+        ("failOnRegression", 0.2, False), ("failOnAnyRegression", 0.2, False), ("reportOnly", 0.2, None),
+        ("requireNonInferior", 0.0, True), ("failOnAnyRegression", 0.0, True), ("failOnAnyRegression", -0.2, True),
+    ],
+)  # fmt: skip
+def test_policies(policy: str, cost: float, passed: bool | None) -> None:
+    found = judged(
+        one_number("throughput", cost, [3 * each / 2 for each in SPREAD]), [gate_of("throughput", policy=policy)]
+    )
+    assert the_gate(found).passed is passed and found.gate_passed is passed
+
+
+def test_any_regression_fails_even_within_the_margin() -> None:
+    found = judged(one_number("throughput", 0.02, [each / 10 for each in SPREAD]),
+                   [gate_of("throughput", policy="failOnAnyRegression")])  # fmt: skip
+    assert found.verdict == "NoDifference" and found.gate_passed is False
+
+
+@pytest.mark.parametrize(("on", "passed"), [("fail", False), ("pass", True), ("extend", False)])
+def test_what_cannot_be_told(on: str, passed: bool) -> None:
+    blocks = one_number("throughput", 0.03, [10 * each for each in SPREAD])
+    found = judged(blocks, [gate_of("throughput")], SEQUENTIAL, onInconclusive=on)
+    assert found.verdict == "Inconclusive" and found.gate_passed is passed and the_gate(found).more_blocks > 0
+    still = judged(blocks, [gate_of("throughput")], SEQUENTIAL, last=False, onInconclusive=on)
+    assert still.gate_passed is None and not still.settled and the_gate(still).passed is None
+
+
+def test_no_worse_though_nothing_else_is_known_passes() -> None:
+    found = judged(one_number("throughput", -0.3, [10 * each for each in SPREAD]), [gate_of("throughput")], fixed(5))
+    assert found.verdict != "Regressed" and found.gate_passed is True
+
+
+def test_looks() -> None:
+    few = judged(one_number("throughput", 0.3, SPREAD[:2]), [gate_of("throughput")], SEQUENTIAL)
+    assert few.verdict == "Inconclusive" and few.sentence == "cannot tell: 2 blocks count, and the first look needs 3"
+    early = judged(
+        one_number("throughput", 0.3, (-0.005, 0.0, 0.005, 1.0)), [gate_of("throughput")], SEQUENTIAL, last=False
+    )
+    assert early.settled and early.verdict == "Regressed" and the_gate(early).blocks == 3
+    assert "decided early, after 3 of at most 10 blocks" in early.sentence
+    assert any("somewhat too large" in text for text in early.findings)
+
+
+def test_hopeless_noise_is_futile_and_an_effect_in_it_is_not() -> None:
+    by = [20 * each for each in SPREAD]
+    assert judged(one_number("throughput", 0.0, by), [gate_of("throughput")], SEQUENTIAL, last=False).futile
+    assert not judged(one_number("throughput", 0.3, by), [gate_of("throughput")], SEQUENTIAL, last=False).futile
+    assert not judged(one_number("throughput", 0.0, [2 * e for e in SPREAD]), [gate_of("throughput", 3)], SEQUENTIAL,
+                      last=False).futile  # fmt: skip
+
+
+def test_a_trade_in_one_sentence() -> None:
+    blocks = []
+    for number, each in enumerate(SPREAD):
+        values = {("bulk", "throughput"): 1000.0, ("", "storeBytes"): 5e6}
+        other = {("bulk", "throughput"): 1120 * math.exp(each / 3), ("", "storeBytes"): 6.5e6 * math.exp(each / 30)}
+        races = [a_race(BASELINE, values), a_race(OTHER, other)]
+        for race in races:
+            race.numbers[0] = race.numbers[0].model_copy(update={"unit": "docs/s"})
+        blocks.append(BlockRecord(number=number + 1, races=races))
+    found = judged(blocks)
+    assert found.verdict == "Mixed" and found.gate_passed is False
+    assert found.sentence == f"{OTHER} against {BASELINE}: 12 % more documents/s for 30 % more disk"
+
+
+def test_a_default_gate_without_enough_requests_is_left_out_and_told() -> None:
+    blocks = drawn(random.Random(1), 5, {BASELINE: 0.0, OTHER: 0.0})
+    for race in (race for block in blocks for race in block.races):
+        race.numbers[:] = [each.model_copy(update={"supported": "P99" not in each.metric}) for each in race.numbers]
+    found = judged(blocks)
+    assert [gate.metric for gate in found.contenders[0].gates] == ["throughput", "serviceTimeP50"]
+    assert found.settled and any("no task has the 368 requests" in text for text in found.findings)
+
+
+def test_default_gates_are_means_over_the_measured_tasks() -> None:
+    metrics = ("throughput", "serviceTimeP50", "serviceTimeP99", "storeBytes")
+    found = judged(drawn(random.Random(1), 5, {BASELINE: 0.0, OTHER: 0.0}, metrics))
+    gates = found.contenders[0].gates
+    assert [(gate.metric, gate.margin) for gate in gates] == [
+        ("throughput", 5), ("serviceTimeP50", 5), ("serviceTimeP99", 10), ("storeBytes", 2),
+    ]  # fmt: skip
+    assert gates[0].tasks == ["bulk", "search"] and gates[3].tasks == []
+
+
+def test_the_noise_of_the_baseline_stands_beside_the_verdict() -> None:
+    blocks = series(
+        "throughput", {BASELINE: [0.0] * 3, OTHER: [0.1, 0.12, 0.08], BASELINE + TWIN: [0.02, -0.02, 0.02]}, task="s"
+    )
+    gate = the_gate(judged(blocks, [{"task": "s", "metric": "throughput", "margin": 5}]))
+    assert (
+        gate.noise == pytest.approx(100 * math.expm1(0.02)) and "the baseline against itself: ±2.0 %" in gate.sentence
+    )
+
+
+def test_a_baseline_that_differs_from_itself_is_told() -> None:
+    twin = [0.1, 0.101, 0.099]
+    blocks = series("throughput", {BASELINE: [0.0] * 3, OTHER: [0.0, 0.01, 0.0], BASELINE + TWIN: twin}, task="s")
+    found = judged(blocks, [{"task": "s", "metric": "throughput", "margin": 5}])
+    assert any(text.startswith("the baseline differs from itself in throughput of s") for text in found.findings)
+
+
+def test_what_stands_out_beside_the_gates_is_a_hint() -> None:
+    blocks = one_number("throughput", 0.0)
+    for block, by in zip(blocks, SPREAD, strict=True):
+        for race, factor in zip(block.races, (1.0, 1.4), strict=True):
+            race.numbers.append(a_race("", {("search", "serviceTimeP50"): 5 * factor * math.exp(by / 9)}).numbers[0])
+            race.numbers[-1] = race.numbers[-1].model_copy(update={"value": 5 * factor ** (1 + by)})
+    found = judged(blocks, [gate_of("throughput")])
+    assert any(text.startswith("hint: service time p50 of search: +40") for text in found.findings)
+    assert found.verdict == "NoDifference"
+
+
+def test_how_far_it_reaches() -> None:
+    blocks = one_number("throughput", 0.0, rate=0.0)
+    for race in (race for block in blocks for race in block.races):
+        race.target_throughput.clear()
+        race.facts.update({"ran: machines of Elasticsearch": "n1, n2", "ran: machine of the load generator": "n3",
+                           "ran: nodeData[0].memoryToData": "0.4"})  # fmt: skip
+    scope = judged(blocks, [gate_of("throughput")]).scope
+    assert scope[0].startswith("it holds on n1, n2, with the load from n3") and "40%" in scope[1]
+    assert "full load" in scope[2]
+
+
+LOGS = st.lists(st.lists(st.floats(-0.4, 0.4), min_size=2, max_size=2), min_size=3, max_size=10)
+
+
+@settings(deadline=None, max_examples=60)
+@given(LOGS, st.sampled_from(NOISY), st.booleans())
+def test_exchanging_the_arms_mirrors_the_verdict(logs: list[list[float]], metric: str, sequential: bool) -> None:
+    task = "search" if METRICS[metric].of_tasks else ""
+    one, two = [pair[0] for pair in logs], [pair[1] for pair in logs]
+    looks = SEQUENTIAL if sequential else fixed(len(logs))
+    there, back = (
+        the_gate(judged(series(metric, {BASELINE: a, OTHER: b}, task=task), [gate_of(metric)], looks))
+        for a, b in ((one, two), (two, one))
+    )
+    assert back.verdict == MIRROR.get(there.verdict, there.verdict) and back.blocks == there.blocks
+
+
+@settings(deadline=None, max_examples=60)
+@given(LOGS, st.sampled_from(NOISY), st.integers(-20, 20))
+def test_units_change_nothing(logs: list[list[float]], metric: str, power: int) -> None:
+    task = "search" if METRICS[metric].of_tasks else ""
+    blocks = series(metric, {BASELINE: [p[0] for p in logs], OTHER: [p[1] for p in logs]}, task=task)
+    before = judged(blocks, [gate_of(metric)], SEQUENTIAL)
+    for race in (race for block in blocks for race in block.races):
+        race.numbers[:] = [each.model_copy(update={"value": each.value * 2.0**power}) for each in race.numbers]
+    after = judged(blocks, [gate_of(metric)], SEQUENTIAL)
+    assert (after.verdict, after.gate_passed, after.futile) == (before.verdict, before.gate_passed, before.futile)
+
+
+@settings(deadline=None, max_examples=60)
+@given(LOGS, st.floats(0.5, 20), st.floats(0.1, 20), st.sampled_from(["requireNonInferior", "failOnRegression"]))
+def test_a_wider_margin_never_turns_pass_into_fail(
+    logs: list[list[float]], margin: float, wider: float, policy: str
+) -> None:
+    blocks = series("throughput", {BASELINE: [p[0] for p in logs], OTHER: [p[1] for p in logs]}, task="search")
+    narrow, wide = (
+        judged(blocks, [gate_of("throughput", each, policy=policy)], SEQUENTIAL).gate_passed
+        for each in (margin, margin + wider)
+    )
+    assert wide or not narrow
+
+
+@settings(deadline=None, max_examples=40)
+@given(LOGS, st.lists(st.floats(-0.4, 0.4), min_size=10, max_size=10))
+def test_a_twin_changes_no_verdict(logs: list[list[float]], twin: list[float]) -> None:
+    arms = {BASELINE: [p[0] for p in logs], OTHER: [p[1] for p in logs]}
+    without = judged(series("throughput", arms, task="search"), [gate_of("throughput")], SEQUENTIAL)
+    beside = judged(
+        series("throughput", arms | {BASELINE + TWIN: twin}, task="search"), [gate_of("throughput")], SEQUENTIAL
+    )
+    assert (beside.verdict, beside.gate_passed, beside.settled) == (
+        without.verdict,
+        without.gate_passed,
+        without.settled,
+    )
+
+
+@pytest.mark.parametrize(("gates", "contenders"), [(1, 1), (3, 1), (8, 1), (1, 2), (3, 2)])
+def test_identical_variants_are_seldom_told_apart(gates: int, contenders: int) -> None:
+    """Promised: 5 %. More false ones than a share of 5 % makes in 999 of 1,000 such tests is a defect."""
+    chosen, runs = random.Random(100 * gates + contenders), 300
+    metrics = ("throughput", "serviceTimeP50", "serviceTimeP90", "serviceTimeP99")
+    asked = [{"task": task, "metric": metric, "margin": 5} for task in ("bulk", "search") for metric in metrics][:gates]
+    names = (BASELINE, OTHER, "9.1.0")[: contenders + 1]
+    wrong = 0
+    for _ in range(runs):
+        blocks = drawn(chosen, 10, dict.fromkeys(names, 0.0), metrics, noise=0.03)
+        wrong += judged(blocks, asked, SEQUENTIAL, names=names).verdict not in ("NoDifference", "Inconclusive")
+    assert binomial_interval(wrong, runs, 0.002)[0] <= 0.05
+
+
+def test_several_contenders_share_the_false_alarms() -> None:
+    arms = {BASELINE: [0.0] * 5, OTHER: [0.026 + each for each in SPREAD]}
+    alone = the_gate(judged(series("throughput", arms, task="search"), [gate_of("throughput", 1)]))
+    more = {f"v{n}": [0.1 * each * (-1) ** k for k, each in enumerate(SPREAD)] for n in range(6)}
+    crowd = judged(series("throughput", arms | more, task="search"), [gate_of("throughput", 1)], names=(*arms, *more))
+    among = crowd.contenders[0].gates[0]
+    assert alone.verdict == "Regressed" and among.verdict == "Inconclusive"
+    assert among.confidence is not None and alone.confidence is not None and among.confidence > alone.confidence
+
+
+def test_looks_of_a_design() -> None:
+    sequential = a_spec(design={"minBlocks": 5, "maxBlocks": 7}).design
+    assert [look.blocks for look in design_looks(sequential)] == [5, 7]
+    assert design_looks(a_spec(design={"stop": "fixed", "blocks": 4}).design) == fixed(4)

@@ -1,0 +1,116 @@
+"""What a Comparison will take, and what finished ones have shown of noise."""
+
+import json
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import pytest
+from block_world import BASELINE, OTHER, a_spec, drawn
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap.api.block_record import BlockRecord
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.comparison.expectation import calibrated_every, expect
+from fairlap.comparison.noise_store import (
+    KEY_NOISE,
+    MOST_ENTRIES,
+    MOST_KEYS,
+    Shown,
+    decode_noise,
+    encode_noise,
+    learn,
+    learnt,
+    noise_key,
+    priors,
+    priors_for,
+)
+from fairlap.statistics.moderation import Prior
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+class Subject(NamedTuple):
+    spec: ComparisonSpec
+
+
+class Seen(NamedTuple):
+    subject: Subject
+    records: dict[int, BlockRecord | None] | None
+    now: datetime
+
+
+def raced(seed: int, machine: str = "m", noise: float = 0.02) -> list[BlockRecord]:
+    blocks = drawn(random.Random(seed), 5, {BASELINE: 0.0, OTHER: 0.1}, noise=noise)
+    for race in (race for block in blocks for race in block.races):
+        race.facts["ran: load generator's kernel"] = machine
+    return blocks
+
+
+def test_what_it_will_take() -> None:
+    found = expect(a_spec(), ["a", "b"], 60.0, {"throughput mean": Prior(0.0004, 4), "storeBytes": Prior(1e-8, 4)})
+    assert found.blocks == [3, 5, 7, 10] and found.races == 2 * 11 + 10 and found.minutes == 32
+    assert found.smallest_change == pytest.approx(2.7, abs=0.3)
+    rough = expect(a_spec(), ["a", "b"], None, None)
+    assert rough.minutes is None and rough.smallest_change is None
+    long = expect(a_spec(design={"stop": "fixed", "blocks": 4}), ["a", "b", "c"], 3600.0, {})
+    assert long.blocks == [4] and long.races == 3 * 5 + 2
+
+
+@pytest.mark.parametrize(
+    ("more", "seconds", "every"),
+    [({}, 60, 1), ({}, 1000, 3), ({}, None, 1), ({"calibrate": False}, 60, 0), ({"calibrateEvery": 2}, 5000, 2)],
+)
+def test_how_often_the_baseline_meets_itself(more: dict[str, Any], seconds: float | None, every: int) -> None:
+    assert calibrated_every(a_spec(**more), seconds) == every
+
+
+def test_noise_is_learnt_and_found_again() -> None:
+    data: dict[str, Any] = {}
+    spec = a_spec()
+    for number in range(4):
+        kept = learnt(data, Seen(Subject(spec), dict(enumerate(raced(number))), NOW + timedelta(days=number)))
+        assert kept is not None
+        data = dict(kept)
+    later = NOW + timedelta(days=5)
+    found = priors(data, Seen(Subject(spec), dict(enumerate(raced(9))), later))
+    assert found["throughput"].variance == pytest.approx(2 * 0.02**2, rel=0.7) and found["throughput"].df <= 4
+    assert found["throughput mean"].variance < found["throughput"].variance
+    assert priors(data, Seen(Subject(spec), None, later)) == found, "before the first race: what was raced on last"
+    assert priors(data, Seen(Subject(spec), dict(enumerate(raced(9, "other"))), later)) == {}
+    assert priors(data, Seen(Subject(a_spec(design={"stop": "fixed", "blocks": 3})), None, later)) == found
+    assert priors(data, Seen(Subject(spec), None, NOW + timedelta(days=40))) == {}
+
+
+def test_learning_twice_is_learning_once() -> None:
+    seen = Seen(Subject(a_spec()), dict(enumerate(raced(1))), NOW)
+    once = learnt({}, seen)
+    assert once is not None and learnt(once, seen) is None
+    assert learnt({}, Seen(Subject(a_spec()), None, NOW)) is None
+
+
+def test_the_store_is_bounded() -> None:
+    store: Any = {}
+    for number in range(30):
+        store = learn(store, a_spec(), raced(number, f"m{number}"), NOW + timedelta(minutes=number))
+    assert len(store) == MOST_KEYS and noise_key(a_spec(), raced(0, "m29")) in store
+    assert noise_key(a_spec(), raced(0, "m0")) not in store
+    for number in range(30):
+        store = learn(store, a_spec(), raced(number), NOW + timedelta(minutes=number))
+    assert len(store[noise_key(a_spec(), raced(0))]) == MOST_ENTRIES
+    assert decode_noise(encode_noise(store)) == store
+
+
+@given(ANYTHING, ANYTHING, ANYTHING)
+def test_a_forged_store_is_read_without_harm(one: Any, two: Any, three: Any) -> None:
+    entry = {"at": NOW.isoformat(), "family": "f", "df": 4, "variances": [one, 1e-4]}
+    for text in (one, json.dumps(one), json.dumps({"k/m": [entry, entry | {"df": two}, entry | {"at": three}, one]})):
+        found = decode_noise({KEY_NOISE: text})
+        assert all(isinstance(each, Shown) for shown in found.values() for each in shown)
+        priors_for(found, "k/m", NOW)

@@ -1,0 +1,137 @@
+"""What a race of a block measured, from its Benchmark and its record, whatever was written there."""
+
+import base64
+import gzip
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap.api.block_record import RaceRecord
+from fairlap.comparison.raced_benchmark import race_record
+from fairlap_race.contract.config_maps import packed
+from fairlap_race.contract.record import (
+    Counts,
+    IndexRecord,
+    RallyNumbers,
+    Record,
+    Task,
+    Throughput,
+    Totals,
+    Windows,
+)
+from fairlap_race.contract.resources import Machine, MachineTable, TaskUsage, Usage
+
+TIMES = {"p50": 5.0, "p90": 8.0, "p99": 12.0, "p100": 30.0, "mean": 6.0}
+TASK = Task(
+    task="search", unit="ops/s", samples=Counts(10, 100), target_throughput=50.0, units_done=100.0,
+    rally=RallyNumbers(Throughput(mean=49.0, median=48.0), TIMES, {"p50": 6.0, "p90": 9.0, "p99": 20.0}),
+    windows=Windows(1.0, 4, 50.0, 49.0, 51.0, (49.0, 51.0)),
+)  # fmt: skip
+RECORD = Record(
+    tasks=(TASK, replace(TASK, task="bulk", target_throughput=None, samples=Counts(0, 400))),
+    indices=(IndexRecord("a", documents=900), IndexRecord("b", documents=100)),
+    totals=Totals(store_bytes=5_000_000, segments=0),
+)
+USED = Usage(seconds=2.0, cpu_mean_cores=0.5, memory_peak_bytes=1e9, disk_write_bytes=1e6)
+TABLE = MachineTable(
+    machines=tuple(
+        Machine(name=name, role=role, race=USED, tasks=(TaskUsage("search", None, USED),))
+        for name, role in (("es-0", "elasticsearch"), ("es-1", "elasticsearch"), ("load", "load-generator"))
+    )
+)
+BENCHMARK: dict[str, Any] = {
+    "metadata": {"name": "up-1a", "uid": "u1"},
+    "status": {"phase": "Succeeded", "races": [{"name": "smoke", "valid": True}, {
+        "name": "race-1", "valid": True, "seconds": 60.5, "startedAt": "2026-01-01T00:00:00Z",
+        "remarks": [{"reason": "ScheduleNotKept", "message": "late"}]}]},
+}  # fmt: skip
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def config_map(record: Record | None = RECORD, table: MachineTable | None = TABLE) -> dict[str, Any]:
+    texts = {"record.json": record and record.to_json(), "resources.json": table and table.to_json()}
+    return {"binaryData": packed({key: text for key, text in texts.items() if text})}
+
+
+def values(found: RaceRecord) -> dict[tuple[str, str], float]:
+    return {(each.task, each.metric): each.value for each in found.numbers}
+
+
+def test_what_a_race_measured() -> None:
+    found = race_record(
+        BENCHMARK, config_map(), "8.11.0", lambda benchmark, record: {"name": benchmark["metadata"]["name"]}
+    )
+    assert (found.variant, found.benchmark, found.uid, found.valid, found.seconds) == (
+        "8.11.0",
+        "up-1a",
+        "u1",
+        True,
+        60.5,
+    )
+    numbers = values(found)
+    assert numbers[("search", "throughput")] == 49.0 and numbers[("search", "serviceTimeP99")] == 12.0
+    assert numbers[("", "storeBytes")] == 5e6 and numbers[("", "segments")] == 0 and numbers[("", "documents")] == 1000
+    assert numbers[("search", "cpuSecondsPerOperation")] == pytest.approx(0.02)
+    assert numbers[("", "memoryPeakBytes")] == 2e9 and numbers[("", "diskWriteBytes")] == 2e6
+    assert found.facts == {"name": "up-1a"} and found.remarks == ["ScheduleNotKept: late"]
+    assert found.service_times[0].points == [(50.0, 5.0), (90.0, 8.0), (99.0, 12.0), (100.0, 30.0)]
+    assert found.rates[0].points == [(1.0, 49.0), (3.0, 51.0)]
+
+
+def test_latency_is_only_of_tasks_with_a_rate() -> None:
+    found = race_record(BENCHMARK, config_map(), "v")
+    assert found.target_throughput == {"search": 50.0}
+    assert {task for task, metric in values(found) if metric.startswith("latency")} == {"search"}
+
+
+def test_how_many_requests_stand_behind_a_number() -> None:
+    found = {(each.task, each.metric): each for each in race_record(BENCHMARK, config_map(), "v").numbers}
+    assert found[("search", "serviceTimeP90")].supported and not found[("search", "serviceTimeP99")].supported
+    assert found[("bulk", "serviceTimeP99")].supported and found[("bulk", "serviceTimeP99")].requests == 400
+    assert found[("search", "throughput")].unit == "ops/s"
+
+
+def test_what_the_machines_did_may_be_unknown() -> None:
+    numbers = values(race_record(BENCHMARK, config_map(table=None), "v"))
+    assert ("", "memoryPeakBytes") not in numbers and ("search", "cpuSecondsPerOperation") not in numbers
+
+
+@pytest.mark.parametrize("without", [None, {}, {"binaryData": {}}, {"binaryData": {"record.json.gz": "!"}}])
+def test_a_race_without_its_record_does_not_count(without: dict[str, Any] | None) -> None:
+    found = race_record(BENCHMARK, without, "v")
+    assert not found.valid and found.reason == "RecordMissing" and not found.numbers
+
+
+def test_a_race_that_failed_keeps_its_reason_and_its_numbers() -> None:
+    status = {"phase": "Failed", "reason": "RaceFailed", "races": [
+        {"name": "race-1", "valid": False, "reason": "OutOfMemory", "message": "killed"}]}  # fmt: skip
+    found = race_record(BENCHMARK | {"status": status}, config_map(), "v")
+    assert (found.valid, found.reason, found.message) == (False, "OutOfMemory", "killed") and found.numbers
+    gone = race_record({"status": {"phase": "Failed", "reason": "ClusterNotReady", "message": "x"}}, None, "v")
+    assert (gone.valid, gone.reason) == (False, "ClusterNotReady")
+
+
+@given(ANYTHING, ANYTHING, ANYTHING)
+def test_forged_records_are_read_without_harm(one: Any, two: Any, three: Any) -> None:
+    task = {"task": "t", "rally": {"throughput": one, "serviceTimeMillis": two, "latencyMillis": {"p50": three}},
+            "samples": one, "windows": {"overTime": two, "seconds": three, "count": one}, "targetThroughput": three,
+            "unitsDone": one}  # fmt: skip
+    forged = {"format": 1, "tasks": [task, one], "totals": {"storeBytes": two}, "indices": three}
+    texts = {
+        "record.json": forged,
+        "resources.json": {"format": 1, "machines": [one, {"role": "elasticsearch", "race": two}]},
+    }
+    data = {f"{key}.gz": base64.b64encode(gzip.compress(json.dumps(it).encode())).decode() for key, it in texts.items()}
+    found = race_record(
+        {"metadata": one, "status": {"races": [two, {"name": "race-1", "seconds": three}]}}, {"binaryData": data}, "v"
+    )
+    assert RaceRecord.model_validate_json(found.model_dump_json(by_alias=True)) == found
+    assert all(0 <= each.value < float("inf") for each in found.numbers)
