@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The demo: install the operator, run examples/version-8-vs-9 with live progress, print both results side by side.
+"""The demo: install the operator, run the Comparison examples/demo.yaml with live progress, print its verdict.
 
     make demo                              on a cluster of its own (localkube)
     CLUSTER=current make demo              on the current context of your kubectl, which must have ECK
 
-Exit code 0 when every Benchmark succeeded, 1 when one failed or a step did, 130 after Ctrl-C (the Benchmarks go on).
-Uses nothing but the standard library, kubectl and helm. Run it again at any time.
+Exit code 0 with any verdict that the races allow (Inconclusive, too), 1 when a step failed or nothing could be
+compared, 130 after Ctrl-C (the Comparison goes on). Uses nothing but the standard library, kubectl and helm, and the
+project's own environment (`make venv`) for the report. Run it again at any time.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ import demo_report as report
 
 ROOT = Path(__file__).resolve().parent.parent
 CHART = ROOT / "charts" / "fairlap"
+PYTHON = Path(os.environ.get("FAIRLAP_PYTHON", ROOT / ".venv" / "bin" / "python"))
+"""has the project installed"""
 STAND_IN = (
     "These ran on localkube's stand-in images: the real Elasticsearch server, but with ingest processors of ours and "
     "another JDK build (localkube/README.md). Numbers of Elastic's images come from CLUSTER=current."
@@ -124,7 +127,7 @@ def install(tools: Tools, namespace: str, release: str) -> None:
     tools.run("looking for ECK", tools.kubectl, *kinds, cure=eck, quiet=True)
     # Helm installs a CRD but never upgrades one.
     crds = ("apply", "--server-side", "--force-conflicts", "-f", str(CHART / "crds"))
-    tools.run("the Benchmark CRD", tools.kubectl, *crds)
+    tools.run("the CRDs", tools.kubectl, *crds)
     tools.run(
         "the operator's chart",
         *(tools.helm, "upgrade", "--install", release, str(CHART)),
@@ -136,42 +139,43 @@ def install(tools: Tools, namespace: str, release: str) -> None:
 
 
 def start(tools: Tools, namespace: str, manifests: Path, *, keep: bool) -> list[str]:
-    """Apply the Benchmarks, after deleting earlier ones of the same names unless `keep`; return their names."""
+    """Apply the Comparisons, after deleting earlier ones of the same names unless `keep`; return their names."""
     files = ("-n", namespace, "-f", str(manifests))
     if not keep:
-        what = "removing the Benchmarks of an earlier demo"
-        delete = ("delete", *files, "--ignore-not-found", "--wait", "--timeout=180s")
-        tools.run(what, tools.kubectl, *delete, cure=f"kubectl -n {namespace} describe bm", quiet=True)
-    applied = tools.run("applying the Benchmarks", tools.kubectl, "apply", *files, "-o", "name", quiet=True)
-    names = [line.partition("/")[2] for line in applied.split() if line.startswith("benchmark.")]
+        what = "removing the Comparison of an earlier demo"
+        # Foreground: its Benchmarks have the same names as those to come.
+        delete = ("delete", *files, "--ignore-not-found", "--cascade=foreground", "--wait", "--timeout=180s")
+        tools.run(what, tools.kubectl, *delete, cure=f"kubectl -n {namespace} describe cmp,bm", quiet=True)
+    applied = tools.run("applying the Comparison", tools.kubectl, "apply", *files, "-o", "name", quiet=True)
+    names = [line.partition("/")[2] for line in applied.split() if line.startswith("comparison.")]
     if not names:
-        raise DemoError(f"{manifests} holds no Benchmark")
-    log(f"Benchmarks {', '.join(names)} are in namespace {namespace}")
+        raise DemoError(f"{manifests} holds no Comparison")
+    log(f"Comparison {', '.join(names)} is in namespace {namespace}")
     return names
 
 
 def follow(tools: Tools, namespace: str, names: Sequence[str], deadline: float) -> list[dict[str, Any]]:
-    """Show progress until every Benchmark ended; return them in the order of `names`. Raises DemoError."""
+    """Show progress until every Comparison ended; return them in the order of `names`. Raises DemoError."""
     screen = Screen(sys.stdout, names)
     seen: dict[str, dict[str, Any]] = {}
-    for benchmark in changes(tools, namespace, deadline):
-        if benchmark is not None and report.name(benchmark) in names:
-            seen[report.name(benchmark)] = benchmark
+    for comparison in changes(tools, namespace, deadline):
+        if comparison is not None and report.name(comparison) in names:
+            seen[report.name(comparison)] = comparison
         screen.show([seen[name] for name in names if name in seen])
-        if len(seen) == len(names) and all(report.ended(b) for b in seen.values()):
+        if len(seen) == len(names) and all(report.ended(each) for each in seen.values()):
             return [seen[name] for name in names]
     raise DemoError(
-        "the Benchmarks did not end in time; they go on without the demo:\n"
-        f"  kubectl -n {namespace} get bm -w\nRun the demo with --keep to follow the same ones, or a longer --minutes."
+        "the Comparison did not end in time; it goes on without the demo:\n"
+        f"  kubectl -n {namespace} get cmp -w\nRun the demo with --keep to follow the same one, or a longer --minutes."
     )
 
 
 def changes(tools: Tools, namespace: str, deadline: float) -> Iterator[dict[str, Any] | None]:
-    """Yield each Benchmark that changes, and None about every second, until the deadline.
+    """Yield each Comparison that changes, and None about every second, until the deadline.
 
     One `kubectl get --watch`: asking again and again would take CPU from the race.
     """
-    watch = (tools.kubectl, "-n", namespace, "get", "benchmarks.fairlap.dev", "--watch", "-o", "json")
+    watch = (tools.kubectl, "-n", namespace, "get", "comparisons.fairlap.dev", "--watch", "-o", "json")
     while time.monotonic() < deadline:
         with subprocess.Popen(watch, env=tools.environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             try:
@@ -204,29 +208,29 @@ def _documents(process: subprocess.Popen[bytes], deadline: float) -> Iterator[di
 
 
 class Screen:
-    """The Benchmarks' progress: lines that are redrawn on a terminal, a line for each change elsewhere."""
+    """The Comparisons' progress: lines that are redrawn on a terminal, a line for each change elsewhere."""
 
     def __init__(self, out: TextIO, names: Sequence[str]) -> None:
         self._out = out
         self._drawn = 0
         self._shown: dict[str, str] = dict.fromkeys(names, "")
 
-    def show(self, benchmarks: Sequence[report.Benchmark]) -> None:
-        """Show the current state of all Benchmarks."""
+    def show(self, comparisons: Sequence[report.Comparison]) -> None:
+        """Show the current state of all Comparisons."""
         if self._out.isatty():
-            self._redraw(benchmarks)
+            self._redraw(comparisons)
             return
-        for benchmark in benchmarks:
-            line = report.without_percent(report.progress_line(benchmark))
-            if line != self._shown[report.name(benchmark)]:
-                self._shown[report.name(benchmark)] = line
+        for comparison in comparisons:
+            line = report.without_percent(report.progress_line(comparison))
+            if line != self._shown[report.name(comparison)]:
+                self._shown[report.name(comparison)] = line
                 log(line)
 
-    def _redraw(self, benchmarks: Sequence[report.Benchmark]) -> None:
+    def _redraw(self, comparisons: Sequence[report.Comparison]) -> None:
         width = shutil.get_terminal_size().columns
         clock = f"[{time.monotonic() - _STARTED:5.0f} s] "
         up = f"\x1b[{self._drawn}A" if self._drawn else ""
-        lines = [f"\r\x1b[2K{clock}{report.progress_line(b, width - len(clock))}\n" for b in benchmarks]
+        lines = [f"\r\x1b[2K{clock}{report.progress_line(each, width - len(clock))}\n" for each in comparisons]
         self._out.write(up + "".join(lines))
         self._out.flush()
         self._drawn = len(lines)
@@ -237,14 +241,20 @@ class Screen:
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the parsed command line."""
-    parser = argparse.ArgumentParser(description="Install the operator, run two Benchmarks, compare their results.")
-    parser.add_argument("--namespace", default="fairlap", help="of the operator and the Benchmarks (default: fairlap)")
+    parser = argparse.ArgumentParser(description="Install the operator, run a Comparison, print its verdict.")
+    parser.add_argument("--namespace", default="fairlap", help="of the operator and the Comparison (default: fairlap)")
     parser.add_argument("--release", default="fairlap", help="name of the helm release (default: fairlap)")
     parser.add_argument(
-        "--manifests", type=Path, default=ROOT / "examples" / "version-8-vs-9", help="Benchmarks to run"
+        "--manifests", type=Path, default=ROOT / "examples" / "demo.yaml", help="Comparison to run (default: demo.yaml)"
+    )
+    parser.add_argument(
+        "--report",
+        type=Path,
+        default=ROOT / "demo-report.html",
+        help="where the report goes (default: demo-report.html)",
     )
     parser.add_argument("--minutes", type=float, default=60, help="how long to follow them (default: 60)")
-    parser.add_argument("--keep", action="store_true", help="keep Benchmarks of these names that are there already")
+    parser.add_argument("--keep", action="store_true", help="keep a Comparison of this name that is there already")
     parser.add_argument("--no-install", action="store_true", help="use the operator that is installed")
     return parser.parse_args(argv)
 
@@ -256,19 +266,32 @@ def demo(options: argparse.Namespace) -> int:
         install(tools, options.namespace, options.release)
     names = start(tools, options.namespace, options.manifests, keep=options.keep)
     ran = follow(tools, options.namespace, names, time.monotonic() + options.minutes * 60)
-    if any(report.has_numbers(benchmark) for benchmark in ran):
-        print(f"\nMedian over the races (smallest–largest), read from the statuses:\n\n{report.main_table(ran)}\n")
-        for sentence in (report.reading(ran), *report.remarks(ran), STAND_IN if tools.hint else ""):
-            if sentence:
-                print(f"* {sentence}")
-    failed = [benchmark for benchmark in ran if report.phase(benchmark) == "Failed"]
-    for benchmark in failed:
-        print(f"\n{report.failure(benchmark, options.namespace)}", file=sys.stderr)
+    for comparison in ran:
+        print(f"\n{report.verdict(comparison)}")
+    if tools.hint:
+        print(f"* {STAND_IN}")
+    print(f"\n{save_report(tools, options.namespace, names[-1], options.report)}")
+    without = [comparison for comparison in ran if not report.compared(comparison)]
+    for comparison in without:
+        print(f"\n{report.failure(comparison, options.namespace)}", file=sys.stderr)
     print("\nTry next:")
     if tools.hint:
         print(f"  # first, so that your shell has kubectl for this cluster\n  {tools.hint}")
     print(report.next_commands(ran, options.namespace))
-    return 1 if failed else 0
+    return 1 if without else 0
+
+
+def save_report(tools: Tools, namespace: str, name: str, path: Path) -> str:
+    """Write the Comparison's HTML report to `path`; return a sentence with the path, or with how to make it."""
+    command = ("report", name, "-n", namespace, "--output", str(path))
+    by_hand = f"make venv && .venv/bin/fairlap {shlex.join(command)}"
+    if not PYTHON.exists():
+        return f"The whole of it, as one HTML file: {by_hand}"
+    argv = (str(PYTHON), "-m", "fairlap.cli", *command)
+    done = subprocess.run(argv, env=tools.environ, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return f"The report was not written: {done.stderr.strip()}\nBy hand: {by_hand}"
+    return f"The whole of it, as one HTML file: {path.resolve()}"
 
 
 def main() -> NoReturn:
@@ -279,7 +302,7 @@ def main() -> NoReturn:
         print(f"\n{error}", file=sys.stderr)
         code = 1
     except KeyboardInterrupt:
-        print("\nStopped; the Benchmarks go on. Follow them again: python3 examples/demo.py --keep --no-install")
+        print("\nStopped; the Comparison goes on. Follow it again: python3 examples/demo.py --keep --no-install")
         code = 130
     sys.exit(code)
 

@@ -1,4 +1,4 @@
-"""The demo's texts, made from Benchmark objects as `kubectl get -o json` gives them; no effects."""
+"""The demo's texts, made from a Comparison as `kubectl get -o json` gives it; no effects."""
 
 from __future__ import annotations
 
@@ -9,55 +9,60 @@ from pathlib import Path
 # The command line's tables need nothing but the standard library, so the demo runs with any Python.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "operator"))
 
-from fairlap.cli.benchmarks import Benchmark, ended, name, phase, progress_line, status, tasks, without_percent
-from fairlap.cli.report import main_table, reading, remarks
+from fairlap.cli.benchmarks import Benchmark as Comparison
+from fairlap.cli.benchmarks import ended, name, phase, progress_line, status, without_percent
+from fairlap.cli.comparison_end import end_lines
+from fairlap.cli.printable import one_line
 
 __all__ = [
+    "Comparison",
+    "compared",
     "ended",
     "failure",
-    "has_numbers",
-    "main_table",
     "name",
     "next_commands",
     "phase",
     "progress_line",
-    "reading",
-    "remarks",
     "status",
+    "verdict",
     "without_percent",
 ]
 
 
-def has_numbers(benchmark: Benchmark) -> bool:
-    """Return whether the Benchmark has results to show."""
-    return bool(tasks(benchmark))
+def verdict(comparison: Comparison) -> str:
+    """Return what is known at the end, the verdict first."""
+    return "\n".join(map(one_line, end_lines(comparison)))
 
 
-def failure(benchmark: Benchmark, namespace: str) -> str:
-    """Return why a Benchmark failed and where to read more."""
-    found = status(benchmark)
-    lines = [f"{name(benchmark)} failed: {found.get('reason') or 'no reason given'}", f"  {found.get('message') or ''}"]
-    record = next((race.get("record") for race in reversed(found.get("races") or ()) if race.get("record")), None)
-    if record:
+def compared(comparison: Comparison) -> bool:
+    """Return whether the races allowed to say anything: Inconclusive is an answer, NotComparable is none."""
+    return phase(comparison) == "Complete" and status(comparison).get("verdict") not in (None, "", "NotComparable")
+
+
+def failure(comparison: Comparison, namespace: str) -> str:
+    """Return why a Comparison has compared nothing and where to read more."""
+    found = status(comparison)
+    reason = found.get("reason") or found.get("verdict") or "no reason given"
+    lines = [f"{name(comparison)} compared nothing: {reason}", f"  {found.get('message') or ''}".rstrip()]
+    blocks = [*(found.get("blocks") or ()), *([found["block"]] if found.get("block") else [])]
+    races = [race for block in blocks for race in block.get("races") or ()]
+    if lost := next((race for race in reversed(races) if race.get("valid") is False), None):
         lines += [
-            "  Rally's log, if Rally was started:",
-            f"    kubectl -n {namespace} get configmap {record} "
+            f"  {lost['benchmark']} did not count: {lost.get('reason')}: {lost.get('message')}",
+            "  Rally's log of its race, if Rally was started:",
+            f"    kubectl -n {namespace} get configmap {lost['benchmark']}-race-1 "
             r"-o jsonpath='{.binaryData.rally\.log\.gz}' | base64 -d | gunzip",
         ]
-    lines.append(f"  what happened when:  kubectl -n {namespace} describe bm {name(benchmark)}")
-    return "\n".join(lines)
+    lines.append(f"  what happened when:  kubectl -n {namespace} describe cmp {name(comparison)}")
+    return "\n".join(line for line in lines if line)
 
 
-def next_commands(benchmarks: Sequence[Benchmark], namespace: str) -> str:
+def next_commands(comparisons: Sequence[Comparison], namespace: str) -> str:
     """Return three commands worth trying after the demo."""
-    last = name(benchmarks[-1])
+    last = name(comparisons[-1])
     commands = (
-        ("the whole record of a Benchmark", f"kubectl -n {namespace} get bm {last} -o yaml"),
-        (
-            "every fact of one race",
-            f"kubectl -n {namespace} get configmap {last}-race-1 "
-            r"-o jsonpath='{.binaryData.record\.json\.gz}' | base64 -d | gunzip | python3 -m json.tool",
-        ),
+        ("verdict, gates and blocks as the API has them", f"kubectl -n {namespace} get cmp {last} -o yaml"),
+        ("the races, each a Benchmark of its own", f"kubectl -n {namespace} get bm -l fairlap.dev/comparison={last}"),
         ("a track of your own, in a ConfigMap", f"kubectl -n {namespace} apply -f examples/inline-track/"),
     )
     return "\n".join(f"  # {what}\n  {command}" for what, command in commands)

@@ -40,6 +40,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
     "fairlap.statistics": (),
     "fairlap.comparison": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
+    "fairlap.comparison_report": ("fairlap.api", "fairlap.statistics"),
     # What decisions stand on; above it explain, then verdict, then the decisions themselves.
     "fairlap.plan.conditions": ("fairlap.api",),
     "fairlap.plan.deadline": (),
@@ -89,7 +90,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.cli": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check",
         "fairlap.api", "fairlap.results", "fairlap.statistics", "fairlap.comparison",
-        "fairlap.plan.expiry", "fairlap.plan.rerun",
+        "fairlap.comparison_report", "fairlap.plan.expiry", "fairlap.plan.rerun", "fairlap.plan.comparison",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip

@@ -1,17 +1,16 @@
-"""The page docs/reference.md: every field of a Benchmark, from the models that the CRD is made of."""
+"""The page docs/reference.md: every field of each kind, from the models that the CRDs are made of."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from fairlap.api.base import Json
-from fairlap.api.crd import COLUMNS
-from fairlap.api.names import API_VERSION, KIND, MAX_NAME
-from fairlap.api.spec import BenchmarkSpec
-from fairlap.api.status import BenchmarkStatus
+from fairlap.api.crd import RESOURCES, Resource
+from fairlap.api.names import API_VERSION
 from fairlap_docs.markdown import GENERATED, cell
 
 _LIMITS = (
@@ -24,21 +23,42 @@ _LIMITS = (
 
 def reference_page() -> str:
     """Return docs/reference.md: every field of spec and status with type, default, limits, rules and meaning."""
-    columns = "\n".join(
-        f"| {column['name']} | `{column['jsonPath']}` | {'`-o wide`' if column.get('priority') else 'always'} |"
-        for column in COLUMNS
-    )
+    told: set[str] = set()
+    kinds = "".join(_kind(resource, told) for resource in RESOURCES)
     return (
-        f"{GENERATED}# Reference: {KIND} ({API_VERSION})\n\n"
+        f"{GENERATED}# Reference ({API_VERSION})\n\n"
         "`kubectl explain benchmark.spec.elasticsearch` shows the same on the command line. A field that is not here "
-        f"is refused by the API server. `metadata.name` may have {MAX_NAME} characters.\n\n"
-        f"## Columns of `kubectl get bm`\n\n| Column | From | Shown |\n|---|---|---|\n{columns}\n\n"
-        f"## spec\n\n{''.join(_sections(BenchmarkSpec, 'spec'))}"
-        f"## status\n\nWritten by the operator alone.\n\n{''.join(_sections(BenchmarkStatus, 'status'))}"
+        f"is refused by the API server.\n\n{kinds}"
     ).rstrip() + "\n"
 
 
-def _sections(model: type[BaseModel], root: str) -> Iterator[str]:
+def _kind(resource: Resource, told: set[str]) -> str:
+    columns = "\n".join(
+        f"| {column['name']} | `{column['jsonPath']}` | {'`-o wide`' if column.get('priority') else 'always'} |"
+        for column in resource.columns
+    )
+    spec, status = _model(resource, "spec"), _model(resource, "status")
+    return (
+        f"# {resource.kind}\n\n{cell(resource.root.__doc__ or '')} `metadata.name` may have "
+        f"{resource.longest_name} characters.\n\n"
+        f"## Columns of `kubectl get {resource.short_name}`\n\n"
+        f"| Column | From | Shown |\n|---|---|---|\n{columns}\n\n"
+        f"## spec of a {resource.kind}\n\n{''.join(_sections(spec, 'spec', told))}"
+        f"## status of a {resource.kind}\n\nWritten by the operator alone.\n\n"
+        f"{''.join(_sections(status, 'status', told))}"
+    )
+
+
+def _model(resource: Resource, field: str) -> type[BaseModel]:
+    annotation = resource.root.model_fields[field].annotation
+    (model,) = (each for each in get_args(annotation) or (annotation,) if each is not NoneType)
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        raise TypeError(f"{resource.kind}.{field} is no model: {model}")
+    return model
+
+
+def _sections(model: type[BaseModel], root: str, told: set[str]) -> Iterator[str]:
+    """Yield a section for each model under `root`, but for those that are in `told`; add them to it."""
     schema = model.model_json_schema(by_alias=True)
     defs: Mapping[str, Json] = schema.get("$defs", {})
     paths: dict[str, list[str]] = {}
@@ -46,7 +66,7 @@ def _sections(model: type[BaseModel], root: str) -> Iterator[str]:
     for path, found in order:  # grows while it is walked: breadth first
         for name, field in found.get("properties", {}).items():
             target, suffix = _target(field)
-            if target is None:
+            if target is None or target in told:
                 continue
             if target not in paths:
                 paths[target] = []
@@ -54,6 +74,7 @@ def _sections(model: type[BaseModel], root: str) -> Iterator[str]:
             paths[target].append(f"{path}.{name}{suffix}")
     for path, found in order:
         yield _section(path, found, paths.get(found["title"], []), defs, limits=root == "spec")
+    told |= {found["title"] for _, found in order}
 
 
 def _section(path: str, schema: Json, used: list[str], defs: Mapping[str, Json], *, limits: bool) -> str:

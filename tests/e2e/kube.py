@@ -75,9 +75,10 @@ class Namespace:
     ) -> subprocess.CompletedProcess[str]:
         return run(tool("kubectl"), "-n", self.name, *arguments, given=given, seconds=seconds)
 
-    def apply(self, *manifests: Json) -> None:
+    def apply(self, *manifests: Json, dry_run: bool = False) -> None:
         # A List, since kubectl 1.32 takes no `---` between documents of JSON.
-        self.kubectl("apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}))
+        given = json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
+        self.kubectl("apply", "-f", "-", *(["--dry-run=server"] if dry_run else []), given=given)
 
     def get(self, kind: str, name: str) -> Json:
         found: Json = json.loads(self.kubectl("get", kind, name, "-o", "json"))

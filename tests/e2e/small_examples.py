@@ -1,4 +1,8 @@
-"""The manifests of examples/, at a size that two cores race in a minute; or as they are, with FAIRLAP_FULL_SIZE=1."""
+"""The manifests of examples/, at a size that two cores race in a minute; or as they are, with FAIRLAP_FULL_SIZE=1.
+
+Of a Comparison each variant is raced once, as the Benchmark that the operator would make of it: that it can be raced is
+shown here, and how Comparisons are raced is shown elsewhere.
+"""
 
 import os
 from pathlib import Path
@@ -6,6 +10,9 @@ from typing import Any
 
 import yaml
 
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.names import API_VERSION
+from fairlap.comparison.variants import expand
 from kube import FULL_DISK, ROOT, SMALL_JVM, Namespace
 
 FOLDER = ROOT / "examples"
@@ -13,7 +20,7 @@ FULL_SIZE = os.environ.get("FAIRLAP_FULL_SIZE") == "1"
 
 SHORT_STEPS = {"fetch_rates": [20], "search_rates": [10], "time_period": 10, "warmup_time_period": 1}
 SMALL = {
-    "log_ingest": {"documents": 2000},
+    "log_ingest": {"documents": 2000, "search_iterations": 20, "search_warmup_iterations": 2},
     "page_cache": {"data_size_mb": 4, "document_kb": 4, **SHORT_STEPS},
     "percolator": {"queries": 1000, "search_iterations": 20, "search_warmup_iterations": 2},
 }
@@ -21,6 +28,26 @@ SMALL = {
 
 def manifests(folder: Path) -> list[dict[str, Any]]:
     return [doc for path in sorted(folder.glob("*.yaml")) for doc in yaml.safe_load_all(path.read_text()) if doc]
+
+
+def with_variants(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the manifests with a Benchmark for each variant in place of each Comparison: upgrade-9-0-0."""
+    return [each for manifest in found for each in (_variants(manifest) if is_comparison(manifest) else [manifest])]
+
+
+def is_comparison(manifest: dict[str, Any]) -> bool:
+    return bool(manifest["kind"] == "Comparison")
+
+
+def _variants(comparison: dict[str, Any]) -> list[dict[str, Any]]:
+    name = comparison["metadata"]["name"]
+    return [
+        {
+            "apiVersion": API_VERSION, "kind": "Benchmark",
+            "metadata": {"name": f"{name}-{variant.name}".lower().replace(".", "-")}, "spec": variant.spec,
+        }
+        for variant in expand(ComparisonSpec.model_validate(comparison["spec"]))
+    ]  # fmt: skip
 
 
 def smaller(manifest: dict[str, Any], race_image: str) -> dict[str, Any]:

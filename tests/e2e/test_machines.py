@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from small_examples import FOLDER, manifests, race_image, smaller
+from small_examples import FOLDER, manifests, race_image, smaller, with_variants
 
 from fairlap_race.contract.config_maps import text_of
 from kube import PROMETHEUS, ROOT, Namespace, environment, tool, until
@@ -52,8 +52,9 @@ MEASURED = "fetch-document-20"
 
 @pytest.fixture(scope="module")
 def raced(watched: Namespace) -> Iterator[dict[str, dict[str, Any]]]:
-    """The statuses of both Benchmarks of the example storage-classes."""
-    found = [smaller(manifest, race_image(watched)) for manifest in manifests(FOLDER / "storage-classes")]
+    """The statuses of both variants of the example storage-classes, each raced as a Benchmark."""
+    variants = with_variants(manifests(FOLDER / "storage-classes"))
+    found = [smaller(manifest, race_image(watched)) for manifest in variants]
     for manifest in found:
         manifest["spec"]["race"]["params"] |= STEPS
     watched.apply(*found)

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -356,6 +357,24 @@ def test_every_value_is_in_the_schema() -> None:
     assert set(values) == set(schema["properties"]) - {"global"}
 
 
+def test_the_dashboard_is_for_who_asks_and_shows_what_the_operator_tells() -> None:
+    assert not [each for each in render() if "dashboard" in each["metadata"]["name"]]
+    (found,) = (
+        each for each in render("grafana.dashboard.enabled=true") if each["metadata"]["name"] == "fairlap-dashboard"
+    )
+    assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
+    dashboard = json.loads(found["data"]["fairlap.json"])
+    text = (ROOT / "docs" / "install.md").read_text()
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    for name in re.findall(r"fairlap_\w+", " ".join(expressions)):
+        assert f"`{name}" in text, f"{name} is in the dashboard, and docs/install.md does not know it"
+    assert {"fairlap_comparisons", "fairlap_comparison_verdicts_total"} <= set(
+        re.findall(r"fairlap_\w+", " ".join(expressions))
+    )
+    assert not any("alert" in panel for panel in dashboard["panels"])
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+
+
 def test_notes_render(tmp_path: Path) -> None:
     # helm prints NOTES.txt only on an installation; shown as a template it needs no cluster.
     chart = tmp_path / "fairlap"
@@ -370,4 +389,5 @@ def test_notes_render(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     text = yaml.safe_load(done.stdout)["text"]
     assert "kubectl -n perf rollout status deployment/fairlap" in text
-    assert "runs Benchmarks in perf, 1 at a time" in text
+    assert "runs Benchmarks and Comparisons in perf, 1 at a time" in text
+    assert "kubectl -n perf get cmp -w" in text

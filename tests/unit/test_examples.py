@@ -1,51 +1,82 @@
-"""Examples that ask one question differ in one thing."""
+"""Examples that ask a question are Comparisons whose variants differ in one thing, with gates that can be decided."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.comparison.variants import expand
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def spec(path: str) -> dict[str, Any]:
-    found = yaml.safe_load((EXAMPLES / path).read_text())
-    assert found["metadata"]["labels"]["question"] == path.partition("/")[0]
-    return dict(found["spec"])
-
-
-def take(tree: dict[str, Any], path: tuple[str, ...]) -> Any:
-    for key in path[:-1]:
-        tree = tree[key]
-    return tree.pop(path[-1])
+def comparison(path: str) -> tuple[str, ComparisonSpec]:
+    found: dict[str, Any] = yaml.safe_load((EXAMPLES / path).read_text())
+    return found["metadata"]["labels"]["question"], ComparisonSpec.model_validate(found["spec"])
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "differs", "values"),
+    ("path", "differs", "values"),
     [
+        ("version-8-vs-9/comparison.yaml", "elasticsearch.version", {"8.11.0": "8.11.0", "9.0.0": "9.0.0"}),
+        ("demo.yaml", "elasticsearch.version", {"8.11.0": "8.11.0", "9.0.0": "9.0.0"}),
+        ("upgrade/comparison.yaml", "elasticsearch.version", {"today": "8.11.0", "tomorrow": "9.0.0"}),
+        ("java/comparison.yaml", "elasticsearch.java", {"17": 17, "21": 21}),
+        ("replicas-0-vs-1/comparison.yaml", "elasticsearch.index.replicas", {"0": 0, "1": 1}),
         (
-            "replicas-0-vs-1/replicas-0.yaml",
-            "replicas-0-vs-1/replicas-1.yaml",
-            ("elasticsearch", "index", "replicas"),
-            (0, 1),
+            "codec-best-compression/comparison.yaml",
+            "elasticsearch.index.codec",
+            {"default": "default", "best-compression": "best_compression"},
         ),
         (
-            "codec-best-compression/default.yaml",
-            "codec-best-compression/best-compression.yaml",
-            ("elasticsearch", "index", "codec"),
-            ("default", "best_compression"),
-        ),
-        (
-            "storage-classes/disk.yaml",
-            "storage-classes/tmpfs.yaml",
-            ("elasticsearch", "storage", "className"),
-            ("local-disk", "local-tmpfs"),
+            "storage-classes/comparison.yaml",
+            "elasticsearch.storage.className",
+            {"disk": "local-disk", "tmpfs": "local-tmpfs"},
         ),
     ],
 )
-def test_one_thing_differs(one: str, other: str, differs: tuple[str, ...], values: tuple[Any, Any]) -> None:
-    first, second = spec(one), spec(other)
+def test_one_thing_differs(path: str, differs: str, values: dict[str, Any]) -> None:
+    question, spec = comparison(path)
+    variants = expand(spec)
+    found = {}
+    for variant in variants:
+        value: Any = variant.spec
+        for key in differs.split("."):
+            value = value[key]
+        found[variant.name] = value
+    assert found == values
+    assert [tuple(variant.changed) for variant in variants] == [(), (differs,)]
+    assert question == ("version-8-vs-9" if path == "demo.yaml" else path.partition("/")[0])
 
-    assert (take(first, differs), take(second, differs)) == values
-    assert first == second
+
+def test_the_demo_races_the_example_short() -> None:
+    (_, demo), (_, whole) = comparison("demo.yaml"), comparison("version-8-vs-9/comparison.yaml")
+    assert demo.template.elasticsearch == whole.template.elasticsearch
+    assert demo.variants == whole.variants and demo.baseline == whole.baseline
+    assert (demo.design.stop, demo.design.blocks) == ("fixed", 3)
+    assert demo.calibrate and demo.calibrate_every == 3, "the baseline against itself in the first block only"
+
+
+@pytest.mark.parametrize(("rates", "prefix"), [("fetch_rates", "fetch-document"), ("search_rates", "search-term")])
+@pytest.mark.parametrize("folder", ["codec-best-compression", "storage-classes"])
+def test_a_latency_is_asked_for_at_a_rate_with_enough_requests(folder: str, rates: str, prefix: str) -> None:
+    """A p50 needs 6 requests to decide, a p99 368 (docs/statistics.md); a step of page_cache takes 20 s."""
+    _, spec = comparison(f"{folder}/comparison.yaml")
+    gates = [gate for gate in spec.gates if gate.task and gate.task.startswith(f"{prefix}-")]
+    assert gates
+    for gate in gates:
+        rate = int(str(gate.task).rpartition("-")[2])
+        assert rate in (spec.template.race.params or {})[rates]
+        assert gate.metric.startswith("latency")
+        assert rate * 20 >= (368 if gate.metric == "latencyP99" else 6)
+
+
+@pytest.mark.parametrize("folder", ["version-8-vs-9", "java"])
+def test_the_p99_of_log_ingest_has_enough_requests(folder: str) -> None:
+    _, spec = comparison(f"{folder}/comparison.yaml")
+    params = spec.template.race.params or {}
+    assert params["search_iterations"] >= 368
+    assert math.floor(params["documents"] / 500) >= 368

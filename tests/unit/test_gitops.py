@@ -10,6 +10,7 @@ import lupa
 import pytest
 import yaml
 
+from fairlap.api.comparison_status import COMPARISON_TERMINAL, ComparisonPhase
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import TERMINAL, Phase
 
@@ -19,12 +20,23 @@ SHELL = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
 PHASES = get_args(Phase)
 
 
-def argo_cd(benchmark: dict[str, Any]) -> tuple[str, str]:
-    (script,) = (each["data"].values() for each in YAML if "data" in each)
+def argo_cd(found: dict[str, Any], kind: str = "Benchmark") -> tuple[str, str]:
+    (scripts,) = (each["data"] for each in YAML if "data" in each)
     lua = lupa.LuaRuntime()
-    lua.globals().obj = lua.table_from(benchmark, recursive=True)
-    answer = lua.execute(*script)
+    lua.globals().obj = lua.table_from(found, recursive=True)
+    answer = lua.execute(scripts[f"resource.customizations.health.fairlap.dev_{kind}"])
     return answer.status, answer.message
+
+
+def flux(status: dict[str, Any], kind: str = "Benchmark") -> set[str]:
+    (found,) = (each["spec"]["healthCheckExprs"] for each in YAML if each.get("kind") == "Kustomization")
+    (checks,) = (each for each in found if each["kind"] == kind)
+    return {state for state in ("inProgress", "failed", "current") if cel.evaluate(checks[state], {"status": status})}
+
+
+def ended(verdict: str, **gate: str) -> dict[str, Any]:
+    conditions = [{"type": "Complete", "status": "True"}, {"type": "GatePassed", **gate}] if gate else []
+    return {"phase": "Complete", "verdict": verdict, "progress": "in words", "conditions": conditions}
 
 
 @pytest.mark.parametrize(
@@ -46,11 +58,39 @@ def test_argo_cd_sees_the_health(benchmark: dict[str, Any], health: tuple[str, s
 
 @pytest.mark.parametrize("phase", ["", *PHASES])
 def test_flux_sees_one_of_three_states(phase: str) -> None:
-    (checks,) = (each["spec"]["healthCheckExprs"][0] for each in YAML if each.get("kind") == "Kustomization")
-    status = {"phase": phase} if phase else {}
-    held = {state for state in ("inProgress", "failed", "current") if cel.evaluate(checks[state], {"status": status})}
     over = {"Failed": "failed", "Succeeded": "current"}
-    assert held == {over[phase] if phase in TERMINAL else "inProgress"}
+    assert flux({"phase": phase} if phase else {}) == {over[phase] if phase in TERMINAL else "inProgress"}
+
+
+@pytest.mark.parametrize(
+    ("comparison", "health"),
+    [
+        ({"spec": {}}, ("Progressing", "not seen by the operator yet")),
+        ({"spec": {}, "status": {"phase": "Racing", "progress": "block 1"}}, ("Progressing", "block 1")),
+        ({"spec": {"suspend": True}, "status": {"phase": "Queued"}}, ("Suspended", "Queued")),
+        ({"spec": {}, "status": ended("NoDifference", status="True")}, ("Healthy", "NoDifference: in words")),
+        ({"spec": {}, "status": ended("Inconclusive", status="True")}, ("Healthy", "Inconclusive: in words")),
+        ({"spec": {}, "status": ended("Regressed", status="False")}, ("Degraded", "Regressed: in words")),
+        ({"spec": {}, "status": ended("NotComparable", status="Unknown")}, ("Degraded", "NotComparable: in words")),
+        ({"spec": {}, "status": ended("NotComparable")}, ("Degraded", "NotComparable: in words")),
+        (
+            {"spec": {}, "status": {"phase": "Failed", "reason": "RacesInvalid", "message": "4 of 4 lost"}},
+            ("Degraded", "RacesInvalid: 4 of 4 lost"),
+        ),
+    ],
+)
+def test_argo_cd_sees_the_health_of_a_comparison(comparison: dict[str, Any], health: tuple[str, str]) -> None:
+    assert argo_cd(comparison, "Comparison") == health
+
+
+@pytest.mark.parametrize("passed", ["True", "False", "Unknown", ""])
+@pytest.mark.parametrize("phase", ["", *get_args(ComparisonPhase)])
+def test_flux_sees_one_of_three_states_of_a_comparison(phase: str, passed: str) -> None:
+    status: dict[str, Any] = {"phase": phase} if phase else {}
+    if passed:
+        status["conditions"] = [{"type": "Fair", "status": "True"}, {"type": "GatePassed", "status": passed}]
+    over = "current" if phase == "Complete" and passed == "True" else "failed"
+    assert flux(status, "Comparison") == {over if phase in COMPARISON_TERMINAL else "inProgress"}
 
 
 def test_the_hook_is_a_benchmark() -> None:
@@ -63,6 +103,7 @@ case "$*" in
   wait*completionTime*) ;;
   wait*) exit 1 ;;
   *"{.status.phase}") echo -n "$PHASE" ;;
+  *GatePassed*) echo -n "$PASSED" ;;
 esac
 """
 
@@ -74,4 +115,15 @@ def test_a_pipeline_ends_with_the_benchmark(phase: str, code: int, tmp_path: Pat
     stub.chmod(0o755)
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PHASE": phase}
     done = subprocess.run(["bash", "-c", SHELL[0]], env=environment, timeout=50, check=False)
+    assert done.returncode == code
+
+
+@pytest.mark.parametrize(("passed", "code"), [("True", 0), ("False", 1), ("Unknown", 1), ("", 1)])
+def test_a_pipeline_ends_with_the_gate(passed: str, code: int, tmp_path: Path) -> None:
+    stub = tmp_path / "kubectl"
+    stub.write_text(KUBECTL)
+    stub.chmod(0o755)
+    (script,) = (block for block in SHELL if "GatePassed" in block)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PASSED": passed}
+    done = subprocess.run(["bash", "-c", script], env=environment, timeout=50, check=False)
     assert done.returncode == code

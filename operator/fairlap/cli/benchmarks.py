@@ -1,4 +1,7 @@
-"""Reads Benchmark objects as the API server gives them; pure, standard library only."""
+"""Reads Benchmark objects as the API server gives them; pure, standard library only.
+
+What is said of name, phase, progress and end holds for Comparisons, too.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 from fairlap.cli.printable import one_line
 
 Benchmark = Mapping[str, Any]
-TERMINAL = ("Succeeded", "Failed")
+TERMINAL = ("Succeeded", "Complete", "Failed")
 
 
 def name(benchmark: Benchmark) -> str:

@@ -69,6 +69,14 @@ def _complete_benchmark(ctx: click.Context, param: click.Parameter, incomplete: 
     return [name for name in names if name.startswith(incomplete)]
 
 
+def _complete_comparison(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    try:
+        names = [str(each["metadata"]["name"]) for each in _connect(ctx).comparisons()]
+    except CliError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
 def _complete_source(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     file = [CompletionItem(incomplete, type="file")]
     return file + [CompletionItem(name) for name in _complete_benchmark(ctx, param, incomplete)]
@@ -111,7 +119,8 @@ def fairlap() -> None:
 def _waiting(command: F) -> F:
     wait = click.option(
         "--wait", is_flag=True,
-        help="Show progress until all have ended: exit code 0 when all succeeded, 1 when one failed.",
+        help="Show progress until all have ended: exit code 0 when all succeeded, 1 when one failed or regressed, 3 "
+        "when a Comparison cannot tell.",
     )  # fmt: skip
     timeout = click.option(
         "--timeout", type=Duration(), metavar="TIME",
@@ -128,7 +137,7 @@ def _check_waiting(wait: bool, timeout: float | None) -> None:
 _NAME = click.argument("name", metavar="NAME", shell_complete=_complete_benchmark)
 
 
-@fairlap.command(short_help="Apply Benchmarks and follow them to their end.")
+@fairlap.command(short_help="Apply Benchmarks and Comparisons and follow them to their end.")
 @click.option(
     "-f", "--filename", "files", metavar="FILE", type=click.Path(), multiple=True, required=True,
     help="Manifest, directory of manifests, or - for standard input; may be given several times.",
@@ -138,11 +147,37 @@ _NAME = click.argument("name", metavar="NAME", shell_complete=_complete_benchmar
 @_cluster_options
 @click.pass_context
 def run(ctx: click.Context, files: tuple[str, ...], wait: bool, timeout: float | None, dry_run: bool) -> int:
-    """Apply Benchmarks and follow them to their end."""
+    """Apply Benchmarks and Comparisons and follow them to their end."""
     from fairlap.cli import run_command  # noqa: PLC0415
 
     _check_waiting(wait, timeout)
     return run_command.run(_connect(ctx), files, wait, timeout, dry_run)
+
+
+@fairlap.command(short_help="Say what a Comparison would do, before anything is applied.")
+@click.option(
+    "-f", "--filename", "files", metavar="FILE", type=click.Path(), multiple=True, required=True,
+    help="Manifest, directory of manifests, or - for standard input; may be given several times.",
+)  # fmt: skip
+@click.option("--server", is_flag=True, help="Also let the API server check it and each variant's Benchmark.")
+@click.option(
+    "--race-time", type=Duration(), metavar="TIME", help="How long a race takes, as in 4m: says how long all take."
+)
+@click.option(
+    "--noise", type=click.FloatRange(0, 1000, min_open=True), metavar="PERCENT",
+    help="Standard deviation of a change from block to block: says how small a change will be shown.",
+)  # fmt: skip
+@_cluster_options
+@click.pass_context
+def plan(ctx: click.Context, files: tuple[str, ...], server: bool, race_time: float | None, noise: float | None) -> int:
+    """Say what the Comparisons in FILE would do: variants, races, their order, what decides. Changes nothing.
+
+    Needs no cluster without --server. Exit code 1 when something is wrong with one.
+    """
+    from fairlap.cli import plan_command  # noqa: PLC0415
+    from fairlap.cli.plan_text import Known  # noqa: PLC0415
+
+    return plan_command.plan((lambda: _connect(ctx)) if server else None, files, Known(race_time, noise))
 
 
 @fairlap.command(short_help="Measure the same once more, as a new Benchmark.")
@@ -195,6 +230,56 @@ def compare(ctx: click.Context, baseline: str, contender: str, in_blocks: bool, 
     from fairlap.cli import compare_command  # noqa: PLC0415
 
     return compare_command.compare(lambda: _connect(ctx), baseline, contender, in_blocks, output)
+
+
+@fairlap.command(short_help="Tell a pipeline whether a Comparison passed its gates.")
+@click.argument("name", metavar="NAME", shell_complete=_complete_comparison)
+@click.option("--wait", is_flag=True, help="Wait for its end, and show its progress meanwhile.")
+@click.option(
+    "--timeout", type=Duration(), metavar="TIME",
+    help="With --wait: stop waiting after this time, as in 90m, with exit code 124.",
+)  # fmt: skip
+@_cluster_options
+@click.pass_context
+def gate(ctx: click.Context, name: str, wait: bool, timeout: float | None) -> int:
+    """Tell whether the Comparison NAME passed its gates.
+
+    Exit code 0: passed; 1: something got worse; 3: cannot be told, not comparable, failed or not over; 124: time-out.
+    """
+    from fairlap.cli import gate_command  # noqa: PLC0415
+
+    _check_waiting(wait, timeout)
+    return gate_command.gate(lambda: _connect(ctx), name, wait, timeout)
+
+
+@fairlap.command("report", short_help="The report of a Comparison: one HTML file, or Markdown, CSV, JUnit XML.")
+@click.argument("name", metavar="[NAME]", required=False, shell_complete=_complete_comparison)
+@click.option(
+    "-o", "format_", type=click.Choice(["html", "md", "csv", "junit", "json"]), default="html",
+    help="Format (default: html); json is an archive that every format can be made of later, without the cluster.",
+)  # fmt: skip
+@click.option(
+    "--output", metavar="FILE", type=click.Path(),
+    help="Where to (default: NAME.html for html, else standard output, which is -).",
+)  # fmt: skip
+@click.option(
+    "-f", "--filename", "file", metavar="FILE", type=click.Path(),
+    help="In place of NAME: an archive, an HTML report, or a Comparison as JSON (kubectl get -o json).",
+)  # fmt: skip
+@click.option(
+    "--blocks", "folder", metavar="DIR", type=click.Path(),
+    help="With a Comparison as JSON: where its blocks' records are (ConfigMaps as JSON, or block.json.gz files).",
+)  # fmt: skip
+@_cluster_options
+@click.pass_context
+def report_(
+    ctx: click.Context, name: str | None, format_: str, output: str | None, file: str | None, folder: str | None
+) -> int:
+    """Write the report of the Comparison NAME, or of files that were kept of one."""
+    from fairlap.cli import report_command  # noqa: PLC0415
+
+    source = report_command.Source(name, file, folder)
+    return report_command.report(lambda: _connect(ctx), source, format_, output)
 
 
 @fairlap.command(short_help="What Rally logged, or logs while it runs.")

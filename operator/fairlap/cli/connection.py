@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -25,7 +25,7 @@ from kubernetes import client, config, watch
 from kubernetes.dynamic import DynamicClient, LazyDiscoverer, Resource
 from kubernetes.dynamic.exceptions import ResourceNotFoundError, ResourceNotUniqueError
 
-from fairlap.api.names import GROUP, KIND, PLURAL, VERSION
+from fairlap.api.names import COMPARISON_KIND, COMPARISON_PLURAL, GROUP, KIND, PLURAL, VERSION
 from fairlap.cli.exits import CliError
 
 Json = dict[str, Any]
@@ -35,6 +35,7 @@ _WATCH_SECONDS = 240
 _BACKOFF_SECONDS = 2.0
 _UNKNOWN_KIND = ("could not find the requested resource", "page not found")
 """What the API server answers for a path that no kind has."""
+_VERB = {KIND: "results", COMPARISON_KIND: "report"}
 
 
 class RefusedError(CliError):
@@ -43,6 +44,10 @@ class RefusedError(CliError):
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status = status
+
+
+class UnknownNameError(CliError):
+    """There is no object of this name; the text says which there are."""
 
 
 class Connection:
@@ -56,6 +61,8 @@ class Connection:
         self._discovered: LazyDiscoverer | None = None
         log = {"log": {"name": "pods/log", "kind": "Pod", "namespaced": True}}
         self._benchmarks = self._known("apis", GROUP, VERSION, KIND, PLURAL)
+        comparisons = self._known("apis", GROUP, VERSION, COMPARISON_KIND, COMPARISON_PLURAL)
+        self._kinds = {KIND: self._benchmarks, COMPARISON_KIND: comparisons}
         self._config_maps = self._known("api", "", "v1", "ConfigMap", "configmaps")
         self._pods = self._known("api", "", "v1", "Pod", "pods", subresources=log)
 
@@ -88,31 +95,51 @@ class Connection:
         )
 
     def command(self, verb: str, names: Sequence[str]) -> str:
-        """Return a command for the user about Benchmarks of this cluster and namespace."""
+        """Return a command for the user about objects of this cluster and namespace."""
         return f"fairlap {verb} {' '.join(names)} -n {self.namespace}{self.context}"
 
     def benchmark(self, name: str) -> Json:
         """Return a Benchmark; raises CliError when there is none."""
+        return self._one(KIND, name)
+
+    def comparison(self, name: str) -> Json:
+        """Return a Comparison; raises CliError when there is none."""
+        return self._one(COMPARISON_KIND, name)
+
+    def _one(self, kind: str, name: str) -> Json:
         try:
-            return self._ask(self._benchmarks.get, name=quote(name, safe=""), namespace=self._space())
+            return self._ask(self._kinds[kind].get, name=quote(name, safe=""), namespace=self._space())
         except RefusedError as error:
             if error.status != 404:
                 raise
-            raise CliError(self._unknown(name, error)) from error
+            raise UnknownNameError(self._unknown(kind, name, error)) from error
 
-    def _unknown(self, name: str, error: RefusedError) -> str:
+    def _unknown(self, kind: str, name: str, error: RefusedError) -> str:
         if any(words in str(error) for words in _UNKNOWN_KIND):
-            return "the cluster knows no Benchmarks: install the operator first (docs/install.md)"
-        there = sorted(each["metadata"]["name"] for each in self.benchmarks())
+            return f"the cluster knows no {kind}s: install the operator first (docs/install.md)"
+        there = sorted(each["metadata"]["name"] for each in self._listed(kind)["items"])
         known = f"there are {', '.join(there[:20])}" if there else "there is none"
-        return f"there is no Benchmark {name} in the namespace {self.namespace}; {known}"
+        other = self._of_other_kind(kind, name)
+        return f"there is no {kind} {name} in the namespace {self.namespace}; {known}{other}"
+
+    def _of_other_kind(self, kind: str, name: str) -> str:
+        """Return what to write when the name is one of the other kind; "" when it is none, or nobody may know."""
+        found = {KIND: COMPARISON_KIND, COMPARISON_KIND: KIND}[kind]
+        with suppress(CliError):
+            if name in (each["metadata"]["name"] for each in self._listed(found)["items"]):
+                return f"; {name} is a {found}: {self.command(_VERB[found], [name])}"
+        return ""
 
     def benchmarks(self) -> list[Json]:
         """Return the Benchmarks of the namespace."""
-        return list(self._listed()["items"])
+        return list(self._listed(KIND)["items"])
 
-    def _listed(self) -> Json:
-        return self._ask(self._benchmarks.get, namespace=self._space())
+    def comparisons(self) -> list[Json]:
+        """Return the Comparisons of the namespace."""
+        return list(self._listed(COMPARISON_KIND)["items"])
+
+    def _listed(self, kind: str) -> Json:
+        return self._ask(self._kinds[kind].get, namespace=self._space())
 
     def apply(self, manifest: Json, dry_run: bool = False) -> tuple[Json, str]:
         """Apply an object on the server's side; return it as it is then, and "created", "changed" or "unchanged".
@@ -161,15 +188,17 @@ class Connection:
             )  # fmt: skip
         yield from _lines(response)
 
-    def changes(self, stop: threading.Event) -> Iterator[Json | None]:
-        """Yield each Benchmark of the namespace now and whenever it changes; a deleted one has the key "deleted".
+    def changes(self, stop: threading.Event, kinds: Sequence[str] = (KIND,)) -> Iterator[Json | None]:
+        """Yield each object of the kinds in the namespace now and whenever it changes.
 
-        Yields None about every second when nothing changed, and ends when `stop` is set. A watch that ends is
-        begun anew, and an API server that does not answer is asked again; one that refuses raises RefusedError.
+        A deleted one has the key "deleted". Yields None about every second when nothing changed, and ends when `stop`
+        is set. A watch that ends is begun anew, and an API server that does not answer is asked again; one that refuses
+        raises RefusedError.
         """
         found: queue.Queue[Json | RefusedError] = queue.Queue()
-        # In a thread, so that a clock can go on while nothing is heard.
-        threading.Thread(target=self._watch, args=(found, stop), name="watch", daemon=True).start()
+        # In threads, so that a clock can go on while nothing is heard.
+        for kind in kinds:
+            threading.Thread(target=self._watch, args=(kind, found, stop), name="watch", daemon=True).start()
         while not stop.is_set():
             try:
                 change = found.get(timeout=1.0)
@@ -180,15 +209,19 @@ class Connection:
                 raise change
             yield change
 
-    def _watch(self, found: queue.Queue[Json | RefusedError], stop: threading.Event) -> None:
+    def comparison_changes(self, stop: threading.Event) -> Iterator[Json | None]:
+        """Yield each Comparison of the namespace in the same way."""
+        yield from self.changes(stop, (COMPARISON_KIND,))
+
+    def _watch(self, kind: str, found: queue.Queue[Json | RefusedError], stop: threading.Event) -> None:
         while not stop.is_set():
             try:
-                listed = self._listed()
+                listed = self._listed(kind)
                 for item in listed["items"]:
-                    found.put(item)
-                for event in self._events(listed["metadata"]["resourceVersion"]):
+                    found.put({**item, "kind": kind})
+                for event in self._events(kind, listed["metadata"]["resourceVersion"]):
                     gone = {"deleted": True} if event["type"] == "DELETED" else {}
-                    found.put({**event["raw_object"], **gone})
+                    found.put({**event["raw_object"], "kind": kind, **gone})
             except RefusedError as error:
                 if error.status in (401, 403, 404):
                     found.put(error)
@@ -197,12 +230,12 @@ class Connection:
                 logging.getLogger(__name__).info("the watch is begun anew: %s", error)
             time.sleep(_BACKOFF_SECONDS)
 
-    def _events(self, version: str) -> Iterator[Json]:
-        """Yield what happens to the Benchmarks after the resource version, until the API server ends the watch."""
+    def _events(self, kind: str, version: str) -> Iterator[Json]:
+        """Yield what happens to the objects after the resource version, until the API server ends the watch."""
         # Not Resource.watch, which passes no timeout: a connection that died in silence would never end.
         with self._one_sentence():
             for event in watch.Watch().stream(
-                self._benchmarks.get, namespace=self._space(), resource_version=version, serialize=False,
+                self._kinds[kind].get, namespace=self._space(), resource_version=version, serialize=False,
                 timeout_seconds=_WATCH_SECONDS, allow_watch_bookmarks=True,
                 _request_timeout=(_CONNECT_SECONDS, _WATCH_SECONDS + 30),
             ):  # fmt: skip
@@ -219,7 +252,7 @@ class Connection:
                 # The prefix spares a request for each group that has a version of this name.
                 return self._discovery().get(prefix="apis" if "/" in version else "api", api_version=version, kind=kind)
         except (ResourceNotFoundError, ResourceNotUniqueError) as error:
-            hint = ": install the operator first (docs/install.md)" if kind == KIND else ""
+            hint = ": install the operator first (docs/install.md)" if kind in self._kinds else ""
             raise CliError(f"the cluster knows no {kind} of {version}{hint}") from error
 
     def _discovery(self) -> LazyDiscoverer:

@@ -5,6 +5,8 @@ from typing import Final
 SUCCEEDED: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
+UNDECIDED: Final = 3
+"""of `gate`: nothing can be said, which is neither passed nor a regression"""
 TIMED_OUT: Final = 124
 INTERRUPTED: Final = 130
 

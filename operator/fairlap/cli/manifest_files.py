@@ -9,24 +9,30 @@ from typing import Any
 
 import yaml
 
-from fairlap.api.names import GROUP, KIND
+from fairlap.api.names import COMPARISON_KIND, GROUP, KIND
 from fairlap.cli.exits import UsageError
 
 Json = dict[str, Any]
 _ENDINGS = (".yaml", ".yml", ".json")
 
 
-def load(names: Iterable[str]) -> list[Json]:
-    """Return the objects in the files, directories or "-" (standard input), in order. Raises UsageError."""
+def load(names: Iterable[str], *kinds: str) -> list[Json]:
+    """Return the objects in the files, directories or "-" (standard input), in order.
+
+    Raises UsageError, also when there is none of `kinds` (none given: Benchmark, Comparison) among them.
+    """
+    wanted = kinds or (KIND, COMPARISON_KIND)
     found = [each for name in names for each in _documents(name)]
-    if not any(is_benchmark(each) for each in found):
-        raise UsageError(f"{', '.join(names)}: there is no {KIND} of {GROUP} in it")
+    if not any(is_ours(each, *wanted) for each in found):
+        raise UsageError(f"{', '.join(names)}: there is no {' and no '.join(wanted)} of {GROUP} in it")
     return found
 
 
-def is_benchmark(manifest: Json) -> bool:
-    """Return whether the object is a Benchmark."""
-    return manifest["kind"] == KIND and str(manifest["apiVersion"]).startswith(f"{GROUP}/")
+def is_ours(manifest: Json, *kinds: str) -> bool:
+    """Return whether the object is of one of `kinds` (none given: Benchmark, Comparison) of this project."""
+    return manifest["kind"] in (kinds or (KIND, COMPARISON_KIND)) and str(manifest["apiVersion"]).startswith(
+        f"{GROUP}/"
+    )
 
 
 def title(manifest: Json) -> str:

@@ -1,23 +1,29 @@
-"""`fairlap run`: apply Benchmarks, and with --wait follow them to their end."""
+"""`fairlap run`: apply Benchmarks and Comparisons, and with --wait follow them to their end."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fairlap.api.names import COMPARISON_KIND, COMPARISON_PLURAL, KIND, PLURAL
 from fairlap.cli import benchmarks as bm
 from fairlap.cli import manifest_files, report
+from fairlap.cli.comparison_end import end_lines
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
-from fairlap.cli.printable import say
+from fairlap.cli.gate_command import exit_code
+from fairlap.cli.printable import one_line, say
 from fairlap.cli.screen import Screen
 from fairlap.plan.rerun import ASKED, announced
 
 Json = dict[str, Any]
+Id = tuple[str, str]
+"""kind and name"""
 _ANSWER_SECONDS = 30
+_PLURALS = {KIND: PLURAL, COMPARISON_KIND: COMPARISON_PLURAL}
 
 
 def run(connection: Connection, files: Sequence[str], wait: bool, timeout: float | None, dry_run: bool) -> int:
@@ -26,35 +32,43 @@ def run(connection: Connection, files: Sequence[str], wait: bool, timeout: float
     `timeout`: seconds to wait, None for as long as it takes. Raises CliError.
     """
     objects = manifest_files.load(files)
-    spaces = {
-        each["metadata"].get("namespace") or connection.namespace
-        for each in objects
-        if manifest_files.is_benchmark(each)
-    }
+    ours = [each for each in objects if manifest_files.is_ours(each)]
+    spaces = {each["metadata"].get("namespace") or connection.namespace for each in ours}
     if spaces != {connection.namespace}:
         if len(spaces) > 1:
-            raise CliError(
-                f"the Benchmarks are of several namespaces ({', '.join(sorted(spaces))}): run them one by one"
-            )
+            kinds = " and ".join(dict.fromkeys(f"{each['kind']}s" for each in ours))
+            raise CliError(f"the {kinds} are of several namespaces ({', '.join(sorted(spaces))}): run them one by one")
         connection.namespace = spaces.pop()
     if not _accepted(connection, objects, show=dry_run):
         return FAILED
     if dry_run:
         return SUCCEEDED
     applied = [_apply(connection, each) for each in objects]
-    names = [bm.name(each) for each in applied if manifest_files.is_benchmark(each)]
-    return _wait(connection, names, wait, timeout)
+    return _wait(connection, [_id(each) for each in applied if manifest_files.is_ours(each)], wait, timeout)
 
 
-def _wait(connection: Connection, names: Sequence[str], wait: bool, timeout: float | None) -> int:
+def _id(found: Json) -> Id:
+    return str(found["kind"]), bm.name(found)
+
+
+def _wait(connection: Connection, ids: Sequence[Id], wait: bool, timeout: float | None) -> int:
     if not wait:
-        say(f"follow them: {_watch_command(connection)}\nread the results: {connection.command('results', names)}")
+        say("\n".join(_next_commands(connection, ids)))
         return SUCCEEDED
     try:
-        return _follow(connection, names, timeout)
+        return _follow(connection, ids, timeout)
     except KeyboardInterrupt:
-        say(f"\nStopped waiting; {_going_on(names)}. Go on watching: {_watch_command(connection)}")
+        say(f"\nStopped waiting; {_going_on(ids)}. Go on watching: {_watch_command(connection, ids)}")
         return INTERRUPTED
+
+
+def _next_commands(connection: Connection, ids: Sequence[Id]) -> Iterator[str]:
+    yield f"follow them: {_watch_command(connection, ids)}"
+    if benchmarks := [name for kind, name in ids if kind == KIND]:
+        yield f"read the results: {connection.command('results', benchmarks)}"
+    for kind, name in ids:
+        if kind == COMPARISON_KIND:
+            yield f"read the verdict: {connection.command('report', [name])}"
 
 
 def rerun(connection: Connection, name: str, wait: bool, timeout: float | None) -> int:
@@ -69,7 +83,7 @@ def rerun(connection: Connection, name: str, wait: bool, timeout: float | None) 
         time.sleep(0.5)
         there = connection.benchmark(name)
     say(f"benchmark/{upcoming.name} created")
-    return _wait(connection, [upcoming.name], wait, timeout)
+    return _wait(connection, [(KIND, upcoming.name)], wait, timeout)
 
 
 def _exists(connection: Connection, name: str) -> bool:
@@ -96,38 +110,56 @@ def _accepted(connection: Connection, objects: Sequence[Json], show: bool) -> bo
 def _apply(connection: Connection, manifest: Json) -> Json:
     applied, what = connection.apply(manifest)
     say(f"{manifest_files.title(applied)} {what}")
-    if manifest_files.is_benchmark(applied) and bm.ended(applied):
+    if manifest_files.is_ours(applied) and bm.ended(applied):
         say(
             f"{bm.name(applied)} has ended before and is not run again: its record stands. "
-            f"To measure it once more: {connection.command('rerun', [bm.name(applied)])}",
+            f"{_again(connection, applied)}",
             sys.stderr,
         )
     return applied
 
 
-def _follow(connection: Connection, names: Sequence[str], timeout: float | None) -> int:
+def _again(connection: Connection, ended: Json) -> str:
+    if manifest_files.is_ours(ended, COMPARISON_KIND):
+        return "To compare once more, apply it under another metadata.name"
+    return f"To measure it once more: {connection.command('rerun', [bm.name(ended)])}"
+
+
+def _follow(connection: Connection, ids: Sequence[Id], timeout: float | None) -> int:
     began, stop = time.monotonic(), threading.Event()
-    seen: dict[str, Json] = {}
+    seen: dict[Id, Json] = {}
     screen = Screen(sys.stdout)
     try:
-        for change in connection.changes(stop):
-            if change is not None and bm.name(change) in names:
+        for change in connection.changes(stop, tuple(dict.fromkeys(kind for kind, _ in ids))):
+            if change is not None and _id(change) in ids:
                 if change.get("deleted"):
-                    raise CliError(f"the Benchmark {bm.name(change)} was deleted")
-                seen[bm.name(change)] = change
-            screen.show([seen[name] for name in names if name in seen])
-            if len(seen) == len(names) and all(map(bm.ended, seen.values())):
+                    raise CliError(f"the {change['kind']} {bm.name(change)} was deleted")
+                seen[_id(change)] = change
+            screen.show([seen[each] for each in ids if each in seen])
+            if len(seen) == len(ids) and all(map(bm.ended, seen.values())):
                 break
             if timeout is not None and time.monotonic() - began > timeout:
                 say(
-                    f"fairlap: not at an end after {timeout:g} s; {_going_on(names)}. "
-                    f"Go on watching: {_watch_command(connection)}",
+                    f"fairlap: not at an end after {timeout:g} s; {_going_on(ids)}. "
+                    f"Go on watching: {_watch_command(connection, ids)}",
                     sys.stderr,
                 )
                 return TIMED_OUT
     finally:
         stop.set()
-    return _show_end(connection, [seen[name] for name in names])
+    benchmarks = [seen[each] for each in ids if each[0] == KIND]
+    comparisons = [seen[each] for each in ids if each[0] == COMPARISON_KIND]
+    codes = [_show_end(connection, benchmarks) if benchmarks else SUCCEEDED]
+    codes += [_show_verdict(connection, each) for each in comparisons]
+    # Of several ends the clearest: one that failed, then one that is not decided.
+    return FAILED if FAILED in codes else max(codes)
+
+
+def _show_verdict(connection: Connection, comparison: Json) -> int:
+    failed = bm.phase(comparison) == "Failed"
+    say("\n" + "\n".join(map(one_line, end_lines(comparison))), sys.stderr if failed else sys.stdout)
+    say(f"The whole of it, as one HTML file: {connection.command('report', [bm.name(comparison)])}")
+    return exit_code(comparison)
 
 
 def _show_end(connection: Connection, ran: Sequence[Json]) -> int:
@@ -143,9 +175,11 @@ def _show_end(connection: Connection, ran: Sequence[Json]) -> int:
     return FAILED if failed else SUCCEEDED
 
 
-def _going_on(names: Sequence[str]) -> str:
-    return f"{', '.join(names)} {'goes' if len(names) == 1 else 'go'} on in the cluster"
+def _going_on(ids: Sequence[Id]) -> str:
+    return f"{', '.join(name for _, name in ids)} {'goes' if len(ids) == 1 else 'go'} on in the cluster"
 
 
-def _watch_command(connection: Connection) -> str:
-    return f"kubectl get benchmarks -n {connection.namespace}{connection.context} --watch"
+def _watch_command(connection: Connection, ids: Sequence[Id]) -> str:
+    plurals = ",".join(dict.fromkeys(_PLURALS[kind] for kind, _ in ids))
+    # kubectl watches one kind at a time.
+    return f"kubectl get {plurals} -n {connection.namespace}{connection.context}{'' if ',' in plurals else ' --watch'}"

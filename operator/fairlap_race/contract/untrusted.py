@@ -20,9 +20,9 @@ _LONGEST_TIME = 40
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-def read_object(text: object) -> dict[str, Any] | None:
-    """Return the JSON object in a text, or None when it holds none, is too long or is nested too deeply."""
-    if not isinstance(text, str) or len(text) > MAX_JSON_CHARACTERS:
+def read_object(text: object, most: int = MAX_JSON_CHARACTERS) -> dict[str, Any] | None:
+    """Return the JSON object in a text, or None when it holds none, has more than `most` or is nested too deeply."""
+    if not isinstance(text, str) or len(text) > most:
         return None
     try:
         data = json.loads(text, parse_constant=_no_number)
@@ -39,9 +39,17 @@ def unpacked(packed: str, most: int = MAX_UNPACKED_BYTES) -> bytes | None:
     """Return what a text in base64 holds compressed by gzip; None when it cannot be read, or has more than `most`."""
     try:
         content = base64.b64decode(packed, validate=True)
-        reader = zlib.decompressobj(_GZIP)
+    except ValueError:
+        return None
+    return decompressed(content, most)
+
+
+def decompressed(content: bytes, most: int = MAX_UNPACKED_BYTES) -> bytes | None:
+    """Return what bytes hold compressed by gzip; None when they cannot be read, or hold more than `most`."""
+    reader = zlib.decompressobj(_GZIP)
+    try:
         found = reader.decompress(content, most + 1)
-    except (ValueError, zlib.error):
+    except zlib.error:
         return None
     return found if reader.eof and len(found) <= most else None
 

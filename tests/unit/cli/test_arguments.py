@@ -21,14 +21,20 @@ from fairlap.cli.option_values import Duration, track_params
 from fairlap.settings import BUILTIN_TRACKS
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = ["run", "rerun", "results", "compare", "logs", "track", "completion"]
+COMMANDS = ["run", "plan", "rerun", "results", "compare", "gate", "report", "logs", "track", "completion"]
 
 
 class FakeConnection:
-    """A cluster with two Benchmarks."""
+    """A cluster with two Benchmarks and a Comparison."""
+
+    def comparisons(self) -> list[dict[str, Any]]:
+        return [{"metadata": {"name": "upgrade"}}]
 
     def benchmarks(self) -> list[dict[str, Any]]:
         return [{"metadata": {"name": name}} for name in ("es-8", "es-9")]
+
+    def comparisons(self) -> list[dict[str, Any]]:
+        return [{"metadata": {"name": "upgrade"}}]
 
 
 @pytest.fixture
@@ -52,7 +58,7 @@ def completed(*words: str) -> list[str]:
     ("words", "answer"),
     [
         ([""], COMMANDS),
-        (["re"], ["rerun", "results"]),
+        (["re"], ["rerun", "results", "report"]),
         (["track", ""], ["check", "generate", "new", "list"]),
         (["track", "check", ""], [":file"]),
         (["track", "check", "a", ""], [":file"]),
@@ -62,13 +68,23 @@ def completed(*words: str) -> list[str]:
         (["results", "-o", "json", "es-8", ""], ["es-8", "es-9"]),
         (["compare", ""], [":file", "es-8", "es-9"]),
         (["compare", "es-8", "es-9"], [":file", "es-9"]),
+        (["report", ""], ["upgrade"]),
+        (["report", "upgrade", "-o", ""], ["html", "md", "csv", "junit", "json"]),
+        (["gate", "up"], ["upgrade"]),
+        (["gate", "es"], []),
+        (["gate", ""], ["upgrade"]),
         (["logs", "es-8", ""], []),
         (["logs", "es-8", "--f"], ["--follow"]),
         (["run", "-f", ""], [":file"]),
+        (["plan", "-f", ""], [":file"]),
+        (
+            ["plan", "-f", "x", "--"],
+            ["--filename", "--server", "--race-time", "--noise", "--namespace", "--context", "--help"],
+        ),
         (["run", "--wait", "-f", "x", "--dr"], ["--dry-run"]),
         (["completion", "z"], ["zsh"]),
         ([], COMMANDS),
-        (["-n", "perf", "re"], ["rerun", "results"]),
+        (["-n", "perf", "re"], ["rerun", "results", "report"]),
         (["-n", "perf", "results", ""], ["es-8", "es-9"]),
         (["rerun", "es-"], ["es-8", "es-9"]),
         (["logs", "nosuch"], []),
@@ -186,6 +202,10 @@ def test_what_takes_long_to_import_is_imported_late() -> None:
         ["run", "-f", "x", "--timeout", "soon"],
         ["run", "-f", "x", "--timeout", "3m"],
         ["run", "-f", "/nonexistent.yaml"],
+        ["plan"],
+        ["plan", "-f", "/nonexistent.yaml"],
+        ["plan", "-f", "x", "--noise", "0"],
+        ["plan", "-f", "x", "--race-time", "soon"],
         ["results"],
         ["rerun", "x", "--timeout", "3m"],
         ["results", "x", "-o", "pdf"],

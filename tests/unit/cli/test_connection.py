@@ -13,11 +13,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from fairlap.cli.connection import Connection, RefusedError
+from fairlap.cli.connection import Connection, RefusedError, UnknownNameError
 from fairlap.cli.exits import CliError
 from fairlap.cli.main import main
 
 BENCHMARKS = "/apis/fairlap.dev/v1alpha1/namespaces/n/benchmarks"
+COMPARISONS = "/apis/fairlap.dev/v1alpha1/namespaces/n/comparisons"
 GROUPS = ("fairlap.dev/v1alpha1", "apps/v1", "batch/v1")
 Answer = tuple[int, Any]
 
@@ -147,6 +148,44 @@ def test_unknown_names_tell_which_there_are(api: Fake) -> None:
     api.on("GET", BENCHMARKS, {"kind": "BenchmarkList", "items": [bm("b"), bm("a")], "metadata": {}})
     with pytest.raises(CliError, match="there is no Benchmark no in the namespace n; there are a, b"):
         api.connect().benchmark("no")
+
+
+def test_a_comparison_is_known_too(api: Fake) -> None:
+    api.on("GET", f"{COMPARISONS}/up", bm("up"))
+    api.on("GET", COMPARISONS, {"kind": "ComparisonList", "items": [bm("up")], "metadata": {}})
+    assert api.connect().comparison("up") == bm("up")
+    assert api.connect().comparisons() == [bm("up")]
+
+
+def test_a_name_of_the_other_kind_is_said_to_be_one(api: Fake) -> None:
+    api.on("GET", f"{BENCHMARKS}/up", refusal(404, 'benchmarks.fairlap.dev "up" not found'), 404)
+    api.on("GET", BENCHMARKS, {"kind": "BenchmarkList", "items": [bm("up-1a")], "metadata": {}})
+    api.on("GET", COMPARISONS, {"kind": "ComparisonList", "items": [bm("up")], "metadata": {}})
+    with pytest.raises(CliError, match=r"there are up-1a; up is a Comparison: fairlap report up -n n$"):
+        api.connect().benchmark("up")
+    api.on("GET", f"{COMPARISONS}/up-1a", refusal(404, 'comparisons.fairlap.dev "up-1a" not found'), 404)
+    with pytest.raises(CliError, match=r"there are up; up-1a is a Benchmark: fairlap results up-1a -n n$"):
+        api.connect().comparison("up-1a")
+
+
+def test_a_cluster_without_comparisons_says_so(api: Fake) -> None:
+    with pytest.raises(CliError, match="the cluster knows no Comparisons: install the operator first"):
+        api.connect().comparison("up")
+
+
+def test_two_kinds_are_watched_at_once(api: Fake) -> None:
+    for path, name in ((BENCHMARKS, "one"), (COMPARISONS, "two")):
+        listed = {"kind": "L", "items": [bm(name)], "metadata": {"resourceVersion": "7"}}
+        api.on("GET", path, lambda query, _, listed=listed: (200, [] if "watch" in query else listed))
+    stop, seen = threading.Event(), set()
+    with closing(api.connect().changes(stop, ("Benchmark", "Comparison"))) as changes:  # type: ignore[type-var]
+        for change in changes:
+            if change is not None:
+                seen.add((change["kind"], change["metadata"]["name"]))
+            if len(seen) == 2:
+                break
+    stop.set()
+    assert seen == {("Benchmark", "one"), ("Comparison", "two")}
 
 
 def test_without_the_operator_that_is_said(api: Fake) -> None:
@@ -427,3 +466,39 @@ def test_results_show_the_main_figures_or_all(
     assert main(words) == 0
     out = capsys.readouterr().out
     assert shown in out and hidden not in out
+
+
+COMPARISONS = "/apis/fairlap.dev/v1alpha1/namespaces/n/comparisons"
+
+
+def test_a_comparison_is_one_request(api: Fake) -> None:
+    api.on("GET", f"{COMPARISONS}/upgrade", {"kind": "Comparison", "metadata": {"name": "upgrade"}})
+    assert api.connect().comparison("upgrade")["kind"] == "Comparison"
+    assert api.asked == [f"GET {COMPARISONS}/upgrade"]
+
+
+def test_an_unknown_comparison_says_which_there_are(api: Fake) -> None:
+    api.on("GET", f"{COMPARISONS}/x", refusal(404, 'comparisons.fairlap.dev "x" not found'), 404)
+    api.on("GET", COMPARISONS, {"items": [{"metadata": {"name": "upgrade"}}]})
+    with pytest.raises(UnknownNameError, match="there is no Comparison x in the namespace n; there are upgrade"):
+        api.connect().comparison("x")
+
+
+def test_comparisons_are_watched_as_benchmarks_are(api: Fake) -> None:
+    item = {"metadata": {"name": "upgrade", "resourceVersion": "1"}}
+    event = {"type": "MODIFIED", "object": {"metadata": {"name": "upgrade", "resourceVersion": "2"}}}
+
+    def answer(query: dict[str, str], body: Any) -> Answer:
+        if "watch" in query:
+            return 200, [json.dumps(event).encode() + b"\n"]
+        return 200, {"metadata": {"resourceVersion": "1"}, "items": [item]}
+
+    api.on("GET", COMPARISONS, answer)
+    stop, seen = threading.Event(), []
+    with closing(api.connect().comparison_changes(stop)) as changes:  # type: ignore[type-var]
+        for change in changes:
+            seen.append(change["metadata"]["resourceVersion"] if change else "")
+            if "2" in seen:
+                break
+    stop.set()
+    assert [version for version in seen if version] == ["1", "2"]

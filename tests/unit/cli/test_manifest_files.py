@@ -32,7 +32,7 @@ def test_files_directories_lists_and_standard_input(tmp_path: Path, monkeypatch:
     ("text", "says"),
     [
         ("kind: X\na: ]", ":2: is not YAML"),
-        (MAP, "no Benchmark of fairlap.dev"),
+        (MAP, "no Benchmark and no Comparison of fairlap.dev"),
         ("just text", "kind is missing"),
         ("kind: Benchmark\napiVersion: fairlap.dev/v1alpha1\n", "no metadata.name"),
         ("kind: Benchmark\nmetadata: {name: x}\n", "no apiVersion"),
@@ -43,3 +43,10 @@ def test_what_is_no_manifest(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "m.yaml").write_text(text)
     with pytest.raises(UsageError, match=says):
         load([str(tmp_path / "m.yaml")])
+
+
+def test_a_comparison_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text((BENCHMARK % "up").replace("Benchmark", "Comparison"))
+    assert [title(each) for each in load([str(tmp_path / "m.yaml")])] == ["comparison/up"]
+    with pytest.raises(UsageError, match=r"there is no Benchmark of fairlap\.dev"):
+        load([str(tmp_path / "m.yaml")], "Benchmark")

@@ -31,6 +31,12 @@ CLI = Path(main.__file__).parent
 EVIL = ("\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\u202e", "\u2066", "\r", "\x00", "\ud800", "\u2028", "\x7f", "\b")
 evil_texts = st.lists(st.one_of(st.sampled_from(EVIL), st.characters(), st.just("a")), max_size=6).map("".join)
 RACES = [{"name": "race-1", "record": "bm-race-1", "valid": True, "remarks": [{"message": "remark", "reason": "X"}]}]
+COMPARED = {
+    "phase": "Complete", "verdict": "Mixed", "findings": ["finding"],
+    "contenders": [{"name": "b", "sentence": "worse", "gates": [{"sentence": "less"}]}],
+    "differences": [{"what": "java", "fair": False, "values": {"a": "17", "b": "21"}, "message": "write 21"}],
+    "conditions": [{"type": "GatePassed", "status": "False", "message": "b"}],
+}  # fmt: skip
 
 
 def steers(text: str) -> list[str]:
@@ -58,6 +64,7 @@ class Cluster:
         status = {**there["status"], "races": RACES, "progress": "now", "message": "failed", "reason": "X"}
         self.there: Json = poisoned({**there, "apiVersion": "v1", "kind": "Benchmark", "status": status}, evil)
         self.failed: Json = {**self.there, "status": {**self.there["status"], "phase": "Failed"}}
+        self.compared: Json = poisoned({**there, "status": COMPARED}, evil)
 
     def command(self, verb: str, names: Any) -> str:
         return f"fairlap {verb} {' '.join(names)}"
@@ -76,8 +83,9 @@ class Cluster:
     def apply(self, manifest: Json, dry_run: bool = False) -> tuple[Json, str]:
         return self.there, f"changed{self.evil}"
 
-    def changes(self, stop: Any) -> Iterator[Json]:
-        yield self.failed
+    def changes(self, stop: Any, kinds: Any) -> Iterator[Json]:
+        for kind in kinds:
+            yield {**(self.failed if kind == "Benchmark" else self.compared), "kind": kind}
 
 
 def printed(work: Any) -> str:
@@ -100,7 +108,8 @@ def test_no_command_prints_what_steers_a_terminal(evil: str) -> None:
     ]
     said.append(printed(lambda: results_command.results(cluster, ["failed"], "table")))
     said.append(printed(lambda: logs_command.logs(cluster, "bm", None, follow=False)))
-    said.append(printed(lambda: run_command._follow(cluster, ["bm"], None)))
+    said.append(printed(lambda: run_command._follow(cluster, [("Benchmark", "bm")], None)))
+    said.append(printed(lambda: run_command._follow(cluster, [("Comparison", "bm")], None)))
     said.append(printed(lambda: run_command._apply(cluster, cluster.there)))
     assert all(said) and not [steers(text) for text in said if steers(text)]
     assert json.loads(said[1])["benchmarks"][0]["track"] == cluster.there["status"]["track"], "JSON says what there is"

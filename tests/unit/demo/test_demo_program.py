@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-NAMES = ("es-8-11-0", "es-9-0-0")
+NAME = "demo"
 
 KUBECTL = f"""#!{sys.executable}
 import json, os, sys, time
@@ -23,7 +23,7 @@ if "--watch" in sys.argv:
     sys.stdout.write(text[:half]); sys.stdout.flush(); time.sleep(0.2)
     sys.stdout.write(text[half:]); sys.stdout.flush(); time.sleep(30)
 if "apply" in sys.argv and "-o" in sys.argv:
-    print("benchmark.fairlap.dev/es-8-11-0\\nbenchmark.fairlap.dev/es-9-0-0")
+    print("comparison.fairlap.dev/demo")
 if "crd" in sys.argv and os.environ.get("NO_ECK"):
     sys.exit("Error from server (NotFound): customresourcedefinitions not found")
 """
@@ -34,29 +34,45 @@ with open(os.environ["CALLS"], "a") as calls:
 """
 
 
-def benchmark(name: str, phase: str, **status: Any) -> dict[str, Any]:
-    return {"kind": "Benchmark", "metadata": {"name": name}, "status": {"phase": phase, **status}}
+PYTHON = """#!/bin/sh
+echo "python $*" >> "$CALLS"
+if [ -n "$NO_REPORT" ]; then echo "fairlap: no record" >&2; exit 1; fi
+for last; do :; done
+echo "<!doctype html>" > "$last"
+"""
 
 
-def results(rate: float) -> dict[str, Any]:
-    figure = {"median": rate, "min": rate - 1, "max": rate + 1, "races": 2}
-    return {"tasks": [{"task": "bulk-index", "type": "bulk", "throughput": figure, "errorRate": 0.0}]}
+def comparison(name: str, phase: str, **status: Any) -> dict[str, Any]:
+    return {"kind": "Comparison", "metadata": {"name": name}, "status": {"phase": phase, **status}}
+
+
+def ended(verdict: str, **status: Any) -> dict[str, Any]:
+    return comparison(NAME, "Complete", verdict=verdict, **status)
+
+
+CONTENDERS = [
+    {"name": "9.0.0", "verdict": "Inconclusive", "sentence": "9.0.0: cannot tell; 6 more blocks would settle it"}
+]
 
 
 class Sandbox:
     """A folder with the two programs and what they are to answer."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.calls = folder, folder / "calls"
-        for name, text in (("kubectl", KUBECTL), ("helm", HELM)):
+        self.folder, self.calls, self.report = folder, folder / "calls", folder / "report.html"
+        for name, text in (("kubectl", KUBECTL), ("helm", HELM), ("python-of-the-project", PYTHON)):
             (folder / name).write_text(text)
             (folder / name).chmod(0o755)
 
     def run(self, *documents: dict[str, Any], arguments: tuple[str, ...] = (), **environ: str) -> Any:
         (self.folder / "watch").write_text("\n".join(json.dumps(document, indent=2) for document in documents))
-        variables = {"CLUSTER": "current", "CALLS": str(self.calls), "WATCH": str(self.folder / "watch"), **environ}
+        variables = {
+            "CLUSTER": "current", "CALLS": str(self.calls), "WATCH": str(self.folder / "watch"),
+            "FAIRLAP_PYTHON": str(self.folder / "python-of-the-project"), **environ,
+        }  # fmt: skip
+        report = ("--report", str(self.report))
         return subprocess.run(
-            [sys.executable, str(ROOT / "examples" / "demo.py"), *arguments],
+            [sys.executable, str(ROOT / "examples" / "demo.py"), *report, *arguments],
             env={**os.environ, **variables, "PATH": f"{self.folder}:{os.environ['PATH']}"},
             capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
@@ -70,47 +86,69 @@ def sandbox(tmp_path: Path) -> Sandbox:
     return Sandbox(tmp_path)
 
 
-def test_both_succeed(sandbox: Sandbox) -> None:
+def test_it_ends_with_the_verdict_and_the_report(sandbox: Sandbox) -> None:
     done = sandbox.run(
-        benchmark(NAMES[0], "Racing", progress="race 1/2 · bulk-index 43 %"),
-        benchmark("somebody-elses", "Racing"),
-        benchmark(NAMES[0], "Succeeded", racesDone="2/2", results=results(12000)),
-        benchmark(NAMES[1], "Succeeded", racesDone="2/2", results=results(15000)),
+        comparison(NAME, "Racing", progress="block 1 of 3: 9.0.0 races, bulk-index 43 %"),
+        comparison("somebody-elses", "Racing"),
+        ended("Inconclusive", contenders=CONTENDERS),
         HELM_ARGS="--set raceImage.tag=v1",
     )
-    assert done.returncode == 0, done.stderr
-    assert "12,000 (11,999–12,001)" in done.stdout
-    assert "es-9-0-0 has 1.25 times the throughput of es-8-11-0" in done.stdout
-    assert "race 1/2 · bulk-index" in done.stdout
+    assert done.returncode == 0, done.stderr  # that nobody can tell is an answer
+    assert "demo: Inconclusive" in done.stdout
+    assert "9.0.0: cannot tell; 6 more blocks would settle it" in done.stdout
+    assert "block 1 of 3: 9.0.0 races, bulk-index" in done.stdout
     assert "somebody-elses" not in done.stdout
+    assert f"as one HTML file: {sandbox.report}" in done.stdout
+    assert sandbox.report.read_text() == "<!doctype html>\n"
     calls = sandbox.called()
     helm = next(call for call in calls if call.startswith("helm"))
     assert "upgrade --install fairlap" in helm
     assert helm.endswith("--set raceImage.tag=v1")
-    order = [
-        next(i for i, call in enumerate(calls) if word in call) for word in ("helm", " delete ", "-o name", "--watch")
-    ]
+    words = ("helm", " delete ", " apply -n", "--watch", "fairlap.cli report demo -n fairlap")
+    order = [next(i for i, call in enumerate(calls) if word in call) for word in words]
     assert calls[0].startswith("kubectl get crd elasticsearches")
-    assert order[0] < order[1] < order[3]
+    assert order == sorted(order)
+    assert "--cascade=foreground" in calls[order[1]], "its Benchmarks have the names of those to come"
+
+
+@pytest.mark.parametrize("verdict", ["Improved", "Regressed", "Mixed", "NoDifference"])
+def test_any_verdict_is_an_answer(sandbox: Sandbox, verdict: str) -> None:
+    assert sandbox.run(ended(verdict)).returncode == 0
+
+
+def test_what_could_not_be_compared_fails_the_demo(sandbox: Sandbox) -> None:
+    unfair = {"what": "java", "rule": "MustMatch", "fair": False, "values": {"8.11.0": "17", "9.0.0": "21"}}
+    done = sandbox.run(ended("NotComparable", differences=[unfair]))
+    assert done.returncode == 1
+    assert "not the same: java (8.11.0 17, 9.0.0 21)" in done.stdout
+    assert "demo compared nothing: NotComparable" in done.stderr
 
 
 def test_a_failure_is_told_and_fails_the_demo(sandbox: Sandbox) -> None:
-    done = sandbox.run(
-        benchmark(NAMES[0], "Succeeded", racesDone="2/2", results=results(12000)),
-        benchmark(
-            NAMES[1], "Failed", reason="ImagePull", message="pod es-9-0-0-race-1-es-default-0: no such image",
-            races=[{"name": "race-1", "record": "es-9-0-0-race-1"}],
-        ),
-    )  # fmt: skip
+    race = {
+        "variant": "9.0.0", "benchmark": "demo-1b", "valid": False, "reason": "ImagePull",
+        "message": "pod demo-1b-race-1-es-default-0: no such image",
+    }  # fmt: skip
+    message = "9.0.0 lost 4 of 4 races"
+    blocks = [{"number": 1, "races": [race]}]
+    done = sandbox.run(comparison(NAME, "Failed", reason="RacesInvalid", message=message, blocks=blocks))
     assert done.returncode == 1
-    assert "es-9-0-0 failed: ImagePull" in done.stderr
+    assert "demo failed: RacesInvalid: 9.0.0 lost 4 of 4 races" in done.stdout
     assert "no such image" in done.stderr
-    assert "get configmap es-9-0-0-race-1" in done.stderr
-    assert "12,000" in done.stdout
+    assert "get configmap demo-1b-race-1" in done.stderr
+
+
+def test_without_a_report_the_demo_says_how_to_make_one(sandbox: Sandbox) -> None:
+    done = sandbox.run(ended("NoDifference"), NO_REPORT="1")
+    assert done.returncode == 0
+    assert "no record" in done.stdout and "fairlap report demo -n fairlap" in done.stdout
+    assert not sandbox.report.exists()
+    done = sandbox.run(ended("NoDifference"), FAIRLAP_PYTHON="/nonexistent")
+    assert done.returncode == 0 and "make venv && .venv/bin/fairlap report demo -n fairlap" in done.stdout
 
 
 def test_keep_and_no_install_leave_what_is_there(sandbox: Sandbox) -> None:
-    done = sandbox.run(*(benchmark(name, "Succeeded") for name in NAMES), arguments=("--keep", "--no-install"))
+    done = sandbox.run(ended("NoDifference"), arguments=("--keep", "--no-install"))
     assert done.returncode == 0, done.stderr
     assert not [call for call in sandbox.called() if call.startswith("helm") or " delete " in call]
 
@@ -124,6 +162,6 @@ def test_without_eck_the_demo_says_what_to_do(sandbox: Sandbox) -> None:
 
 
 def test_too_slow_says_how_to_go_on(sandbox: Sandbox) -> None:
-    done = sandbox.run(benchmark(NAMES[0], "Racing"), arguments=("--minutes", "0.03"))
+    done = sandbox.run(comparison(NAME, "Racing"), arguments=("--minutes", "0.03"))
     assert done.returncode == 1
-    assert "they go on without the demo" in done.stderr
+    assert "it goes on without the demo" in done.stderr

@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from statuses import benchmark, succeeded
 
-from fairlap.api.status import BenchmarkStatus, RaceStatus
+from fairlap.api.comparison_status import Block, ComparisonStatus, ContenderStatus, RaceOfBlock
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -19,30 +19,45 @@ sys.path.insert(0, str(ROOT / "examples"))
 import demo  # noqa: E402
 import demo_report as report  # noqa: E402
 
+COMPLETE = ComparisonStatus(
+    phase="Complete",
+    verdict="Inconclusive",
+    contenders=[ContenderStatus(name="9.0.0", verdict="Inconclusive", sentence="9.0.0: cannot tell")],
+)
 
-def test_table_is_that_of_the_command_line() -> None:
-    text = report.main_table([benchmark("es-8", succeeded("8.11.0")), benchmark("es-9", succeeded("9.0.0", 9000.0))])
-    assert text.splitlines()[0].split() == ["es-8", "es-9"]
-    assert "bulk-index: throughput, docs/s" in text
-    assert report.has_numbers(benchmark("es-8", succeeded()))
-    assert not report.has_numbers(benchmark("new", None))
+
+def comparison(name: str, status: ComparisonStatus | None) -> dict[str, Any]:
+    found = status.model_dump(mode="json", by_alias=True, exclude_none=True) if status else {}
+    return {"metadata": {"name": name}, "status": found}
+
+
+def test_the_verdict_is_that_of_the_command_line() -> None:
+    text = report.verdict(comparison("demo", COMPLETE))
+    assert text.splitlines() == ["demo: Inconclusive", "* 9.0.0: cannot tell"]
+    assert report.compared(comparison("demo", COMPLETE))
+    assert not report.compared(comparison("new", None))
+    assert not report.compared(comparison("demo", ComparisonStatus(phase="Complete", verdict="NotComparable")))
 
 
 def test_failure_names_reason_message_and_log() -> None:
-    status = BenchmarkStatus(
-        phase="Failed", reason="ErrorRate", message="race-1: task bulk-index: 3 of 9 requests failed",
-        races=[RaceStatus(name="race-1", id="a", valid=False, reason="ErrorRate", record="es-9-race-1")],
+    lost = RaceOfBlock(
+        variant="9.0.0", benchmark="demo-1b-2", valid=False, reason="ErrorRate", message="3 of 9 requests failed"
+    )
+    counted = RaceOfBlock(variant="8.11.0", benchmark="demo-1a-2", valid=True)
+    status = ComparisonStatus(
+        phase="Failed", reason="RacesInvalid", message="9.0.0 lost 4 of 4 races",
+        blocks=[Block(number=1, attempt=2, races=[counted, lost], valid=False)],
     )  # fmt: skip
-    text = report.failure(benchmark("es-9", status), "perf")
-    assert "es-9 failed: ErrorRate" in text
-    assert "3 of 9 requests failed" in text
-    assert r"kubectl -n perf get configmap es-9-race-1 -o jsonpath='{.binaryData.rally\.log\.gz}'" in text
-    assert "kubectl -n perf describe bm es-9" in text
+    text = report.failure(comparison("demo", status), "perf")
+    assert "demo compared nothing: RacesInvalid" in text
+    assert "9.0.0 lost 4 of 4 races" in text and "3 of 9 requests failed" in text
+    assert r"kubectl -n perf get configmap demo-1b-2-race-1 -o jsonpath='{.binaryData.rally\.log\.gz}'" in text
+    assert "kubectl -n perf describe cmp demo" in text
 
 
 def test_three_commands_to_try_next() -> None:
     commands = [
-        line for line in report.next_commands([benchmark("es-9", None)], "perf").splitlines() if "# " not in line
+        line for line in report.next_commands([comparison("demo", None)], "perf").splitlines() if "# " not in line
     ]
     assert len(commands) == 3
     assert all(line.strip().startswith("kubectl -n perf ") for line in commands)
@@ -61,8 +76,9 @@ def test_the_commands_at_the_end_can_be_typed_without_a_kubectl(
     monkeypatch.delenv("CLUSTER", raising=False)
     monkeypatch.setattr(demo, "localkube", lambda *words: told.get(words[0], "/nonexistent\n"))
     monkeypatch.setattr(demo, "install", lambda *_: None)
-    monkeypatch.setattr(demo, "start", lambda *_, **__: ["es-9"])
-    monkeypatch.setattr(demo, "follow", lambda *_: [benchmark("es-9", succeeded())])
+    monkeypatch.setattr(demo, "start", lambda *_, **__: ["demo"])
+    monkeypatch.setattr(demo, "follow", lambda *_: [comparison("demo", COMPLETE)])
+    monkeypatch.setattr(demo, "save_report", lambda *_: "")
     assert demo.find_tools().environ["KUBECONFIG"] == f"{tmp_path}/a file"
     assert demo.demo(demo.arguments([])) == 0
     commands = capsys.readouterr().out.partition("Try next:\n")[2]
@@ -77,26 +93,26 @@ def test_the_commands_at_the_end_can_be_typed_without_a_kubectl(
 
 
 def test_progress_line_is_cut_to_the_terminal() -> None:
-    found = benchmark("es-9-0-0", BenchmarkStatus(phase="Racing", progress="race 1/2 · bulk-index 43 %"))
-    assert " ".join(report.progress_line(found).split()) == "es-9-0-0 Racing race 1/2 · bulk-index 43 %"
+    found = comparison("demo", ComparisonStatus(phase="Racing", progress="block 1 of 3 · 9.0.0 races 43 %"))
+    assert " ".join(report.progress_line(found).split()) == "demo Racing block 1 of 3 · 9.0.0 races 43 %"
     assert len(report.progress_line(found, 30)) == 30
-    assert report.progress_line(benchmark("new", None)).endswith("not seen by the operator yet")
+    assert report.progress_line(comparison("new", None)).endswith("not seen by the operator yet")
 
 
 def test_without_a_terminal_only_changes_are_printed() -> None:
     out = io.StringIO()
     said: list[str] = []
-    screen = demo.Screen(out, ["es"])
+    screen = demo.Screen(out, ["demo"])
     patch = pytest.MonkeyPatch()
     patch.setattr(demo, "log", said.append)
     try:
         for percent in (1, 2, 50):
-            text = f"race 1/2 · bulk-index {percent} %"
-            screen.show([benchmark("es", BenchmarkStatus(phase="Racing", progress=text))])
-        screen.show([benchmark("es", succeeded())])
+            text = f"block 1 of 3 · 9.0.0 races {percent} %"
+            screen.show([comparison("demo", ComparisonStatus(phase="Racing", progress=text))])
+        screen.show([comparison("demo", COMPLETE)])
     finally:
         patch.undo()
-    assert [line.split()[1] for line in said] == ["Racing", "Succeeded"]
+    assert [line.split()[1] for line in said] == ["Racing", "Complete"]
 
 
 def test_on_a_terminal_lines_are_redrawn() -> None:
@@ -106,7 +122,7 @@ def test_on_a_terminal_lines_are_redrawn() -> None:
 
     out = Terminal()
     screen = demo.Screen(out, ["a", "b"])
-    both = [benchmark("a", None), benchmark("b", None)]
+    both = [comparison("a", None), comparison("b", None)]
     screen.show(both)
     screen.show(both)
     assert out.getvalue().count("\n") == 4

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from fairlap.api.names import API_VERSION, GROUP, KIND, MAX_NAME
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.names import API_VERSION, COMPARISON_KIND, GROUP, KIND, MAX_COMPARISON_NAME, MAX_NAME
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.comparison.variants import expand
 from fairlap.plan.accept import objections
 from fairlap.settings import JdkImage, Settings
 from fairlap_docs.pages import pages
@@ -35,11 +37,13 @@ def manifests() -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{file.relative_to(ROOT)}[{number}]", document
 
 
-BENCHMARKS = [
-    pytest.param(found, id=where)
+OURS = [
+    (where, found)
     for where, found in manifests()
     if isinstance(found, dict) and str(found.get("apiVersion", "")).startswith(f"{GROUP}/")
 ]
+BENCHMARKS = [pytest.param(found, id=where) for where, found in OURS if found["kind"] == KIND]
+COMPARISONS = [pytest.param(found, id=where) for where, found in OURS if found["kind"] != KIND]
 
 
 def test_generated_pages_are_current() -> None:
@@ -49,7 +53,7 @@ def test_generated_pages_are_current() -> None:
 
 def test_every_field_is_in_the_reference() -> None:
     text = pages()["reference.md"]
-    for field in BenchmarkSpec.model_fields.values():
+    for field in (*BenchmarkSpec.model_fields.values(), *ComparisonSpec.model_fields.values()):
         assert field.description
         assert field.description.split(".")[0].split("\n")[0] in text
 
@@ -78,8 +82,8 @@ def test_reasons_in_the_prose_exist() -> None:
     assert named <= known
 
 
-def test_there_are_benchmarks_to_check() -> None:
-    assert len(BENCHMARKS) >= 5
+def test_there_are_benchmarks_and_comparisons_to_check() -> None:
+    assert len(BENCHMARKS) >= 5 and len(COMPARISONS) >= 8
 
 
 @pytest.mark.parametrize("found", BENCHMARKS)
@@ -88,7 +92,10 @@ def test_benchmarks_are_valid(found: dict[str, Any]) -> None:
     meta = found["metadata"]
     name = meta.get("name") or f"{meta['generateName']}xxxxx"
     assert len(name) <= MAX_NAME
-    spec = BenchmarkSpec.model_validate(found["spec"])
+    check_spec(BenchmarkSpec.model_validate(found["spec"]))
+
+
+def check_spec(spec: BenchmarkSpec) -> None:
     assert objections(spec, SETTINGS) == []
     cluster = spec.elasticsearch
     assert cluster is None or not (
@@ -96,25 +103,14 @@ def test_benchmarks_are_valid(found: dict[str, Any]) -> None:
     )
 
 
-def test_the_demo_compares_versions_only() -> None:
-    one, two = (
-        yaml.safe_load((ROOT / "examples" / "version-8-vs-9" / f"{name}.yaml").read_text())
-        for name in ("es-8-11-0", "es-9-0-0")
-    )
-    assert one["spec"]["elasticsearch"].pop("version") == "8.11.0"
-    assert two["spec"]["elasticsearch"].pop("version") == "9.0.0"
-    assert one["spec"] == two["spec"]
-    assert one["spec"]["repetitions"] == 2
-
-
-def test_the_readme_shows_the_demo_manifest() -> None:
-    (shown,) = yaml_blocks(ROOT / "README.md")
-    ran = yaml.safe_load((ROOT / "examples" / "version-8-vs-9" / "es-9-0-0.yaml").read_text())
-    assert (
-        BenchmarkSpec.model_validate(shown["spec"]).elasticsearch
-        == BenchmarkSpec.model_validate(ran["spec"]).elasticsearch
-    )
-    assert shown["spec"]["race"] == ran["spec"]["race"]
+@pytest.mark.parametrize("found", COMPARISONS)
+def test_comparisons_are_valid(found: dict[str, Any]) -> None:
+    assert (found["apiVersion"], found["kind"]) == (API_VERSION, COMPARISON_KIND)
+    meta = found["metadata"]
+    name = meta.get("name") or f"{meta['generateName']}xxxxx"
+    assert len(name) <= MAX_COMPARISON_NAME
+    for variant in expand(ComparisonSpec.model_validate(found["spec"])):
+        check_spec(BenchmarkSpec.model_validate(variant.spec))
 
 
 def test_the_inline_track_has_its_files_and_documents() -> None:

@@ -50,6 +50,7 @@ class SaidOfFairness:
     fair: bool = True
     differences: list[DifferenceStatus] = field(default_factory=list)
     sentence: str = "only the version differs"
+    not_comparable: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -58,6 +59,7 @@ class Court:
 
     said: Said = field(default_factory=Said)
     fairness: SaidOfFairness = field(default_factory=SaidOfFairness)
+    judged: list[str] = field(default_factory=list)
     asked: list[tuple[int, tuple[int, ...], bool]] = field(default_factory=list)
     """blocks, looks, whether it was the last"""
 
@@ -70,6 +72,7 @@ class Court:
         priors: Mapping[str, Prior],
         last: bool,
     ) -> Said:
+        self.judged = [variant.name for variant in variants]
         self.asked.append((len(blocks), tuple(look.blocks for look in looks), last))
         return self.said
 

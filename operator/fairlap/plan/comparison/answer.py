@@ -1,11 +1,11 @@
 """What the blocks so far say: whether it is fair, whether more blocks are needed, and the verdict when they are not."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import ComparisonStatus
+from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.block_words import counting, uneven_losses
@@ -30,22 +30,23 @@ def answer(
     priors = seen.priors or {}
     if len(blocks) == 1:
         status = changed(status, expected=judges.expect(spec, variants, _seconds_of_a_race(status), priors))
-    status, fair, end = _fairness(seen, status, variants, blocks, judges)
+    status, fair, left_out, end = _fairness(seen, status, variants, blocks, judges)
     if end:
         return end
+    comparable = [variant for variant in variants if variant.name not in left_out]
     if not reached:
         following = next(look.blocks for look in design if look.blocks > len(blocks))
         text = f"{len(blocks)} of {most_blocks(spec.design)} blocks count, the next look is after {following}"
         return ComparisonPlan(status, observed=(fair, Observation(_COMPARED, False, ComparisonReason.RACING, text)))
     last = len(blocks) >= design[-1].blocks
-    judged = judges.judge(spec, variants, blocks, design, priors, last)
+    judged = judges.judge(spec, comparable, blocks, design, priors, last)
     ends = last or judged.settled or (judged.futile and spec.on_inconclusive != "extend")
     if ends and not last:
-        judged = judges.judge(spec, variants, blocks, design, priors, True)
-    status = _with(status, judged)
+        judged = judges.judge(spec, comparable, blocks, design, priors, True)
+    status = _with(status, judged, left_out)
     if ends:
         verdict, sentence = judged.verdict, judged.sentence
-        return continued(complete(seen, status, verdict, sentence, gate_passed=judged.gate_passed), fair)
+        return continued(complete(seen, status, verdict, sentence, gate_passed=_passed(judged, left_out)), fair)
     open_yet = Observation(_COMPARED, False, ComparisonReason.RACING, judged.sentence)
     return ComparisonPlan(status, observed=(fair, open_yet))
 
@@ -64,18 +65,19 @@ def answer_at_deadline(seen: ComparisonSeen, variants: Sequence[ResolvedVariant]
     design = looks_cut_short(spec.design, len(blocks))
     if not blocks:
         return fail(seen, status, ComparisonReason.DEADLINE, f"{said}, and none of their records is there any more")
-    status, fair, end = _fairness(seen, status, variants, blocks, judges)
+    status, fair, left_out, end = _fairness(seen, status, variants, blocks, judges)
     if end:
         return end
+    comparable = [variant for variant in variants if variant.name not in left_out]
     if design:
-        judged = judges.judge(spec, variants, blocks, design, seen.priors, True)
-        status = _with(status, judged)
-        status = changed(status, findings=[*status.findings, said])
+        judged = judges.judge(spec, comparable, blocks, design, seen.priors, True)
+        status = _with(status, judged, left_out)
+        status = changed(status, findings=[*status.findings[:19], said])
         verdict, sentence = judged.verdict, judged.sentence
-        return continued(complete(seen, status, verdict, sentence, gate_passed=judged.gate_passed), fair)
+        return continued(complete(seen, status, verdict, sentence, gate_passed=_passed(judged, left_out)), fair)
     least = looks(spec.design)[0].blocks if spec.design.stop == "sequential" else 2
     sentence = f"cannot tell: {said}, and the first look needs {least}"
-    status = changed(status, findings=[*status.findings, said])
+    status = changed(status, findings=[*status.findings[:19], said])
     ended = complete(seen, status, "Inconclusive", sentence, gate_passed=_passes_unknown(spec))
     return continued(ended, fair)
 
@@ -86,22 +88,29 @@ def _fairness(
     variants: Sequence[ResolvedVariant],
     blocks: Sequence[BlockRecord],
     judges: Judges,
-) -> tuple[ComparisonStatus, Observation, ComparisonPlan | None]:
-    """Return the status with what differs, the condition Fair, and the end where it is not fair."""
+) -> tuple[ComparisonStatus, Observation, Mapping[str, str], ComparisonPlan | None]:
+    """Return the status with what differs, the condition Fair, who cannot be compared, and the end if nobody can."""
     found = judges.diff(seen.subject.spec, variants, blocks)
-    status = changed(status, differences=found.differences)
+    status = changed(status, differences=found.differences[:100])
     if found.fair:
-        return status, Observation(_FAIR, True, ComparisonReason.ONLY_DECLARED_DIFFERS, found.sentence), None
+        fair = Observation(_FAIR, True, ComparisonReason.ONLY_DECLARED_DIFFERS, found.sentence)
+        return status, fair, found.not_comparable, None
     unfair = Observation(_FAIR, False, ComparisonReason.MORE_DIFFERS, found.sentence)
     end = complete(seen, status, "NotComparable", found.sentence, gate_passed=False)
-    return status, unfair, continued(end, unfair)
+    return status, unfair, found.not_comparable, continued(end, unfair)
 
 
-def _with(status: ComparisonStatus, judged: BlocksJudged) -> ComparisonStatus:
+def _with(status: ComparisonStatus, judged: BlocksJudged, left_out: Mapping[str, str]) -> ComparisonStatus:
     """Return the status with what a look says; that one variant lost more races stays first among the findings."""
     uneven = uneven_losses(status.blocks, [variant.name for variant in status.variants])
     found = [*uneven, *(text for text in judged.findings if text not in uneven)]
-    return changed(status, contenders=judged.contenders, findings=found[:20], scope=judged.scope)
+    others = [ContenderStatus(name=name, verdict="NotComparable", sentence=why) for name, why in left_out.items()]
+    return changed(status, contenders=[*judged.contenders, *others], findings=found[:20], scope=judged.scope)
+
+
+def _passed(judged: BlocksJudged, left_out: Mapping[str, str]) -> bool | None:
+    """Return what the gates say; who cannot be compared passes none."""
+    return None if judged.gate_passed is None else judged.gate_passed and not left_out
 
 
 def _records(seen: ComparisonSeen, status: ComparisonStatus) -> list[BlockRecord]:

@@ -101,7 +101,7 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
     status = changed(before, blocks=blocks, blocks_done=done(seen.subject.spec, blocks))
     names = [variant.name for variant in before.variants]
     others = [text for text in before.findings if text not in uneven_losses(before.blocks, names)]
-    status = changed(status, findings=[*uneven_losses(blocks, names), *others])
+    status = changed(status, findings=[*uneven_losses(blocks, names), *others][:20])
     lost = [now for now, then in zip(kept, before.blocks, strict=True) if now.valid != then.valid]
     if not over.valid or lost:
         return _again(seen, status, over if not over.valid else lost[0])

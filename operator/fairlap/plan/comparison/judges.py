@@ -59,6 +59,10 @@ class FairOrNot(Protocol):
         """What was not the same."""
 
     @property
+    def not_comparable(self) -> Mapping[str, str]:
+        """Contenders that nothing can be said of, and why: in a matrix there may be some although others are fair."""
+
+    @property
     def sentence(self) -> str:
         """All of it in words."""
 

@@ -301,6 +301,16 @@ def test_an_unfair_comparison_ends_at_once() -> None:
     assert film.court.asked == []
 
 
+def test_who_cannot_be_compared_among_others_is_left_out_and_passes_no_gate() -> None:
+    variants = [*comparison().to_json()["variants"], {"name": "odd", "patch": {"elasticsearch": {"heap": "1g"}}}]
+    film = Film(comparison(design=FIXED_2, variants=variants))
+    film.court.fairness = SaidOfFairness(not_comparable={"odd": "its Java differs"})
+    film.run()
+    assert film.court.judged == ["8.11.0", "9.0.0"] and film.status.verdict == "NoDifference"
+    assert [(each.name, each.verdict) for each in film.status.contenders] == [("odd", "NotComparable")]
+    assert next(each.status for each in film.status.conditions if each.type == "GatePassed") == "False"
+
+
 @pytest.mark.parametrize(
     ("answer", "inconclusive", "blocks", "asked"),
     [

@@ -1,0 +1,119 @@
+"""`fairlap gate`: a Comparison's verdict as an exit code for a pipeline."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from fairlap.api.comparison_status import COMPARISON_TERMINAL
+from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.cli.comparison_files import Connect
+from fairlap.cli.connection import Connection, UnknownNameError
+from fairlap.cli.exits import FAILED, SUCCEEDED, TIMED_OUT, UNDECIDED, CliError, UsageError
+from fairlap.cli.printable import one_line, say
+
+Json = dict[str, Any]
+_PASSED = {"True": "passed", "False": "NOT PASSED"}
+_WORSE = ("Regressed", "RegressedWithinMargin")
+
+
+def gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
+    """Print the verdict and the gates of the Comparison `name`; return the exit code.
+
+    Raises CliError with the code for "cannot be told" where no cluster answers: only a regression may look like one.
+    """
+    try:
+        connection = connect()
+        comparison: Json | None = connection.comparison(name)
+        if wait and comparison is not None and not is_over(comparison):
+            comparison = _followed(connection, name, timeout)
+    except UnknownNameError as error:
+        raise UsageError(str(error)) from error
+    except CliError as error:
+        raise CliError(str(error), UNDECIDED) from error
+    if comparison is None:
+        say(f"fairlap: {name} is not at an end after {timeout:g} s; it goes on in the cluster", sys.stderr)
+        return TIMED_OUT
+    for line in lines(comparison):
+        say(line)
+    if not is_over(comparison):
+        say(f"fairlap: {name} is not at an end, so nothing can be told; --wait waits for it", sys.stderr)
+    return exit_code(comparison)
+
+
+def is_over(comparison: Mapping[str, Any]) -> bool:
+    """Return whether a Comparison has ended."""
+    return _status(comparison).get("phase") in COMPARISON_TERMINAL
+
+
+def exit_code(comparison: Mapping[str, Any]) -> int:
+    """Return 0 when all gates are passed, 1 when something got worse, 3 when it cannot be told."""
+    status = _status(comparison)
+    if status.get("phase") != "Complete":
+        return UNDECIDED
+    holds, reason = _condition(comparison, ComparisonCondition.GATE_PASSED)
+    if holds == "True" or (holds != "False" and reason == ComparisonReason.NOTHING_TO_DECIDE):
+        return SUCCEEDED
+    if holds != "False" or status.get("verdict") == "NotComparable" or reason == ComparisonReason.NOT_COMPARABLE:
+        return UNDECIDED
+    not_passed = [each for _, each in _gates(comparison) if each.get("passed") is False]
+    if any(each.get("verdict") in _WORSE for each in not_passed):
+        return FAILED
+    return FAILED if reason == ComparisonReason.GATE_NOT_PASSED and not not_passed else UNDECIDED
+
+
+def lines(comparison: Mapping[str, Any]) -> list[str]:
+    """Return the verdict and a line a gate."""
+    status = _status(comparison)
+    said = str(status.get("message") or "") if status.get("phase") == "Failed" else str(status.get("progress") or "")
+    first = f"{status.get('verdict') or status.get('phase') or 'Pending'}: {said or 'not seen by the operator yet'}"
+    found = [one_line(first)]
+    for contender, each in _gates(comparison):
+        passed = _PASSED.get(str(each.get("passed")), "only reported")
+        what = each.get("sentence") or f"{each.get('task') or ''} {each.get('metric')}: {each.get('verdict')}".strip()
+        found.append(one_line(f"* {passed}: {contender}: {what}"))
+    return found
+
+
+def _followed(connection: Connection, name: str, timeout: float | None) -> Json | None:
+    """Return the Comparison at its end, None when the time was over first; shows its progress meanwhile."""
+    began, stop, shown = time.monotonic(), threading.Event(), ""
+    try:
+        for change in connection.comparison_changes(stop):
+            if change is not None and change["metadata"]["name"] == name:
+                if change.get("deleted"):
+                    raise CliError(f"the Comparison {name} was deleted")
+                if is_over(change):
+                    return change
+                progress = one_line(str(_status(change).get("progress") or ""))
+                if progress != shown:
+                    say(f"{name}: {progress}", sys.stderr)
+                    shown = progress
+            if timeout is not None and time.monotonic() - began > timeout:
+                return None
+    finally:
+        stop.set()
+    return None
+
+
+def _status(comparison: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = comparison.get("status")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _condition(comparison: Mapping[str, Any], kind: str) -> tuple[str, str]:
+    for each in _status(comparison).get("conditions") or ():
+        if each.get("type") == kind:
+            return str(each.get("status")), str(each.get("reason"))
+    return "", ""
+
+
+def _gates(comparison: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [
+        (str(contender.get("name")), each)
+        for contender in _status(comparison).get("contenders") or ()
+        for each in contender.get("gates") or ()
+    ]

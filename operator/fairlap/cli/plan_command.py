@@ -1,0 +1,113 @@
+"""`fairlap plan`: what a Comparison would do, without a cluster; with one, what its API server says of each variant."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND, MAX_COMPARISON_NAME
+from fairlap.cli import manifest_files
+from fairlap.cli.connection import Connection, RefusedError
+from fairlap.cli.exits import FAILED, SUCCEEDED
+from fairlap.cli.plan_text import Known, plan_text
+from fairlap.cli.printable import one_line, printable, say
+from fairlap.comparison.fairness import diff
+from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
+from fairlap.plan.comparison.children import dry_run
+from fairlap.plan.comparison.comparison_seen import ComparisonSubject
+
+Json = dict[str, Any]
+_GENERATED = "xxxxx"
+"""What stands for the end of a generated name, which has as many characters."""
+
+
+def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: Known) -> int:
+    """Print what each Comparison in `files` would do, or what is wrong with it; return the exit code.
+
+    `connect` (None: no cluster is asked) opens the cluster whose API server is asked, too. Raises CliError.
+    """
+    found = [
+        each for each in manifest_files.load(files, COMPARISON_KIND) if manifest_files.is_ours(each, COMPARISON_KIND)
+    ]
+    code = SUCCEEDED
+    for number, manifest in enumerate(found):
+        meta = manifest["metadata"]
+        name = str(meta.get("name") or f"{meta.get('generateName')}{_GENERATED}")
+        spec, variants, wrong = _understood(manifest, name)
+        if connect is not None and spec is not None:
+            wrong = [*wrong, *_refusals(connect(), manifest, name, spec, variants)]
+        if number:
+            say("")
+        if spec is not None and variants:
+            say("\n".join(map(printable, plan_text(name, spec, variants, known).splitlines())))
+        for sentence in wrong:
+            say(one_line(f"{name}: {sentence}"), sys.stderr)
+        if wrong:
+            code = FAILED
+    if code == SUCCEEDED:
+        say(
+            "\nNothing was applied."
+            + ("" if connect else " --server asks the API server, too, which knows more rules.")
+        )
+    return code
+
+
+def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[ResolvedVariant], list[str]]:
+    """Return spec and variants as far as they can be understood, and a sentence for each thing that is wrong."""
+    wrong = []
+    if len(name) > MAX_COMPARISON_NAME:
+        wrong.append(f"metadata.name is {len(name)} characters long: write at most {MAX_COMPARISON_NAME}")
+    try:
+        # By the names that the API server knows: it would drop any other.
+        spec = ComparisonSpec.model_validate(manifest.get("spec") or {}, by_alias=True, by_name=False)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            path = ".".join(["spec", *map(str, detail["loc"])])
+            said = (
+                "is no field: mend its name, or leave it out" if detail["type"] == "extra_forbidden" else detail["msg"]
+            )
+            wrong.append(f"{path}: {said}")
+        return None, [], wrong
+    if (spec.variants is None) == (spec.matrix is None):
+        wrong.append("spec takes exactly one of variants (each with its patch) and matrix (all combinations of values)")
+        return None, [], wrong
+    try:
+        variants = expand(spec)
+    except VariantsRefusedError as error:
+        return spec, [], [*wrong, *error.objections]
+    fairness = diff(spec, variants, ())
+    if not fairness.fair:
+        wrong.append(fairness.sentence)
+    return spec, variants, wrong
+
+
+def _refusals(
+    connection: Connection, manifest: Json, name: str, spec: ComparisonSpec, variants: Sequence[ResolvedVariant]
+) -> list[str]:
+    """Return what the API server says of the Comparison and of each variant's Benchmark that it would not take."""
+    space = str(manifest["metadata"].get("namespace") or connection.namespace)
+    subject = ComparisonSubject(name, space, uid="", generation=1, spec=spec)
+    asked: list[tuple[str, Json]] = [("", manifest)]
+    asked += [
+        (
+            f"variant {race.variant}: ",
+            {
+                "apiVersion": API_VERSION,
+                "kind": KIND,
+                "metadata": {"name": race.name, "namespace": space},
+                "spec": race.spec,
+            },
+        )
+        for race in (dry_run(subject, variants) if variants else ())
+    ]
+    found = []
+    for of, each in asked:
+        try:
+            connection.apply(each, dry_run=True)
+        except RefusedError as error:
+            found.append(f"{of}{error}")
+    return found

@@ -1,0 +1,159 @@
+"""What a Comparison would do, in words, before anything is applied; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fairlap.api.block_record import TWIN
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.cli.text_table import align
+from fairlap.comparison.beside import MARGINS
+from fairlap.comparison.variants import ResolvedVariant
+from fairlap.plan.comparison.children import TWIN_LETTER, describe_variants
+from fairlap.plan.comparison.looks import looks, most_blocks
+from fairlap.plan.comparison.race_order import has_twin, race_order
+from fairlap.statistics.gates import smallest_visible
+
+_SHOWN_BLOCKS = 5
+_LONG_RACE_SECONDS = 15 * 60
+_SELDOM = 3
+"""In every which block the baseline races against itself where races are long and nobody said how often."""
+
+
+class Known(NamedTuple):
+    """What somebody knows beforehand."""
+
+    race_seconds: float | None = None
+    """how long a race takes, its cluster included"""
+    noise: float | None = None
+    """standard deviation of the change from block to block, in per cent"""
+
+
+def plan_text(name: str, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], known: Known | None = None) -> str:
+    """Return what would be raced, in which order, what decides, and what it costs; `variants`: the baseline first."""
+    known = known or Known()
+    every = _calibrate_every(spec, known)
+    parts = [
+        f"{name}: {', '.join(variant.name for variant in variants[1:])} against {variants[0].name}",
+        f"Variants:\n{_indent(align(list(_variant_lines(variants, every))))}",
+        f"What decides: {_gates(spec)}",
+        f"Looks: {_looks(spec)}",
+        "\n".join(_cost(spec, len(variants), every, known)),
+        _order(spec, variants, every),
+    ]
+    return "\n\n".join(parts)
+
+
+def races_of(blocks: int, variants: int, every: int) -> int:
+    """Return how many races so many blocks are; `every`: in every which one the baseline also races against itself."""
+    return blocks * variants + sum(has_twin(number, every) for number in range(1, blocks + 1))
+
+
+def _calibrate_every(spec: ComparisonSpec, known: Known) -> int:
+    if not spec.calibrate:
+        return 0
+    long = known.race_seconds is not None and known.race_seconds > _LONG_RACE_SECONDS
+    return spec.calibrate_every or (_SELDOM if long else 1)
+
+
+def _variant_lines(variants: Sequence[ResolvedVariant], every: int) -> Iterator[tuple[str, str, str]]:
+    baseline = variants[0]
+    for described, variant in zip(describe_variants(variants), variants, strict=True):
+        changes = [f"{path}: {_value(baseline.spec, path)} → {_value(variant.spec, path)}" for path in variant.changed]
+        yield described.letter, variant.name, "; ".join(changes) or "the baseline"
+    if every:
+        yield TWIN_LETTER, f"{baseline.name}{TWIN}", "the baseline against itself: how large no difference looks here"
+
+
+def _value(spec: Mapping[str, Any], path: str) -> str:
+    """Return what stands at a dotted path, keys with dots included; "nothing" where there is none."""
+    found: Any = spec
+    rest = path
+    while rest:
+        if not isinstance(found, Mapping):
+            return "nothing"
+        key = next((key for key in sorted(found, key=len, reverse=True) if f"{rest}.".startswith(f"{key}.")), None)
+        if key is None:
+            return "nothing"
+        found, rest = found[key], rest[len(key) + 1 :]
+    text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _gates(spec: ComparisonSpec) -> str:
+    if not spec.gates:
+        shown = ", ".join(f"{kind.value} ({margin * 100:g} %)" for kind, margin in MARGINS.items())
+        return f"over all measured tasks {shown}, since no gates are written"
+    return "; ".join(
+        f"{gate.metric}{f' of {gate.task}' if gate.task else ''}"
+        f"{f' ({gate.margin:g} %)' if gate.margin is not None else ''}, {gate.policy}"
+        for gate in spec.gates
+    )
+
+
+def _looks(spec: ComparisonSpec) -> str:
+    found = [str(look.blocks) for look in looks(spec.design)]
+    if spec.design.stop == "fixed":
+        return f"once, after {found[0]} blocks"
+    *before, last = found
+    when = f"{', '.join(before)} and {last}" if before else last
+    return f"after {when} blocks; it ends as soon as all is decided"
+
+
+def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iterator[str]:
+    first, last = looks(spec.design)[0].blocks, most_blocks(spec.design)
+    least, most = races_of(first, variants, every), races_of(last, variants, every)
+    races = f"{least}" if least == most else f"{least} to {most}"
+    yield (
+        f"Races: {races}, each on a cluster of its own where one is built; each variant's track is checked before"
+        f"{' and raced in test mode' if spec.template.smoke_test else ''}, once. "
+        f"Up to {spec.design.retries} blocks may be raced again."
+    )
+    if known.race_seconds is None:
+        yield "How long: not known before a race; --race-time 4m reckons with that."
+    else:
+        times = [_hours(count * known.race_seconds) for count in dict.fromkeys((least, most))]
+        yield f"How long: {' to '.join(times)}, at {_hours(known.race_seconds)} a race."
+    if known.noise is None:
+        yield "How small a change it shows: not known without its noise; --noise 4 (per cent) reckons with that."
+    else:
+        yield _smallest(spec, variants, known.noise)
+
+
+def _smallest(spec: ComparisonSpec, variants: int, noise: float) -> str:
+    deciding = [gate for gate in spec.gates if gate.policy != "reportOnly"] if spec.gates else list(MARGINS)
+    tests = max(1, len(deciding) * (variants - 1))
+    look = looks(spec.design)[-1]
+    try:
+        # Holm's first step: what the strictest of all gates needs.
+        found = f"{smallest_visible(noise / 100, look.blocks, look.alpha / tests) * 100:,.1f} %"
+    except OverflowError:
+        found = "none that is of any use"
+    return (
+        f"How small a change it shows: {found}, four times in five, after {look.blocks} blocks with a noise of "
+        f"{noise:g} % from block to block."
+    )
+
+
+def _order(spec: ComparisonSpec, variants: Sequence[ResolvedVariant], every: int) -> str:
+    names = [variant.name for variant in variants]
+    seed = spec.design.seed
+    lines = [
+        (f"block {number}", ", ".join(race_order(names, number, every, seed or 0)))
+        for number in range(1, min(_SHOWN_BLOCKS, most_blocks(spec.design)) + 1)
+    ]
+    head = f"Order of the first blocks, by design.seed {seed}:"
+    if seed is None:
+        head = "Order of the first blocks, for example (it is drawn at the creation; design.seed holds it):"
+    return f"{head}\n{_indent(align(lines))}"
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def _hours(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} min" if minutes < 100 else f"{minutes / 60:.1f} h"

@@ -1,0 +1,287 @@
+"""A Comparison and the records of its blocks, put together for a reader."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from statistics import fmean
+from typing import Any
+
+from pydantic import ValidationError
+
+from fairlap.api.base import Json
+from fairlap.api.block_record import TWIN, BlockRecord, Curve, RaceRecord
+from fairlap.api.comparison_status import (
+    COMPARISON_TERMINAL,
+    PREPARATION,
+    Block,
+    ComparisonStatus,
+    ContenderStatus,
+    GateStatus,
+)
+from fairlap.api.names import COMPARISON_KIND
+from fairlap.comparison_report.metric_words import words_of
+
+_MOST = 1e18
+"""of any number that a race measures: an axis needs room above it"""
+
+
+class NotAComparisonError(ValueError):
+    """What was given is no Comparison; the text is a sentence for the user."""
+
+
+@dataclass(frozen=True)
+class RanBlock:
+    """A block that is over."""
+
+    number: int
+    attempt: int
+    valid: bool
+    reason: str
+    races: tuple[RaceRecord, ...]
+    """in the order in which they ran"""
+
+    @property
+    def label(self) -> str:
+        """Return what the block is called: 3, or 3, attempt 2."""
+        return str(self.number) if self.attempt == 1 else f"{self.number}, attempt {self.attempt}"
+
+    def race_of(self, variant: str) -> RaceRecord | None:
+        """Return the variant's race in this block."""
+        return next((race for race in self.races if race.variant == variant), None)
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """Everything that a report shows."""
+
+    name: str
+    namespace: str
+    raw: Json
+    spec: Json
+    status: ComparisonStatus
+    records: tuple[BlockRecord, ...]
+    blocks: tuple[RanBlock, ...]
+    baseline: str
+
+    @cached_property
+    def variants(self) -> tuple[str, ...]:
+        """Return all variants, the baseline first."""
+        told = [each.name for each in self.status.variants]
+        raced = [race.variant for block in self.blocks for race in block.races if race.variant != self.twin]
+        asked = [str(each.get("name")) for each in self.spec.get("variants") or () if isinstance(each, dict)]
+        return tuple(dict.fromkeys([self.baseline, *told, *[each.name for each in self.contenders], *raced, *asked]))
+
+    @property
+    def contenders(self) -> Sequence[ContenderStatus]:
+        """Return what is known of each variant against the baseline."""
+        return self.status.contenders
+
+    @property
+    def twin(self) -> str:
+        """Return the name of the baseline where it was raced against itself."""
+        return self.baseline + TWIN
+
+    @cached_property
+    def arms(self) -> tuple[str, ...]:
+        """Return all that raced: the variants, and the baseline against itself where it did."""
+        has_twin = any(block.race_of(self.twin) for block in self.blocks)
+        return (*self.variants, self.twin) if has_twin else self.variants
+
+    @cached_property
+    def valid_blocks(self) -> tuple[RanBlock, ...]:
+        """Return the blocks that count."""
+        return tuple(block for block in self.blocks if block.valid)
+
+    @property
+    def over(self) -> bool:
+        """Return whether the Comparison has ended."""
+        return self.status.phase in COMPARISON_TERMINAL
+
+    @property
+    def failed(self) -> bool:
+        """Return whether it ended without a verdict."""
+        return self.status.phase == "Failed"
+
+    def condition(self, kind: str) -> tuple[str, str, str]:
+        """Return status, reason and message of a condition; empty texts where there is none."""
+        for each in self.status.conditions:
+            if each.type == kind:
+                return each.status, each.reason, each.message
+        return "", "", ""
+
+    @cached_property
+    def judged(self) -> tuple[tuple[ContenderStatus, GateStatus], ...]:
+        """Return every gate of every contender."""
+        return tuple((contender, gate) for contender in self.contenders for gate in contender.gates)
+
+    @cached_property
+    def gates(self) -> tuple[GateStatus, ...]:
+        """Return each gate once, as the first contender has it."""
+        found: dict[tuple[str, str], GateStatus] = {}
+        for _, gate in self.judged:
+            found.setdefault((gate.task, gate.metric), gate)
+        return tuple(found.values())
+
+    def ratios(self, gate: GateStatus, variant: str) -> list[tuple[RanBlock, float]]:
+        """Return ln(variant / baseline) of a gate in each block that counts and has both."""
+        found = []
+        for block in self.valid_blocks:
+            one, two = (value_of(block.race_of(name), gate) for name in (self.baseline, variant))
+            if one and two and one > 0 and two > 0:
+                found.append((block, math.log(two / one)))
+        return found
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, int, str, str, str], float]:
+        return {
+            (block.number, block.attempt, race.variant, each.task, each.metric): each.value
+            for block in self.blocks
+            for race in block.races
+            for each in race.numbers
+        }
+
+    def number(self, block: RanBlock, variant: str, task: str, metric: str) -> float | None:
+        """Return a number of a variant's race in a block; task "" is the whole race."""
+        return self._numbers.get((block.number, block.attempt, variant, task, metric))
+
+    @property
+    def headline(self) -> str:
+        """Return the verdict as one sentence."""
+        status = self.status
+        if self.failed:
+            return status.message or "It failed before anything could be told."
+        if not self.over:
+            return f"Not over yet: {status.progress or status.phase or 'not seen by the operator'}"
+        sentences = [each.sentence for each in self.contenders if each.sentence]
+        return status.progress or " ".join(sentences) or "It ended without a sentence."
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict's word; "" while there is none."""
+        return "" if self.failed else str(self.status.verdict or "")
+
+    @property
+    def design(self) -> Json:
+        """Return how many blocks are raced and in which order, as asked."""
+        found = self.spec.get("design")
+        return found if isinstance(found, dict) else {}
+
+
+def read_view(comparison: Json, blocks: Sequence[BlockRecord]) -> ComparisonView:
+    """Return a Comparison, as the API server gives it, with its records; raises NotAComparisonError."""
+    meta, spec = comparison.get("metadata"), comparison.get("spec")
+    if comparison.get("kind", COMPARISON_KIND) != COMPARISON_KIND or not isinstance(spec, dict):
+        raise NotAComparisonError(f"this is no {COMPARISON_KIND}: it needs kind: {COMPARISON_KIND} and a spec")
+    meta = meta if isinstance(meta, dict) else {}
+    try:
+        status = ComparisonStatus.model_validate(comparison.get("status") or {})
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise NotAComparisonError(f"status.{where} cannot be read: {error.errors()[0]['msg']}") from error
+    records = tuple(sorted(map(finite, blocks), key=lambda block: (block.number, block.attempt)))
+    return ComparisonView(
+        name=str(meta.get("name") or "comparison"),
+        namespace=str(meta.get("namespace") or ""),
+        raw=comparison,
+        spec=spec,
+        status=status,
+        records=records,
+        blocks=tuple(_blocks(status, records)),
+        baseline=str(spec.get("baseline") or ""),
+    )
+
+
+def finite(block: BlockRecord) -> BlockRecord:
+    """Return a record without numbers that are none: neither JSON nor a chart has a place for them."""
+    return block.model_copy(update={"races": [_finite_race(race) for race in block.races]})
+
+
+def _finite_race(race: RaceRecord) -> RaceRecord:
+    seconds = race.seconds if race.seconds is not None and _is_number(race.seconds) else None
+    return race.model_copy(
+        update={
+            "numbers": [each for each in race.numbers if _is_number(each.value)],
+            "service_times": list(map(_finite_curve, race.service_times)),
+            "rates": list(map(_finite_curve, race.rates)),
+            "seconds": seconds,
+        }
+    )
+
+
+def _finite_curve(curve: Curve) -> Curve:
+    return curve.model_copy(update={"points": [point for point in curve.points if all(map(_is_number, point))]})
+
+
+def _is_number(value: float) -> bool:
+    return abs(value) <= _MOST  # NaN is not
+
+
+def value_of(race: RaceRecord | None, gate: GateStatus) -> float | None:
+    """Return a gate's number in a race: of its task, of the whole race, or the geometric mean over its tasks."""
+    if race is None:
+        return None
+    values = {each.task: each.value for each in race.numbers if each.metric == gate.metric}
+    if gate.task or not gate.tasks:
+        return values.get(gate.task)
+    mean = [values[task] for task in gate.tasks if task in values]
+    if len(mean) < len(gate.tasks) or min(mean) <= 0:
+        return None
+    return math.exp(fmean(map(math.log, mean)))
+
+
+def label_of(gate: GateStatus) -> str:
+    """Return what a gate is called."""
+    words = words_of(gate.metric).words
+    if gate.task:
+        return f"{words} of {gate.task}"
+    if gate.tasks:
+        return f"{words}, mean of {len(gate.tasks)} task{'s' * (len(gate.tasks) != 1)}"
+    return words
+
+
+def unit_of(gate: GateStatus) -> str:
+    """Return the unit of a gate's number."""
+    return gate.unit or words_of(gate.metric).unit
+
+
+def text_at(data: Any, *path: str) -> str:
+    """Return what stands at a path of a JSON object as a text, "" where there is nothing."""
+    for key in path:
+        data = data.get(key) if isinstance(data, dict) else None
+    return "" if data is None or isinstance(data, dict | list) else str(data)
+
+
+def _blocks(status: ComparisonStatus, records: Iterable[BlockRecord]) -> Iterator[RanBlock]:
+    kept = {(record.number, record.attempt): record for record in records}
+    told = {(block.number, block.attempt): block for block in status.blocks}
+    for key in sorted({*kept, *told}):
+        if key[0] == PREPARATION:
+            continue
+        record, block = kept.get(key), told.get(key)
+        races = tuple(record.races) if record else tuple(_without_numbers(block))
+        valid = block.valid if block and block.valid is not None else bool(races) and all(race.valid for race in races)
+        yield RanBlock(*key, valid=bool(valid), reason=_why(block, races), races=races)
+
+
+def _why(block: Block | None, races: Sequence[RaceRecord]) -> str:
+    lost = [f"{race.variant}: {race.message or race.reason}" for race in races if not race.valid]
+    return "; ".join(lost) or (block.reason if block else "")
+
+
+def _without_numbers(block: Block | None) -> Iterator[RaceRecord]:
+    """Return the races of a block whose record is not there, as far as the status tells of them."""
+    races = block.races if block else []
+    for variant, race in zip_longest(block.order if block else [], races):
+        if race is not None:
+            yield RaceRecord(
+                variant=race.variant, benchmark=race.benchmark, valid=race.valid is not False, reason=race.reason,
+                message=race.message, seconds=race.seconds,
+            )  # fmt: skip
+        elif variant:
+            yield RaceRecord(
+                variant=variant, benchmark="", valid=False, reason="NotRaced", message="not raced any more"
+            )

@@ -1,0 +1,120 @@
+"""Metrics and their values in words: what each is called, in which unit, and whether more of it is better."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+
+class MetricWords(NamedTuple):
+    """How a metric is spoken of."""
+
+    words: str
+    unit: str
+    more_is_better: bool = False
+
+
+_HELD: Final = "\N{NO-BREAK SPACE}"
+_KNOWN: Final = {
+    "throughput": MetricWords("throughput", "ops/s", True),
+    "serviceTimeP50": MetricWords("service time, p50", "ms"),
+    "serviceTimeP90": MetricWords("service time, p90", "ms"),
+    "serviceTimeP99": MetricWords("service time, p99", "ms"),
+    "latencyP50": MetricWords("latency, p50", "ms"),
+    "latencyP90": MetricWords("latency, p90", "ms"),
+    "latencyP99": MetricWords("latency, p99", "ms"),
+    "storeBytes": MetricWords("size of the store", "bytes"),
+    "segments": MetricWords("segments", ""),
+    "documents": MetricWords("documents", ""),
+    "cpuSecondsPerOperation": MetricWords("CPU time for an operation", "s"),
+    "memoryPeakBytes": MetricWords("memory, largest", "bytes"),
+    "diskWriteBytes": MetricWords("written to disk", "bytes"),
+}
+RESOURCES: Final = (
+    "cpuSecondsPerOperation",
+    "memoryPeakBytes",
+    "diskWriteBytes",
+    "storeBytes",
+    "segments",
+    "documents",
+)
+VERDICT_WORDS: Final = {
+    "Improved": "better",
+    "ImprovedWithinMargin": "better, within the margin",
+    "NoDifference": "no difference that matters",
+    "RegressedWithinMargin": "worse, within the margin",
+    "Regressed": "worse",
+    "Inconclusive": "cannot tell",
+    "NotComparable": "not comparable",
+    "Mixed": "a trade",
+}
+VERDICT_SIGNS: Final = {
+    "Improved": "▲",
+    "ImprovedWithinMargin": "△",
+    "NoDifference": "●",
+    "RegressedWithinMargin": "▽",
+    "Regressed": "▼",
+    "Inconclusive": "?",
+    "NotComparable": "⊘",
+    "Mixed": "◆",
+}
+
+
+def words_of(metric: str) -> MetricWords:
+    """Return how a metric is spoken of; one that is not known goes by its own name."""
+    return _KNOWN.get(metric) or MetricWords(metric, "")
+
+
+def amount(value: float | None, unit: str) -> str:
+    """Return a value with its unit as people write it: three digits that count, GiB for bytes, s for many ms."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if unit in ("bytes", "B"):
+        return _scaled_bytes(value)
+    if unit == "ms" and abs(value) >= 10_000:
+        value, unit = value / 1000, "s"
+    elif unit == "s" and 0 < abs(value) < 0.1:
+        value, unit = (value * 1000, "ms") if abs(value) >= 1e-4 else (value * 1e6, "µs")
+    return f"{digits(value)}{_HELD}{unit}" if unit else digits(value)
+
+
+def digits(value: float) -> str:
+    """Return a number with three digits that count, or all of those before the point."""
+    if value == 0:
+        return "0"
+    places = max(0, 2 - math.floor(math.log10(abs(value))))
+    if places > 6:
+        return f"{value:.2e}"
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(value: float | None, sign: bool = True) -> str:
+    """Return per cent with one digit after the point, and with its sign; a minus as long as a plus."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    text = f"{abs(value):,.1f}" if abs(value) < 99.5 else f"{abs(value):,.0f}"
+    mark = ("−" if value < 0 else "+") if sign and float(text.replace(",", "")) else ""
+    return f"{mark}{text}{_HELD}%"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return both ends of an interval in per cent."""
+    return "–" if low is None or high is None else f"{percent(low)[:-2]} to {percent(high)}"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time as people say it: 45 s, 12 min, 2 h 5 min."""
+    if seconds is None:
+        return "–"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _scaled_bytes(value: float) -> str:
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if abs(value) >= size:
+            return f"{digits(value / size)}{_HELD}{unit}"
+    return f"{digits(value)}{_HELD}bytes"

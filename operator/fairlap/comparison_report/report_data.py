@@ -1,0 +1,191 @@
+"""The last parts of the HTML report: resources, the method in words, all numbers, and the manifest to repeat it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from statistics import fmean, median
+from typing import Final
+
+import yaml
+from pydantic.alias_generators import to_camel
+
+from fairlap.api.base import Json
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.names import API_VERSION, COMPARISON_KIND, MAX_COMPARISON_NAME
+from fairlap.comparison_report.archive import archive_of
+from fairlap.comparison_report.comparison_view import ComparisonView
+from fairlap.comparison_report.markup import Child, Markup, element, plain
+from fairlap.comparison_report.metric_words import RESOURCES, VERDICT_SIGNS, VERDICT_WORDS, amount, percent, words_of
+from fairlap.comparison_report.report_sections import section
+from fairlap.comparison_report.svg_parts import table
+
+MOST_CELLS: Final = 20_000
+"""of a table of all numbers: a page with more is slow on a phone"""
+DATA_ID: Final = "comparison-data"
+
+
+def resources(view: ComparisonView) -> Markup | None:
+    """Return what each variant used; None where no race knows it."""
+    rows = [
+        row
+        for task, metric in _keys(view)
+        if metric in RESOURCES and (row := _summary_row(view, task, metric)) is not None
+    ]
+    if not rows:
+        return None
+    head = ["Number", *view.arms, *(f"{name}, change" for name in view.arms[1:])]
+    note = "Medians over the races that count; the change is the mean over blocks. Without a gate it decides nothing."
+    return section("resources", "What it costs", table(head, rows, "Resources"), element("p", note, class_="note"))
+
+
+def all_numbers(view: ComparisonView) -> Markup:
+    """Return the median of every number by variant, every number of every race, and all of it as JSON."""
+    rows = [row for task, metric in _keys(view) if (row := _summary_row(view, task, metric))]
+    head = ["Number", *view.arms, *(f"{name}, change" for name in view.arms[1:])]
+    parts: list[Child] = []
+    if rows and len(rows) * len(head) <= MOST_CELLS:
+        parts += [
+            element("p", "Beside the gates these are hints: among many numbers some differ by chance."),
+            element(
+                "details", element("summary", f"Medians of all {len(rows)} numbers"), table(head, rows, "All medians")
+            ),
+        ]
+    parts.append(_race_by_race(view))
+    data = element("script", json_for_script(archive_of(view.raw, view.records)), type="application/json", id=DATA_ID)
+    note = (
+        "This file holds everything as JSON, too, the facts of every race included: "
+        "fairlap report -f THIS-FILE -o csv makes a table of it, and -o json an archive."
+    )
+    return section("data", "All numbers", parts, element("p", note, class_="note"), data)
+
+
+def repeat(view: ComparisonView) -> Markup:
+    """Return the manifest that asks the same question again, with the order of this one."""
+    return section(
+        "repeat", "To repeat it",
+        element("p", "The same question, the same order of races:"),
+        element("pre", element("code", manifest(view)), tabindex=0),
+    )  # fmt: skip
+
+
+def manifest(view: ComparisonView) -> str:
+    """Return a Comparison as YAML with this one's spec and seed, under another name."""
+    given = json.loads(json.dumps({key: value for key, value in view.spec.items() if key != "suspend"}, sort_keys=True))
+    order = [to_camel(name) for name in ComparisonSpec.model_fields]
+    spec = dict(sorted(given.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
+    seed = view.status.seed
+    if seed is not None:
+        spec["design"] = {**spec.get("design", {}), "seed": seed}
+    meta: Json = {"name": f"{view.name[: MAX_COMPARISON_NAME - 2].rstrip('-.')}-2"}
+    if view.namespace:
+        meta["namespace"] = view.namespace
+    whole = {"apiVersion": API_VERSION, "kind": COMPARISON_KIND, "metadata": meta, "spec": spec}
+    return plain(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=100))
+
+
+def method(view: ComparisonView) -> Markup:
+    """Return how it was found, for someone who is no statistician."""
+    design, base = view.design, view.baseline
+    if design.get("stop", "sequential") == "fixed":
+        stop = (
+            f"The number of blocks, {design.get('blocks')}, was fixed beforehand; it was looked once, after the last."
+        )
+    else:
+        stop = (
+            "It was looked after 3, 5, 7 and 10 blocks, as far as it went. Looking often finds more by chance, "
+            "so each look asks for more than the usual 95 %: for 99, 98.75, 98.5 and 97.5 %. Together that "
+            "makes 5 % false alarms."
+        )
+    seed = f" The order was drawn from the seed {view.status.seed}." if view.status.seed is not None else ""
+    every = view.status.calibrate_every
+    in_blocks = "each block" if every == 1 else f"one of {every} blocks"
+    itself = (
+        f"In {in_blocks} {base} was raced against itself, too, as {view.twin}: that is what no difference looks like."
+        if every
+        else f"{base} was not raced against itself."
+    )
+    lines = [
+        "In each block every variant raced once, back to back on the same machines, in an order that is drawn anew and "
+        f"balanced over the blocks.{seed} What the races of a block share, such as the machine's hour, cancels where "
+        "they are compared.",
+        "A race is one sample, however many requests it makes. For each block the ratio of contender to baseline is "
+        "taken; the change is their geometric mean, and the interval says how far off it may be, judged by how much "
+        "the ratio differs from block to block.",
+        stop,
+        "With several gates each must show more (Holm's procedure), so that one false alarm among all of them has a "
+        "chance of 5 % at most.",
+        "A margin is the change from which on a difference matters. “No difference that matters” is said only where a "
+        "change as large as the margin is ruled out both ways; what is merely not shown is “cannot tell”.",
+        itself,
+        "Whether a race counts was decided by rules that were fixed before, the same for all variants. One that does "
+        "not count makes its block void, and the block is raced again as a whole; it stays here with its reason.",
+    ]
+    signs = [f"{VERDICT_SIGNS[key]} {key}: {VERDICT_WORDS[key]}" for key in VERDICT_WORDS]
+    told = element("ul", [element("li", line) for line in lines])
+    table_of_signs = element("ul", [element("li", sign) for sign in signs])
+    folded = element("details", element("summary", "The verdicts and their signs"), table_of_signs)
+    return section("method", "How it was found", told, folded)
+
+
+def json_for_script(data: Json) -> Markup:
+    """Return JSON that no text in it can end the script element with."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def _keys(view: ComparisonView) -> list[tuple[str, str]]:
+    """Return task and metric of every number: those of the whole race first, then task by task."""
+    found = dict.fromkeys(
+        (each.task, each.metric) for block in view.blocks for race in block.races for each in race.numbers
+    )
+    tasks = list(dict.fromkeys(task for task, _ in found))
+    return sorted(found, key=lambda key: (bool(key[0]), tasks.index(key[0])))
+
+
+def _summary_row(view: ComparisonView, task: str, metric: str) -> list[Child] | None:
+    unit = words_of(metric).unit
+    by_arm = {
+        name: {
+            block.number: value
+            for block in view.valid_blocks
+            if (value := view.number(block, name, task, metric)) is not None
+        }
+        for name in view.arms
+    }
+    if not any(by_arm.values()):
+        return None
+    label = [element("strong", task), " ", words_of(metric).words] if task else words_of(metric).words
+    medians = [amount(median(values.values()), unit) if values else "–" for values in by_arm.values()]
+    base = by_arm.get(view.baseline, {})
+    return [label, *medians, *(_mean_change(base, by_arm[name]) for name in view.arms[1:])]
+
+
+def _mean_change(base: Mapping[int, float], other: Mapping[int, float]) -> str:
+    logs = [math.log(other[key] / base[key]) for key in base if key in other and base[key] > 0 and other[key] > 0]
+    return percent(math.expm1(fmean(logs)) * 100) if logs else "–"
+
+
+def _race_by_race(view: ComparisonView) -> Markup:
+    columns = [(block, race) for block in view.blocks for race in block.races if race.numbers]
+    keys = _keys(view)
+    if not columns:
+        return element("p", "No race has numbers.")
+    if len(keys) * len(columns) > MOST_CELLS:
+        return element("p", f"{len(keys)} numbers of {len(columns)} races are too many for a table here.")
+    head = ["Number", *(f"{block.label}: {race.variant}{'' if block.valid else ' (void)'}" for block, race in columns)]
+    by_race = [{(each.task, each.metric): each.value for each in race.numbers} for _, race in columns]
+    rows = list(_rows(keys, by_race))
+    return element(
+        "details",
+        element("summary", f"Every number of {len(columns)} races"),
+        table(head, rows, "Every race"),
+        class_="raw",
+    )
+
+
+def _rows(keys: list[tuple[str, str]], by_race: list[dict[tuple[str, str], float]]) -> Iterator[list[Child]]:
+    for task, metric in keys:
+        label = f"{task} {words_of(metric).words}".strip()
+        yield [label, *(amount(each.get((task, metric)), words_of(metric).unit) for each in by_race)]

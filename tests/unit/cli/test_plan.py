@@ -1,0 +1,180 @@
+"""`fairlap plan`: what a Comparison would do, and what is wrong with it, before anything is applied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.cli.connection import RefusedError
+from fairlap.cli.main import main
+from fairlap.cli.plan_command import plan
+from fairlap.cli.plan_text import Known, plan_text, races_of
+from fairlap.comparison.variants import expand
+
+Json = dict[str, Any]
+TWO = [{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0"}}}]
+
+
+def spec(**more: Any) -> Json:
+    template = {"elasticsearch": {"version": "8.11.0", "java": 21}, "race": {"track": {"builtin": "log_ingest"}}}
+    return {"baseline": "8.11.0", "template": template, "variants": TWO, **more}
+
+
+def manifest(name: str = "up", **more: Any) -> Json:
+    meta = {"name": name}
+    return {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "metadata": meta, "spec": spec(**more)}
+
+
+def text(known: Known | None = None, **more: Any) -> str:
+    found = ComparisonSpec.model_validate(spec(**more))
+    return plan_text("up", found, expand(found), known)
+
+
+def test_the_variants_and_what_each_changes() -> None:
+    lines = [line.split(maxsplit=2) for line in text().splitlines() if line.startswith("  ")]
+    assert lines[0] == ["a", "8.11.0", "the baseline"]
+    assert lines[1] == ["b", "9.0.0", "elasticsearch.version: 8.11.0 → 9.0.0"]
+    assert lines[2][:2] == ["z", "8.11.0*"]
+    assert "8.11.0*" not in text(calibrate=False)
+
+
+def test_a_key_with_dots_is_found() -> None:
+    settings = {"index.store.type": "mmapfs"}
+    variants = [{"name": "a"}, {"name": "b", "patch": {"race": {"params": {"index_settings": settings}}}}]
+    template = {
+        **spec()["template"],
+        "race": {"track": {"builtin": "page_cache"}, "params": {"index_settings": {"x": 1}}},
+    }
+    said = text(variants=variants, baseline="a", template=template)
+    assert "race.params.index_settings.index.store.type: nothing → mmapfs" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({}, "Races: 9 to 30, "),
+        ({"calibrate": False}, "Races: 6 to 20, "),
+        ({"calibrateEvery": 3}, "Races: 7 to 24, "),
+        ({"design": {"maxBlocks": 5}}, "Races: 9 to 15, "),
+        ({"design": {"stop": "fixed", "blocks": 3}, "calibrateEvery": 3}, "Races: 7, "),
+        ({"design": {"stop": "fixed", "blocks": 3}}, "Looks: once, after 3 blocks"),
+        ({"design": {"minBlocks": 5, "maxBlocks": 10}}, "Looks: after 5, 7 and 10 blocks"),
+        ({"design": {"minBlocks": 5, "maxBlocks": 5}}, "Looks: after 5 blocks"),
+        ({}, "throughput (5 %), service time p50 (5 %), service time p99 (10 %), store size (2 %)"),
+        ({"gates": [{"metric": "segments"}]}, "What decides: segments, requireNonInferior"),
+        (
+            {"gates": [{"task": "bulk", "metric": "throughput", "margin": 2.5, "policy": "reportOnly"}]},
+            "throughput of bulk (2.5 %), reportOnly",
+        ),
+        ({"design": {"seed": 7}}, "by design.seed 7:"),
+        ({}, "for example (it is drawn at"),
+    ],
+)
+def test_what_it_takes_and_what_decides(more: Json, says: str) -> None:
+    assert says in text(**more)
+
+
+def test_time_and_noise_are_reckoned_with() -> None:
+    said = text(Known(race_seconds=240, noise=4))
+    assert "How long: 36 min to 2.0 h, at 4 min a race." in said
+    assert "after 10 blocks with a noise of 4 %" in said and "not known" not in said
+    assert "Races: 7 to 24, " in text(Known(race_seconds=1000)), "the baseline against itself in every third block"
+
+
+@given(st.floats(0.01, 1000), st.integers(2, 30), st.integers(2, 12), st.sampled_from([{}, {"stop": "sequential"}]))
+def test_any_noise_has_an_answer(noise: float, blocks: int, variants: int, design: Json) -> None:
+    many = [{"name": f"v{n}", "patch": {"elasticsearch": {"heap": f"{n + 1}g"}}} for n in range(variants - 1)]
+    design = design or {"stop": "fixed", "blocks": blocks}
+    said = text(Known(noise=noise), variants=[{"name": "8.11.0"}, *many], design=design)
+    assert "How small a change it shows: " in said and "nan" not in said
+
+
+@given(st.integers(1, 30), st.integers(2, 12), st.integers(0, 10))
+def test_races_are_counted(blocks: int, variants: int, every: int) -> None:
+    twins = [number for number in range(1, blocks + 1) if every and number % every == (1 if every > 1 else 0)]
+    assert races_of(blocks, variants, every) == blocks * variants + len(twins)
+
+
+class Cluster:
+    """An API server that refuses what has a version that it does not know."""
+
+    namespace = "n"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def apply(self, found: Json, dry_run: bool = False) -> tuple[Json, str]:
+        assert dry_run, "nothing may be changed"
+        self.asked.append(f"{found['kind']} {found['metadata']['name']}")
+        if found["kind"] == "Benchmark" and found["spec"]["elasticsearch"]["version"] == "9.0.0":
+            raise RefusedError(422, "elasticsearch.version 9.0.0 does not run here")
+        return found, "created"
+
+
+def planned(tmp_path: Path, *objects: Json, cluster: Any = None) -> int:
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump_all(objects))
+    return plan((lambda: cluster) if cluster else None, [str(tmp_path / "m.yaml")], Known())
+
+
+def test_without_a_cluster_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "b"}, "spec": {}}
+    assert planned(tmp_path, manifest("one"), bench, manifest("two")) == 0
+    said = capsys.readouterr().out
+    assert "one: 9.0.0 against 8.11.0" in said and "two: 9.0.0 against 8.11.0" in said
+    assert "Nothing was applied." in said
+
+
+def test_the_server_is_asked_about_each_variant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster()
+    assert planned(tmp_path, manifest(), cluster=cluster) == 1
+    assert cluster.asked == ["Comparison up", "Benchmark up-0a", "Benchmark up-0b"]
+    assert capsys.readouterr().err == "up: variant 9.0.0: elasticsearch.version 9.0.0 does not run here\n"
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        (manifest(baseline="7"), "up: baseline 7 is none of the variants: write one of 8.11.0, 9.0.0"),
+        (manifest(variants=[TWO[0], {"name": "b", "patch": {}}]), "changes nothing of the template"),
+        (manifest(baselin="8.11.0"), "up: spec.baselin: is no field: mend its name, or leave it out"),
+        (manifest(variants=None), "up: spec takes exactly one of variants"),
+        (manifest("a-name-that-is-too-long"), "metadata.name is 23 characters long: write at most 20"),
+        (manifest(on_inconclusive="pass"), "spec.on_inconclusive: is no field"),
+    ],
+)
+def test_what_is_wrong_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], found: Json, says: str
+) -> None:
+    assert planned(tmp_path, found) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_two_variables_at_once_are_said_before_the_first_race(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = {"elasticsearch": {"version": "9.0.0", "java": 22}}
+    assert planned(tmp_path, manifest(variants=[TWO[0], {"name": "9.0.0", "patch": both}])) == 1
+    said = capsys.readouterr().err
+    assert "elasticsearch.version (8.11.0 and 9.0.0) and elasticsearch.java (21 and 22)" in said
+
+
+def test_a_benchmark_alone_is_no_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "b"}, "spec": {}}
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(bench))
+    assert main(["plan", "-f", str(tmp_path / "m.yaml")]) == 2
+    assert "there is no Comparison of fairlap.dev in it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("evil", ["\x1b[2J", "\u202e", "\x9b31m", "a\nb"])
+def test_nothing_in_a_manifest_steers_a_terminal(evil: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    variants = [TWO[0], {"name": "b", "patch": {"elasticsearch": {"config": {"node.name": f"x{evil}"}}}}]
+    assert planned(tmp_path, manifest(variants=variants)) == 0
+    assert evil not in capsys.readouterr().out
+    assert planned(tmp_path, manifest(**{"template": {evil: 1}})) == 1
+    assert evil not in capsys.readouterr().err

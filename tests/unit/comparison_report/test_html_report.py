@@ -1,0 +1,205 @@
+"""The HTML report of all kinds of Comparisons: its shape, what stands first, and that no name can become markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.comparison_report.page import Page
+from tests.unit.comparison_report.synthetic import HOSTILE, Made, cases
+
+from fairlap.api.block_record import BlockRecord, Curve, Measured, RaceRecord
+from fairlap.comparison_report.archive import read_archive
+from fairlap.comparison_report.comparison_view import NotAComparisonError, read_view
+from fairlap.comparison_report.html_report import report_html
+from fairlap.comparison_report.report_data import DATA_ID, manifest
+
+MADE = cases()
+PAGES = {name: Page(report_html(made.comparison, made.blocks)) for name, made in MADE.items()}
+every = pytest.mark.parametrize("name", MADE)
+
+
+def words(name: str) -> str:
+    return PAGES[name].words.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@every
+def test_ids_stand_once_and_links_stay_in_the_page(name: str) -> None:
+    page = PAGES[name]
+    ids = [str(found["id"]) for _, found in page.elements if "id" in found]
+    assert len(ids) == len(set(ids))
+    assert all(str(link["href"]).removeprefix("#") in ids for link in page.all("a"))
+    referred = [each for _, found in page.elements for each in str(found.get("aria-labelledby") or "").split()]
+    assert set(referred) <= set(ids)
+
+
+@every
+def test_nothing_is_loaded_and_nothing_runs(name: str) -> None:
+    page = PAGES[name]
+    assert [found.get("type") for found in page.all("script")] == ["application/json"]
+    loading = {"src", "srcset", "data", "action", "xlink:href", "poster", "background"}
+    for tag, found in page.elements:
+        assert tag not in {"img", "link", "iframe", "object", "embed", "base", "form", "use", "image", "a2"}, tag
+        assert not loading & set(found) and not any(key.startswith("on") for key in found), (tag, found)
+        assert not str(found.get("href", "#")).lower().startswith(("http", "//", "javascript"))
+    style = "".join(page.text_in("style"))
+    assert "url(" not in style and "@import" not in style
+
+
+@every
+def test_headings_are_in_order(name: str) -> None:
+    levels = [int(tag[1]) for tag, _ in PAGES[name].elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert PAGES[name].all("html") == [{"lang": "en"}]
+
+
+@every
+def test_each_chart_has_title_description_and_table(name: str) -> None:
+    page = PAGES[name]
+    charts = [found for tag, found in page.elements if tag == "svg" and found.get("role") == "img"]
+    assert len(charts) == len(page.all("figure"))
+    for chart in charts:
+        title, text = str(chart["aria-labelledby"]).split()
+        assert ("title", {"id": title}) in page.elements and ("desc", {"id": text}) in page.elements
+    tables = [parents for (tag, _), parents in zip(page.elements, page.parents, strict=True) if tag == "table"]
+    assert sum("figure" in parents for parents in tables) == len(charts)
+
+
+@every
+def test_no_number_is_none(name: str) -> None:
+    for tag, found in PAGES[name].elements:
+        for key, value in found.items():
+            assert "nan" not in str(value).lower().split() and "inf" not in str(value).split(), (tag, key, value)
+    assert not re.search(r"\b(nan|None|inf)\b", PAGES[name].words)
+
+
+@every
+def test_the_same_input_gives_the_same_bytes(name: str) -> None:
+    made = MADE[name]
+    assert report_html(made.comparison, made.blocks) == report_html(made.comparison, list(reversed(made.blocks)))
+
+
+@every
+def test_the_data_in_the_page_make_the_same_page(name: str) -> None:
+    [data] = PAGES[name].text_in("script")
+    comparison, blocks = read_archive(json.loads(data))
+    made = MADE[name]
+    assert report_html(comparison, blocks) == report_html(made.comparison, made.blocks)
+    assert "managedFields" not in json.dumps(comparison)
+
+
+def test_the_verdict_stands_first() -> None:
+    assert (
+        words("regressed").index("Regressed")
+        < words("regressed").index("not passed")
+        < words("regressed").index("Was it")
+    )
+    assert "is 8.6 % lower" in words("regressed") and "✓ fair" in words("regressed")
+
+
+def test_a_void_block_stays_with_its_reason() -> None:
+    assert "Block 3 does not count: " in words("regressed") and "killed: out of memory" in words("regressed")
+    assert "1 void" in words("regressed")
+
+
+def test_an_unfair_difference_comes_before_all_others_with_the_line_that_mends_it() -> None:
+    text = words("not-comparable")
+    fairness = text[text.index("Was it fair?") :]
+    assert fairness.index("17.0.9") < fairness.index("elasticsearch.version")
+    assert "write spec.template.elasticsearch.java: 21" in fairness and "✕ not fair" in text
+
+
+def test_what_would_settle_it_is_said() -> None:
+    assert re.search(r"about \d+ more blocks? would settle it, about \d+ (h|min)", words("inconclusive"))
+    assert "Smallest visible change" in str(PAGES["inconclusive"].elements)
+
+
+def test_a_comparison_that_failed_says_why() -> None:
+    assert "✕ Failed: RacesInvalid" in words("failed") and "ran out of memory in 4 of 5 races" in words("failed")
+
+
+def test_without_a_twin_that_is_said() -> None:
+    assert "8.11.0 was not raced against itself, so there is no band" in words("no-twin")
+    assert "band" not in [found.get("class") for found in PAGES["no-twin"].all("rect")]
+    assert "band" in [found.get("class") for found in PAGES["three"].all("rect")]
+
+
+def test_names_are_shown_as_they_are_and_do_nothing() -> None:
+    page = PAGES["hostile"]
+    assert HOSTILE in page.words and "onerror=alert(3)" in page.words
+    assert len(page.all("style")) == 1 and len(page.all("title")) > 1
+    assert "\u202e" not in page.words and "\x00" not in page.words
+
+
+def test_a_comparison_that_only_just_began_has_a_report() -> None:
+    spec = {"baseline": "a", "variants": [{"name": "a"}, {"name": "b"}]}
+    page = Page(report_html({"kind": "Comparison", "metadata": {"name": "x"}, "spec": spec}, []))
+    assert "Not over yet" in page.words and "b against a" in page.words
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [({"kind": "Benchmark", "spec": {}}, "no Comparison"), ({}, "no Comparison"),
+     ({"spec": {}, "status": {"verdict": "Great"}}, "status.verdict cannot be read")],
+)  # fmt: skip
+def test_what_is_no_comparison_is_refused(broken: dict[str, Any], said: str) -> None:
+    with pytest.raises(NotAComparisonError, match=said):
+        report_html(broken, [])
+
+
+def test_the_manifest_repeats_seed_and_spec_under_another_name() -> None:
+    made = MADE["regressed"]
+    again = yaml.safe_load(manifest(read_view(made.comparison, made.blocks)))
+    spec = made.comparison["spec"]
+    assert again["metadata"] == {"name": "upgrade-2", "namespace": "search-team"}
+    assert list(again["spec"]) == ["template", "variants", "baseline", "design"]
+    assert again["spec"]["design"] == {**spec["design"], "seed": 1234567}
+    assert again["spec"]["variants"] == spec["variants"] and "suspend" not in again["spec"]
+
+
+def test_numbers_that_are_none_are_left_out() -> None:
+    made = Made({"9.0.0": {}}, blocks=3)
+    race = made.blocks[0].races[0]
+    numbers = [
+        Measured(task="t", metric="throughput", value=value) for value in (float("nan"), float("inf"), 0.0, -1.0)
+    ]
+    curves = [Curve(task="t", points=[(50.0, float("nan")), (99.0, 0.0), (200.0, 3.0)])]
+    races = [race.model_copy(update={"numbers": numbers, "service_times": curves, "rates": curves})]
+    page = Page(report_html(made.comparison, [BlockRecord(number=1, races=races), *made.blocks[1:]]))
+    assert DATA_ID in str(page.elements) and "NaN" not in "".join(page.text_in("script"))
+
+
+texts = st.text(max_size=20)
+values = st.floats(allow_nan=True, allow_infinity=True)
+
+
+@given(
+    names=st.lists(texts, min_size=2, max_size=3, unique=True),
+    tasks=st.lists(texts, max_size=3),
+    numbers=st.lists(values, max_size=4),
+    points=st.lists(st.tuples(values, values), max_size=4),
+)
+def test_any_record_has_a_report_that_is_well_formed(
+    names: list[str], tasks: list[str], numbers: list[float], points: list[tuple[float, float]]
+) -> None:
+    def race(name: str) -> RaceRecord:
+        measured = [Measured(task=task, metric="throughput", value=value) for task in tasks for value in numbers]
+        curves = [Curve(task=task, points=points) for task in tasks]
+        return RaceRecord(variant=name, benchmark="b", numbers=measured, service_times=curves, rates=curves)
+
+    blocks = [BlockRecord(number=number, races=[race(name) for name in names]) for number in (1, 2)]
+    gates = [
+        {"task": task, "metric": "throughput", "policy": "reportOnly", "verdict": "Inconclusive", "change": value,
+         "low": value, "high": value, "spread": 1.0}
+        for task in tasks for value in numbers if abs(value) < 1e9
+    ]  # fmt: skip
+    status = {"contenders": [{"name": names[1], "verdict": "Inconclusive", "gates": gates}], "phase": "Complete"}
+    page = Page(report_html({"spec": {"baseline": names[0]}, "status": status}, blocks))
+    assert page.all("h1")

@@ -1,0 +1,108 @@
+"""Markdown, CSV and JUnit XML of Comparisons: what stands first, and that no name leaves its place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.unit.comparison_report.synthetic import cases
+
+from fairlap.comparison_report.plain_reports import report_csv, report_junit, report_markdown
+
+MADE = cases()
+every = pytest.mark.parametrize("name", MADE)
+
+
+def markdown(name: str) -> str:
+    return report_markdown(MADE[name].comparison, MADE[name].blocks)
+
+
+def junit(name: str) -> ET.Element:
+    return ET.fromstring(report_junit(MADE[name].comparison, MADE[name].blocks))  # noqa: S314 - our own
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("regressed", "▼ Regressed"), ("three", "◆ Mixed"), ("not-comparable", "⊘ NotComparable"), ("failed", "✕ Failed")],
+)
+def test_markdown_has_the_verdict_in_its_first_line(name: str, word: str) -> None:
+    assert markdown(name).splitlines()[0].startswith(f"**{word}**: ")
+
+
+@every
+def test_markdown_is_short_and_folds_the_rest(name: str) -> None:
+    text = markdown(name)
+    shown = text[: text.index("<details>")]
+    assert len(shown.splitlines()) <= 30
+    assert text.count("<details>") == text.count("</details>") == text.count("<summary>")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} <= {7}
+
+
+def test_markdown_shows_names_as_they_are() -> None:
+    text = markdown("hostile")
+    outside = re.sub(r"`{3,}yaml\n.*?\n`{3,}", "", text, flags=re.DOTALL)
+    assert not re.search(r"(?<!\\)<(?!/?details>|/?summary>)|@(?!\u2060)|(?<!\\)\]\(", outside)
+    assert r"\<script\>" in text
+
+
+def test_markdown_names_what_was_unfair() -> None:
+    shown = markdown("not-comparable").split("<details>")[0]
+    assert "**java**" in shown and "17.0.9" in shown and "21.0.1" in shown
+
+
+@every
+def test_csv_has_a_row_for_each_number_of_each_race(name: str) -> None:
+    made = MADE[name]
+    rows = list(csv.DictReader(io.StringIO(report_csv(made.comparison, made.blocks))))
+    assert len(rows) == sum(len(race.numbers) for block in made.blocks for race in block.races)
+    assert not any(str(row[key]).startswith(("=", "+", "@")) for row in rows for key in ("variant", "task"))
+    if rows:
+        assert list(rows[0]) == ["block", "attempt", "position", "variant", "task", "metric", "value", "valid"]
+
+
+def test_csv_has_void_races_as_such() -> None:
+    made = MADE["regressed"]
+    rows = list(csv.DictReader(io.StringIO(report_csv(made.comparison, made.blocks))))
+    void = [row for row in rows if row["valid"] == "false"]
+    assert {(row["block"], row["attempt"]) for row in void} == {("3", "1")}
+    first = made.blocks[0].races[0]
+    assert float(rows[0]["value"]) == first.numbers[0].value and rows[0]["position"] == "1"
+
+
+@every
+def test_junit_counts_what_it_has(name: str) -> None:
+    suite = junit(name).find("testsuite")
+    assert suite is not None
+    found = suite.findall("testcase")
+    gates = sum(len(each["gates"]) for each in MADE[name].comparison["status"].get("contenders", ()))
+    assert len(found) == gates + 1 == int(suite.attrib["tests"])
+    for kind, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        assert len(suite.findall(f"testcase/{kind}")) == int(suite.attrib[key])
+
+
+@pytest.mark.parametrize(
+    ("name", "failures", "errors"),
+    [("regressed", 3, 0), ("not-comparable", 1, 0), ("failed", 0, 1), ("one-block", 0, 0)],
+)
+def test_junit_fails_for_gates_that_are_not_passed(name: str, failures: int, errors: int) -> None:
+    assert (junit(name).attrib["failures"], junit(name).attrib["errors"]) == (str(failures), str(errors))
+
+
+def test_junit_skips_what_is_only_reported() -> None:
+    made = cases()["regressed"]
+    for gate in made.comparison["status"]["contenders"][0]["gates"]:
+        gate.pop("passed")
+        gate["policy"] = "reportOnly"
+    found = ET.fromstring(report_junit(made.comparison, made.blocks))  # noqa: S314 - our own
+    assert (found.attrib["skipped"], found.attrib["failures"]) == ("4", "0")
+
+
+@every
+def test_the_same_input_gives_the_same_bytes(name: str) -> None:
+    made = MADE[name]
+    for write in (report_markdown, report_csv, report_junit):
+        assert write(made.comparison, made.blocks) == write(made.comparison, made.blocks[::-1])
