@@ -27,9 +27,6 @@ COMMANDS = ["run", "plan", "rerun", "results", "compare", "gate", "report", "log
 class FakeConnection:
     """A cluster with two Benchmarks and a Comparison."""
 
-    def comparisons(self) -> list[dict[str, Any]]:
-        return [{"metadata": {"name": "upgrade"}}]
-
     def benchmarks(self) -> list[dict[str, Any]]:
         return [{"metadata": {"name": name}} for name in ("es-8", "es-9")]
 
