@@ -4,10 +4,12 @@ import asyncio
 import base64
 import copy
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from world import good_record
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, RaceRecord
 from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock
@@ -17,9 +19,12 @@ from fairlap.plan import unforeseen
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.queue.summary import summarize_comparison
 from fairlap.runtime.comparison_daemon import VERDICTS, ComparisonDaemon, Deciders
+from fairlap.runtime.comparison_deciders import DECIDERS
 from fairlap.runtime.drives import Stop
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
+from fairlap_race.contract.config_maps import packed
+from fairlap_race.contract.record import KEY_RECORD
 
 Json = dict[str, Any]
 SINCE = "2026-01-01T00:00:00Z"
@@ -107,13 +112,19 @@ class Server:
 
     def drive(self, plan: Callable[[ComparisonSeen], ComparisonPlan], seconds: float = 0.2) -> "Server":
         """Let its daemon work for so long with this plan."""
+        return self.decide(deciders(plan), seconds)
+
+    def decide(self, by: Deciders, seconds: float) -> "Server":
+        """Let its daemon work for so long with these decisions."""
 
         async def work() -> None:
             stop = Stop()
             body, logger = self.objects["Comparison", "cmp"], logging.getLogger("test")
-            driven = ComparisonDaemon(self.operator, copy.deepcopy(body), "c", None, logger, deciders=deciders(plan))
+            driven = ComparisonDaemon(self.operator, copy.deepcopy(body), "c", None, logger, deciders=by)
             task = asyncio.create_task(driven.run(stop))
-            await asyncio.sleep(seconds)
+            end = time.monotonic() + seconds
+            while time.monotonic() < end and not self.status.get("completionTime"):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
             stop.set()
             await task
 
@@ -331,3 +342,47 @@ def test_two_comparisons_do_not_both_get_the_only_place() -> None:
     )
     server.drive(lambda seen: ComparisonPlan(STARTING if seen.turn.mine else seen.status, wake_in=60))
     assert not server.acts and server.operator.places.holders() == {"z"}
+
+
+class Races(Server):
+    """Benchmarks succeed, each with a record of its race, as soon as they are created."""
+
+    records = True
+
+    async def create(self, manifest: Json) -> Json:
+        made = await super().create(manifest)
+        if manifest["kind"] == "Benchmark":
+            name = manifest["metadata"]["name"]
+            if self.records:
+                owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "controller": True}
+                meta = {"name": f"{name}-race-1", "namespace": "n", "ownerReferences": [{**owner, "uid": f"u-{name}"}]}
+                binary = packed({KEY_RECORD: good_record().to_json()})
+                self.add({"kind": "ConfigMap", "metadata": meta, "binaryData": binary})
+            race = {"name": "race-1", "valid": True, "record": f"{name}-race-1", "elasticsearchOn": ["m1"]}
+            times = {"phase": "Succeeded", "completionTime": "2026-01-01T00:01:00Z"}
+            made["metadata"]["creationTimestamp"] = SINCE
+            made["status"] = {**times, "races": [race], "version": manifest["spec"]["elasticsearch"]["version"]}
+            self.operator.races.observe(made)
+            self.operator.wakers.wake("c")
+        return made
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_a_whole_comparison_by_the_real_decisions(records: bool) -> None:
+    server = Races()
+    server.records = records
+    server.objects["Comparison", "cmp"]["spec"] |= {"design": {"stop": "fixed", "blocks": 2}, "calibrate": False}
+    server.operator.settings = Settings(race_image="race")
+    server.decide(DECIDERS, 20)
+    status = ComparisonStatus.model_validate(server.status)
+    made = [act.split()[-1] for act in server.acts if act.startswith("create Benchmark")]
+    assert len(made) == len(set(made)), "no race twice"
+    if records:
+        assert (status.phase, status.cost_races) == ("Complete", 6) and status.verdict, server.status
+        assert sorted(made) == [f"cmp-{block}{letter}" for block in range(3) for letter in "ab"]
+        assert {name for kind, name in server.objects if kind == "ConfigMap" and "block" in name} == {
+            "cmp-block-1", "cmp-block-2",
+        }  # fmt: skip
+    else:
+        assert (status.phase, status.reason) == ("Failed", "RacesInvalid"), server.status
+        assert {block.reason for block in status.blocks if not block.valid} == {"RecordMissing"}
