@@ -48,7 +48,7 @@ test: prepare test-together test-e2e ## everything
 prepare:  # a cluster that starts is mostly waited for: the gate passes meanwhile
 	@$(MAKE) --no-print-directory --jobs=3 venv-rally cluster check
 test-together: venv venv-rally cluster  # what is built, is built before: then all of them share the processors
-	$(MAKE) --jobs=3 --output-sync=target test-rally test-race test-api
+	$(MAKE) --jobs=3 --output-sync=target test-rally test-race test-api test-report
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
 .PHONY: test-elastic-tracks
@@ -60,6 +60,20 @@ test-race: venv venv-rally ## the race runner against a real Elasticsearch on lo
 	$(BIN)/pytest -n 2 tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest -n 4 --dist loadfile tests/api
+AXE := tests/report/node_modules/.done
+$(AXE): tests/report/package-lock.json
+	npm ci --prefix tests/report --no-audit --no-fund --ignore-scripts --silent
+	@touch $@
+.PHONY: chromium test-report pictures
+chromium: ## Debian's Chromium, where none is there; CHROMIUM=FILE takes another one
+	@test -n "$(CHROMIUM)" || command -v chromium >/dev/null || { \
+	  test "$$(id -u)" = 0 || { echo "There is no Chromium: install it, or say where it is (CHROMIUM=FILE)" >&2; exit 1; }; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
+test-report: venv chromium $(AXE) ## the report of a Comparison in headless Chromium: desktop, phone, paper
+	$(BIN)/pytest -n 2 -q tests/report
+pictures: venv chromium $(AXE) ## the pictures in docs/pictures, made by that test
+	@mkdir -p docs/pictures
+	FAIRLAP_PICTURES=docs/pictures $(BIN)/pytest -q tests/report -k pictures
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
 .PHONY: soak

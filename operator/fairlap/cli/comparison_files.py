@@ -76,7 +76,7 @@ def _blocks(path: Path) -> Iterator[BlockRecord]:
         yield _known(path, unpack_block(text) if text is not None else None)
         return
     data = _object(path)
-    items = data.get("items") if data.get("kind", "").endswith("List") else [data]
+    items = data.get("items") if str(data.get("kind")).endswith("List") else [data]
     for item in items if isinstance(items, list) else ():
         if isinstance(item, dict) and item.get("kind") == "ConfigMap":
             if KEY_BLOCK in (item.get("binaryData") or {}):

@@ -12,7 +12,7 @@ from fairlap.api.block_record import Curve, RaceRecord
 from fairlap.comparison_report.comparison_view import ComparisonView
 from fairlap.comparison_report.markup import Markup, element
 from fairlap.comparison_report.metric_words import digits
-from fairlap.comparison_report.svg_parts import Axis2D, Look, figure, log_ticks, padded, table, ticks
+from fairlap.comparison_report.svg_parts import Appearance, Axis2D, figure, log_ticks, padded, table, ticks
 
 Points = Sequence[tuple[float, float]]
 _MOST_POINTS = 48
@@ -41,7 +41,7 @@ def tasks_of(view: ComparisonView, curves: Callable[[RaceRecord], Sequence[Curve
     return list(dict.fromkeys([*gated, *there]))
 
 
-def percentile_curves(view: ComparisonView, shown: Mapping[str, Look], number: str, task: str) -> Markup | None:
+def percentile_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: str, task: str) -> Markup | None:
     """Return a task's service times by percentile, so that each further nine is as wide as the one before."""
     courses = {}
     for name in view.arms:
@@ -80,7 +80,7 @@ def percentile_curves(view: ComparisonView, shown: Mapping[str, Look], number: s
     )
 
 
-def rate_curves(view: ComparisonView, shown: Mapping[str, Look], number: str, task: str) -> Markup | None:
+def rate_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: str, task: str) -> Markup | None:
     """Return a task's throughput over its time, all races begun at 0."""
     races = {name: [race for race in _curves(view, name, task, _rates) if race] for name in view.arms}
     longest = max((x for each in races.values() for race in each for x, _ in race), default=0.0)
@@ -182,7 +182,7 @@ def _moved(course: _Course, move: Callable[[tuple[float, float]], tuple[float, f
     )
 
 
-def _drawn(frame: Axis2D, courses: Mapping[str, _Course], shown: Mapping[str, Look]) -> list[Markup]:
+def _drawn(frame: Axis2D, courses: Mapping[str, _Course], shown: Mapping[str, Appearance]) -> list[Markup]:
     areas, lines = [], []
     for name, course in courses.items():
         look = shown[name]

@@ -17,13 +17,13 @@ from fairlap.comparison_report.metric_words import RESOURCES, words_of
 from fairlap.comparison_report.race_charts import joined, run_order
 from fairlap.comparison_report.report_sections import section
 from fairlap.comparison_report.style_sheet import STYLE
-from fairlap.comparison_report.svg_parts import Look, legend, looks
+from fairlap.comparison_report.svg_parts import Appearance, legend, looks
 
 _SHOWN_TASKS = 6
 """with curves that are not folded"""
 _NO_REQUEST = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _BAND = "The median of a variant's races, with the span from the lowest to the highest around it."
-Chart = Callable[[ComparisonView, Mapping[str, Look], str, str], Markup | None]
+Chart = Callable[[ComparisonView, Mapping[str, Appearance], str, str], Markup | None]
 
 
 def report_html(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
@@ -47,7 +47,7 @@ def report_html(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _parts(view: ComparisonView, shown: Mapping[str, Look]) -> list[Markup | None]:
+def _parts(view: ComparisonView, shown: Mapping[str, Appearance]) -> list[Markup | None]:
     return [
         report_sections.gates(view),
         report_sections.fairness(view),
@@ -103,7 +103,7 @@ def _forests(view: ComparisonView) -> Markup | None:
     return section("forest", "How much it changed", element("p", note, class_="note"), parts)
 
 
-def _races(view: ComparisonView, shown: Mapping[str, Look]) -> Markup | None:
+def _races(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | None:
     charts = [
         chart
         for place, gate in enumerate(view.gates)
@@ -125,7 +125,7 @@ def _gate_value(gate: GateStatus, race: RaceRecord | None) -> float | None:
     return value_of(race, gate)
 
 
-def _order(view: ComparisonView, shown: Mapping[str, Look]) -> Markup | None:
+def _order(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | None:
     chart = run_order(view, shown, "order-0")
     if chart is None:
         return None
@@ -146,7 +146,7 @@ def _order(view: ComparisonView, shown: Mapping[str, Look]) -> Markup | None:
 
 
 def _curves(
-    view: ComparisonView, shown: Mapping[str, Look], key: str, heading: str, chart: Chart,
+    view: ComparisonView, shown: Mapping[str, Appearance], key: str, heading: str, chart: Chart,
     curves: Callable[[RaceRecord], Sequence[object]],
 ) -> Markup | None:  # fmt: skip
     drawn = [
@@ -171,7 +171,7 @@ def _curves(
     )  # fmt: skip
 
 
-def _costs(view: ComparisonView, shown: Mapping[str, Look]) -> Markup | None:
+def _costs(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | None:
     whole = report_data.resources(view)
     if whole is None:
         return None

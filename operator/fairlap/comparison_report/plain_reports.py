@@ -16,7 +16,9 @@ from fairlap.comparison_report.markup import Child, Markup, element, plain
 from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount, duration, interval, percent
 from fairlap.comparison_report.report_data import manifest
 
-_MARKS: Final = re.compile(r"([\\`*_{}\[\]<>()#|!~@&$])")
+_MARKS: Final = re.compile(r"([\\`*_\[\]<>|~&$])")
+_CALLS: Final = re.compile(r"([@#])")
+"""begin a mention or a number of an issue, escaped or not; a word joiner behind them ends that"""
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -91,11 +93,7 @@ def _said(view: ComparisonView, condition: str) -> str:
 
 def _md(text: str) -> str:
     """Return a text that Markdown shows as it is: no name becomes a link, a mention, a cell or an element."""
-    return _MARKS.sub(_as_entity, " ".join(plain(text).split()))
-
-
-def _as_entity(found: re.Match[str]) -> str:
-    return f"&#{ord(found.group())};"
+    return _CALLS.sub("\\1\N{WORD JOINER}", _MARKS.sub(r"\\\1", " ".join(plain(text).split())))
 
 
 def _md_row(contender: str, gate: GateStatus) -> str:

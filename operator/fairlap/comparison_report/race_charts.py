@@ -8,7 +8,17 @@ from fairlap.api.block_record import RaceRecord
 from fairlap.comparison_report.comparison_view import ComparisonView, RanBlock
 from fairlap.comparison_report.markup import Markup, element, shortened
 from fairlap.comparison_report.metric_words import amount, digits, duration
-from fairlap.comparison_report.svg_parts import Axis2D, Look, figure, legend, marker, marker_at, padded, table, ticks
+from fairlap.comparison_report.svg_parts import (
+    Appearance,
+    Axis2D,
+    figure,
+    legend,
+    marker,
+    marker_at,
+    padded,
+    table,
+    ticks,
+)
 
 Value = Callable[[RaceRecord | None], float | None]
 _STRIP, _GAP = 38.0, 6.0
@@ -27,7 +37,7 @@ def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
 
 
 def joined(
-    view: ComparisonView, shown: Mapping[str, Look], number: str, what: str, unit: str, value: Value
+    view: ComparisonView, shown: Mapping[str, Appearance], number: str, what: str, unit: str, value: Value
 ) -> Markup | None:
     """Return one number's races as points, those of a block joined; None where there are none."""
     found = {(block.label, name): value(block.race_of(name)) for block in view.blocks for name in view.arms}
@@ -65,7 +75,7 @@ def joined(
     return figure(number, what, _summary(view, found, unit), [axis, parts], numbers, heading=f"{what}{_in(scaled)}")
 
 
-def run_order(view: ComparisonView, shown: Mapping[str, Look], number: str) -> Markup | None:
+def run_order(view: ComparisonView, shown: Mapping[str, Appearance], number: str) -> Markup | None:
     """Return blocks below each other, in each its races in the order in which they ran; None where none ran."""
     if not view.blocks:
         return None
@@ -81,7 +91,7 @@ def run_order(view: ComparisonView, shown: Mapping[str, Look], number: str) -> M
         )
         for place, race in enumerate(block.races):
             share = 0.2 + 0.8 * place / places
-            look = shown.get(race.variant) or Look(0, 0, "")
+            look = shown.get(race.variant) or Appearance(0, 0, "")
             told = f"block {block.label}, place {place + 1}: {race.variant}, {duration(race.seconds)}"
             parts.append(marker_at(look, share, y - 1, told, lost=not race.valid))
             took = duration(race.seconds) if race.seconds is not None else ""

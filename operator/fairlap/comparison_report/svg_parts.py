@@ -24,7 +24,7 @@ _SHAPES: Final = (
 
 
 @dataclass(frozen=True)
-class Look:
+class Appearance:
     """How a variant is drawn: by colour, shape and dash, so that none of them is needed alone."""
 
     colour: int
@@ -38,16 +38,16 @@ class Look:
         return f"v{self.colour}{' hollow' if self.hollow else ''}"
 
 
-def looks(variants: Sequence[str], twin: str) -> dict[str, Look]:
+def looks(variants: Sequence[str], twin: str) -> dict[str, Appearance]:
     """Return how each variant is drawn; the baseline against itself looks like it, hollow and dotted."""
     found = {
-        name: Look(place % _COLOURS, place % len(_SHAPES), _DASHES[place % len(_DASHES)])
+        name: Appearance(place % _COLOURS, place % len(_SHAPES), _DASHES[place % len(_DASHES)])
         for place, name in enumerate(variants)
     }
-    return {**found, twin: Look(0, 0, "1.5 2.5", hollow=True)}
+    return {**found, twin: Appearance(0, 0, "1.5 2.5", hollow=True)}
 
 
-def marker(look: Look, x: float, y: float, title: str = "", lost: bool = False) -> Markup:
+def marker(look: Appearance, x: float, y: float, title: str = "", lost: bool = False) -> Markup:
     """Return a variant's sign at a place; a race that does not count is crossed out."""
     cross = element("path", d="M-6 -6L6 6M6 -6L-6 6", class_="lost") if lost else None
     shape = element("path", d=_SHAPES[look.shape], class_=f"mark {look.classes}")
@@ -55,13 +55,13 @@ def marker(look: Look, x: float, y: float, title: str = "", lost: bool = False) 
     return element("g", told, shape, cross, transform=f"translate({x:.1f} {y:.1f})")
 
 
-def marker_at(look: Look, share: float, y: float, title: str = "", lost: bool = False) -> Markup:
+def marker_at(look: Appearance, share: float, y: float, title: str = "", lost: bool = False) -> Markup:
     """Return the same at a share of the width of a chart that is as wide as its page."""
     sign = marker(look, 0, 0, title, lost)
     return element("svg", sign, x=f"{share * 100:.2f}%", y=y, width=1, height=1, overflow="visible")
 
 
-def legend(shown: dict[str, Look], names: Sequence[str], note: str = "") -> Markup:
+def legend(shown: dict[str, Appearance], names: Sequence[str], note: str = "") -> Markup:
     """Return the signs of variants with their names."""
     items = []
     for name in names:

@@ -27,11 +27,11 @@ COMMANDS = ["run", "plan", "rerun", "results", "compare", "gate", "report", "log
 class FakeConnection:
     """A cluster with two Benchmarks and a Comparison."""
 
-    def comparisons(self) -> list[dict[str, Any]]:
-        return [{"metadata": {"name": "upgrade"}}]
-
     def benchmarks(self) -> list[dict[str, Any]]:
         return [{"metadata": {"name": name}} for name in ("es-8", "es-9")]
+
+    def comparisons(self) -> list[dict[str, Any]]:
+        return [{"metadata": {"name": "upgrade"}}]
 
 
 @pytest.fixture
@@ -65,9 +65,10 @@ def completed(*words: str) -> list[str]:
         (["results", "-o", "json", "es-8", ""], ["es-8", "es-9"]),
         (["compare", ""], [":file", "es-8", "es-9"]),
         (["compare", "es-8", "es-9"], [":file", "es-9"]),
-        (["gate", ""], ["upgrade"]),
-        (["report", "up"], ["upgrade"]),
-        (["report", "es"], []),
+        (["report", ""], ["upgrade"]),
+        (["report", "upgrade", "-o", ""], ["html", "md", "csv", "junit", "json"]),
+        (["gate", "up"], ["upgrade"]),
+        (["gate", "es"], []),
         (["logs", "es-8", ""], []),
         (["logs", "es-8", "--f"], ["--follow"]),
         (["run", "-f", ""], [":file"]),

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from fairlap.cli.connection import Connection, RefusedError
+from fairlap.cli.connection import Connection, RefusedError, UnknownNameError
 from fairlap.cli.exits import CliError
 from fairlap.cli.main import main
 
@@ -466,3 +466,39 @@ def test_results_show_the_main_figures_or_all(
     assert main(words) == 0
     out = capsys.readouterr().out
     assert shown in out and hidden not in out
+
+
+COMPARISONS = "/apis/fairlap.dev/v1alpha1/namespaces/n/comparisons"
+
+
+def test_a_comparison_is_one_request(api: Fake) -> None:
+    api.on("GET", f"{COMPARISONS}/upgrade", {"kind": "Comparison", "metadata": {"name": "upgrade"}})
+    assert api.connect().comparison("upgrade")["kind"] == "Comparison"
+    assert api.asked == [f"GET {COMPARISONS}/upgrade"]
+
+
+def test_an_unknown_comparison_says_which_there_are(api: Fake) -> None:
+    api.on("GET", f"{COMPARISONS}/x", refusal(404, 'comparisons.fairlap.dev "x" not found'), 404)
+    api.on("GET", COMPARISONS, {"items": [{"metadata": {"name": "upgrade"}}]})
+    with pytest.raises(UnknownNameError, match="there is no Comparison x in the namespace n; there are upgrade"):
+        api.connect().comparison("x")
+
+
+def test_comparisons_are_watched_as_benchmarks_are(api: Fake) -> None:
+    item = {"metadata": {"name": "upgrade", "resourceVersion": "1"}}
+    event = {"type": "MODIFIED", "object": {"metadata": {"name": "upgrade", "resourceVersion": "2"}}}
+
+    def answer(query: dict[str, str], body: Any) -> Answer:
+        if "watch" in query:
+            return 200, [json.dumps(event).encode() + b"\n"]
+        return 200, {"metadata": {"resourceVersion": "1"}, "items": [item]}
+
+    api.on("GET", COMPARISONS, answer)
+    stop, seen = threading.Event(), []
+    with closing(api.connect().comparison_changes(stop)) as changes:  # type: ignore[type-var]
+        for change in changes:
+            seen.append(change["metadata"]["resourceVersion"] if change else "")
+            if "2" in seen:
+                break
+    stop.set()
+    assert [version for version in seen if version] == ["1", "2"]

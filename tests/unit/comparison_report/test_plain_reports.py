@@ -39,14 +39,14 @@ def test_markdown_is_short_and_folds_the_rest(name: str) -> None:
     assert len(shown.splitlines()) <= 30
     assert text.count("<details>") == text.count("</details>") == text.count("<summary>")
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert {line.count("|") for line in rows} <= {7}
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} <= {7}
 
 
 def test_markdown_shows_names_as_they_are() -> None:
     text = markdown("hostile")
     outside = re.sub(r"`{3,}yaml\n.*?\n`{3,}", "", text, flags=re.DOTALL)
-    assert not re.search(r"<(?!/?details>|/?summary>)|@|\]\(", outside)
-    assert "&#60;script&#62;" in text
+    assert not re.search(r"(?<!\\)<(?!/?details>|/?summary>)|@(?!\u2060)|(?<!\\)\]\(", outside)
+    assert r"\<script\>" in text
 
 
 def test_markdown_names_what_was_unfair() -> None:

@@ -1,0 +1,143 @@
+"""The report in headless Chromium: desktop, phone, dark and paper, with axe-core looking for barriers.
+
+FAIRLAP_PICTURES names a folder for the pictures of the documentation (`make pictures`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.unit.comparison_report.synthetic import cases
+
+from fairlap.comparison_report.html_report import report_html
+
+HERE = Path(__file__).parent
+AXE = HERE / "node_modules" / "axe-core" / "axe.min.js"
+MADE = cases()
+DESKTOP, PHONE, PAPER = (1280, 900), (360, 740), (703, 1000)
+"""px; A4 less its margins is 186 mm wide"""
+PICTURES = os.environ.get("FAIRLAP_PICTURES")
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# The table of every number of every race is made like all others, and takes minutes.
+AXE_RUN = "axe.run({exclude: [['.raw']]}, {resultTypes: ['violations']})"
+OPEN_ALL = "document.querySelectorAll('details').forEach(each => each.open = true)"
+CUT_CHARTS = """[...document.querySelectorAll('figure > svg')].filter(each => {
+  const box = each.getBoundingClientRect();
+  return box.width < 50 || box.left < -1 || box.right > document.documentElement.clientWidth + 1;
+}).length"""
+CUT_BOXES = """[...document.querySelectorAll('.scroll, pre')].filter(each =>
+  each.scrollWidth > document.documentElement.clientWidth || getComputedStyle(each).overflowX !== 'visible'
+).length"""
+FOLDED = """[...document.querySelectorAll('details:not(.raw):not(.raw *)')].filter(each =>
+  [...each.children].some(child => child.tagName !== 'SUMMARY' && child.getBoundingClientRect().height === 0)
+).length"""
+
+
+class Visit:
+    """A page in a window, and what it said and asked for."""
+
+    def __init__(self, browser: Browser, file: Path, size: tuple[int, int], scheme: Any = "light") -> None:
+        width, height = size
+        # axe-core is put in by the test; the page itself allows no script.
+        self.context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, bypass_csp=True, device_scale_factor=1
+        )
+        self.page: Page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(file.as_uri())
+        assert self.asked == [file.as_uri()] and self.said == []
+
+    def barriers(self) -> list[str]:
+        """Return what axe-core finds serious, in every part that can be opened."""
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = self.page.evaluate(AXE_RUN)["violations"]
+        return [
+            f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:200]}"
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]
+
+    def picture(self, name: str, height: int) -> None:
+        """Keep the top of the page as a picture of the documentation, where that is asked for."""
+        if PICTURES:
+            clip: Any = {"x": 0, "y": 0, "width": self.page.viewport_size["width"], "height": height}  # type: ignore[index]
+            self.page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True, clip=clip)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    assert program, "there is no Chromium: `make chromium` installs it, or CHROMIUM says where it is"
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    found = {}
+    for name, made in MADE.items():
+        found[name] = folder / f"{name}.html"
+        found[name].write_text(report_html(made.comparison, made.blocks), encoding="utf-8")
+    return found
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_nothing_is_asked_for_and_nothing_is_too_wide(browser: Browser, files: dict[str, Path], name: str) -> None:
+    for size in (DESKTOP, PHONE):
+        visit = Visit(browser, files[name], size)
+        assert visit.page.evaluate(OVERFLOW) == 0
+        visit.page.evaluate(OPEN_ALL)
+        assert visit.page.evaluate(OVERFLOW) == 0 and visit.page.evaluate(CUT_CHARTS) == 0
+        assert visit.said == [] and len(visit.asked) == 1
+        visit.context.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "scheme"),
+    [("regressed", DESKTOP, "light"), ("three", DESKTOP, "dark"), ("not-comparable", DESKTOP, "light"),
+     ("hostile", PHONE, "light"), ("long-names", PHONE, "dark")],
+)  # fmt: skip
+def test_nobody_is_kept_from_reading_it(
+    browser: Browser, files: dict[str, Path], name: str, size: tuple[int, int], scheme: str
+) -> None:
+    visit = Visit(browser, files[name], size, scheme)
+    visit.page.evaluate(OPEN_ALL)
+    assert visit.barriers() == []
+    visit.context.close()
+
+
+@pytest.mark.parametrize("name", ["regressed", "three", "long-names"])
+def test_on_paper_everything_is_open_and_nothing_is_cut(browser: Browser, files: dict[str, Path], name: str) -> None:
+    visit = Visit(browser, files[name], PAPER, "dark")
+    visit.page.emulate_media(media="print")
+    assert visit.page.evaluate(FOLDED) == 0
+    assert visit.page.evaluate(CUT_CHARTS) == 0 and visit.page.evaluate(CUT_BOXES) == 0
+    assert visit.page.evaluate(OVERFLOW) == 0
+    assert visit.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert visit.page.pdf(prefer_css_page_size=True, format="A4").startswith(b"%PDF")
+    visit.context.close()
+
+
+def test_the_pictures_of_the_documentation(browser: Browser, files: dict[str, Path]) -> None:
+    for name, size, height in (("report-desktop", DESKTOP, 2300), ("report-phone", PHONE, 2000)):
+        visit = Visit(browser, files["regressed"], size)
+        visit.picture(name, height)
+        visit.context.close()
+    visit = Visit(browser, files["regressed"], PAPER)
+    visit.page.emulate_media(media="print")
+    visit.picture("report-print", PAPER[1])
+    visit.context.close()

@@ -1,0 +1,143 @@
+"""`fairlap gate`: which verdict is which exit code, and what a pipeline's log says."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fairlap.cli import gate_command
+from fairlap.cli import main as program
+from fairlap.cli.connection import UnknownNameError
+from fairlap.cli.exits import CliError
+
+Json = dict[str, Any]
+
+
+def comparison(
+    passed: str = "",
+    reason: str = "",
+    phase: str = "Complete",
+    verdict: str = "NoDifference",
+    gates: tuple[Json, ...] = (),
+) -> Json:
+    conditions = [{"type": "GatePassed", "status": passed, "reason": reason}] if passed else []
+    contenders = [{"name": "9.0.0", "verdict": verdict, "gates": list(gates)}]
+    status = {
+        "phase": phase,
+        "verdict": verdict,
+        "progress": "a sentence",
+        "conditions": conditions,
+        "contenders": contenders,
+    }
+    return {"metadata": {"name": "upgrade"}, "status": status}
+
+
+def gate(verdict: str, passed: bool | None) -> Json:
+    return {"metric": "throughput", "verdict": verdict, "sentence": f"throughput is {verdict}"} | (
+        {} if passed is None else {"passed": passed}
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (comparison("True", "AllGatesPassed"), 0),
+        (comparison("True", "Inconclusive", verdict="Inconclusive"), 0),  # onInconclusive: pass
+        (comparison("Unknown", "NothingToDecide"), 0),
+        (comparison("False", "GateNotPassed", gates=(gate("Regressed", False),)), 1),
+        (
+            comparison(
+                "False", "GateNotPassed", gates=(gate("NoDifference", True), gate("RegressedWithinMargin", False))
+            ),
+            1,
+        ),
+        (comparison("False", "Inconclusive", verdict="Inconclusive", gates=(gate("Inconclusive", False),)), 3),
+        (comparison("False", "Inconclusive", gates=(gate("Inconclusive", False), gate("Regressed", False))), 1),
+        (comparison("False", "GateNotPassed", gates=(gate("Inconclusive", False), gate("Regressed", None))), 3),
+        (comparison("False", "GateNotPassed"), 1),
+        (comparison("False", "NotComparable", verdict="NotComparable", gates=(gate("Regressed", False),)), 3),
+        (comparison("", phase="Failed"), 3),
+        (comparison("False", "GateNotPassed", phase="Racing"), 3),
+        ({"metadata": {"name": "upgrade"}}, 3),
+    ],
+)
+def test_exit_codes(given: Json, code: int) -> None:
+    assert gate_command.exit_code(given) == code
+
+
+class Cluster:
+    """A Comparison that changes."""
+
+    def __init__(self, *steps: Json | None) -> None:
+        self.steps = steps
+
+    def comparison(self, name: str) -> Json:
+        if name != "upgrade":
+            raise UnknownNameError("there is no Comparison of this name")
+        assert self.steps[0] is not None
+        return self.steps[0]
+
+    def comparison_changes(self, stop: threading.Event) -> Iterator[Json | None]:
+        yield from self.steps
+        while not stop.is_set():
+            yield None
+
+
+def opened(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
+    monkeypatch.setattr("fairlap.cli.connection.Connection.open", lambda context, namespace: cluster)
+
+
+def test_it_prints_verdict_and_gates(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    gates = (gate("Regressed", False), gate("NoDifference", True), gate("Inconclusive", None))
+    opened(monkeypatch, Cluster(comparison("False", "GateNotPassed", verdict="Regressed", gates=gates)))
+    assert program.main(["gate", "upgrade"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "Regressed: a sentence",
+        "* NOT PASSED: 9.0.0: throughput is Regressed",
+        "* passed: 9.0.0: throughput is NoDifference",
+        "* only reported: 9.0.0: throughput is Inconclusive",
+    ]
+
+
+def test_it_waits_for_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    racing, other = comparison(phase="Racing"), {**comparison("True", "x"), "metadata": {"name": "other"}}
+    opened(monkeypatch, Cluster(racing, None, other, racing, comparison("True", "AllGatesPassed")))
+    assert program.main(["gate", "upgrade", "--wait"]) == 0
+    assert capsys.readouterr().err == "upgrade: a sentence\n"
+
+
+def test_not_at_an_end_is_undecided(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    opened(monkeypatch, Cluster(comparison(phase="Racing")))
+    assert program.main(["gate", "upgrade"]) == 3
+    assert "is not at an end, so nothing can be told; --wait waits for it" in capsys.readouterr().err
+
+
+def test_a_time_out_is_124(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    opened(monkeypatch, Cluster(comparison(phase="Racing")))
+    assert program.main(["gate", "upgrade", "--wait", "--timeout", "1s"]) == 124
+    assert "not at an end after 1 s" in capsys.readouterr().err
+
+
+def test_a_deleted_comparison_is_undecided(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    racing = comparison(phase="Racing")
+    opened(monkeypatch, Cluster(racing, {**racing, "deleted": True}))
+    assert program.main(["gate", "upgrade", "--wait"]) == 3
+    assert "was deleted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["gate"], ["gate", "upgrade", "--timeout", "1m"], ["gate", "nobody"]])
+def test_wrong_usage_is_2(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    opened(monkeypatch, Cluster(comparison("True", "x")))
+    assert program.main(words) == 2
+
+
+def test_no_cluster_is_no_regression(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def away(context: str | None, namespace: str | None) -> None:
+        raise CliError("the API server does not answer")
+
+    monkeypatch.setattr("fairlap.cli.connection.Connection.open", away)
+    assert program.main(["gate", "upgrade"]) == 3
+    assert capsys.readouterr().err == "fairlap: the API server does not answer\n"
