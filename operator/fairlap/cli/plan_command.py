@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,12 +16,16 @@ from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, SUCCEEDED
 from fairlap.cli.plan_text import Known, plan_text
 from fairlap.cli.printable import one_line, printable, say
+from fairlap.comparison.expectation import expect
 from fairlap.comparison.fairness import diff
+from fairlap.comparison.noise_store import decode_noise, noise_key, priors_for
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject
 
 Json = dict[str, Any]
+NOISE = "fairlap-noise"
+"""ConfigMap of what a namespace's Comparisons have shown of noise"""
 _GENERATED = "xxxxx"
 """What stands for the end of a generated name, which has as many characters."""
 
@@ -39,7 +44,9 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
         name = str(meta.get("name") or f"{meta.get('generateName')}{_GENERATED}")
         spec, variants, wrong = _understood(manifest, name)
         if connect is not None and spec is not None:
-            wrong = [*wrong, *_refusals(connect(), manifest, name, spec, variants)]
+            connection = connect()
+            wrong = [*wrong, *_refusals(connection, manifest, name, spec, variants)]
+            known = _known_there(connection, spec, variants, known)
         if number:
             say("")
         if spec is not None and variants:
@@ -54,6 +61,16 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
             + ("" if connect else " --server asks the API server, too, which knows more rules.")
         )
     return code
+
+
+def _known_there(
+    connection: Connection, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], known: Known
+) -> Known:
+    """Return what is known with what the namespace's finished Comparisons have shown of noise."""
+    data = (connection.config_map(NOISE) or {}).get("data") or {}
+    priors = priors_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))
+    expected = expect(spec, variants, known.race_seconds, priors)
+    return known._replace(smallest_change=expected.smallest_change)
 
 
 def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[ResolvedVariant], list[str]]:

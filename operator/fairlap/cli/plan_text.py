@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.cli.text_table import align
-from fairlap.comparison.beside import MARGINS
+from fairlap.comparison.expectation import calibrated_every
+from fairlap.comparison.gate_metrics import gates_of
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.children import TWIN_LETTER, describe_variants
 from fairlap.plan.comparison.looks import looks, most_blocks
@@ -17,9 +18,6 @@ from fairlap.plan.comparison.race_order import has_twin, race_order
 from fairlap.statistics.gates import smallest_visible
 
 _SHOWN_BLOCKS = 5
-_LONG_RACE_SECONDS = 15 * 60
-_SELDOM = 3
-"""In every which block the baseline races against itself where races are long and nobody said how often."""
 
 
 class Known(NamedTuple):
@@ -29,12 +27,14 @@ class Known(NamedTuple):
     """how long a race takes, its cluster included"""
     noise: float | None = None
     """standard deviation of the change from block to block, in per cent"""
+    smallest_change: float | None = None
+    """what the noise known in a cluster lets be shown at the last look, in per cent"""
 
 
 def plan_text(name: str, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], known: Known | None = None) -> str:
     """Return what would be raced, in which order, what decides, and what it costs; `variants`: the baseline first."""
     known = known or Known()
-    every = _calibrate_every(spec, known)
+    every = calibrated_every(spec, known.race_seconds)
     parts = [
         f"{name}: {', '.join(variant.name for variant in variants[1:])} against {variants[0].name}",
         f"Variants:\n{_indent(align(list(_variant_lines(variants, every))))}",
@@ -49,13 +49,6 @@ def plan_text(name: str, spec: ComparisonSpec, variants: Sequence[ResolvedVarian
 def races_of(blocks: int, variants: int, every: int) -> int:
     """Return how many races so many blocks are; `every`: in every which one the baseline also races against itself."""
     return blocks * variants + sum(has_twin(number, every) for number in range(1, blocks + 1))
-
-
-def _calibrate_every(spec: ComparisonSpec, known: Known) -> int:
-    if not spec.calibrate:
-        return 0
-    long = known.race_seconds is not None and known.race_seconds > _LONG_RACE_SECONDS
-    return spec.calibrate_every or (_SELDOM if long else 1)
 
 
 def _variant_lines(variants: Sequence[ResolvedVariant], every: int) -> Iterator[tuple[str, str, str]]:
@@ -84,8 +77,8 @@ def _value(spec: Mapping[str, Any], path: str) -> str:
 
 def _gates(spec: ComparisonSpec) -> str:
     if not spec.gates:
-        shown = ", ".join(f"{kind.value} ({margin * 100:g} %)" for kind, margin in MARGINS.items())
-        return f"over all measured tasks {shown}, since no gates are written"
+        shown = ", ".join(f"{gate.metric} ({gate.margin:g} %)" for gate in gates_of(spec))
+        return f"{shown}, over all measured tasks, since no gates are written"
     return "; ".join(
         f"{gate.metric}{f' of {gate.task}' if gate.task else ''}"
         f"{f' ({gate.margin:g} %)' if gate.margin is not None else ''}, {gate.policy}"
@@ -116,14 +109,19 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
     else:
         times = [_hours(count * known.race_seconds) for count in dict.fromkeys((least, most))]
         yield f"How long: {' to '.join(times)}, at {_hours(known.race_seconds)} a race."
-    if known.noise is None:
-        yield "How small a change it shows: not known without its noise; --noise 4 (per cent) reckons with that."
-    else:
+    if known.noise is not None:
         yield _smallest(spec, variants, known.noise)
+    elif known.smallest_change is not None:
+        yield (
+            f"How small a change it shows: {known.smallest_change:,.1f} %, four times in five, after {last} blocks "
+            "with the noise known in this cluster."
+        )
+    else:
+        yield "How small a change it shows: not known without its noise; --noise 4 (per cent) reckons with that."
 
 
 def _smallest(spec: ComparisonSpec, variants: int, noise: float) -> str:
-    deciding = [gate for gate in spec.gates if gate.policy != "reportOnly"] if spec.gates else list(MARGINS)
+    deciding = [gate for gate in gates_of(spec) if gate.policy != "reportOnly"]
     tests = max(1, len(deciding) * (variants - 1))
     look = looks(spec.design)[-1]
     try:

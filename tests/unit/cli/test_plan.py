@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.cli.connection import RefusedError
 from fairlap.cli.main import main
-from fairlap.cli.plan_command import plan
+from fairlap.cli.plan_command import NOISE, plan
 from fairlap.cli.plan_text import Known, plan_text, races_of
 from fairlap.comparison.variants import expand
 
@@ -66,7 +66,7 @@ def test_a_key_with_dots_is_found() -> None:
         ({"design": {"stop": "fixed", "blocks": 3}}, "Looks: once, after 3 blocks"),
         ({"design": {"minBlocks": 5, "maxBlocks": 10}}, "Looks: after 5, 7 and 10 blocks"),
         ({"design": {"minBlocks": 5, "maxBlocks": 5}}, "Looks: after 5 blocks"),
-        ({}, "throughput (5 %), service time p50 (5 %), service time p99 (10 %), store size (2 %)"),
+        ({}, "throughput (5 %), serviceTimeP50 (5 %), serviceTimeP99 (10 %), storeBytes (2 %)"),
         ({"gates": [{"metric": "segments"}]}, "What decides: segments, requireNonInferior"),
         (
             {"gates": [{"task": "bulk", "metric": "throughput", "margin": 2.5, "policy": "reportOnly"}]},
@@ -109,6 +109,10 @@ class Cluster:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
+    def config_map(self, name: str) -> Json | None:
+        assert name == NOISE
+        return None
+
     def apply(self, found: Json, dry_run: bool = False) -> tuple[Json, str]:
         assert dry_run, "nothing may be changed"
         self.asked.append(f"{found['kind']} {found['metadata']['name']}")
@@ -120,6 +124,13 @@ class Cluster:
 def planned(tmp_path: Path, *objects: Json, cluster: Any = None) -> int:
     (tmp_path / "m.yaml").write_text(yaml.safe_dump_all(objects))
     return plan((lambda: cluster) if cluster else None, [str(tmp_path / "m.yaml")], Known())
+
+
+def test_the_noise_known_in_a_cluster_is_told() -> None:
+    said = text(Known(smallest_change=6.5))
+    assert (
+        "How small a change it shows: 6.5 %, four times in five, after 10 blocks with the noise known in this" in said
+    )
 
 
 def test_without_a_cluster_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
