@@ -61,14 +61,16 @@ test-race: venv venv-rally ## the race runner against a real Elasticsearch on lo
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest -n 4 --dist loadfile tests/api
 AXE := tests/report/node_modules/.done
-$(AXE): tests/report/package-lock.json
+$(AXE): tests/report/package-lock.json | chromium
 	npm ci --prefix tests/report --no-audit --no-fund --ignore-scripts --silent
 	@touch $@
 .PHONY: chromium test-report pictures
-chromium: ## Debian's Chromium, where none is there; CHROMIUM=FILE takes another one
-	@test -n "$(CHROMIUM)" || command -v chromium >/dev/null || { \
-	  test "$$(id -u)" = 0 || { echo "There is no Chromium: install it, or say where it is (CHROMIUM=FILE)" >&2; exit 1; }; \
-	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
+chromium: ## Debian's Chromium and npm, where they are not there; CHROMIUM=FILE takes another one
+	@missing="$$(test -n "$(CHROMIUM)" || command -v chromium >/dev/null || echo chromium fonts-dejavu-core)"; \
+	missing="$$missing $$(command -v npm >/dev/null || echo npm)"; \
+	test -z "$${missing// /}" || { echo "for the tests of the report: apt-get install $$missing"; \
+	  test "$$(id -u)" = 0 || { echo "Install these, or say where Chromium is (CHROMIUM=FILE)" >&2; exit 1; }; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
 test-report: venv chromium $(AXE) ## the report of a Comparison in headless Chromium: desktop, phone, paper
 	$(BIN)/pytest -n 2 -q tests/report
 pictures: venv chromium $(AXE) ## the pictures in docs/pictures, made by that test

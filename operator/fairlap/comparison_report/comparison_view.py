@@ -130,7 +130,7 @@ class ComparisonView:
         """Return ln(variant / baseline) of a gate in each block that counts and has both."""
         found = []
         for block in self.valid_blocks:
-            one, two = (value_of(block.race_of(name), gate) for name in (self.baseline, variant))
+            one, two = (self.value_of(gate, block, name) for name in (self.baseline, variant))
             if one and two and one > 0 and two > 0:
                 found.append((block, math.log(two / one)))
         return found
@@ -147,6 +147,18 @@ class ComparisonView:
     def number(self, block: RanBlock, variant: str, task: str, metric: str) -> float | None:
         """Return a number of a variant's race in a block; task "" is the whole race."""
         return self._numbers.get((block.number, block.attempt, variant, task, metric))
+
+    def value_of(self, gate: GateStatus, block: RanBlock, variant: str) -> float | None:
+        """Return a gate's number in a race: of its task, of the whole race, or the geometric mean over its tasks."""
+        if gate.task or not gate.tasks:
+            return self.number(block, variant, gate.task, gate.metric)
+        logs = []
+        for task in gate.tasks:
+            value = self.number(block, variant, task, gate.metric)
+            if value is None or value <= 0:
+                return None
+            logs.append(math.log(value))
+        return math.exp(fmean(logs))
 
     @property
     def headline(self) -> str:
@@ -218,19 +230,6 @@ def _finite_curve(curve: Curve) -> Curve:
 
 def _is_number(value: float) -> bool:
     return abs(value) <= _MOST  # NaN is not
-
-
-def value_of(race: RaceRecord | None, gate: GateStatus) -> float | None:
-    """Return a gate's number in a race: of its task, of the whole race, or the geometric mean over its tasks."""
-    if race is None:
-        return None
-    values = {each.task: each.value for each in race.numbers if each.metric == gate.metric}
-    if gate.task or not gate.tasks:
-        return values.get(gate.task)
-    mean = [values[task] for task in gate.tasks if task in values]
-    if len(mean) < len(gate.tasks) or min(mean) <= 0:
-        return None
-    return math.exp(fmean(map(math.log, mean)))
 
 
 def label_of(gate: GateStatus) -> str:

@@ -9,7 +9,7 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_status import GateStatus
 from fairlap.comparison_report import report_data, report_sections
-from fairlap.comparison_report.comparison_view import ComparisonView, label_of, read_view, unit_of, value_of
+from fairlap.comparison_report.comparison_view import ComparisonView, label_of, read_view, unit_of
 from fairlap.comparison_report.curve_charts import percentile_curves, rate_curves, tasks_of
 from fairlap.comparison_report.forest_plot import forest, reach_of
 from fairlap.comparison_report.markup import Child, Markup, element, shortened
@@ -107,7 +107,7 @@ def _races(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | No
     charts = [
         chart
         for place, gate in enumerate(view.gates)
-        if (chart := joined(view, shown, f"races-{place}", label_of(gate), unit_of(gate), partial(_gate_value, gate)))
+        if (chart := joined(view, shown, f"races-{place}", label_of(gate), unit_of(gate), partial(view.value_of, gate)))
     ]
     if not charts:
         return None
@@ -119,10 +119,6 @@ def _races(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | No
         legend(dict(shown), view.arms, "crossed out: its block does not count"),
         element("div", charts, class_="charts"),
     )  # fmt: skip
-
-
-def _gate_value(gate: GateStatus, race: RaceRecord | None) -> float | None:
-    return value_of(race, gate)
 
 
 def _order(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | None:
@@ -182,7 +178,7 @@ def _costs(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | No
             continue
         words = words_of(metric)
         gate = GateStatus(metric=metric, policy="reportOnly", verdict="Inconclusive")
-        drawn = joined(view, shown, f"cost-{metric}", words.words, words.unit, partial(_gate_value, gate))
+        drawn = joined(view, shown, f"cost-{metric}", words.words, words.unit, partial(view.value_of, gate))
         if drawn:
             charts.append(drawn)
     if not charts:

@@ -27,8 +27,8 @@ def report_markdown(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     view = read_view(comparison, blocks)
     word = "Failed" if view.failed else view.verdict or "Not over yet"
     lines = [f"**{VERDICT_SIGNS.get(word, '✕' if view.failed else '…')} {word}**: {_md(view.headline)}", ""]
-    said = [f"{kind} {_said(view, condition)}" for kind, condition in (("Gate", "GatePassed"), ("Fair:", "Fair"))]
-    counted = f"{len(view.valid_blocks)} blocks"
+    said = [f"{kind} {_said(view, condition)}" for kind, condition in (("Gates:", "GatePassed"), ("Fair:", "Fair"))]
+    counted = f"{len(view.valid_blocks)} block{'s' * (len(view.valid_blocks) != 1)}"
     cost = f"{view.status.cost_races} races, {duration(view.status.cost_seconds or None)}"
     lines += [f"{_md(view.name)}: {' · '.join(said)} · {counted} · {cost}", ""]
     if view.judged:

@@ -20,7 +20,7 @@ from fairlap.comparison_report.svg_parts import (
     ticks,
 )
 
-Value = Callable[[RaceRecord | None], float | None]
+Value = Callable[[RanBlock, str], float | None]
 _STRIP, _GAP = 38.0, 6.0
 
 
@@ -40,7 +40,7 @@ def joined(
     view: ComparisonView, shown: Mapping[str, Appearance], number: str, what: str, unit: str, value: Value
 ) -> Markup | None:
     """Return one number's races as points, those of a block joined; None where there are none."""
-    found = {(block.label, name): value(block.race_of(name)) for block in view.blocks for name in view.arms}
+    found = {(block.label, name): value(block, name) for block in view.blocks for name in view.arms}
     values = [each for each in found.values() if each is not None]
     if not values:
         return None

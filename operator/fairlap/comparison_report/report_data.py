@@ -12,7 +12,7 @@ import yaml
 from pydantic.alias_generators import to_camel
 
 from fairlap.api.base import Json
-from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_spec import LOOKS, ComparisonSpec
 from fairlap.api.names import API_VERSION, COMPARISON_KIND, MAX_COMPARISON_NAME
 from fairlap.comparison_report.archive import archive_of
 from fairlap.comparison_report.comparison_view import ComparisonView
@@ -94,9 +94,9 @@ def method(view: ComparisonView) -> Markup:
         )
     else:
         stop = (
-            "It was looked after 3, 5, 7 and 10 blocks, as far as it went. Looking often finds more by chance, "
-            "so each look asks for more than the usual 95 %: for 99, 98.75, 98.5 and 97.5 %. Together that "
-            "makes 5 % false alarms."
+            f"It was looked after {_looks(view)} blocks, as far as it went. Looking often finds more by chance, "
+            "so each look asks for more than the usual 95 %: for 99, 98.75, 98.5 and 97.5 % after 3, 5, 7 and 10. "
+            "Together that makes 5 % false alarms."
         )
     seed = f" The order was drawn from the seed {view.status.seed}." if view.status.seed is not None else ""
     every = view.status.calibrate_every
@@ -127,6 +127,12 @@ def method(view: ComparisonView) -> Markup:
     table_of_signs = element("ul", [element("li", sign) for sign in signs])
     folded = element("details", element("summary", "The verdicts and their signs"), table_of_signs)
     return section("method", "How it was found", told, folded)
+
+
+def _looks(view: ComparisonView) -> str:
+    planned = view.status.expected.blocks if view.status.expected else []
+    *most, last = map(str, planned or LOOKS)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def json_for_script(data: Json) -> Markup:

@@ -109,13 +109,13 @@ class Made:
             noise = 1.0 if metric in ("segments", "documents") else math.exp(self.random.gauss(0, 0.003))
             numbers.append(Measured(metric=metric, value=value * effects.get(metric, 1.0) * noise))
         numbers += [Measured(task=task, metric="cpuSecondsPerOperation", value=0.00021 * jitter) for task in self.tasks]
-        letter = "z" if name.endswith(TWIN) else "abcdefgh"[self.names.index(name)]
+        letter = "z" if name.endswith(TWIN) else "abcdefghijkl"[self.names.index(name)]
         number, minutes = len(self.told), 8 * (len(self.told) * len(self.names) + place)
         return RaceRecord(
             variant=name,
             benchmark=f"upgrade-{number}{letter}{f'-{attempt}' if attempt > 1 else ''}",
             seconds=412.0 * drift,
-            started_at=f"2026-11-20T{9 + minutes // 60:02d}:{minutes % 60:02d}:00Z",
+            started_at=f"2026-11-{20 + minutes // 900:02d}T{9 + minutes % 900 // 60:02d}:{minutes % 60:02d}:00Z",
             numbers=numbers,
             service_times=times,
             rates=rates,
@@ -233,7 +233,11 @@ class Made:
                 "costRaces": sum(len(each.races) for each in self.blocks),
                 "costSeconds": 8200.0,
                 "variants": [
-                    {"name": name, "letter": "abcdefgh"[place], "changed": ["elasticsearch.version"] if place else []}
+                    {
+                        "name": name,
+                        "letter": "abcdefghijkl"[place],
+                        "changed": ["elasticsearch.version"] if place else [],
+                    }
                     for place, name in enumerate([self.baseline, *self.effects])
                 ],
                 "conditions": [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -15,10 +16,12 @@ from tests.unit.comparison_report.page import Page
 from tests.unit.comparison_report.synthetic import HOSTILE, Made, cases
 
 from fairlap.api.block_record import BlockRecord, Curve, Measured, RaceRecord
+from fairlap.api.names import MAX_VARIANTS
 from fairlap.comparison_report.archive import read_archive
 from fairlap.comparison_report.comparison_view import NotAComparisonError, read_view
 from fairlap.comparison_report.html_report import report_html
 from fairlap.comparison_report.report_data import DATA_ID, manifest
+from fairlap.comparison_report.svg_parts import looks
 
 MADE = cases()
 PAGES = {name: Page(report_html(made.comparison, made.blocks)) for name, made in MADE.items()}
@@ -203,3 +206,18 @@ def test_any_record_has_a_report_that_is_well_formed(
     status = {"contenders": [{"name": names[1], "verdict": "Inconclusive", "gates": gates}], "phase": "Complete"}
     page = Page(report_html({"spec": {"baseline": names[0]}, "status": status}, blocks))
     assert page.all("h1")
+
+
+def test_thirty_blocks_of_twelve_variants_take_seconds() -> None:
+    effects = {f"v{number}": {"throughput": 1 + number / 50} for number in range(11)}
+    made = Made(effects, blocks=30, tasks=[f"task-{number}" for number in range(12)])
+    began = time.process_time()
+    text = report_html(made.comparison, made.blocks)
+    assert time.process_time() - began < 20
+    assert len(text) < 40_000_000
+
+
+def test_no_two_variants_look_alike_without_colours() -> None:
+    names = [f"v{number}" for number in range(MAX_VARIANTS)]
+    drawn = looks(names, "v0*").values()
+    assert len({(each.shape, each.dash, each.hollow) for each in drawn}) == MAX_VARIANTS + 1
