@@ -54,7 +54,6 @@ class Operator:
         given = {entry["name"]: entry["value"] for entry in pod["containers"][0]["env"] if "value" in entry}
         self.environment = {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT / "operator"),  # of this checkout, wherever the environment was made for
             "HOME": str(plane.folder),
             "PYTHONPATH": str(ROOT / "operator"),  # of this checkout, whatever is installed
             "KUBECONFIG": str(config),

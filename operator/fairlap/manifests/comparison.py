@@ -4,7 +4,7 @@ import base64
 import re
 
 from fairlap.api.base import Json
-from fairlap.api.block_record import KEY_BLOCK
+from fairlap.api.block_record import KEY_BLOCK, TWIN
 from fairlap.api.names import (
     API_VERSION,
     BLOCK_LABEL,
@@ -31,10 +31,10 @@ def race_benchmark(subject: ComparisonSubject, race: RaceToCreate) -> Json:
 
 
 def block_record(subject: ComparisonSubject, name: str, number: int, data: bytes) -> Json:
-    """Return the ConfigMap that keeps a block; `data`: its record, packed."""
+    """Return the ConfigMap that keeps a block, which is never changed; `data`: its record, packed."""
     found = _controlled(subject, "ConfigMap", name, block=number)
     found["metadata"]["labels"][PART_LABEL] = PART_RECORD
-    return {**found, "binaryData": {KEY_BLOCK: base64.b64encode(data).decode()}}
+    return {**found, "immutable": True, "binaryData": {KEY_BLOCK: base64.b64encode(data).decode()}}
 
 
 def noise_config_map(namespace: str, name: str, data: Json) -> Json:
@@ -44,9 +44,10 @@ def noise_config_map(namespace: str, name: str, data: Json) -> Json:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
 
 
-def label_value(text: str) -> str:
-    """Return a text as the value of a label: what no label may hold is a dash, and it begins and ends with neither."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[:_MOST_OF_A_LABEL].strip("._-")
+def label_value(variant: str) -> str:
+    """Return a variant's name as the value of a label; the baseline against itself ends in -twin."""
+    text = re.sub(r"[^A-Za-z0-9._-]", "-", variant.replace(TWIN, "-twin"))
+    return text[-_MOST_OF_A_LABEL:].strip("._-")
 
 
 def _controlled(subject: ComparisonSubject, kind: str, name: str, block: int) -> Json:
