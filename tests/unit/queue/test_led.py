@@ -57,8 +57,8 @@ class Queue:
         (comparison(), led(name="ns/forged"), False),
         (stranger("c", "holds"), led(), False),
     ],
-    ids=["named", "its uid is not written yet", "another of its name", "its mate's turn", "between races", "waits", "over", "elsewhere",
-         "unknown", "forged", "no Comparison"],
+    ids=["named", "its uid is not written yet", "another of its name", "its mate's turn", "between races", "waits",
+         "over", "elsewhere", "unknown", "forged", "no Comparison"],
 )  # fmt: skip
 def test_whose_turn_it_is_says_the_comparison(leader: Summary, child: Summary, mine: bool) -> None:
     places = Queue(leader, child).places
