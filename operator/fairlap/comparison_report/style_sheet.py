@@ -27,6 +27,7 @@ li{max-width:75ch;margin:.25em 0}
 .kicker,.note,figcaption+svg+details,summary{color:var(--soft)}
 .kicker{margin:0}
 .note{font-size:.875rem}
+table .note{font-size:.95em}
 .verdict{font-size:1.25rem;margin:.3em 0;padding:.45em .7em;border-left:6px solid;background:var(--panel);
 max-width:none}
 .verdict.good{color:var(--good)}.verdict.bad{color:var(--bad)}.verdict.even{color:var(--even)}
