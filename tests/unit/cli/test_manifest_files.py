@@ -32,7 +32,11 @@ def test_files_directories_lists_and_standard_input(tmp_path: Path, monkeypatch:
     ("text", "says"),
     [
         ("kind: X\na: ]", ":2: is not YAML"),
-        (MAP, "no Benchmark and no Comparison of fairlap.dev"),
+        pytest.param(
+            MAP,
+            "no Benchmark and no Comparison of fairlap.dev",
+            id=f"{MAP}-no Benchmark of fairlap.dev",
+        ),
         ("just text", "kind is missing"),
         ("kind: Benchmark\napiVersion: fairlap.dev/v1alpha1\n", "no metadata.name"),
         ("kind: Benchmark\nmetadata: {name: x}\n", "no apiVersion"),
