@@ -18,13 +18,16 @@ Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".soak"
 MINUTES = float(os.environ.get("SOAK_MINUTES", "10"))
-PROVED = ("operator", "crds", "charts", "tests/api", "tests/soak")
+PROVED = ("operator", "crds", "charts", "tests/api", "tests/soak", "tests/unit/record_fuzz.py")
 
 
 @cache
 def sources() -> str:
     """Return a digest of everything that a proof is about."""
-    files = sorted(file for name in PROVED for file in (ROOT / name).rglob("*") if file.suffix in (".py", ".yaml"))
+    found = (
+        file for name in PROVED for file in ((ROOT / name).rglob("*") if (ROOT / name).is_dir() else [ROOT / name])
+    )
+    files = sorted(file for file in found if file.suffix in (".py", ".yaml"))
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())

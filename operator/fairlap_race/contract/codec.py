@@ -19,6 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fairlap_race.contract.untrusted import characters
+
 T = TypeVar("T")
 
 
@@ -174,7 +176,7 @@ class _Reader:
             return data.items()
         if len(data) > bounds.items:
             self.cut.append(Cut(at, len(data), bounds.items))
-        return [(_characters(key, bounds), item) for key, item in itertools.islice(data.items(), bounds.items)]
+        return [(characters(key, bounds.text), item) for key, item in itertools.islice(data.items(), bounds.items)]
 
     def _union(self, options: tuple[Any, ...], data: Any, at: str) -> Any:
         if data is None and type(None) in options:
@@ -218,15 +220,10 @@ def _mapping(data: Any, at: str) -> Mapping[str, Any]:
 
 def _within(data: Any, bounds: Bounds) -> Any:
     if isinstance(data, str):
-        return _characters(data, bounds)
+        return characters(data, bounds.text)
     if isinstance(data, int | float) and not isinstance(data, bool) and not abs(data) < bounds.number:
         return None
     return data
-
-
-def _characters(text: str, bounds: Bounds) -> str:
-    # JSON can write half a character, which no other text has.
-    return text[: bounds.text].encode("utf-8", "replace").decode("utf-8")
 
 
 def _scalar(hint: Any, data: Any, at: str) -> Any:

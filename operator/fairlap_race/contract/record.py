@@ -16,7 +16,7 @@ from typing import Any
 from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackRecord
-from fairlap_race.contract.untrusted import read_object, time_text
+from fairlap_race.contract.untrusted import characters, read_object, time_text
 
 FORMAT = 1
 
@@ -420,7 +420,7 @@ class Record:
         given = outcome.get("reason") if isinstance(outcome, Mapping) else "no outcome"
         if given is not None and record.outcome.reason is None:
             # A reason this version does not know must never read as "nothing went wrong".
-            named = given[:63] if isinstance(given, str) else "no reason"
+            named = characters(given, 63) if isinstance(given, str) else "no reason"
             record = replace(record, outcome=Outcome(Reason.RALLY_FAILED, f"{named}: {record.outcome.message}"))
         return _with_times(_without_cut(record, cut))
 

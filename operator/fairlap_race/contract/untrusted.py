@@ -35,6 +35,11 @@ def _no_number(_: str) -> None:
     """NaN and Infinity are no JSON, but Python reads them."""
 
 
+def characters(text: str, most: int) -> str:
+    """Return the first `most` characters of a text; JSON can write half a character, which no other text has: a "?"."""
+    return text[:most].encode("utf-8", "replace").decode("utf-8")
+
+
 def unpacked(packed: str, most: int = MAX_UNPACKED_BYTES) -> bytes | None:
     """Return what a text in base64 holds compressed by gzip; None when it cannot be read, or has more than `most`."""
     try:

@@ -94,6 +94,12 @@ def test_a_list_that_is_too_long_cannot_be_judged_by():
     assert table.remarks == ("machines has 12000 entries, and 10000 are read",)
 
 
+def test_an_unknown_reason_of_half_characters_is_said_in_whole_ones():
+    """Else the API server stores another text than was written, and the status is never as it should be."""
+    found = record(outcome={"reason": "\ud800", "message": "m"}).outcome
+    assert (found.reason, found.message) == (Reason.RALLY_FAILED, "?: m")
+
+
 def test_an_unknown_reason_of_any_size_is_said_shortly():
     assert len(record(outcome={"reason": ["x"] * 9000}).outcome.message) < 99
     assert len(record(outcome={"reason": "x" * 9000}).outcome.message) < 99
