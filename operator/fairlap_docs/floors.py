@@ -71,7 +71,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.plan.conditions", "fairlap.plan.deadline", "fairlap.plan",
     ),
     "fairlap.manifests": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.comparison", "fairlap.plan.seen",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.seen",
         "fairlap.plan.steps", "fairlap.plan.verdict", "fairlap.plan.comparison",
     ),
     "fairlap.machines": (
