@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-RERUN = ("tests/race/", "tests/api/", "tests/e2e/")
+RERUN = ("tests/race/", "tests/api/", "tests/e2e/", "tests/report/")
 NOTES = "tests/RERUNS.md"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of a real Elasticsearch, API server or cluster a second try; no other test has one."""
+    """Give the tests of a real Elasticsearch, API server, cluster or browser a second try; no other test has one."""
     for item in items:
         if item.nodeid.startswith(RERUN):
             item.add_marker(pytest.mark.flaky(reruns=1))
