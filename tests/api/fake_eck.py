@@ -45,7 +45,8 @@ class Eck:
             await create_fresh(world, "persistentvolumeclaims", claim)
         pods = []
         for number in range(_node_set(elasticsearch)["count"]):
-            wanted = _pod(elasticsearch, stateful_set, number, world.node(knobs), fault)
+            node = world.node(knobs, _node_set(elasticsearch)["podTemplate"])
+            wanted = _pod(elasticsearch, stateful_set, number, node, fault)
             pod = await create_pod(world, stateful_set, "StatefulSet", wanted)
             if pod is None:
                 return

@@ -47,7 +47,8 @@ class Jobs:
             world.blame(job, f"step {run.step} runs a second time")
         world.runs.append(run)
         await self._set(job, {"active": 1, "startTime": _now(), "conditions": []})
-        pod = await create_pod(world, job, "Job", _pod(job, world.node(world.of(job))))
+        node = world.node(world.of(job), job["spec"]["template"])
+        pod = await create_pod(world, job, "Job", _pod(job, node))
         if pod is None:
             return
         if fault == "image-pull":

@@ -120,9 +120,14 @@ class World:
         """Wait a random time between the two numbers of seconds."""
         await asyncio.sleep(self.dice.uniform(*span))
 
-    def node(self, knobs: Knobs) -> str:
-        """Return the machine for a pod."""
-        return NODES[0] if knobs.shared_node else self.dice.choice(NODES)
+    def node(self, knobs: Knobs, template: Json) -> str:
+        """Return the machine for a pod of this template: one of those that it is bound to, if it is."""
+        if knobs.shared_node:
+            return NODES[0]
+        demanded = template["spec"].get("affinity", {}).get("nodeAffinity", {})
+        terms = demanded.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", ())
+        bound = [name for term in terms for field in term.get("matchFields", ()) for name in field["values"]]
+        return self.dice.choice(bound or NODES)
 
 
 async def follow(world: World, plural: str, act: Callable[[str, Json], None]) -> None:

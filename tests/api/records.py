@@ -77,7 +77,10 @@ def record(
         return Record(**common, outcome=Outcome(reason, message))
     if spec.mode is Mode.PROBE:
         return Record(
-            **common, environment=EnvironmentRecord("8.11.0", "abc123", "default", "9.8.0", _nodes(TARGET), host)
+            **common,
+            environment=EnvironmentRecord(
+                "8.11.0", "abc123", "default", "9.8.0", nodes=_nodes(TARGET), load_generator=host
+            ),
         )
     if spec.mode is Mode.CHECK or elasticsearch is None:
         return Record(**common, rally=Rally("2.13.0", 0))
@@ -89,7 +92,7 @@ def record(
         first_request_at=timestamp(started + 0.01),
         rally_exited_at=timestamp(now),
         rally=Rally("2.13.0", 0, {"actorWakeup": 0.5}),
-        environment=EnvironmentRecord(version, "abc123", "default", "10.1.0", nodes, host),
+        environment=EnvironmentRecord(version, "abc123", "default", "10.1.0", nodes=nodes, load_generator=host),
         fresh=Fresh((), 0),
         indices=(
             IndexRecord(

@@ -19,6 +19,8 @@ _MOST_TASKS = 300
 _NOT_FLAT = {"rallyPollIntervals", "indices", "storage", "jvmFlags", "plugins", "trackParams"}
 _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
 """What two volumes have in common; names and fill are never the same."""
+_DEFAULT_OF_A_PIN = ("spec.elasticsearch.scheduling.exclusiveNodes", False)
+"""What the API server adds to a scheduling that only binds a block's later races to the first one's machines."""
 _OF_AN_INDEX = ("shards", "replicas", "codec", "algorithm")
 _BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 _VALUED_FLAG = re.compile(r"(?P<name>-(?:XX:|D|Xlog:)?[^=:]+)[=:](?P<value>.*)")
@@ -28,7 +30,8 @@ _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
 def facts(benchmark: Mapping[str, Any]) -> dict[str, str]:
     """Return all that is known of how a Benchmark raced, as texts by path: what was asked for, what ran, and where."""
     status = benchmark.get("status") or {}
-    found = {path: as_text(value) for path, value in effective(benchmark) if value not in (None, {}, [])}
+    known = [(path, value) for path, value in effective(benchmark) if value not in (None, {}, [])]
+    found = {path: as_text(value) for path, value in known if (path, value) != _DEFAULT_OF_A_PIN}
     found |= {path: as_text(value) for path, value in _raced(status)}
     for number, corpus in enumerate((status.get("environment") or {}).get("corpora") or ()):
         found[f"ran: corpora[{number}]"] = str(corpus).rpartition(", ")[0]  # without where it came from

@@ -130,3 +130,11 @@ def test_flags_texts_and_names() -> None:
     }
     assert (as_text("a"), as_text(True), as_text({"b": 1})) == ("a", "true", '{"b": 1}')
     assert stable_index("logs") == "logs" and stable_index(".ds-a-b-2026.01.01-000001") == "a-b (data stream)"
+
+
+def test_a_race_bound_to_machines_is_asked_for_the_same_as_one_that_is_not() -> None:
+    free = {"spec": {"elasticsearch": {"version": "9.0.0"}, "race": {}}}
+    pinned = {"version": "9.0.0", "scheduling": {"nodeSelector": {}, "tolerations": [], "exclusiveNodes": False}}
+    alone = {"version": "9.0.0", "scheduling": {"exclusiveNodes": True}}
+    assert facts({"spec": {"elasticsearch": pinned, "race": {}}}) == facts(free)
+    assert facts({"spec": {"elasticsearch": alone, "race": {}}}) != facts(free)
