@@ -90,6 +90,8 @@ ROWS: Final[tuple[FactRow, ...]] = (
         line=_WORKLOAD),
     FactRow(r"ran: (track parameter.*|task .+: (plan|target throughput)|task plans' digest)", is_part_of=(PARAMS,),
         by_cluster=False, line=_WORKLOAD),
+    FactRow(r"ran: index settings as track parameter.*", by_cluster=False, line=_WORKLOAD,
+        is_part_of=(SHARDS, REPLICAS, CODEC, SOURCE_MODE, SETTINGS)),
     FactRow(r"ran: (rallyVersion|rallyImage|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
     FactRow(r"ran: index .+: documents", by_cluster=False, line=_ANSWERS),
     FactRow(r"ran: task .+: hits", by_cluster=False, where_known=True, line=_ANSWERS),

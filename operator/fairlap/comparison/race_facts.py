@@ -109,6 +109,18 @@ def _of_tasks(record: Record) -> Iterator[tuple[str, Any]]:
             yield f"ran: task {measured.task}: hits", measured.fewest_hits
 
 
+def _track_params(spec: Mapping[str, Any], params: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the track's parameters; those that the operator added carry the index settings that were asked for."""
+    place = spec.get("elasticsearch") or spec.get("target") or {}
+    written = (spec.get("race") or {}).get("params") or {}
+    if not place.get("index") or not isinstance(params, Mapping):
+        yield from leaves("ran: track parameter", params)
+        return
+    for key, value in params.items():
+        said = "" if key in written else "index settings as "
+        yield from leaves(f"ran: {said}track parameter.{key}", value)
+
+
 def effective(benchmark: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield what was asked for and what ran: its path and its value, as the Benchmark has it."""
     if benchmark.get("spec"):
@@ -118,7 +130,7 @@ def effective(benchmark: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if key not in _NOT_FLAT:
             yield from leaves(f"ran: {key}", value)
     if params := _parsed(environment.get("trackParams") or "{}"):
-        yield from leaves("ran: track parameter", params)
+        yield from _track_params(benchmark.get("spec") or {}, params)
     yield from jvm_flags(environment.get("jvmFlags") or ())
     yield from _plugins(environment.get("plugins") or ())
     documents: Counter[str] = Counter()

@@ -152,6 +152,8 @@ ONE, OTHER = resolved("one"), resolved("other", java=23)
         ({"heap": "2g"}, {"ran: JVM flag -XX:MaxDirectMemorySize": "9"}, {"JVM flags": "MayFollow"}),
         ({"jvmOptions": ["-XX:-UseG1GC"]}, {"ran: gc[0]": "PS"}, {"garbage collector": "Declared"}),
         ({"index": {"codec": "default"}}, {"ran: index access-logs: codec": "default"}, {"codec": "Declared"}),
+        ({"index": {"codec": "default"}}, {"ran: index settings as track parameter.codec": "default"},
+         {"index settings as track parameter.codec": "Declared"}),
         ({"nodes": 2, "index": {"replicas": 1}}, {"ran: nodes": "2"}, {"number of nodes": "Declared"}),
         ({"resources": {"limits": {"memory": "4Gi"}}}, {"ran: heapBytes": "9"}, {"heap": "MayFollow"}),
         ({"storage": {"size": "9Gi"}}, {"ran: storage[0].kind": "volumeClaim"}, {"storage": "Declared"}),
@@ -293,3 +295,9 @@ def test_every_row_and_every_variable_is_met() -> None:
     assert variable_of("elasticsearch.somethingNew") == "elasticsearch.somethingNew"
     known = {variable for _, variable in VARIABLES}
     assert {each for row in ROWS for each in (*row.is_part_of, *row.follows)} <= known
+
+
+def test_an_index_setting_that_only_one_track_was_given_is_unfair_where_none_was_declared() -> None:
+    raced = blocks([race("one"), race("other", {"ran: index settings as track parameter.codec": "default"})])
+    found = two(ONE, OTHER, *raced)
+    assert not found.fair and rules(found)["index settings as track parameter.codec"] == "MustMatch"

@@ -38,7 +38,8 @@ RACED = BenchmarkStatus(
 
 
 def test_facts_of_a_race() -> None:
-    spec = {"elasticsearch": {"version": "9.0.0", "nodes": 1, "index": {"settings": {}}}}
+    place = {"version": "9.0.0", "nodes": 1, "index": {"settings": {}}}
+    spec = {"elasticsearch": place, "race": {"params": {"bulk_size": 500}}}
     found = facts(benchmark("es", RACED, **spec))
     assert found["spec.elasticsearch.nodes"] == "1" and "spec.elasticsearch.index.settings" not in found
     assert found["ran: machines of Elasticsearch"] == "node-1, node-2"
@@ -138,3 +139,12 @@ def test_a_race_bound_to_machines_is_asked_for_the_same_as_one_that_is_not() -> 
     alone = {"version": "9.0.0", "scheduling": {"exclusiveNodes": True}}
     assert facts({"spec": {"elasticsearch": pinned, "race": {}}}) == facts(free)
     assert facts({"spec": {"elasticsearch": alone, "race": {}}}) != facts(free)
+
+
+def test_parameters_that_carry_index_settings_are_told_from_those_that_somebody_wrote() -> None:
+    place = {"version": "9.0.0", "index": {"codec": "best_compression"}}
+    spec = {"elasticsearch": place, "race": {"params": {"documents": 10}}}
+    status = {"environment": {"trackParams": '{"documents": 10, "codec": "best_compression"}'}}
+    found = facts({"spec": spec, "status": status})
+    assert found["ran: track parameter.documents"] == "10"
+    assert found["ran: index settings as track parameter.codec"] == "best_compression"
