@@ -8,7 +8,7 @@ from fairlap.api.comparison_status import GateStatus
 from fairlap.comparison.block_numbers import Pairs
 from fairlap.comparison.gate_metrics import METRICS, trade
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict
-from fairlap.statistics.sentences import signed
+from fairlap.statistics.sentences import about_so_many, signed
 
 _MOST_GATES = 3
 """in one sentence"""
@@ -76,7 +76,8 @@ def _open_sentence(name: str, baseline: str, gates: Sequence[GateStatus], still:
     text = f"cannot tell {name} from {baseline} in {len(still)} of {_counted(gates)}"
     more = max((gate.more_blocks for gate in still), default=0)
     if more:
-        text += f"; about {more} more block{'s' if more > 1 else ''} would settle {'them' if len(still) > 1 else 'it'}"
+        what = "them" if len(still) > 1 else "it"
+        text += f"; {about_so_many(more)} more block{'s' if more > 1 else ''} would settle {what}"
     without = [gate for gate in still if not gate.more_blocks]
     return f"{text}; {without[0].sentence}" if without else text
 

@@ -20,6 +20,7 @@ from fairlap.comparison_report.metric_words import (
 )
 from fairlap.comparison_report.svg_parts import table
 from fairlap.statistics.gates import smallest_visible
+from fairlap.statistics.sentences import about_so_many
 
 _MOODS = {
     "Improved": "good", "ImprovedWithinMargin": "good", "NoDifference": "even", "Regressed": "bad",
@@ -122,8 +123,8 @@ def to_know_more(view: ComparisonView) -> Markup:
     for contender, gate in view.judged:
         if gate.verdict == "Inconclusive" and gate.more_blocks:
             time = f", about {duration(each * gate.more_blocks)}" if each else ""
-            more = f"{gate.more_blocks} more block{'s' * (gate.more_blocks != 1)}"
-            parts.append(element("li", f"{contender.name}, {label_of(gate)}: about {more} would settle it{time}."))
+            more = f"{about_so_many(gate.more_blocks)} more block{'s' * (gate.more_blocks != 1)}"
+            parts.append(element("li", f"{contender.name}, {label_of(gate)}: {more} would settle it{time}."))
     open_ones = element("ul", parts) if parts else None
     if view.judged and not parts:
         undecided = any(gate.verdict == "Inconclusive" for _, gate in view.judged)

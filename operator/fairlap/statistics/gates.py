@@ -16,6 +16,9 @@ from fairlap.statistics.moderation import Prior, fitted_to, moderated
 from fairlap.statistics.multiplicity import Tested, holm
 from fairlap.statistics.paired import Estimate, paired
 
+MOST_MORE_BLOCKS = 999
+"""Nobody races more; where so many would not do either, that is said instead of a number."""
+
 
 class GateVerdict(StrEnum):
     """What is known of one gate."""
@@ -157,7 +160,9 @@ def _verdict(estimate: Estimate, inner: tuple[float, float], margin: float, *, d
     return GateVerdict.IMPROVED_WITHIN_MARGIN if within else GateVerdict.IMPROVED
 
 
-def more_blocks(estimate: Estimate, blocks: int, margin: float, differs: float, same: float, most: int = 999) -> int:
+def more_blocks(
+    estimate: Estimate, blocks: int, margin: float, differs: float, same: float, most: int = MOST_MORE_BLOCKS
+) -> int:
     """Return about how many blocks more would settle a gate whose mean and noise stayed what they are; at most `most`.
 
     `margin` is a log ratio; `differs` the level of the test for a difference, `same` that of each test of equivalence.

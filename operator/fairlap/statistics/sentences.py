@@ -2,7 +2,7 @@
 
 import math
 
-from fairlap.statistics.gates import GateFinding, GateVerdict
+from fairlap.statistics.gates import MOST_MORE_BLOCKS, GateFinding, GateVerdict
 
 
 def change_of(finding: GateFinding, *, more_is_better: bool) -> tuple[float, float, float]:
@@ -24,12 +24,17 @@ def describe(what: str, finding: GateFinding, margin: float, *, more_is_better: 
             return f"{what}: no difference that matters: within {_percent(margin)} either way ({interval})"
         case GateVerdict.INCONCLUSIVE:
             text = f"{what}: cannot tell: {signed(change)} ({interval})"
-            return f"{text}; about {finding.more_blocks} more would settle it at this noise"
+            return f"{text}; {about_so_many(finding.more_blocks)} more would settle it at this noise"
         case GateVerdict.IMPROVED_WITHIN_MARGIN | GateVerdict.REGRESSED_WITHIN_MARGIN:
             size = f"real, its size about the margin of {_percent(margin)} or below"
             return f"{what} is {_amount(change)} ({interval}): {size}"
         case GateVerdict.IMPROVED | GateVerdict.REGRESSED:
             return f"{what} is {_amount(change)} ({interval})"
+
+
+def about_so_many(more: int) -> str:
+    """Return how many more blocks would settle a gate, in words: "about 6", or "at least 999" at the bound."""
+    return f"{'about' if more < MOST_MORE_BLOCKS else 'at least'} {more}"
 
 
 def _confidence(share: float) -> str:

@@ -22,7 +22,7 @@ from fairlap.statistics.gates import (
 )
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.paired import paired
-from fairlap.statistics.sentences import describe
+from fairlap.statistics.sentences import about_so_many, describe
 
 FIVE = Gate(0.05)
 MIRROR = {
@@ -214,3 +214,8 @@ def test_false_alarms_and_missed_worsenings_stay_at_5_percent() -> None:
 )  # fmt: skip
 def test_sentences(mean: float, by: float, better_when_more: bool, words: str) -> None:
     assert describe("x", one(spread(mean, by, 5)), 0.05, more_is_better=better_when_more) == words
+
+
+@pytest.mark.parametrize(("more", "words"), [(1, "about 1"), (998, "about 998"), (999, "at least 999")])
+def test_a_bound_is_not_told_as_a_number(more: int, words: str) -> None:
+    assert about_so_many(more) == words
