@@ -174,7 +174,8 @@ class GateSpec(Api):
     task: TaskName | None = None
     """Task of the challenge; absent means the geometric mean over all measured tasks, or the whole race."""
     metric: Metric
-    """What is measured. More is better for throughput, worse for all others."""
+    """What is measured. More is better for throughput, worse for all others; any change of documents is for the
+    worse."""
     margin: Annotated[float | None, Field(ge=0, le=100)] = None
     """From which change on a difference matters, in per cent."""
     policy: Policy = "requireNonInferior"

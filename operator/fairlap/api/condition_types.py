@@ -63,7 +63,6 @@ class ComparisonReason(StrEnum):
     RACING = "Racing"
     ONLY_DECLARED_DIFFERS = "OnlyDeclaredDiffers"
     MORE_DIFFERS = "MoreDiffers"
-    WORK_DIFFERS = "WorkDiffers"
     ALL_GATES_PASSED = "AllGatesPassed"
     GATE_NOT_PASSED = "GateNotPassed"
     INCONCLUSIVE = "Inconclusive"

@@ -22,6 +22,8 @@ VARIANT_LABEL: Final = f"{GROUP}/variant"
 PART_LABEL: Final = f"{GROUP}/part"
 PART_RECORD: Final = "record"
 PART_PROGRESS: Final = "progress"
+NOISE_CONFIG_MAP: Final = "fairlap-noise"
+"""ConfigMap of what a namespace's Comparisons have shown of noise"""
 ROLE_ELASTICSEARCH: Final = "elasticsearch"
 ROLE_LOAD_GENERATOR: Final = "load-generator"
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND, MAX_COMPARISON_NAME
+from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND, MAX_COMPARISON_NAME, NOISE_CONFIG_MAP
 from fairlap.cli import manifest_files
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, SUCCEEDED
@@ -24,8 +24,6 @@ from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject
 
 Json = dict[str, Any]
-NOISE = "fairlap-noise"
-"""ConfigMap of what a namespace's Comparisons have shown of noise"""
 _GENERATED = "xxxxx"
 """What stands for the end of a generated name, which has as many characters."""
 
@@ -67,7 +65,7 @@ def _known_there(
     connection: Connection, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], known: Known
 ) -> Known:
     """Return what is known with what the namespace's finished Comparisons have shown of noise."""
-    data = (connection.config_map(NOISE) or {}).get("data") or {}
+    data = (connection.config_map(NOISE_CONFIG_MAP) or {}).get("data") or {}
     priors = priors_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))
     expected = expect(spec, variants, known.race_seconds, priors)
     return known._replace(smallest_change=expected.smallest_change)

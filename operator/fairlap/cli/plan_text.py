@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.cli.text_table import align
-from fairlap.comparison.expectation import calibrated_every
+from fairlap.comparison.expectation import calibrated_every, design_looks
 from fairlap.comparison.gate_metrics import gates_of
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.children import TWIN_LETTER, describe_variants
-from fairlap.plan.comparison.looks import looks, most_blocks
+from fairlap.plan.comparison.looks import most_blocks
 from fairlap.plan.comparison.race_order import has_twin, race_order
 from fairlap.statistics.gates import smallest_visible
 
@@ -87,7 +87,7 @@ def _gates(spec: ComparisonSpec) -> str:
 
 
 def _looks(spec: ComparisonSpec) -> str:
-    found = [str(look.blocks) for look in looks(spec.design)]
+    found = [str(look.blocks) for look in design_looks(spec.design)]
     if spec.design.stop == "fixed":
         return f"once, after {found[0]} blocks"
     *before, last = found
@@ -96,7 +96,7 @@ def _looks(spec: ComparisonSpec) -> str:
 
 
 def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iterator[str]:
-    first, last = looks(spec.design)[0].blocks, most_blocks(spec.design)
+    first, last = design_looks(spec.design)[0].blocks, most_blocks(spec.design)
     least, most = races_of(first, variants, every), races_of(last, variants, every)
     races = f"{least}" if least == most else f"{least} to {most}"
     yield (
@@ -123,7 +123,7 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
 def _smallest(spec: ComparisonSpec, variants: int, noise: float) -> str:
     deciding = [gate for gate in gates_of(spec) if gate.policy != "reportOnly"]
     tests = max(1, len(deciding) * (variants - 1))
-    look = looks(spec.design)[-1]
+    look = design_looks(spec.design)[-1]
     try:
         # Holm's first step: what the strictest of all gates needs.
         found = f"{smallest_visible(noise / 100, look.blocks, look.alpha / tests) * 100:,.1f} %"

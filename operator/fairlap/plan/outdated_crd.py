@@ -23,10 +23,11 @@ STEERING: Final = (
 )  # fmt: skip
 """what decisions stand on: without one of these, going on would be wrong"""
 COMPARISON_STEERING: Final = (
-    "phase", "admittedTime", "seed", "variants.name", "variants.letter", "calibrateEvery", "block.number",
-    "block.attempt", "block.order", "block.stage", "block.races.variant", "block.races.benchmark", "block.races.uid",
-    "block.races.valid", "block.elasticsearchOn", "block.loadGeneratorOn", "blocks.number", "blocks.attempt",
-    "blocks.valid", "blocks.record", "blocks.races.valid",
+    "phase", "startTime", "admittedTime", "queuedTime", "seed", "variants.name", "variants.letter", "calibrateEvery",
+    "block.number", "block.attempt", "block.order", "block.stage", "block.since", "block.valid", "block.reason",
+    "block.races.variant", "block.races.benchmark", "block.races.uid", "block.races.valid", "block.elasticsearchOn",
+    "block.loadGeneratorOn", "blocks.number", "blocks.attempt", "blocks.valid", "blocks.record",
+    "blocks.races.variant", "blocks.races.benchmark", "blocks.races.valid", "blocks.races.reason",
 )  # fmt: skip
 """the same for a Comparison"""
 _SHOWN: Final = 10

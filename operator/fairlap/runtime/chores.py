@@ -12,12 +12,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.names import KIND, UID_LABEL
+from fairlap.api.comparison_status import COMPARISON_TERMINAL
+from fairlap.api.names import COMPARISON_KIND, KIND, UID_LABEL
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan import expiry, rerun
 from fairlap.plan.conditions import stamp
 from fairlap.plan.keep import kept_until
+from fairlap.queue.summary import leader_uid
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.ownership import owner_uid
 from fairlap.runtime.project import bounded_copy
@@ -98,9 +100,13 @@ class Chores:
             return
         await _wait_until(due)
         api_server, meta = self.connection(), benchmark["metadata"]
-        found = await api_server.find(KIND, meta["namespace"], meta["name"])
-        if found is None or found["metadata"]["uid"] != meta["uid"] or expiry.is_due(found) is None:
-            return
+        while True:
+            found = await api_server.find(KIND, meta["namespace"], meta["name"])
+            if found is None or found["metadata"]["uid"] != meta["uid"] or expiry.is_due(found) is None:
+                return
+            if not await self._is_compared_yet(found):
+                break
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
         try:
             await self._remove_records(found, due)
         except ApiError as error:
@@ -108,6 +114,15 @@ class Chores:
                 raise
             text = f"{error.message}; install the operator with rbac.deleteExpired=true"
             self.post_event(found, "Warning", "ExpiryForbidden", text)
+
+    async def _is_compared_yet(self, benchmark: Json) -> bool:
+        """Return whether a Comparison that has not ended controls the Benchmark. Raises ApiError."""
+        uid, meta = leader_uid(benchmark), benchmark["metadata"]
+        name = next((each["name"] for each in meta.get("ownerReferences") or () if uid and each["uid"] == uid), "")
+        there = await self.connection().find(COMPARISON_KIND, meta["namespace"], name) if name else None
+        if there is None or there["metadata"]["uid"] != uid:
+            return False
+        return (there.get("status") or {}).get("phase") not in COMPARISON_TERMINAL
 
     async def _remove_records(self, benchmark: Json, due: datetime) -> None:
         api_server, meta = self.connection(), benchmark["metadata"]

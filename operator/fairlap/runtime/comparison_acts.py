@@ -7,7 +7,7 @@ from typing import Final
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_status import RaceOfBlock
-from fairlap.api.names import KIND
+from fairlap.api.names import KIND, NOISE_CONFIG_MAP
 from fairlap.comparison.block_pack import pack_block
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
@@ -18,8 +18,6 @@ from fairlap.runtime.ownership import owner_uid
 from fairlap.runtime.writes import create_child, create_if_free
 
 log = logging.getLogger(__name__)
-NOISE: Final = "fairlap-noise"
-"""ConfigMap of what a namespace's Comparisons have shown of noise"""
 _TRIES: Final = 5
 RecordRace = Callable[[Json, Json | None, str], RaceRecord]
 """from a Benchmark that is over, the ConfigMap with its race's record and the variant's name to what is kept of it"""
@@ -81,7 +79,7 @@ async def learn(api_server: ApiServer, seen: ComparisonSeen, learnt: Learn) -> N
     namespace = seen.subject.namespace
     try:
         for _ in range(_TRIES):
-            there = await api_server.find("ConfigMap", namespace, NOISE)
+            there = await api_server.find("ConfigMap", namespace, NOISE_CONFIG_MAP)
             data = learnt((there or {}).get("data") or {}, seen)
             if data is None or await _keep(api_server, namespace, there, data):
                 return
@@ -92,10 +90,10 @@ async def learn(api_server: ApiServer, seen: ComparisonSeen, learnt: Learn) -> N
 async def _keep(api_server: ApiServer, namespace: str, there: Json | None, data: Json) -> bool:
     """Write what is known; return False when another one has written meanwhile."""
     if there is None:
-        return await create_if_free(api_server, noise_config_map(namespace, NOISE, data)) is not None
+        return await create_if_free(api_server, noise_config_map(namespace, NOISE_CONFIG_MAP, data)) is not None
     body = {"metadata": {"resourceVersion": there["metadata"]["resourceVersion"]}, "data": data}
     try:
-        await api_server.patch("ConfigMap", namespace, NOISE, body)
+        await api_server.patch("ConfigMap", namespace, NOISE_CONFIG_MAP, body)
     except ApiError as error:
         if error.status == 409:
             return False

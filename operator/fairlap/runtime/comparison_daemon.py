@@ -12,14 +12,14 @@ from pydantic import ValidationError
 from fairlap.api.base import Json
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import COMPARISON_TERMINAL, ComparisonStatus
-from fairlap.api.names import COMPARISON_KIND
+from fairlap.api.names import COMPARISON_KIND, NOISE_CONFIG_MAP
 from fairlap.kube.api_error import ApiError
 from fairlap.plan.comparison.comparison_seen import ComparisonLook, ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.plan.outdated_crd import COMPARISON_STEERING
 from fairlap.plan.unforeseen import unreadable
 from fairlap.queue.summary import Place
 from fairlap.runtime.announce import Announcement, comparison_announcements, comparison_words
-from fairlap.runtime.comparison_acts import NOISE, Learn, RecordRace, create_race, learn, record_block
+from fairlap.runtime.comparison_acts import Learn, RecordRace, create_race, learn, record_block
 from fairlap.runtime.comparison_reads import build_comparison_seen, read_blocks, read_races, try_variants
 from fairlap.runtime.drive_loop import DriveLoop
 from fairlap.runtime.skew import Skew
@@ -99,13 +99,13 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         match what:
             case "dry_runs":
                 trials = self.deciders.trials(seen)
-                return replace(seen, dry_runs=await try_variants(api_server, seen.subject, trials))
+                return replace(seen, dry_runs=await try_variants(api_server, seen.subject, trials, self._is_refusal))
             case "races":
                 return replace(seen, confirmed=True, races=await read_races(api_server, seen))
             case "records":
                 return replace(seen, records=await read_blocks(api_server, seen))
             case "priors":
-                there = await api_server.find("ConfigMap", seen.subject.namespace, NOISE) or {}
+                there = await api_server.find("ConfigMap", seen.subject.namespace, NOISE_CONFIG_MAP) or {}
                 return replace(seen, priors=self.deciders.priors(there.get("data") or {}, seen))
 
     async def _act(self, seen: ComparisonSeen, todo: ComparisonPlan) -> float:

@@ -1,6 +1,6 @@
 """What the operator reads from the API server about a Comparison."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -48,20 +48,26 @@ def is_of(body: Mapping[str, Any], subject: ComparisonSubject) -> bool:
 
 
 async def try_variants(
-    api_server: ApiServer, subject: ComparisonSubject, trials: Iterable[RaceToCreate]
+    api_server: ApiServer,
+    subject: ComparisonSubject,
+    trials: Iterable[RaceToCreate],
+    is_refusal: Callable[[ApiError], bool],
 ) -> dict[str, str]:
-    """Return for each variant what the API server says of its Benchmark, "" when it would take it. Raises ApiError."""
-    return {trial.variant: await _try_out(api_server, race_benchmark(subject, trial)) for trial in trials}
+    """Return for each variant what the API server says of its Benchmark, "" when it would take it.
+
+    `is_refusal`: whether an error is its last word. Raises ApiError for any other.
+    """
+    return {trial.variant: await _try_out(api_server, race_benchmark(subject, trial), is_refusal) for trial in trials}
 
 
-async def _try_out(api_server: ApiServer, manifest: Json) -> str:
+async def _try_out(api_server: ApiServer, manifest: Json, is_refusal: Callable[[ApiError], bool]) -> str:
     try:
         await api_server.try_out(manifest)
     except ApiError as error:
         # A name that is taken is found last, after all else was right; whose it is, is seen when the race begins.
         if error.status == 409:
             return ""
-        if error.final:
+        if is_refusal(error):
             return error.message
         raise
     return ""
@@ -109,6 +115,7 @@ async def read_block(api_server: ApiServer, subject: ComparisonSubject, name: st
     packed = (there.get("binaryData") or {}).get(KEY_BLOCK)
     text = unpacked(packed, MOST_BLOCK_BYTES) if isinstance(packed, str) else None
     found = unpack_block(text) if text is not None else None
-    if found is None:
+    # Under its name stands what it says it is: another one would be written for ever and never found.
+    if found is None or record_name(subject.name, found.number, found.attempt) != name:
         raise ValueError(f"the record of a block, ConfigMap {name}, cannot be read")
     return found

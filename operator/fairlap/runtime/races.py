@@ -55,6 +55,7 @@ def seen_race(benchmark: Body) -> SeenRace:
         progress=text(status, "progress"),
         reason=text(status, "reason"),
         message=text(status, "message"),
+        suspended=bool(_mapping(benchmark.get("spec")).get("suspend")) and text(status, "phase") in ("", "Pending"),
         created=text(meta, "creationTimestamp"),
         ended=text(status, "completionTime"),
         elasticsearch_on=tuple(map(str, machines)) if isinstance(machines, list) else (),

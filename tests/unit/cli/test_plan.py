@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.names import NOISE_CONFIG_MAP
 from fairlap.cli.connection import RefusedError
 from fairlap.cli.main import main
-from fairlap.cli.plan_command import NOISE, plan
+from fairlap.cli.plan_command import plan
 from fairlap.cli.plan_text import Known, plan_text, races_of
 from fairlap.comparison.variants import expand
 
@@ -110,7 +111,7 @@ class Cluster:
         self.asked: list[str] = []
 
     def config_map(self, name: str) -> Json | None:
-        assert name == NOISE
+        assert name == NOISE_CONFIG_MAP
         return None
 
     def apply(self, found: Json, dry_run: bool = False) -> tuple[Json, str]:

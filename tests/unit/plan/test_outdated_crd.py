@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from world import START, is_true
 
-from fairlap.api.crd import crd
+from fairlap.api.crd import COMPARISON, crd
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.outdated_crd import (
+    COMPARISON_STEERING,
     STEERING,
     describe,
     field_paths,
@@ -90,6 +91,22 @@ def test_what_steers_is_in_the_schema() -> None:
         node = status["properties"]["status"]
         for name in path.split("."):
             node = node.get("items", node)["properties"][name]
+
+
+def test_what_steers_a_comparison_is_in_its_schema() -> None:
+    (version,) = crd(COMPARISON)["spec"]["versions"]
+    for path in COMPARISON_STEERING:
+        node: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["status"]
+        for name in path.split("."):
+            node = node.get("items", node)["properties"][name]
+
+
+@pytest.mark.parametrize(
+    "field", ["block", "blocks", "variants", "seed", "calibrateEvery", "startTime", "queuedTime", "block.valid",
+              "blocks.races.benchmark"],
+)  # fmt: skip
+def test_what_decisions_about_a_comparison_stand_on(field: str) -> None:
+    assert steers({field}, COMPARISON_STEERING)
 
 
 def test_what_an_older_schema_lacks() -> None:

@@ -189,6 +189,24 @@ def test_the_benchmark_goes_when_it_was_asked_for() -> None:
     assert server.deleted == ["bm"]
 
 
+@pytest.mark.parametrize(("uid", "phases"), [("c", ["Racing", "Racing", "Complete"]), ("another", ["Racing"])])
+def test_records_stay_until_the_comparison_that_races_them_has_ended(uid: str, phases: list[str]) -> None:
+    server = Server()
+    over = finished(server)
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "cmp", "uid": "c", "controller": True}
+    over["metadata"]["ownerReferences"] = [owner]
+    found, left = server.find, list(phases)
+
+    async def find(kind: str, namespace: str, name: str) -> Json | None:
+        if kind != "Comparison":
+            return await found(kind, namespace, name)
+        assert not server.deleted and name == "cmp"
+        return {"metadata": {"name": name, "uid": uid}, "status": {"phase": left.pop(0)}}
+
+    server.find = find  # type: ignore[method-assign]
+    assert expire(server, over) == ["bm: Expired"] and server.deleted == ["bm-race-1"] and not left
+
+
 def test_who_may_not_delete_says_so() -> None:
     server = Server()
     server.forbidden = True

@@ -256,11 +256,37 @@ def test_a_record_is_believed_when_it_is_its_own(uid: str, data: bytes, believed
     assert bool(found[0]) is believed
 
 
-def test_a_record_that_cannot_be_read_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_permission_that_stays_missing_in_a_dry_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ComparisonDaemon, "_back_off", _at_once)
+    found: list[Any] = []
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        if seen.dry_runs is None:
+            return ComparisonPlan(seen.status, look=("dry_runs",))
+        found.append(seen.dry_runs)
+        return ComparisonPlan(seen.status, wake_in=60)
+
+    server = Server()
+    words = 'benchmarks.fairlap.dev is forbidden: User "x" cannot create resource "benchmarks"'
+    server.refuses = {"cmp-0b": ApiError(403, words)}
+    server.drive(plan, 1.0)
+    assert found and found[0]["b"] == words
+    assert server.acts.count("try cmp-0b") == 7, "it is asked again for about a minute"
+
+
+def _at_once(self: ComparisonDaemon, error: ApiError) -> float:
+    self.failures += 1
+    return 0.01
+
+
+@pytest.mark.parametrize(
+    "data", ["bm90IHBhY2tlZA==", base64.b64encode(pack_block(BlockRecord(number=1, attempt=2))).decode()]
+)
+def test_a_record_that_cannot_be_read_ends_it(monkeypatch: pytest.MonkeyPatch, data: str) -> None:
     monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))
     server = Server(RECORDING)
-    server.add(owned("ConfigMap", "cmp-block-1", binaryData={KEY_BLOCK: "bm90IHBhY2tlZA=="}))
-    server.drive(lambda seen: ComparisonPlan(seen.status, look=("records",)), 0.5)
+    server.add(owned("ConfigMap", "cmp-block-1", binaryData={KEY_BLOCK: data}))
+    server.drive(lambda seen: ComparisonPlan(seen.status, look=() if seen.records else ("records",), wake_in=60), 0.5)
     assert (server.status["phase"], server.status["reason"]) == ("Failed", "InternalError")
     assert "cannot go on with this Comparison: ValueError: the record of a block" in server.status["message"]
     assert "block" not in server.status and not server.operator.places.holders()

@@ -31,6 +31,12 @@ def test_races_come_and_go_with_their_events() -> None:
     assert not races._led and not races._leaders
 
 
+def test_only_one_that_has_nothing_yet_waits_because_it_is_suspended() -> None:
+    waits = {**bench("a", phase="Pending"), "spec": {"suspend": True}}
+    assert seen_race(waits).suspended and not seen_race(bench("a", phase="Pending")).suspended
+    assert not seen_race({**bench("a", phase="Racing"), "spec": {"suspend": True}}).suspended
+
+
 def test_machines_are_those_of_the_last_race() -> None:
     ran = [{"name": "smoke"}, {"elasticsearchOn": ["m1", "m2"], "loadGeneratorOn": "m3"}]
     found = seen_race(bench("a", phase="Failed", reason="JobLost", message="gone", completionTime="2027", races=ran))

@@ -5,16 +5,18 @@ from statistics import median
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus
+from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.comparison.expectation import design_looks
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.block_words import counting, uneven_losses
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
 from fairlap.plan.comparison.judges import BlocksJudged, Judges
-from fairlap.plan.comparison.looks import looks, looks_cut_short, most_blocks
+from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 from fairlap.plan.comparison.verdict_reached import changed, complete, continued, fail
 from fairlap.plan.conditions import Observation
 
+_MOST_DIFFERENCES_BYTES = 300_000
 _FAIR, _COMPARED = ComparisonCondition.FAIR, ComparisonCondition.COMPARED
 
 
@@ -23,7 +25,7 @@ def answer(
 ) -> ComparisonPlan:
     """Return what the blocks of `status` say after one more counts: a look, an end, or the status to go on with."""
     spec, blocks = seen.subject.spec, _records(seen, status)
-    design = looks(spec.design)
+    design = design_looks(spec.design)
     reached = any(look.blocks == len(blocks) for look in design)
     if seen.priors is None and (reached or len(blocks) == 1):
         return ComparisonPlan(seen.status, look=("priors",))
@@ -75,7 +77,7 @@ def answer_at_deadline(seen: ComparisonSeen, variants: Sequence[ResolvedVariant]
         status = changed(status, findings=[*status.findings[:19], said])
         verdict, sentence = judged.verdict, judged.sentence
         return continued(complete(seen, status, verdict, sentence, gate_passed=_passed(judged, left_out)), fair)
-    least = looks(spec.design)[0].blocks if spec.design.stop == "sequential" else 2
+    least = design_looks(spec.design)[0].blocks if spec.design.stop == "sequential" else 2
     sentence = f"cannot tell: {said}, and the first look needs {least}"
     status = changed(status, findings=[*status.findings[:19], said])
     ended = complete(seen, status, "Inconclusive", sentence, gate_passed=_passes_unknown(spec))
@@ -91,13 +93,24 @@ def _fairness(
 ) -> tuple[ComparisonStatus, Observation, Mapping[str, str], ComparisonPlan | None]:
     """Return the status with what differs, the condition Fair, who cannot be compared, and the end if nobody can."""
     found = judges.diff(seen.subject.spec, variants, blocks)
-    status = changed(status, differences=found.differences[:100])
+    status = changed(status, differences=_that_fit(found.differences))
     if found.fair:
         fair = Observation(_FAIR, True, ComparisonReason.ONLY_DECLARED_DIFFERS, found.sentence)
         return status, fair, found.not_comparable, None
     unfair = Observation(_FAIR, False, ComparisonReason.MORE_DIFFERS, found.sentence)
     end = complete(seen, status, "NotComparable", found.sentence, gate_passed=False)
     return status, unfair, found.not_comparable, continued(end, unfair)
+
+
+def _that_fit(differences: Sequence[DifferenceStatus]) -> list[DifferenceStatus]:
+    """Return the first differences for which a status has room: etcd takes 1.5 MiB as a whole."""
+    kept, room = [], _MOST_DIFFERENCES_BYTES
+    for each in differences[:100]:
+        room -= len(each.model_dump_json().encode())
+        if room < 0:
+            break
+        kept.append(each)
+    return kept
 
 
 def _with(status: ComparisonStatus, judged: BlocksJudged, left_out: Mapping[str, str]) -> ComparisonStatus:

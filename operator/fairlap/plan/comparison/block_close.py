@@ -7,11 +7,13 @@ from datetime import timedelta
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.comparison.expectation import calibrated_every
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.answer import answer
 from fairlap.plan.comparison.block_words import (
     NAME_TAKEN,
     RACE_DELETED,
+    RACE_SUSPENDED,
     RECORD_LOST,
     block_title,
     describe_losses,
@@ -30,8 +32,6 @@ from fairlap.plan.transition import one_line
 
 _PATIENCE = timedelta(minutes=15)
 _LOOK_AGAIN_SECONDS = 5.0
-_LONG_RACE_SECONDS = 15 * 60.0
-_SELDOM = 3
 
 
 def seconds_until_given_up(seen: ComparisonSeen, block: CurrentBlock) -> float:
@@ -80,7 +80,7 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
         return ComparisonPlan(
             status, observed=(Observation(ComparisonCondition.ACCEPTED, True, ComparisonReason.PREPARED, text),)
         )
-    if over.reason in (RACE_DELETED, NAME_TAKEN):
+    if over.reason in (RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN):
         return _again(seen, status, over)
     race = over.races[-1]
     unknown = race.reason == ComparisonReason.UNKNOWN_TASK
@@ -105,9 +105,9 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
     lost = [now for now, then in zip(kept, before.blocks, strict=True) if now.valid != then.valid]
     if not over.valid or lost:
         return _again(seen, status, over if not over.valid else lost[0])
-    if over.number == 1 and before.calibrate_every and seen.subject.spec.calibrate_every is None:
-        long = any((race.seconds or 0.0) > _LONG_RACE_SECONDS for race in over.races)
-        status = changed(status, calibrate_every=_SELDOM if long else before.calibrate_every)
+    if over.number == 1:
+        longest = max((race.seconds or 0.0 for race in over.races), default=None)
+        status = changed(status, calibrate_every=calibrated_every(seen.subject.spec, longest))
     found = answer(seen, status, variants, judges)
     if found.look or found.status.completion_time:
         return found
@@ -121,6 +121,8 @@ def _again(seen: ComparisonSeen, status: ComparisonStatus, over: Block) -> Compa
     void = [block for block in status.blocks if not block.valid]
     title, last = block_title(spec, over), next((race for race in over.races if race.valid is False), None)
     why = f"{last.variant}: {last.reason}: {last.message}" if last else over.reason
+    if over.reason == RECORD_LOST and seen.refusal:
+        why = f"{why}: the API server would not keep its numbers: {seen.refusal}"
     if len(void) <= spec.design.retries:
         status = changed(give_place_up(seen, status), progress=one_line(f"{title} is raced again ({why})"))
         return ComparisonPlan(status)

@@ -10,7 +10,14 @@ from datetime import timedelta
 from fairlap.api.comparison_status import PREPARATION, Block, BlockStage, ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.block_close import close_block, seconds_until_given_up
-from fairlap.plan.comparison.block_words import NAME_TAKEN, RACE_DELETED, RACE_REFUSED, block_title, race_title
+from fairlap.plan.comparison.block_words import (
+    NAME_TAKEN,
+    RACE_DELETED,
+    RACE_REFUSED,
+    RACE_SUSPENDED,
+    block_title,
+    race_title,
+)
 from fairlap.plan.comparison.children import TWIN_LETTER, benchmark_name, letter_of, race_to_create
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
 from fairlap.plan.comparison.judges import Judges
@@ -98,7 +105,14 @@ def _running(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
         if there.phase == "Succeeded":
             return _raced(seen, block, there)
         words = one_line(f"{race_title(seen.subject.spec, block)} · {_words(there)}")
-        return ComparisonPlan(changed(seen.status, progress=words))
+        waiting = changed(seen.status, progress=words)
+        if not there.suspended:
+            return ComparisonPlan(waiting)
+        left = seconds_until_given_up(seen, block)
+        if left > 0:  # the place is held for it, and others wait for that
+            return ComparisonPlan(waiting, wake_in=max(left, 1.0))
+        text = f"Benchmark {race.benchmark} was suspended while its block was raced: suspend the Comparison instead"
+        return _void(seen, block, RACE_SUSPENDED, text)
     if not seen.confirmed:  # an index may not know of it yet, or show one that is no longer there
         return ComparisonPlan(seen.status, look=("races",))
     if there is None or there.uid != race.uid:

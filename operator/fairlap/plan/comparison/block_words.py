@@ -11,8 +11,9 @@ from fairlap.plan.comparison.looks import most_blocks
 RACE_DELETED = "RaceDeleted"
 NAME_TAKEN = "NameTaken"
 RACE_REFUSED = "RaceRefused"
+RACE_SUSPENDED = "RaceSuspended"
 RECORD_LOST = "RecordLost"
-NOT_A_VARIANTS_FAULT = frozenset({RACE_DELETED, NAME_TAKEN, RACE_REFUSED, RECORD_LOST})
+NOT_A_VARIANTS_FAULT = frozenset({RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN, RACE_REFUSED, RECORD_LOST})
 """reasons for which a race does not count that say nothing of what was raced"""
 
 

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from string import ascii_lowercase
 from typing import Any, Final
 
@@ -10,8 +9,6 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, CurrentBlock, VariantStatus
-from fairlap.api.quantity import parse_duration
-from fairlap.api.spec import LONGEST_TTL
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject, RaceToCreate
 
@@ -47,7 +44,7 @@ def dry_run(subject: ComparisonSubject, variants: Sequence[ResolvedVariant]) -> 
     block = CurrentBlock(number=PREPARATION, since="")
     names = [benchmark_name(subject.name, PREPARATION, each.letter, 1) for each in known]
     return [
-        RaceToCreate(name, variant.name, PREPARATION, _spec(subject.spec, variant, variants, block, name))
+        RaceToCreate(name, variant.name, PREPARATION, _spec(subject.spec, variant, block, name))
         for name, variant in zip(names, variants, strict=True)
     ]
 
@@ -68,7 +65,7 @@ def race_to_create(
     race = block.races[-1]
     by_name = {variant.name: variant for variant in variants}
     variant = by_name[race.variant.removesuffix(TWIN)]
-    spec = _spec(subject.spec, variant, variants, block, checked_by)
+    spec = _spec(subject.spec, variant, block, checked_by)
     if block.number != PREPARATION:
         if len(block.races) == 1:
             _place(spec, "avoidMachines", *avoid)
@@ -82,7 +79,6 @@ def race_to_create(
 def _spec(
     of: ComparisonSpec,
     variant: ResolvedVariant,
-    variants: Sequence[ResolvedVariant],
     block: CurrentBlock,
     checked_by: str,
 ) -> Json:
@@ -95,23 +91,7 @@ def _spec(
         spec["repetitions"] = 0
     else:
         spec |= {"repetitions": 1, "smokeTest": False, "checkedBy": checked_by}
-    if ttl := spec.get("ttlAfterFinished"):
-        spec["ttlAfterFinished"] = _after_the_block(ttl, variants)
     return spec
-
-
-def _after_the_block(ttl: Json, variants: Sequence[ResolvedVariant]) -> Json:
-    """Return the lifetimes of a race's records, counted as from the end of its block: until then they are needed."""
-    longest = timedelta()
-    for each in [*variants, variants[0]]:
-        timeouts = each.spec["timeouts"]
-        longest += parse_duration(timeouts["race"]) + 2 * parse_duration(timeouts["provisioning"])
-    found = dict(ttl)
-    for key in ("succeeded", "failed"):
-        if found.get(key):
-            allowed = min(parse_duration(found[key]) + longest, parse_duration(LONGEST_TTL))
-            found[key] = f"{int(allowed.total_seconds())}s"
-    return found
 
 
 def _place(spec: Json, field: str, elasticsearch_on: Sequence[str], load_generator_on: str) -> None:

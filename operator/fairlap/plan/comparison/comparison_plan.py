@@ -11,6 +11,7 @@ from fairlap.api.comparison_status import COMPARISON_TERMINAL, PREPARATION, Comp
 from fairlap.api.condition_types import ComparisonReason
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.comparison.expectation import calibrated_every
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
 from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
@@ -82,7 +83,7 @@ def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Ju
         status,
         variants=describe_variants(variants),
         seed=seed_of(seen.subject.uid) if spec.design.seed is None else spec.design.seed,
-        calibrate_every=(spec.calibrate_every or 1) if spec.calibrate else 0,
+        calibrate_every=calibrated_every(spec, None),
         expected=expected,
         blocks_done=done(spec, ()),
         progress=one_line(f"{len(variants)} variants, {expected.races} races at most"),

@@ -36,6 +36,8 @@ class SeenRace:
     progress: str = ""
     reason: str = ""
     message: str = ""
+    suspended: bool = False
+    """somebody lets it wait: it holds nothing, and goes on only when spec.suspend is taken off"""
     created: str = ""
     """creationTimestamp"""
     ended: str = ""

@@ -10,7 +10,7 @@ from world import START
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import ComparisonStatus
+from fairlap.api.comparison_status import ComparisonStatus, DifferenceStatus
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
 from fairlap.plan.conditions import stamp
@@ -167,13 +167,6 @@ def test_who_needs_more_machines_than_the_first_race_had_is_not_bound_to_them() 
         assert bound == (race.variant != first and not (race.variant == "three" and first != "three"))
 
 
-def test_the_records_of_a_race_outlast_its_block() -> None:
-    template = {**comparison().template.to_json(), "ttlAfterFinished": {"succeeded": "1h"}}
-    film = Film(comparison(design=FIXED_2, template=template)).until("Starting", 1)
-    film.step()
-    assert film.created[-1].spec["ttlAfterFinished"]["succeeded"] == f"{3600 + 3 * (6 * 3600 + 1800)}s"
-
-
 def test_the_place_is_held_over_a_block_and_given_up_after_it() -> None:
     film = Film()
     film.turn = Turn(mine=False, ahead=2, behind="ns/other")
@@ -287,6 +280,22 @@ def test_a_preparation_that_somebody_deleted_is_made_again() -> None:
         "upgrade-0a-2",
         "upgrade-0b-2",
     ]
+
+
+def test_a_record_that_the_api_server_refuses_is_told_in_its_words() -> None:
+    film = Film().until("Recording", 1, 3)
+    film.step(refusal="Too long: may not be more than 1048576 bytes")
+    assert film.status.blocks[-1].reason == "RecordLost"
+    assert "may not be more than 1048576" in film.status.progress
+
+
+def test_differences_never_make_a_status_too_large() -> None:
+    film = Film()
+    one = DifferenceStatus(what="x", rule="MustMatch", fair=False, values={f"v{n}": "é" * 4096 for n in range(12)})
+    film.court.fairness = SaidOfFairness(False, [one] * 100, sentence="much differs")
+    film.run()
+    assert 0 < len(film.status.differences) < 100
+    assert len(film.status.model_dump_json().encode()) < 500_000
 
 
 def test_an_unfair_comparison_ends_at_once() -> None:
@@ -406,6 +415,19 @@ def test_a_name_that_something_else_has_is_waited_for_and_then_another_is_taken(
     film.step(foreign=words)
     assert film.status.block.reason == "NameTaken"
     assert film.run().status.blocks[2].attempt == 2
+
+
+def test_a_race_that_somebody_suspends_does_not_hold_the_place_for_ever() -> None:
+    film = Film().until("Running", 1, 2)
+    name = film.status.block.races[-1].benchmark  # type: ignore[union-attr]
+    film.races[name] = replace(film.races[name], suspended=True, phase="Pending")
+    film.step()
+    assert (film.step().wake_in or 0) > 0 and film.status.admitted_time
+    film.now += timedelta(minutes=15)
+    film.step()
+    assert film.status.block and film.status.block.reason == "RaceSuspended"
+    film.step(), film.step()
+    assert film.status.admitted_time is None and film.run().status.phase == "Complete"
 
 
 def test_a_race_that_is_refused_voids_its_block() -> None:
