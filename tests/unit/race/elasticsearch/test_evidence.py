@@ -3,7 +3,7 @@
 import pytest
 
 from fairlap_race.contract.record import Fresh
-from fairlap_race.elasticsearch import evidence
+from fairlap_race.elasticsearch import evidence, ingest
 from fairlap_race.elasticsearch.client import ElasticsearchError
 
 NODES = {
@@ -113,7 +113,7 @@ def test_pipelines_count_what_the_race_did():
     after = node_stats(
         pipelines={"old": pipeline(7, 3, 1), "idle": pipeline(3), "new": pipeline(0), "again": pipeline(4)}
     )
-    found = {it.name: it for it in evidence.read_pipelines(before, after)}
+    found = {it.name: it for it in ingest.read_pipelines(before, after)}
     assert set(found) == {"old", "new", "again"}
     assert (found["old"].count, found["old"].time_millis, found["old"].failed) == (2, 3, 1)
     assert found["again"].count == 4
@@ -144,7 +144,7 @@ def test_totals():
 def test_nothing_is_guessed_from_empty_answers():
     found = evidence.read_environment({}, {}, {}, {})
     assert found.version is None and found.nodes == ()
-    assert evidence.read_pipelines({}, {}) == ()
+    assert ingest.read_pipelines({}, {}) == ()
     assert Fresh().user_indices == ()
 
 
