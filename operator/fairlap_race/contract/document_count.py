@@ -7,10 +7,9 @@ through the one name or the other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fairlap_race.contract.document_plan import WORDS, UncountedTask, WhyUncounted
-from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
 
 NOT_DETERMINED = "the documents were not counted against the track: it does not determine how many there will be"
@@ -25,7 +24,10 @@ class CountedDocuments:
 
     mismatch: str = ""
     """why the race does not count; empty when nothing speaks against it"""
-    remarks: tuple[tuple[Reason, str], ...] = ()
+    uncounted: tuple[str, ...] = ()
+    """documents without a number to compare with, and why"""
+    diverted: tuple[str, ...] = ()
+    """documents that are not where they were to be, and where they are"""
 
 
 @dataclass(frozen=True)
@@ -61,21 +63,23 @@ def count_documents(record: Record) -> CountedDocuments:
     wrong = [*_stated_mismatches(record, behind)]
     if wrong:
         return CountedDocuments(wrong[0])
-    remarks: list[tuple[Reason, str]] = []
     failed = {name: number for name, number in record.failure_stores.items() if number}
-    for stream, number in failed.items():
-        text = f"data stream {stream}: {number} documents failed and are in its failure store"
-        if not (stream in stated.documents or stated.total_documents is not None):
-            return CountedDocuments(text)
-        remarks.append((Reason.DOCUMENTS_DIVERTED, text))
+    stored = {
+        name: f"data stream {name}: {number} documents failed and are in its failure store"
+        for name, number in failed.items()
+    }
+    told = CountedDocuments(diverted=tuple(stored.values()))
     if stated.total_documents is not None:
-        return CountedDocuments("", tuple(remarks))
+        return told
+    if unsaid := [text for name, text in stored.items() if name not in stated.documents]:
+        return CountedDocuments(unsaid[0])
     if record.track.expected_documents is None and not plan.uncounted:
-        return CountedDocuments("", (*remarks, (Reason.DOCUMENTS_NOT_COUNTED, NOT_DETERMINED)))
-    remarks += [(Reason.DOCUMENTS_NOT_COUNTED, text) for text in _deleted(plan.uncounted)]
+        return replace(told, uncounted=(NOT_DETERMINED,))
     behind.forget(index for name in stated.documents for index in behind.indices(name))
-    mismatch, found = _compare(record, behind, [*_groups(record, behind)])
-    return CountedDocuments(mismatch, (*remarks, *found))
+    found = _compare(record, behind, [*_groups(record, behind)])
+    return CountedDocuments(
+        found.mismatch, (*_deleted(plan.uncounted), *found.uncounted), (*told.diverted, *found.diverted)
+    )
 
 
 class _Behind:
@@ -168,18 +172,18 @@ def _groups(record: Record, behind: _Behind) -> Iterator[_Group]:
         )
 
 
-def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> tuple[str, list[tuple[Reason, str]]]:
+def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDocuments:
     """Return why the documents are not those of the plan, and what is to be said of those that may be."""
     plan = record.track.documents
     anywhere = [it for it in plan.uncounted if it.why is not WhyUncounted.DELETED and not it.target]
     wrong = [group for group in groups if not _holds(group)]
     if anywhere and (groups or not plan.stated.documents):
         return _compare_all(record, behind, groups, anywhere, wrong)
-    doubts = [(Reason.DOCUMENTS_NOT_COUNTED, _doubt(g)) for g in groups if _holds(g) and _is_open(g)]
+    doubts = tuple(_doubt(group) for group in groups if _holds(group) and _is_open(group))
     if not wrong:
-        return "", doubts
+        return CountedDocuments(uncounted=doubts)
     gone = _diverted(record, behind, groups, wrong)
-    return ("", [*doubts, (Reason.DOCUMENTS_DIVERTED, gone)]) if gone else (_mismatch(wrong[0]), doubts)
+    return CountedDocuments("", doubts, (gone,)) if gone else CountedDocuments(_mismatch(wrong[0]), doubts)
 
 
 def _holds(group: _Group) -> bool:
@@ -223,7 +227,7 @@ def _why(uncounted: Iterable[UncountedTask]) -> str:
 
 def _compare_all(
     record: Record, behind: _Behind, groups: list[_Group], anywhere: list[UncountedTask], wrong: list[_Group]
-) -> tuple[str, list[tuple[Reason, str]]]:
+) -> CountedDocuments:
     """Compare all documents together, since tasks write to indices that cannot be told."""
     every = _Group(
         expected={name: number for group in groups for name, number in group.expected.items()},
@@ -236,10 +240,10 @@ def _compare_all(
         it.why is WhyUncounted.OTHER_WRITES for it in anywhere
     )  # fmt: skip
     if exact or (untouched and groups and every.found == every.least):
-        return "", []
+        return CountedDocuments()
     if every.most is not None and every.found > every.most and record.target is None:
         text = f"the race was to leave at most {every.most} documents, Elasticsearch counts {every.found}"
-        return text, []
+        return CountedDocuments(text)
     found = ", ".join(f"{name} {number}" for name, number in list(behind.counts.items())[:_SHOWN]) or "none"
     more = f" and {len(behind.counts) - _SHOWN} more indices" if len(behind.counts) > _SHOWN else ""
     known = "" if every.most is None else f" of at most {every.most}"
@@ -247,7 +251,7 @@ def _compare_all(
         f"the documents have no expected number: {_why(every.uncounted)}; Elasticsearch counts {every.found}{known} "
         f"({found}{more})"
     )
-    return "", [(Reason.DOCUMENTS_NOT_COUNTED, text)]
+    return CountedDocuments(uncounted=(text,))
 
 
 def _diverted(record: Record, behind: _Behind, groups: list[_Group], wrong: list[_Group]) -> str:

@@ -206,7 +206,9 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
         text = f"Elasticsearch and the load generator shared the machine {load_generator_on}"
         found.append(RaceRemark(Reason.LOAD_GENERATOR_SHARED, text))
     if record.track.tasks:
-        found.extend(RaceRemark(reason, text) for reason, text in count_documents(record).remarks)
+        counted = count_documents(record)
+        found.extend(RaceRemark(Reason.DOCUMENTS_NOT_COUNTED, text) for text in counted.uncounted)
+        found.extend(RaceRemark(Reason.DOCUMENTS_DIVERTED, text) for text in counted.diverted)
     found.extend(applied_pipelines.remarks(record))
     found.extend(applied_settings.remarks(record))
     found.extend(shards.remarks(record))
