@@ -118,7 +118,8 @@ def read_work(processors: list[_Sum]) -> ProcessorWork:
 def hidden_types(definition: Any) -> tuple[str, ...]:
     """Return the types that take documents elsewhere among those processors of a pipeline that have no counters."""
     found: set[str] = set()
-    for processor in dig(definition, "processors") or ():
+    listed = dig(definition, "processors")
+    for processor in listed if isinstance(listed, list) else ():
         for body in processor.values() if isinstance(processor, Mapping) else ():
             found.update(_types(dig(body, "on_failure"), _MOST_LEVELS))
             found.update(_types([dig(body, "processor")], _MOST_LEVELS))
