@@ -1,7 +1,7 @@
 """Documents and pipelines that are not what they seem, on a real Elasticsearch, each beside its good neighbour.
 
-This Elasticsearch has neither data streams nor scripts nor any processor but `pipeline`: what needs them is made by a
-proxy that changes answers.
+This Elasticsearch has neither data streams nor scripts, and one processor, `set_security_user`: what needs more is made
+by a proxy that changes answers.
 """
 
 import json
@@ -25,9 +25,11 @@ OF_INTEREST = {
     *(Reason.DOCUMENTS_NOT_COUNTED, Reason.DOCUMENTS_DIVERTED, Reason.PIPELINE_PARTLY_APPLIED),
     *(Reason.PIPELINE_BYPASSED, Reason.PIPELINE_NOT_VERIFIED),
 }
-CALL: Json = {"pipeline": {"name": "inner"}}
-"""The only processor there is; `inner` has none of its own."""
-FAILS: Json = {"pipeline": {"name": "nowhere", "ignore_failure": True}}
+SETS: Json = {"set_security_user": {"field": "user", "properties": ["username"]}}
+FAILS: Json = {"set_security_user": {"field": "n.user", "properties": ["username"]}}
+"""n is a number, and has no place for anything below it"""
+IGNORED: Json = {"set_security_user": {**FAILS["set_security_user"], "ignore_failure": True}}
+HANDLED: Json = {"set_security_user": {**FAILS["set_security_user"], "on_failure": [SETS]}}
 
 
 def put(name: str, *processors: Json) -> Json:
@@ -145,9 +147,7 @@ DEFAULT: Json = {"settings": {"index.default_pipeline": "p"}}
 
 @pytest.mark.produces(Reason.PIPELINE_NOT_APPLIED)
 def test_a_default_pipeline_that_every_document_passes_by(runner: Runner, tmp_path: Path) -> None:
-    ran = runner.run(
-        write(tmp_path / "t", put("inner"), put("p", CALL), CREATE, BULK, actions=lines(_none=DOCUMENTS), **DEFAULT)
-    )
+    ran = runner.run(write(tmp_path / "t", put("p", SETS), CREATE, BULK, actions=lines(_none=DOCUMENTS), **DEFAULT))
     assert ran.violation() == (
         Reason.PIPELINE_NOT_APPLIED,
         "ingest pipeline p, default_pipeline of index t, processed none of the 1000 documents indexed there",
@@ -156,7 +156,7 @@ def test_a_default_pipeline_that_every_document_passes_by(runner: Runner, tmp_pa
 
 @pytest.mark.produces(Reason.PIPELINE_BYPASSED)
 def test_a_default_pipeline_that_some_documents_pass_by(runner: Runner, tmp_path: Path) -> None:
-    schedule = (put("inner"), put("p", CALL), put("q", CALL), CREATE, BULK)
+    schedule = (put("p", SETS), put("q", SETS), CREATE, BULK)
     ran = runner.run(write(tmp_path / "t", *schedule, actions=lines(_none=60, q=40), **DEFAULT))
     reads(Reason.PIPELINE_BYPASSED, said(ran, Reason.PIPELINE_BYPASSED))
     # Their good neighbours: the same index without such lines, and a request that names another pipeline.
@@ -165,7 +165,7 @@ def test_a_default_pipeline_that_some_documents_pass_by(runner: Runner, tmp_path
 
 
 def test_a_final_pipeline_is_counted(runner: Runner, tmp_path: Path) -> None:
-    track = write(tmp_path / "t", put("inner"), put("p", CALL), CREATE, BULK, settings={"index.final_pipeline": "p"})
+    track = write(tmp_path / "t", put("p", SETS), CREATE, BULK, settings={"index.final_pipeline": "p"})
     ran = runner.run(track)
     assert counts(ran) == []
     (pipeline,) = (it for it in ran.record.pipelines or () if it.name == "p")
@@ -174,22 +174,21 @@ def test_a_final_pipeline_is_counted(runner: Runner, tmp_path: Path) -> None:
 
 @pytest.mark.produces(Reason.PIPELINE_NOT_APPLIED)
 def test_a_pipeline_whose_failures_are_all_ignored(runner: Runner, tmp_path: Path) -> None:
-    ran = runner.run(write(tmp_path / "t", put("p", FAILS), CREATE, through("p")))
+    ran = runner.run(write(tmp_path / "t", put("p", IGNORED), CREATE, through("p")))
     assert ran.violation() == (
         Reason.PIPELINE_NOT_APPLIED,
-        "ingest pipeline p did nothing for its 1000 documents: processor 1 (pipeline) failed for 1000 of 1000 "
+        "ingest pipeline p did nothing for its 1000 documents: processor 1 (set_security_user) failed for 1000 of 1000 "
         "documents, which is ignored or handled",
     )
 
 
 @pytest.mark.produces(Reason.PIPELINE_PARTLY_APPLIED)
 def test_a_pipeline_of_which_a_part_fails(runner: Runner, tmp_path: Path) -> None:
-    handled = {"pipeline": {"name": "nowhere", "on_failure": [CALL]}}
-    ran = runner.run(write(tmp_path / "t", put("inner"), put("p", FAILS, CALL, handled), CREATE, through("p")))
+    ran = runner.run(write(tmp_path / "t", put("p", IGNORED, SETS, HANDLED), CREATE, through("p")))
     text = said(ran, Reason.PIPELINE_PARTLY_APPLIED)
     reads(Reason.PIPELINE_PARTLY_APPLIED, text)
-    assert "processor 1 (pipeline) failed" in text and "processor 3 (pipeline) failed" in text
-    whole = runner.run(write(tmp_path / "u", put("inner"), put("p", CALL), CREATE, through("p")))
+    assert "processor 1 (set_security_user) failed" in text and "processor 3 (set_security_user) failed" in text
+    whole = runner.run(write(tmp_path / "u", put("p", SETS), CREATE, through("p")))
     assert counts(whole) == []
 
 
@@ -198,18 +197,18 @@ def test_a_pipeline_without_processors(runner: Runner, tmp_path: Path) -> None:
     ran = runner.run(write(tmp_path / "t", put("p"), CREATE, through("p")))
     reads(Reason.PIPELINE_NOT_VERIFIED, said(ran, Reason.PIPELINE_NOT_VERIFIED))
     deletes = {"operation": {"operation-type": "delete-pipeline", "name": "gone", "id": "p"}}
-    ran = runner.run(write(tmp_path / "u", put("inner"), put("p", CALL), CREATE, through("p"), deletes))
+    ran = runner.run(write(tmp_path / "u", put("p", SETS), CREATE, through("p"), deletes))
     assert said(ran, Reason.PIPELINE_NOT_VERIFIED).endswith("a task deletes it, and its counters with it")
 
 
 def test_a_hundred_and_one_pipelines_count(runner: Runner, tmp_path: Path) -> None:
     names = [f"p{number:03}" for number in range(101)]
-    put_one = {"operation-type": "raw-request", "method": "PUT", "body": {"processors": [CALL]}}
+    put_one = {"operation-type": "raw-request", "method": "PUT", "body": {"processors": [SETS]}}
     requests = [{**put_one, "name": f"put-{name}", "path": f"/_ingest/pipeline/{name}"} for name in names]
     puts = {"name": "puts", "operation": {"operation-type": "composite", "requests": requests}}
     actions: list[Json] = [{"index": {"_index": "t", "pipeline": name}} for name in names]
     documents: list[Json] = [{"n": number} for number in range(len(names))]
-    track = write(tmp_path / "t", put("inner"), puts, CREATE, BULK, actions=actions, documents=documents)
+    track = write(tmp_path / "t", puts, CREATE, BULK, actions=actions, documents=documents)
     ran = runner.run(track)
     assert counts(ran) == []
     done = {it.name: it.count for it in ran.record.pipelines or () if it.name in names}
@@ -238,10 +237,10 @@ def test_documents_that_a_drop_processor_dropped(runner: Runner, elasticsearch: 
         answer: Any = json.loads(body)
         for node in answer["nodes"].values():
             for it in (node["ingest"]["pipelines"].get("p") or {}).get("processors") or ():
-                it["pipeline"] = {"type": "drop", "stats": {**it["pipeline"]["stats"], "count": 10}}
+                it["set_security_user"] = {"type": "drop", "stats": {**it["set_security_user"]["stats"], "count": 10}}
         return status, json.dumps(answer).encode()
 
-    track = write(tmp_path / "t", put("inner"), put("p", CALL), CREATE, through("p"))
+    track = write(tmp_path / "t", put("p", SETS), CREATE, through("p"))
     with altered(elasticsearch, alter) as way:
         text = said(runner.run(track, **way), Reason.DOCUMENTS_DIVERTED)
     assert text == "index t holds 990 of 1000 documents: drop processors of ingest pipeline p dropped 10"
