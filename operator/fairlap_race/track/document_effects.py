@@ -34,6 +34,7 @@ _UPKEEP = frozenset(
     }
 )
 """Parts of paths that say what a request is for: with none of these does it change documents."""
+_COPYING = frozenset({"_restore", "_mount"})
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def keeps_documents(kind: str, params: Mapping[str, Any]) -> bool:
     stream = method == "PUT" and len(parts) == 2 and parts[0] == "_data_stream"
     # PUT /NAME/_doc/_search has an id that looks like something else.
     about = next((part for part in parts if part.startswith("_") and part != "_all"), "")
-    return made or stream or about in _QUERIES or about in _UPKEEP
+    return made or stream or (about in _QUERIES | _UPKEEP and not _COPYING & set(parts))
 
 
 def _path(params: Mapping[str, Any]) -> list[str]:

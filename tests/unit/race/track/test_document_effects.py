@@ -85,7 +85,9 @@ def test_what_is_there_in_the_end(acts: list[Act], counts: dict[str, int], uncou
         ("PUT", "/_ingest/pipeline/p", True), ("DELETE", "/_ingest/pipeline/p", True), ("DELETE", "/t", True),
         ("POST", "/t/_doc", False), ("PUT", "/t/_doc/_search", False), ("POST", "/_bulk", False),
         ("POST", "/_reindex", False), ("POST", "/t/_update_by_query", False), ("POST", "/t/_delete_by_query", False),
-        ("POST", "/t/_rollover", False), ("DELETE", "/t/_doc/1", False), ("POST", "/_transform/x/_start", False),
+        ("POST", "/t/_rollover", False), ("DELETE", "/t/_doc/1", False),
+        ("PUT", "/_snapshot/r/s", True), ("POST", "/_snapshot/r/s/_restore", False),
+        ("POST", "/_transform/x/_start", False),
     ],
 )  # fmt: skip
 def test_requests_that_change_documents(method: str, path: str, keeps: bool) -> None:
