@@ -99,11 +99,11 @@ def after(
     Only of the indices that are `mine`. Raises ElasticsearchError.
     """
     settings = _get(client, "/_all/_settings?flat_settings=true&expand_wildcards=all")
-    user = sorted(name for name in settings if mine(name))
     names = behind_names.read_names(
         _allowed(client, behind_names.ALIASES), _allowed(client, behind_names.STREAMS), settings
     )
     failures = {name: stream for name, stream in names.failures.items() if mine(stream) or mine(name)}
+    user = sorted(name for name in settings if mine(name) and name not in failures)
     red = _red(client)
     # Documents count only once they are searchable. Nothing is measured any more. A red index takes a minute to refuse.
     for name in (it for it in (*user, *failures) if it not in red):

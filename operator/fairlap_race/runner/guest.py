@@ -169,8 +169,8 @@ def owner_of(planned: Iterable[Touch]) -> Callable[[str], bool]:
     streams = {touch.name for touch in planned if touch.creates and touch.kind == effects.DATA_STREAM}
 
     def mine(name: str) -> bool:
-        # An index that Elasticsearch makes for a data stream is .ds-STREAM-yyyy.MM.dd-000001.
-        stream = name.removeprefix(".ds-").rsplit("-", 2)[0] if name.startswith(".ds-") else None
+        # What Elasticsearch makes for a data stream is .ds-STREAM-yyyy.MM.dd-000001, and .fs- for what failed.
+        stream = name[4:].rsplit("-", 2)[0] if name.startswith((".ds-", ".fs-")) else None
         return name in indices or stream in streams
 
     return mine
