@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
 from fairlap_race.contract.race_spec import Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
@@ -135,6 +136,7 @@ def hostile(text: str) -> str:
 def _remarked(made: Record, now: float) -> Record:
     """Return the record with something for every remark that a record gives rise to, and 25 tasks that were late."""
     node = made.environment.nodes[0].name
+    deleted = UncountedTask("drop-it", "t", WhyUncounted.DELETED, 1000)
     late = tuple(
         replace(_task(f"late-{number}", "search", "ops/s", 0, now), target_throughput=100.0, schedule_share=0.5)
         for number in range(25)
@@ -142,7 +144,7 @@ def _remarked(made: Record, now: float) -> Record:
     return replace(
         made,
         rally=replace(made.rally, warnings=("No index template matches",)),
-        track=replace(made.track, expected_documents=None),
+        track=replace(made.track, documents=DocumentPlan((deleted,))),
         tasks=(*made.tasks, *late),
         shards=(
             *(Shard("access-logs", number, True, "STARTED", node, 500, 2_000_000) for number in (0, 1)),

@@ -149,6 +149,15 @@ REFUSED: dict[str, tuple[Json, str]] = {
         "spec.race.scheduling.avoidMachines[0] in body should match",
     ),
     "checked by nobody": ({"checkedBy": ""}, "spec.checkedBy in body should be at least 1 chars long"),
+    "nothing expected": ({"race__expect": {}}, "race.expect says nothing: write documents"),
+    "a pattern expected": (
+        {"race__expect": {"documents": {"logs-*": 1}}},
+        "race.expect.documents takes whole names of indices, aliases or data streams, without *",
+    ),
+    "fewer documents than none": (
+        {"race__expect": {"documents": {"logs": -1}}},
+        "spec.race.expect.documents.logs in body should be greater than or equal to 0",
+    ),
     "a required task without a name": ({"race__requireTasks": [""]}, "spec.race.requireTasks[0] in body should be"),
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
     "ttl: 7 days": ({"ttlAfterFinished": {"failed": "7 days"}}, f"spec.ttlAfterFinished.failed in body {DURATION}"),
@@ -239,6 +248,8 @@ ACCEPTED: dict[str, Json] = {
     "rehearsal": {"repetitions": 0},
     "rehearsal of the check alone": {"repetitions": 0, "smokeTest": False},
     "checked by another": {"checkedBy": "upgrade-0a"},
+    "documents by name": {"race__expect": {"documents": {"logs": 0, "a b": 10**12}}},
+    "documents in all": {"race__expect": {"totalDocuments": 5}},
     "required tasks": {"race__requireTasks": ["bulk-index", "search term"]},
     "machines": {
         "elasticsearch__scheduling": {"machines": ["node-1", "ip-10-0-0-1.internal"], "exclusiveNodes": True},

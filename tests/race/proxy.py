@@ -3,17 +3,24 @@
 import http.client
 import ssl
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from .server import VERSION, Elasticsearch
 
+Alter = Callable[[str, int, bytes], tuple[int, bytes]]
+"""From path, status and body of an answer to the status and body that are passed on."""
+
 
 class Proxy(ThreadingHTTPServer):
-    """Passes every request on; drops the product header, or says another version."""
+    """Passes every request on; drops the product header, says another version, or changes answers."""
 
-    def __init__(self, elasticsearch: Elasticsearch, *, product: bool = True, version: str = VERSION) -> None:
+    def __init__(
+        self, elasticsearch: Elasticsearch, *, product: bool = True, version: str = VERSION, alter: Alter | None = None
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.alter = alter
         self.elasticsearch, self.product, self.version = elasticsearch, product, version
         self.tls = ssl.create_default_context(cafile=str(elasticsearch.ca))
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -38,7 +45,10 @@ class _Handler(BaseHTTPRequestHandler):
         answer = upstream.getresponse()
         content = answer.read().replace(VERSION.encode(), self.server.version.encode())
         upstream.close()
-        self.send_response(answer.status)
+        status = answer.status
+        if self.server.alter is not None:
+            status, content = self.server.alter(self.path, status, content)
+        self.send_response(status)
         for name in ("Content-Type", "X-elastic-product"):
             value = answer.getheader(name)
             if value and (self.server.product or name != "X-elastic-product"):

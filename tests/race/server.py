@@ -172,6 +172,5 @@ class Elasticsearch:
         for name in self.ask("GET", "/_all/_settings?expand_wildcards=open"):
             if not name.startswith("."):
                 self.ask("DELETE", f"/{name}")
-        for name in ("p",):
-            with contextlib.suppress(AssertionError):
-                self.ask("DELETE", f"/_ingest/pipeline/{name}")
+        with contextlib.suppress(AssertionError):
+            self.ask("DELETE", "/_ingest/pipeline/*")

@@ -90,8 +90,9 @@ def failing(name: str, reason: Reason, *schedule: Json, numbers: str = "", **tra
 
 FIND = {"index": "t", "body": {"size": 0, "aggs": {"a": {"terms": {"field": "word"}}}}}
 WITHOUT_PIPELINE: list[Json] = [{"index": {"_index": "t", "pipeline": "_none"}} for _ in range(DOCUMENTS)]
+SETS: Json = {"set_security_user": {"field": "user"}}  # the only processor that this Elasticsearch has
 PUT_PIPELINE: Json = {
-    "operation": {"operation-type": "put-pipeline", "name": "put", "id": "p", "body": {"processors": []}}
+    "operation": {"operation-type": "put-pipeline", "name": "put", "id": "p", "body": {"processors": [SETS]}}
 }
 WRONG_HITS = {
     "detailed-results": True, "assertions": [{"property": "hits", "condition": "==", "value": 5}],

@@ -25,22 +25,27 @@ def write(
     documents: list[Json] | None = None,
     actions: list[Json] | None = None,
     settings: Json | None = None,
+    index: Json | None = None,
+    target: str = "",
     plugin: str = "",
 ) -> Path:
     """Write a track into `folder`: an index t, a corpus of `documents` for it, and a schedule; return the folder.
 
-    With `actions` each document has its own line of action and meta-data. `plugin` is the text of track.py.
+    With `actions` each document has its own line of action and meta-data; `index` goes into the index's body; the
+    documents go to `target`, if it is given. `plugin` is the text of track.py.
     """
     folder.mkdir()
     documents = documents or [{"n": number, "word": f"w{number % 7}"} for number in range(DOCUMENTS)]
     lines = [line for pair in zip(actions, documents, strict=True) for line in pair] if actions else documents
     (folder / "documents.json").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     properties = {"n": {"type": "integer"}, "word": {"type": "keyword"}}
-    index = {"settings": {"number_of_replicas": 0, **(settings or {})}, "mappings": {"properties": properties}}
-    (folder / "index.json").write_text(json.dumps(index))
+    body = {"settings": {"number_of_replicas": 0, **(settings or {})}, "mappings": {"properties": properties}}
+    (folder / "index.json").write_text(json.dumps({**body, **(index or {})}))
     source: Json = {"source-file": "documents.json", "document-count": len(documents)}
     if actions:
         source["includes-action-and-meta-data"] = True
+    if target:
+        source["target-index"] = target
     track = {
         "version": 2,
         "description": "a small track",

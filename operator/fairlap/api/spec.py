@@ -25,6 +25,8 @@ TaskFilter = Annotated[str, Field(min_length=1, max_length=200)]
 RequiredTask = Annotated[str, Field(min_length=1, max_length=200)]
 MAX_MACHINES = 50
 Machines = Annotated[list[Name], Field(max_length=MAX_MACHINES)]
+MOST_DOCUMENTS = 1_000_000_000_000
+DocumentNumber = Annotated[int, Field(ge=0, le=MOST_DOCUMENTS)]
 Telemetry = Literal["disk-usage-stats"]  # docs/decisions/telemetry.md
 Codec = Literal["default", "best_compression"]
 SourceMode = Literal["stored", "synthetic", "disabled"]
@@ -349,6 +351,28 @@ class Corpora(Api):
     """The most that all corpora on it may take; what was not used for longest goes first. Absent: as much as fits."""
 
 
+class Expect(Api):
+    """What must be there when a race is over, for who knows better than the track: it stands before what that says."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "has(self.totalDocuments) || self.documents.size() > 0",
+                "race.expect says nothing: write documents (a number for an index, alias or data stream) or "
+                "totalDocuments",
+            ),
+            rule(
+                "self.documents.all(name, name.size() > 0 && name.size() < 256 && !name.contains('*'))",
+                "race.expect.documents takes whole names of indices, aliases or data streams, without *",
+            ),
+        )
+    )
+    documents: Annotated[dict[str, DocumentNumber], Field(max_length=100)] = {}
+    """Documents by index, alias or data stream, in the end of each race. Nested documents are not counted."""
+    total_documents: DocumentNumber | None = None
+    """Documents in all indices of the race together, in its end."""
+
+
 class Race(Api):
     """What Rally does."""
 
@@ -377,6 +401,8 @@ class Race(Api):
     require_tasks: Annotated[list[RequiredTask], Field(max_length=100)] = []
     """Names of tasks that must be among those that are raced; else the Benchmark fails before any cluster is built,
     and says which there are. With it a builtin track is checked, too."""
+    expect: Expect | None = None
+    """Documents that each race must leave; absent means what the track determines. The smoke test is not held to it."""
     client_options: FreeForm = {}
     """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
     telemetry: Annotated[list[Telemetry], Field(max_length=1)] = []

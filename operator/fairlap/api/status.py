@@ -351,7 +351,7 @@ class BenchmarkStatus(Answer):
     challenge: Text = ""
     """Challenge that is raced."""
     expected_documents: int | None = None
-    """Documents that a race is to index, as far as the track tells."""
+    """Documents that a race is to leave, by race.expect or else by the track; absent when neither says how many."""
     node_settings: Annotated[dict[str, Text], AtMost(MOST_SETTINGS)] = {}
     """Index settings that the nodes are given in elasticsearch.yml, because the track offers no way to set them."""
     races_done: Text = ""

@@ -8,6 +8,7 @@ from typing import Any
 from fairlap.api.base import Json
 from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from fairlap.api.quantity import parse_duration, parse_quantity
+from fairlap.api.spec import Expect
 from fairlap.manifests import target
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.elasticsearch import resource_requirements
@@ -29,6 +30,7 @@ from fairlap.plan.steps import (
 )
 from fairlap.settings import Settings
 from fairlap_race.contract.config_maps import progress_name
+from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec
 from fairlap_race.contract.record import KEY_PROGRESS
@@ -58,6 +60,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         include_tasks=tuple(race.include_tasks),
         exclude_tasks=tuple(race.exclude_tasks),
         require_tasks=tuple(race.require_tasks) if step == CHECK else (),
+        expect=_expected(race.expect) if race.expect and step != SMOKE else None,
         client_options=race.client_options,
         telemetry=tuple(race.telemetry),
         user_tags=race.user_tags,
@@ -80,6 +83,10 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         password_file=CREDENTIALS / "elastic",
         ca_file=CA / "ca.crt",
     )
+
+
+def _expected(expect: Expect) -> ExpectedByUser:
+    return ExpectedByUser(expect.documents, expect.total_documents)
 
 
 def record(subject: Subject, step: str) -> Json:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.codec import DecodeError, decode_strictly, encode
+from fairlap_race.contract.document_plan import ExpectedByUser
 
 FORMAT = 1
 
@@ -112,6 +113,8 @@ class RaceSpec:
     exclude_tasks: tuple[str, ...] = ()
     require_tasks: tuple[str, ...] = ()
     """names of tasks that must be left of the challenge; for the check alone"""
+    expect: ExpectedByUser | None = None
+    """what the user says about the documents in the end; None for a smoke race, which indexes others"""
     client_options: Mapping[str, Any] = field(default_factory=dict)
     telemetry: tuple[str, ...] = ()
     user_tags: Mapping[str, Any] = field(default_factory=dict)

@@ -15,6 +15,7 @@ _LIFECYCLE: Final = "tests/api/test_lifecycle.py"
 _E2E: Final = "tests/e2e/test_failures.py"
 _OVERDUE: Final = "tests/e2e/test_overdue.py"
 _SOURCES: Final = "tests/e2e/test_track_sources.py"
+_COUNTS: Final = "tests/race/test_document_counts.py"
 _RACE: Final = "tests/race/test_reasons.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
@@ -690,11 +691,55 @@ class Reason(StrEnum):
     )
     DOCUMENTS_NOT_COUNTED = _Entry(
         "DocumentsNotCounted",
-        cause="The documents were not counted against the track, which does not determine how many there will be.",
-        cure="Compare the documents in status.environment.indices with what you expect.",
-        recognized="The track, as Rally loaded it, gives no number of documents to expect.",
-        example="the documents were not counted against the track: it does not determine how many there will be",
-        test=_LIFECYCLE,
+        cause="There is no number that the documents in the end could be compared with, or they are gone by then.",
+        cure="Compare what the message says was found with what you expect, or write it down in race.expect.documents.",
+        recognized=(
+            "The track, as Rally loaded it: bulks that end early, conflicts, documents that say where they go, the "
+            "track's own code, deleted indices."
+        ),
+        example="task drop-it deleted index t: the 1000 documents in it were not counted",
+        test=_COUNTS,
+        remark=True,
+    )
+    DOCUMENTS_DIVERTED = _Entry(
+        "DocumentsDiverted",
+        cause="Documents were dropped by a drop processor, or are in other indices than the bulk named.",
+        cure="Check that this is what the pipelines are for; race.expect.documents says what must be where.",
+        recognized=(
+            "The shortfall is what drop processors counted, or all documents together are as many as there should be."
+        ),
+        example="index t holds 0 of 1000 documents: the others are in indices other",
+        test=_COUNTS,
+        remark=True,
+    )
+    PIPELINE_PARTLY_APPLIED = _Entry(
+        "PipelinePartlyApplied",
+        cause="Processors of an ingest pipeline failed, which the pipeline ignores or handles, or never ran.",
+        cure="Check the processors that the message names: fields they need, their `if`, ignore_failure, on_failure.",
+        recognized="The counters of each processor in Elasticsearch's node stats.",
+        example="ingest pipeline p, 1000 documents: processor 1 (…) failed for 1000 of 1000 documents, which …",
+        test=_COUNTS,
+        remark=True,
+    )
+    PIPELINE_BYPASSED = _Entry(
+        "PipelineBypassed",
+        cause="Documents were indexed without the pipeline that the index itself names.",
+        cure="Take `pipeline` out of action lines and requests, or the pipeline out of the index, whichever is meant.",
+        recognized=(
+            "What was indexed into the index against the counters of its default_pipeline and final_pipeline in "
+            "Elasticsearch's node stats."
+        ),
+        example="ingest pipeline p, default_pipeline of index t, processed 900 of the 1000 documents indexed there: …",
+        test=_COUNTS,
+        remark=True,
+    )
+    PIPELINE_NOT_VERIFIED = _Entry(
+        "PipelineNotVerified",
+        cause="What an ingest pipeline did could not be counted.",
+        cure="Let the schedule keep the pipeline until its end; give one without processors something to do, or none.",
+        recognized="A task deletes the pipeline, or it has no processors, which Elasticsearch skips.",
+        example="what ingest pipeline p did could not be counted: it has no processors, and Elasticsearch skips it",
+        test=_COUNTS,
         remark=True,
     )
     SETTINGS_ON_NODES = _Entry(

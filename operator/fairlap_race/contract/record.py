@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
+from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.contract.untrusted import characters, read_object, time_text
@@ -182,6 +183,12 @@ class IndexRecord:
     """SHA-256 over all settings in effect"""
     mapping_digest: str | None = None
     """SHA-256 over the mapping, without the index's name and source mode"""
+    aliases: tuple[str, ...] = ()
+    default_pipeline: str | None = None
+    """that the index itself names; None for none"""
+    final_pipeline: str | None = None
+    indexed: int | None = None
+    """documents that were indexed into its primaries since they started, overwritten ones among them"""
 
 
 @dataclass(frozen=True)
@@ -208,6 +215,9 @@ class Pipeline:
     count: int = 0
     time_millis: int = 0
     failed: int = 0
+    """documents that it gave up; not those whose failure a processor ignores or handles"""
+    work: ProcessorWork | None = None
+    """None when Elasticsearch does not count its processors"""
 
 
 @dataclass(frozen=True)
@@ -390,6 +400,8 @@ class Record:
     """copies of the user indices' shards after the race; None when not known, or left out of the record"""
     pipelines: tuple[Pipeline, ...] | None = None
     """None when Elasticsearch could not be asked"""
+    failure_stores: Mapping[str, int] = field(default_factory=dict)
+    """for each data stream that has a failure store the documents in it: the bulk was told that they are indexed"""
     nodes_restarted: tuple[str, ...] | None = None
     """nodes that restarted or went away; None when this could not be found out"""
     tasks: tuple[Task, ...] = ()

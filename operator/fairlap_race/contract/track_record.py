@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairlap_race.contract.document_plan import DocumentPlan
+
 
 @dataclass(frozen=True)
 class TrackTask:
@@ -46,7 +48,10 @@ class TrackRecord:
     exposed_params: tuple[str, ...] = ()
     tasks: tuple[TrackTask, ...] = ()
     expected_documents: Mapping[str, int] | None = None
-    """documents that an index (or data stream) must hold in the end; None when the track does not determine it"""
+    """documents that an index, alias or data stream must hold in the end, but for what `documents` tells; None when not
+    known"""
+    documents: DocumentPlan = field(default_factory=DocumentPlan)
+    """why the numbers above may not be exact, and what the user says"""
     pipelines: tuple[str, ...] = ()
     """ingest pipelines that bulk tasks name"""
     pipeline_documents: Mapping[str, int] = field(default_factory=dict)

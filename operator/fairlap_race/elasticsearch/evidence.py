@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
 from fairlap_race.contract.index_settings import CODEC, SOURCE_MODE
 from fairlap_race.contract.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
-from fairlap_race.elasticsearch import effective
+from fairlap_race.elasticsearch import behind_names, effective, ingest
 from fairlap_race.elasticsearch import indices as index_evidence
 from fairlap_race.elasticsearch.answers import dig, whole_number
+from fairlap_race.elasticsearch.behind_names import NOTHING_BEHIND, BehindNames
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.linux.cgroup import known_limit
 
@@ -56,6 +57,8 @@ class After:
     pipelines: tuple[Pipeline, ...]
     nodes_restarted: tuple[str, ...]
     totals: Totals
+    failure_stores: Mapping[str, int] = field(default_factory=dict)
+    """data stream -> documents in its failure store"""
 
 
 def before(client: ElasticsearchClient) -> Before:
@@ -96,24 +99,29 @@ def after(
     Only of the indices that are `mine`. Raises ElasticsearchError.
     """
     settings = _get(client, "/_all/_settings?flat_settings=true&expand_wildcards=all")
-    user = sorted(name for name in settings if mine(name))
+    names = behind_names.read_names(
+        _allowed(client, behind_names.ALIASES), _allowed(client, behind_names.STREAMS), settings
+    )
+    failures = {name: stream for name, stream in names.failures.items() if mine(stream) or mine(name)}
+    user = sorted(name for name in settings if mine(name) and name not in failures)
     red = _red(client)
     # Documents count only once they are searchable. Nothing is measured any more. A red index takes a minute to refuse.
-    for name in (it for it in user if it not in red):
+    for name in (it for it in (*user, *failures) if it not in red):
         client.post(f"/{quote(name, safe='')}/_refresh", timeout=300)
     members = client.get("/_cluster/state/nodes")
     node_settings = client.get("/_nodes/settings?flat_settings=true")
     health = _get(client, _HEALTH)
     stats = _get(client, f"{_STATS}?expand_wildcards=all")
     node_stats = client.get("/_nodes/stats/ingest,jvm")
-    version, names = start.environment.version, {*asked_for, CODEC}
+    definitions = _allowed(client, "/_ingest/pipeline")
+    version, wanted = start.environment.version, {*asked_for, CODEC}
 
     def index(name: str) -> IndexRecord:
-        found = read_index(name, settings, node_settings, health, stats, count(client, name))
+        found = read_index(name, settings, node_settings, health, stats, count(client, name), names)
         answer, mapping = index_evidence.ask_settings(client, name)
-        if answer is None or (mapping is None and SOURCE_MODE in names):
+        if answer is None or (mapping is None and SOURCE_MODE in wanted):
             return found
-        known = {*names, SOURCE_MODE} if mapping is not None else names
+        known = {*wanted, SOURCE_MODE} if mapping is not None else wanted
         in_effect = index_evidence.read_settings(name, known, answer, node_settings, mapping, version)
         state = effective.index_state(dig(answer, name), dig(mapping, name), in_effect.get(SOURCE_MODE))
         return replace(
@@ -129,10 +137,20 @@ def after(
     return After(
         indices=tuple(index(name) for name in user),
         shards=index_evidence.shards(client, user),
-        pipelines=read_pipelines(start.node_stats, node_stats),
+        pipelines=ingest.read_pipelines(start.node_stats, node_stats, definitions),
+        failure_stores=_failed_documents(client, failures),
         nodes_restarted=restarted(start.ephemeral_ids, ephemeral_ids(members)),
         totals=read_totals(user, stats, start.node_stats, node_stats),
     )
+
+
+def _failed_documents(client: ElasticsearchClient, failures: Mapping[str, str]) -> dict[str, int]:
+    """Return data stream -> documents in its failure store; what cannot be counted is left out."""
+    found: dict[str, int] = {}
+    for name, stream in failures.items():
+        if (documents := count(client, name)) is not None:
+            found[stream] = found.get(stream, 0) + documents
+    return found
 
 
 def _red(client: ElasticsearchClient) -> set[str]:
@@ -156,7 +174,7 @@ def _allowed(client: ElasticsearchClient, path: str) -> Any:
     try:
         return client.get(path)
     except ElasticsearchError as error:
-        if error.status not in (400, 401, 403, 404):
+        if error.status not in (400, 401, 403, 404, 405):
             raise
         return None
 
@@ -240,13 +258,19 @@ def effective_codec(name: str, settings: Any, node_settings: Any) -> str | None:
 
 
 def read_index(
-    name: str, settings: Any, node_settings: Any, health: Any, stats: Any, documents: int | None
+    name: str,
+    settings: Any,
+    node_settings: Any,
+    health: Any,
+    stats: Any,
+    documents: int | None,
+    names: BehindNames = NOTHING_BEHIND,
 ) -> IndexRecord:
-    """Return one index with the settings in effect."""
-    backing = _BACKING.match(name)
+    """Return one index with the settings in effect, and the names that it stands behind."""
+    backing, own = _BACKING.match(name), dig(settings, name, "settings")
     return IndexRecord(
         name=name,
-        data_stream=backing["stream"] if backing else None,
+        data_stream=names.streams.get(name) or (backing["stream"] if backing else None),
         shards=whole_number(dig(settings, name, "settings", "index.number_of_shards")),
         replicas=whole_number(dig(settings, name, "settings", "index.number_of_replicas")),
         codec=effective_codec(name, settings, node_settings),
@@ -254,37 +278,11 @@ def read_index(
         documents=documents,
         primary_bytes=dig(stats, "indices", name, "primaries", "store", "size_in_bytes"),
         store_bytes=dig(stats, "indices", name, "total", "store", "size_in_bytes"),
+        aliases=names.aliases.get(name, ()),
+        default_pipeline=behind_names.pipeline_named(dig(own, "index.default_pipeline")),
+        final_pipeline=behind_names.pipeline_named(dig(own, "index.final_pipeline")),
+        indexed=whole_number(dig(stats, "indices", name, "primaries", "indexing", "index_total")),
     )
-
-
-def _pipeline_sums(node_stats: Any) -> dict[str, tuple[int, int, int]]:
-    sums: dict[str, tuple[int, int, int]] = {}
-    for node in (dig(node_stats, "nodes") or {}).values():
-        for name, it in (dig(node, "ingest", "pipelines") or {}).items():
-            count, millis, failed = sums.get(name, (0, 0, 0))
-            sums[name] = (
-                count + int(it.get("count") or 0),
-                millis + int(it.get("time_in_millis") or 0),
-                failed + int(it.get("failed") or 0),
-            )
-    return sums
-
-
-def read_pipelines(earlier: Any, later: Any) -> tuple[Pipeline, ...]:
-    """Return what each pipeline did between two answers to `_nodes/stats/ingest`.
-
-    Elasticsearch's own pipelines are left out unless they did something.
-    """
-    start, found = _pipeline_sums(earlier), []
-    for name, end in sorted(_pipeline_sums(later).items()):
-        base = start.get(name, (0, 0, 0))
-        # A pipeline that was deleted and put again counts from zero.
-        if end[0] < base[0]:
-            base = (0, 0, 0)
-        done = Pipeline(name=name, count=end[0] - base[0], time_millis=end[1] - base[1], failed=end[2] - base[2])
-        if done.count or done.failed or name not in start:
-            found.append(done)
-    return tuple(found)
 
 
 def read_totals(user: list[str], stats: Any, earlier: Any, later: Any) -> Totals:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fairlap_race.contract.codec import Bounds
 from fairlap_race.contract.config_maps import compressed
+from fairlap_race.contract.document_plan import DocumentPlan
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     MAX_ARTIFACT_BYTES,
@@ -71,7 +72,7 @@ def _fits(record: Record, room: int) -> bool:
     track = record.track
     lists = (
         *(record.environment.nodes, record.indices or (), record.shards or (), record.pipelines or (), record.tasks),
-        *(track.tasks, track.corpora, track.pipelines, track.expected_documents or ()),
+        *(track.tasks, track.corpora, track.pipelines, track.expected_documents or (), track.documents.uncounted),
     )
     # The operator reads no longer list.
     return all(len(it) <= Bounds().items for it in lists) and _size(record) <= room
@@ -203,7 +204,7 @@ def _cannot_be_judged(record: Record, room: int) -> Record:
         tasks=record.tasks[:FEW],
         track=replace(
             track, tasks=track.tasks[:FEW], corpora=track.corpora[:FEW], pipelines=track.pipelines[:FEW],
-            expected_documents=None, pipeline_documents={}, passed_as={},
+            expected_documents=None, documents=DocumentPlan(), pipeline_documents={}, passed_as={},
         ),
         target=target and replace(
             target, touches=tuple(replace(t, existing=t.existing[:1]) for t in target.touches[:FEW]),

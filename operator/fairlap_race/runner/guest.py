@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
+from fairlap_race.contract.document_count import count_documents
 from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
 from fairlap_race.contract.record import OtherLoad, Pipeline, Record, TargetReport, Totals, Touch
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
@@ -168,8 +169,8 @@ def owner_of(planned: Iterable[Touch]) -> Callable[[str], bool]:
     streams = {touch.name for touch in planned if touch.creates and touch.kind == effects.DATA_STREAM}
 
     def mine(name: str) -> bool:
-        # An index that Elasticsearch makes for a data stream is .ds-STREAM-yyyy.MM.dd-000001.
-        stream = name.removeprefix(".ds-").rsplit("-", 2)[0] if name.startswith(".ds-") else None
+        # What Elasticsearch makes for a data stream is .ds-STREAM-yyyy.MM.dd-000001, and .fs- for what failed.
+        stream = name[4:].rsplit("-", 2)[0] if name.startswith((".ds-", ".fs-")) else None
         return name in indices or stream in streams
 
     return mine
@@ -306,7 +307,6 @@ class Site:
 
 def went_wrong(record: Record) -> bool:
     """Tell whether the race failed, as far as the runner can see: Rally, a request, or the number of documents."""
-    counted = {(index.data_stream or index.name): index.documents for index in record.indices or ()}
-    short = any(counted.get(name) != count for name, count in (record.track.expected_documents or {}).items())
+    short = bool(count_documents(record).mismatch) or (record.indices is None and bool(record.track.expected_documents))
     failed = any(task.errors.warmup or task.errors.normal for task in record.tasks)
     return record.outcome.reason is not None or failed or short

@@ -122,7 +122,8 @@ def look_after(
             break
     if site is None:
         return found
-    pipelines = site.of_the_race(found.pipelines, used_pipelines)
+    of_indices = (name for index in found.indices for name in (index.default_pipeline, index.final_pipeline) if name)
+    pipelines = site.of_the_race(found.pipelines, (*used_pipelines, *of_indices))
     return replace(found, pipelines=pipelines, totals=site.counted(found.totals))
 
 

@@ -126,6 +126,7 @@ def assemble(base: Record, parts: Parts) -> Record:
             indices=after.indices,
             shards=after.shards,
             pipelines=after.pipelines,
+            failure_stores=after.failure_stores,
             nodes_restarted=after.nodes_restarted,
             totals=after.totals,
         )

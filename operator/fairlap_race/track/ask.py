@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.codec import decode
+from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackRecord
@@ -54,6 +56,7 @@ def make_track_record(answer: TrackDescription, found: Ready, spec: RaceSpec) ->
         exposed_params=answer.exposed_params,
         tasks=answer.tasks,
         expected_documents=answer.expected_documents,
+        documents=replace(answer.documents, stated=spec.expect or ExpectedByUser()),
         pipelines=answer.pipelines,
         pipeline_documents=answer.pipeline_documents,
         passed_as=answer.passed_as,

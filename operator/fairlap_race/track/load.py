@@ -8,13 +8,13 @@ loading a track runs the track's own Python code. Rally is imported by its funct
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fairlap_race.contract.document_plan import DocumentPlan, WhyUncounted
 from fairlap_race.contract.race_spec import IndexSpec
 from fairlap_race.contract.record import Touch
 from fairlap_race.contract.track_record import TrackTask
@@ -22,6 +22,7 @@ from fairlap_race.corpora.need import CorpusFile
 from fairlap_race.rally import releases
 from fairlap_race.track import effects as touches
 from fairlap_race.track.child import answer_parent
+from fairlap_race.track.document_effects import NO_PIPELINE, Act, BulkFacts, foresee
 from fairlap_race.track.settings_passed import (
     INDEX_SETTINGS,
     NO_SETTINGS,
@@ -30,9 +31,6 @@ from fairlap_race.track.settings_passed import (
     asked,
     passed,
 )
-
-NO_PIPELINE = ("_none", "")
-"""What a bulk names as its pipeline to have none."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +77,7 @@ class TrackDescription:
     sleeps: tuple[str, ...] = ()
     """tasks that only wait"""
     expected_documents: Mapping[str, int] | None = None
+    documents: DocumentPlan = field(default_factory=DocumentPlan)
     pipelines: tuple[str, ...] = ()
     pipeline_documents: Mapping[str, int] = field(default_factory=dict)
     """documents that the bulk tasks send through each ingest pipeline, where the track determines it"""
@@ -150,8 +149,9 @@ def _load(request: Request, found: dict[str, Any]) -> None:
         for leaf in leaves
     )
     found["sleeps"] = tuple(leaf.name for leaf in leaves if leaf.operation.type == "sleep")
-    found["expected_documents"] = _expected(track, leaves)
-    through = _through_pipelines(track, leaves)
+    acts = _acts(track, challenge)
+    found["expected_documents"], found["documents"] = foresee(acts)
+    through = _through_pipelines(acts)
     found["pipelines"] = tuple(sorted(through))
     found["pipeline_documents"] = {name: documents for name, documents in through.items() if documents is not None}
     if request.touches:
@@ -235,65 +235,69 @@ def rally_config(request: Request, params: Mapping[str, Any]) -> Any:
     return cfg
 
 
-_HARMLESS = {"put-pipeline", "create-index", "create-data-stream", "cluster-health", "force-merge", "refresh", "search"}
-_HARMLESS |= {"paginated-search", "scroll-search", "index-stats", "node-stats", "sleep", "put-settings", "esql", "sql"}
-_HARMLESS |= {"create-index-template", "create-composable-template", "create-component-template", "wait-for-recovery"}
-_HARMLESS |= {"delete-pipeline", "delete-index-template", "delete-composable-template", "delete-component-template"}
+def _acts(track: Any, challenge: Any) -> list[Act]:
+    """Return the tasks of a challenge, in their order, as far as they concern documents."""
+    found = []
+    for element in challenge.schedule:
+        for leaf in element:
+            kind = str(leaf.operation.type)
+            bulk = _bulk_facts(track, element, leaf) if kind == "bulk" else None
+            found.append(Act(leaf.name, kind, leaf.operation.params, bulk))
+    return found
 
 
-def _expected(track: Any, leaves: list[Any]) -> dict[str, int] | None:
-    """Return the documents each index holds after the tasks `leaves`, or None when the track does not determine it."""
-    counts: dict[str, int] = {}
-    for leaf in leaves:
-        kind, params = str(leaf.operation.type), leaf.operation.params
-        if kind == "bulk":
-            added = _bulk_documents(track, leaf)
-            if added is None:
-                return None
-            for target, documents in added.items():
-                counts[target] = counts.get(target, 0) + documents
-        elif kind in ("delete-index", "delete-data-stream"):
-            names = params.get("index") or params.get("data-stream")
-            for name in list(counts) if names is None else [names] if isinstance(names, str) else names:
-                for target in fnmatch.filter(list(counts), name):
-                    counts.pop(target)
-        elif kind == "raw-request" and params.get("method", "GET") in ("GET", "HEAD"):
-            continue
-        elif kind not in _HARMLESS and counts:
-            return None
-    return counts
-
-
-def _through_pipelines(track: Any, leaves: list[Any]) -> dict[str, int | None]:
+def _through_pipelines(acts: list[Act]) -> dict[str, int | None]:
     """Return how many documents the bulks send through each pipeline; None when the track does not determine it."""
     counts: dict[str, int | None] = {}
-    for leaf in leaves:
-        name = leaf.operation.params.get("pipeline")
-        if leaf.operation.type != "bulk" or not isinstance(name, str) or name in NO_PIPELINE:
+    for bulk in (act.bulk for act in acts if act.bulk):
+        name = bulk.pipeline
+        if name is None or name in NO_PIPELINE:
             continue
-        added, before = _bulk_documents(track, leaf), counts.get(name, 0)
-        counts[name] = None if added is None or before is None else before + sum(added.values())
+        before, added = counts.get(name, 0), sum(documents for _, documents in bulk.documents)
+        counts[name] = None if bulk.why or before is None else before + added
     return counts
 
 
-def _bulk_documents(track: Any, leaf: Any) -> dict[str, int] | None:
+def _bulk_facts(track: Any, element: Any, leaf: Any) -> BulkFacts:
     from esrally.track import params as parameters  # noqa: PLC0415
 
-    if leaf.iterations or leaf.time_period or leaf.completes_parent or leaf.any_completes_parent:
-        return None
+    named = leaf.operation.params.get("pipeline")
+    pipeline = named if isinstance(named, str) else None
+    if leaf.operation.param_source:
+        return BulkFacts(why=WhyUncounted.OWN_CODE, pipeline=pipeline)
     source = parameters.BulkIndexParamSource(track, dict(leaf.operation.params))
-    limited = releases.documents_wanted(source) is not None or releases.repeats(source)
-    whole = source.ingest_percentage == 100 and not limited
-    if not whole or source.id_conflicts != parameters.IndexIdConflict.NoConflicts or leaf.operation.param_source:
-        return None
     added: dict[str, int] = {}
-    for corpus in source.corpora:
-        for documents in corpus.documents:
-            target = documents.target_data_stream or documents.target_index
-            if documents.includes_action_and_meta_data or not target:
-                return None
-            added[target] = added.get(target, 0) + documents.number_of_documents
-    return added
+    for documents in (each for corpus in source.corpora for each in corpus.documents):
+        by_line = documents.includes_action_and_meta_data
+        target = "" if by_line else documents.target_data_stream or documents.target_index or ""
+        added[target] = added.get(target, 0) + documents.number_of_documents
+    why = next(
+        (
+            reason
+            for reason, holds in (
+                (WhyUncounted.BEGINS_AGAIN, releases.repeats(source)),
+                (WhyUncounted.ENDED_BY_OTHER, _is_ended(element, leaf)),
+                (WhyUncounted.ENDED_BY_TIME, leaf.iterations or leaf.time_period),
+                (WhyUncounted.ID_CONFLICTS, source.id_conflicts != parameters.IndexIdConflict.NoConflicts),
+                (WhyUncounted.ACTION_LINES, "" in added),
+                (WhyUncounted.PART_OF_CORPUS, source.ingest_percentage != 100),
+                (WhyUncounted.PART_OF_CORPUS, releases.documents_wanted(source) is not None),
+            )
+            if holds
+        ),
+        None,
+    )
+    return BulkFacts(tuple(added.items()), why, pipeline)
+
+
+def _is_ended(element: Any, leaf: Any) -> bool:
+    """Tell whether another client may end a task: the task that completed-by names runs to its own end."""
+    # The older release of Rally knows nothing of "any".
+    anybody = getattr(leaf, "any_completes_parent", False)
+    others = [other for other in element if other is not leaf]
+    if anybody:
+        return bool(others) or leaf.clients > 1
+    return any(other.completes_parent for other in others)
 
 
 def _action(track: Any, leaf: Any) -> touches.Action:

@@ -14,6 +14,7 @@ from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
 from fairlap.plan.seen import Subject
 from fairlap.settings import JdkImage, Settings
+from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.race_spec import CorporaSpec, parse_spec
 
 SETTINGS = Settings(race_image="fairlap/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
@@ -234,6 +235,13 @@ def test_only_the_check_is_told_which_tasks_are_required() -> None:
     assert {step: spec.require_tasks for step, spec in told.items()} == {
         "check": ("bulk-index",), "smoke": (), "race-1": (),
     }  # fmt: skip
+
+
+def test_what_is_expected_is_told_to_all_but_the_smoke_test() -> None:
+    it = of_track({"builtin": "log_ingest"}, expect={"documents": {"t": 5}, "totalDocuments": 7})
+    told = {step: parse_spec(race_spec(it, step, SETTINGS).to_json()).expect for step in ("check", "smoke", "race-1")}
+    stated = ExpectedByUser({"t": 5}, 7)
+    assert told == {"check": stated, "smoke": None, "race-1": stated}
 
 
 @pytest.mark.parametrize("exclusive", [False, True])

@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict import applied_settings, existing_cluster
+from fairlap.plan.verdict import applied_pipelines, applied_settings, existing_cluster
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
 from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.document_count import count_documents
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import LoadGenerator, Record, Task
 
@@ -188,37 +189,8 @@ def _no_sample_was_dropped(record: Record, _: BenchmarkSpec) -> Violation | None
 
 
 def _documents_are_all_there(record: Record, _: BenchmarkSpec) -> Violation | None:
-    counted: dict[str, int] = {}
-    for index in record.indices or ():
-        holder = index.data_stream or index.name
-        counted[holder] = counted.get(holder, 0) + (index.documents or 0)
-    for name, expected in (record.track.expected_documents or {}).items():
-        if counted.get(name) != expected:
-            return Violation(
-                Reason.DOCUMENT_COUNT_MISMATCH,
-                f"index {name} was to hold {expected} documents, Elasticsearch counts "
-                f"{counted.get(name, 'no such index')}",
-            )
-    return None
-
-
-def _pipelines_did_their_work(record: Record, _: BenchmarkSpec) -> Violation | None:
-    ran = {pipeline.name: pipeline for pipeline in record.pipelines or ()}
-    for name in record.track.pipelines:
-        pipeline = ran.get(name)
-        if pipeline is None or pipeline.count == 0:
-            return Violation(Reason.PIPELINE_NOT_APPLIED, f"ingest pipeline {name} processed no document")
-        if pipeline.failed:
-            return Violation(
-                Reason.PIPELINE_NOT_APPLIED, f"ingest pipeline {name} failed for {pipeline.failed} documents"
-            )
-        expected = record.track.pipeline_documents.get(name, 0)
-        if pipeline.count < expected:
-            return Violation(
-                Reason.PIPELINE_NOT_APPLIED,
-                f"ingest pipeline {name} processed {pipeline.count} of {expected} documents",
-            )
-    return None
+    mismatch = count_documents(record).mismatch
+    return Violation(Reason.DOCUMENT_COUNT_MISMATCH, mismatch) if mismatch else None
 
 
 def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str) -> list[RaceRemark]:
@@ -233,9 +205,11 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     if load_generator_on and load_generator_on in elasticsearch_on:
         text = f"Elasticsearch and the load generator shared the machine {load_generator_on}"
         found.append(RaceRemark(Reason.LOAD_GENERATOR_SHARED, text))
-    if record.outcome.reason is None and record.track.tasks and record.track.expected_documents is None:
-        text = "the documents were not counted against the track: it does not determine how many there will be"
-        found.append(RaceRemark(Reason.DOCUMENTS_NOT_COUNTED, text))
+    if record.track.tasks:
+        counted = count_documents(record)
+        found.extend(RaceRemark(Reason.DOCUMENTS_NOT_COUNTED, text) for text in counted.uncounted)
+        found.extend(RaceRemark(Reason.DOCUMENTS_DIVERTED, text) for text in counted.diverted)
+    found.extend(applied_pipelines.remarks(record))
     found.extend(applied_settings.remarks(record))
     found.extend(shards.remarks(record))
     found.extend(existing_cluster.remarks(record))
@@ -280,6 +254,6 @@ CHECKS: tuple[Check, ...] = (
     _every_task_has_numbers,
     _no_sample_was_dropped,
     _documents_are_all_there,
-    _pipelines_did_their_work,
+    applied_pipelines.violation,
     applied_settings.violation,
 )

@@ -23,6 +23,7 @@ from fairlap.results.storage import storage_evidence
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Record
+from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.contract.untrusted import parse_time
 
 # Conditions that say what a remark says, for whoever waits for conditions only.
@@ -89,12 +90,23 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
     accepted = Observation(ConditionType.ACCEPTED, True, ConditionReason.TRACK_RENDERED, message)
     changes = {
         "challenge": track.challenge or seen.status.challenge,
-        "expected_documents": total(track.expected_documents.values()) if track.expected_documents else None,
+        "expected_documents": _expected_documents(track),
         "track_revision": track.revision or "",
         "node_settings": applied_settings.for_nodes(record, subject.spec.index) if subject.spec.elasticsearch else {},
     }
     announced = existing_cluster.announce_changes(subject.spec, record.target)
     return Judged(seen.status.model_copy(update=changes), (accepted, *announced))
+
+
+def _expected_documents(track: TrackRecord) -> int | None:
+    """Return the documents that a race is to leave, by the user or by the track; None when neither says how many."""
+    plan, by_track = track.documents, track.expected_documents or {}
+    if plan.stated.total_documents is not None:
+        return plan.stated.total_documents
+    if not plan.is_exact and not plan.stated.documents:
+        return None
+    numbers = {**by_track, **plan.stated.documents} if plan.is_exact else plan.stated.documents
+    return total(numbers.values()) if numbers else None
 
 
 def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlap_race.contract.record import Fresh
-from fairlap_race.elasticsearch import evidence
+from fairlap_race.elasticsearch import evidence, ingest
 from fairlap_race.elasticsearch.client import ElasticsearchError
 
 NODES = {
@@ -113,7 +113,7 @@ def test_pipelines_count_what_the_race_did():
     after = node_stats(
         pipelines={"old": pipeline(7, 3, 1), "idle": pipeline(3), "new": pipeline(0), "again": pipeline(4)}
     )
-    found = {it.name: it for it in evidence.read_pipelines(before, after)}
+    found = {it.name: it for it in ingest.read_pipelines(before, after)}
     assert set(found) == {"old", "new", "again"}
     assert (found["old"].count, found["old"].time_millis, found["old"].failed) == (2, 3, 1)
     assert found["again"].count == 4
@@ -144,7 +144,7 @@ def test_totals():
 def test_nothing_is_guessed_from_empty_answers():
     found = evidence.read_environment({}, {}, {}, {})
     assert found.version is None and found.nodes == ()
-    assert evidence.read_pipelines({}, {}) == ()
+    assert ingest.read_pipelines({}, {}) == ()
     assert Fresh().user_indices == ()
 
 
@@ -189,3 +189,32 @@ def test_what_a_user_may_not_see_is_not_known_and_ends_no_race():
     assert index.settings == {} and index.settings_digest is None
     (index,) = evidence.after(Answering("/logs/_settings"), start, ["index.codec"]).indices
     assert index.settings == {} and index.settings_digest is None
+
+
+class WithStream(Answering):
+    """The same with a data stream whose failure store has three documents, and one of which nobody may know."""
+
+    FAILED = (".fs-app-2026.01.01-000001", ".fs-shut-2026.01.01-000001")
+
+    def get(self, path, timeout=None):
+        if path.startswith("/_all/_settings"):
+            return {name: {"settings": {}} for name in ("logs", ".ds-app-2026.01.01-000001", *self.FAILED)}
+        if path.startswith("/_all/_alias"):
+            return {"logs": {"aliases": {"all": {}}}}
+        if path == f"/{self.FAILED[0]}/_count":
+            return {"count": 3, "_shards": {"failed": 0}}
+        return super().get(path, timeout)
+
+
+def test_failure_stores_are_counted_apart_from_the_indices():
+    cluster = WithStream(f"/{WithStream.FAILED[1]}", "/_data_stream")
+    found = evidence.after(cluster, evidence.before(Answering()))
+    assert [(it.name, it.data_stream, it.aliases) for it in found.indices] == [
+        (".ds-app-2026.01.01-000001", "app", ()), ("logs", None, ("all",)),
+    ]  # fmt: skip
+    assert found.failure_stores == {"app": 3}
+
+
+def test_failure_stores_of_others_are_none_of_a_guests():
+    found = evidence.after(WithStream(), evidence.before(Answering()), mine=lambda name: name == "logs")
+    assert [it.name for it in found.indices] == ["logs"] and found.failure_stores == {}

@@ -168,6 +168,7 @@ def test_counters_of_an_index_that_was_there_are_left_out() -> None:
 def test_backing_indices_of_its_data_streams_are_the_tracks() -> None:
     mine = guest.owner_of([Touch("data stream", "logs-app", creates=True), Touch("index", "gone", deletes=True)])
     assert mine(".ds-logs-app-2026.01.01-000001")
+    assert mine(".fs-logs-app-2026.01.01-000001")
     assert not mine(".ds-logs-app2-2026.01.01-000001")
     assert not mine("gone")
 

@@ -1,0 +1,288 @@
+"""Whether the documents in the end are those that a race was to leave, from its record. Pure.
+
+Names are resolved to the indices behind them. What shares an index is counted together, since a document may have come
+through the one name or the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from fairlap_race.contract.document_plan import WORDS, UncountedTask, WhyUncounted
+from fairlap_race.contract.record import Record
+
+NOT_DETERMINED = "the documents were not counted against the track: it does not determine how many there will be"
+_SHOWN = 5
+_ONLY_ADDS = (WhyUncounted.ENDED_BY_OTHER, WhyUncounted.ENDED_BY_TIME, WhyUncounted.PART_OF_CORPUS,
+              WhyUncounted.BEGINS_AGAIN)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CountedDocuments:
+    """What the count shows."""
+
+    mismatch: str = ""
+    """why the race does not count; empty when nothing speaks against it"""
+    uncounted: tuple[str, ...] = ()
+    """documents without a number to compare with, and why"""
+    diverted: tuple[str, ...] = ()
+    """documents that are not where they were to be, and where they are"""
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Names whose documents are in the same indices."""
+
+    expected: Mapping[str, int] = field(default_factory=dict)
+    uncounted: tuple[UncountedTask, ...] = ()
+    indices: frozenset[str] = frozenset()
+    found: int = 0
+    missing: tuple[str, ...] = ()
+    """names that there is nothing behind"""
+
+    @property
+    def least(self) -> int:
+        return sum(self.expected.values())
+
+    @property
+    def most(self) -> int | None:
+        bounds = [it.at_most for it in self.uncounted]
+        return None if None in bounds else self.least + sum(bound or 0 for bound in bounds)
+
+
+def count_documents(record: Record) -> CountedDocuments:
+    """Return what the documents of a race that ran to its end show; nothing of one of whose indices nothing is known.
+
+    A number that the user states stands before the track's.
+    """
+    if record.outcome.reason or record.indices is None:
+        return CountedDocuments()
+    plan, stated = record.track.documents, record.track.documents.stated
+    behind = _Behind(record)
+    wrong = [*_stated_mismatches(record, behind)]
+    if wrong:
+        return CountedDocuments(wrong[0])
+    failed = {name: number for name, number in record.failure_stores.items() if number}
+    stored = {
+        name: f"data stream {name}: {number} documents failed and are in its failure store"
+        for name, number in failed.items()
+    }
+    told = CountedDocuments(diverted=tuple(stored.values()))
+    if stated.total_documents is not None:
+        return told
+    if unsaid := [text for name, text in stored.items() if name not in stated.documents]:
+        return CountedDocuments(unsaid[0])
+    if record.track.expected_documents is None and not plan.uncounted:
+        return replace(told, uncounted=(NOT_DETERMINED,))
+    behind.forget(index for name in stated.documents for index in behind.indices(name))
+    found = _compare(record, behind, [*_groups(record, behind)])
+    return CountedDocuments(
+        found.mismatch, (*_deleted(plan.uncounted), *found.uncounted), (*told.diverted, *found.diverted)
+    )
+
+
+class _Behind:
+    """The indices behind each name."""
+
+    def __init__(self, record: Record) -> None:
+        self.counts = {index.name: index.documents or 0 for index in record.indices or ()}
+        self.names: dict[str, set[str]] = {}
+        self.forgotten: set[str] = set()
+        self.aliased = False
+        for index in record.indices or ():
+            for name in filter(None, (index.name, index.data_stream, *index.aliases)):
+                self.names.setdefault(name, set()).add(index.name)
+                self.aliased = self.aliased or name != index.name
+
+    def forget(self, indices: Iterable[str]) -> None:
+        """Leave indices out of everything, and the names with something of them: they are counted already."""
+        gone = set(indices)
+        self.forgotten |= {name for name, there in self.names.items() if there & gone}
+        self.counts = {index: number for index, number in self.counts.items() if index not in gone}
+        self.names = {name: there - gone for name, there in self.names.items()}
+
+    def indices(self, name: str) -> frozenset[str]:
+        return frozenset(self.names.get(name, ()))
+
+    def found(self, indices: Iterable[str]) -> int:
+        return sum(self.counts[index] for index in indices)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+def _stated_mismatches(record: Record, behind: _Behind) -> Iterator[str]:
+    stated = record.track.documents.stated
+    for name, number in stated.documents.items():
+        indices = behind.indices(name)
+        if not indices and number == 0:
+            continue
+        if behind.found(indices) != number or not indices:
+            yield f"race.expect.documents: {_was_to_hold(name, number, behind.found(indices) if indices else None)}"
+    total = stated.total_documents
+    if total is not None and behind.total != total:
+        yield (
+            f"race.expect.totalDocuments: the race was to leave {total} documents, Elasticsearch counts {behind.total}"
+        )
+
+
+def _was_to_hold(name: str, number: int, found: int | None) -> str:
+    what = "no such index" if found is None else found
+    return f"index {name} was to hold {number} documents, Elasticsearch counts {what}"
+
+
+def _deleted(uncounted: Iterable[UncountedTask]) -> Iterator[str]:
+    for it in uncounted:
+        if it.why is WhyUncounted.DELETED:
+            number = "the" if it.at_most is None else f"the {it.at_most}"
+            yield f"task {it.task} deleted index {it.target}: {number} documents in it were not counted"
+
+
+def _groups(record: Record, behind: _Behind) -> Iterator[_Group]:
+    """Yield the expected names and uncounted tasks, grouped by the indices that they share."""
+    plan = record.track.documents
+    expected = {
+        name: number
+        for name, number in (record.track.expected_documents or {}).items()
+        if name not in plan.stated.documents and name not in behind.forgotten
+    }
+    uncounted = [
+        it for it in plan.uncounted
+        if it.why is not WhyUncounted.DELETED and it.target
+        and it.target not in plan.stated.documents and it.target not in behind.forgotten
+    ]  # fmt: skip
+    left = dict.fromkeys((*expected, *(it.target for it in uncounted)))
+    while left:
+        names = [next(iter(left))]
+        indices = set(behind.indices(names[0]))
+        left.pop(names[0])
+        while near := [name for name in left if behind.indices(name) & indices]:
+            for name in near:
+                left.pop(name)
+                names.append(name)
+                indices |= behind.indices(name)
+        yield _Group(
+            expected={name: expected[name] for name in names if name in expected},
+            uncounted=tuple(it for it in uncounted if it.target in names),
+            indices=frozenset(indices),
+            found=behind.found(indices),
+            missing=tuple(name for name in names if not behind.indices(name)),
+        )
+
+
+def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDocuments:
+    """Return why the documents are not those of the plan, and what is to be said of those that may be."""
+    plan = record.track.documents
+    anywhere = [it for it in plan.uncounted if it.why is not WhyUncounted.DELETED and not it.target]
+    wrong = [group for group in groups if not _holds(group)]
+    if anywhere and (groups or not plan.stated.documents):
+        return _compare_all(record, behind, groups, anywhere, wrong)
+    doubts = tuple(_doubt(group) for group in groups if _holds(group) and _is_open(group))
+    if not wrong:
+        return CountedDocuments(uncounted=doubts)
+    gone = _diverted(record, behind, groups, wrong)
+    return CountedDocuments("", doubts, (gone,)) if gone else CountedDocuments(_mismatch(wrong[0]), doubts)
+
+
+def _holds(group: _Group) -> bool:
+    """Tell whether the documents of a group may be what the plan says."""
+    if any(group.expected.get(name) for name in group.missing):
+        return False
+    if not group.uncounted:
+        return group.found == group.least
+    only_adds = all(it.why in _ONLY_ADDS for it in group.uncounted)
+    return (not only_adds or group.found >= group.least) and (group.most is None or group.found <= group.most)
+
+
+def _is_open(group: _Group) -> bool:
+    """Tell whether the documents of a group might as well be others; all that there can be are all there should be."""
+    return bool(group.uncounted) and group.found != group.most
+
+
+def _mismatch(group: _Group) -> str:
+    names = list(group.expected) or [it.target for it in group.uncounted]
+    found = None if group.missing and not group.indices else group.found
+    number = group.least if not group.uncounted or group.found < group.least else group.most
+    text = _was_to_hold(", ".join(names[:_SHOWN]), number or 0, found)
+    return text if not group.uncounted else text.replace("was to hold", "was to hold about", 1)
+
+
+def _doubt(group: _Group) -> str:
+    name = ", ".join(dict.fromkeys(it.target for it in group.uncounted))
+    return f"the documents of index {name} have no expected number: {_why(group.uncounted)}; {_of(group)}"
+
+
+def _of(group: _Group) -> str:
+    found = f"Elasticsearch counts {group.found}"
+    return found if group.most is None else f"{found} of at most {group.most}"
+
+
+def _why(uncounted: Iterable[UncountedTask]) -> str:
+    listed = [f"task {it.task} {WORDS[it.why]}" for it in uncounted]
+    more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
+    return "; ".join(dict.fromkeys(listed[:_SHOWN])) + more
+
+
+def _compare_all(
+    record: Record, behind: _Behind, groups: list[_Group], anywhere: list[UncountedTask], wrong: list[_Group]
+) -> CountedDocuments:
+    """Compare all documents together, since tasks write to indices that cannot be told."""
+    every = _Group(
+        expected={name: number for group in groups for name, number in group.expected.items()},
+        uncounted=(*anywhere, *(it for group in groups for it in group.uncounted)),
+        indices=frozenset(behind.counts),
+        found=behind.total,
+    )
+    exact = every.most is not None and every.found == every.most
+    untouched = not wrong and not any(map(_is_open, groups)) and all(
+        it.why is WhyUncounted.OTHER_WRITES for it in anywhere
+    )  # fmt: skip
+    if exact or (untouched and groups and every.found == every.least):
+        return CountedDocuments()
+    if every.most is not None and every.found > every.most and record.target is None:
+        text = f"the race was to leave at most {every.most} documents, Elasticsearch counts {every.found}"
+        return CountedDocuments(text)
+    found = ", ".join(f"{name} {number}" for name, number in list(behind.counts.items())[:_SHOWN]) or "none"
+    more = f" and {len(behind.counts) - _SHOWN} more indices" if len(behind.counts) > _SHOWN else ""
+    known = "" if every.most is None else f" of at most {every.most}"
+    text = (
+        f"the documents have no expected number: {_why(every.uncounted)}; Elasticsearch counts {every.found}{known} "
+        f"({found}{more})"
+    )
+    return CountedDocuments(uncounted=(text,))
+
+
+def _diverted(record: Record, behind: _Behind, groups: list[_Group], wrong: list[_Group]) -> str:
+    """Return in a sentence where documents are that are not where they were to be; empty when that is not known."""
+    ran = [it for it in record.pipelines or () if it.count and it.work]
+    droppers = {it.name: it.work.dropped for it in ran if it.work and it.work.dropped}
+    hidden = [it.name for it in ran if it.work and "drop" in it.work.hidden]
+    senders = [it.name for it in ran if it.work and (it.work.rerouted or "reroute" in it.work.hidden)]
+    dropped = sum(droppers.values())
+    short = sum(group.least - group.found for group in wrong)
+    total = sum(group.least for group in groups)
+    what = _shortage(wrong)
+    drops = f"drop processors of ingest pipeline {', '.join(droppers)} dropped {dropped}"
+    if any(group.uncounted for group in wrong):
+        return ""
+    fewer = all(group.found <= group.least for group in wrong)
+    if fewer and dropped and short == dropped:
+        return f"{what}: {drops}"
+    moved = bool(ran) or behind.aliased or any(group.missing for group in wrong)
+    if moved and not any(group.uncounted for group in groups) and behind.total + dropped == total:
+        elsewhere = sorted(set(behind.counts) - {index for group in groups for index in group.indices})
+        places = f"indices {', '.join(elsewhere[:_SHOWN])}" if elsewhere else "other indices of the race"
+        return f"{what}: the others are in {places}{f', and {drops}' if dropped else ''}"
+    if fewer and hidden and short > dropped:
+        return f"{what}: ingest pipeline {', '.join(hidden)} may drop documents where they are not counted (on_failure)"
+    if fewer and senders and record.target is not None:
+        return f"{what}: ingest pipeline {', '.join(senders)} sends documents to other indices"
+    return ""
+
+
+def _shortage(groups: list[_Group]) -> str:
+    expected, found = sum(group.least for group in groups), sum(group.found for group in groups)
+    names = ", ".join(list(dict.fromkeys(name for group in groups for name in group.expected))[:_SHOWN])
+    return f"index {names} holds {found} of {expected} documents"

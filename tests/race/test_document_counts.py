@@ -1,0 +1,283 @@
+"""Documents and pipelines that are not what they seem, on a real Elasticsearch, each beside its good neighbour.
+
+This Elasticsearch has neither data streams nor scripts, and one processor, `set_security_user`: what needs more is made
+by a proxy that changes answers.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlap.plan.verdict.checks import first_violation
+from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.reasons import Reason
+
+from .proxy import Alter, Proxy
+from .runner import Ran, Runner, asked
+from .server import Elasticsearch
+from .tracks import BULK, CREATE, DOCUMENTS, Json, search, write
+
+OF_INTEREST = {
+    *(Reason.DOCUMENTS_NOT_COUNTED, Reason.DOCUMENTS_DIVERTED, Reason.PIPELINE_PARTLY_APPLIED),
+    *(Reason.PIPELINE_BYPASSED, Reason.PIPELINE_NOT_VERIFIED),
+}
+SETS: Json = {"set_security_user": {"field": "user", "properties": ["username"]}}
+FAILS: Json = {"set_security_user": {"field": "n.user", "properties": ["username"]}}
+"""n is a number, and has no place for anything below it"""
+IGNORED: Json = {"set_security_user": {**FAILS["set_security_user"], "ignore_failure": True}}
+HANDLED: Json = {"set_security_user": {**FAILS["set_security_user"], "on_failure": [SETS]}}
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(runner: Runner, elasticsearch: Elasticsearch) -> Run:
+    """Runs a race against an Elasticsearch that has nothing of an earlier one."""
+
+    def fresh(track: Path, **fields: Any) -> Ran:
+        elasticsearch.reset()
+        return runner.run(track, **fields)
+
+    return fresh
+
+
+def put(name: str, *processors: Json) -> Json:
+    """Return a task that creates a pipeline."""
+    body = {"processors": list(processors)}
+    return {"operation": {"operation-type": "put-pipeline", "name": f"put-{name}", "id": name, "body": body}}
+
+
+def through(pipeline: str) -> Json:
+    return {**BULK, "operation": {**BULK["operation"], "pipeline": pipeline}}
+
+
+def lines(**passing: int) -> list[Json]:
+    """Return an action line for each document; the first of them name another pipeline, that many for each."""
+    found: list[Json] = []
+    for pipeline, count in passing.items():
+        found += [{"index": {"_index": "t", "pipeline": pipeline}}] * count
+    return [*found, *([{"index": {"_index": "t"}}] * (DOCUMENTS - len(found)))]
+
+
+def counts(ran: Ran) -> list[tuple[Reason, str]]:
+    """Return what is remarked on the documents and pipelines of a race that counts."""
+    assert first_violation(ran.record, asked()) is None, first_violation(ran.record, asked())
+    return [(it.reason, it.text) for it in ran.remarks() if it.reason in OF_INTEREST]
+
+
+def said(ran: Ran, reason: Reason) -> str:
+    """Return the only remark on documents and pipelines of a race that counts."""
+    ((found, text),) = counts(ran)
+    assert found is reason, text
+    return text
+
+
+def reads(reason: Reason, text: str) -> None:
+    assert looks_like(reason.example, text), f"\n{text}\nis not of the form\n{reason.example}"
+
+
+def test_documents_through_an_alias(run: Run, tmp_path: Path) -> None:
+    ran = run(write(tmp_path / "t", CREATE, BULK, target="a", index={"aliases": {"a": {}}}))
+    assert counts(ran) == []
+    assert ran.record.track.expected_documents == {"a": DOCUMENTS}
+    (index,) = ran.record.indices or ()
+    assert (index.name, index.aliases, index.documents, index.indexed) == ("t", ("a",), DOCUMENTS, DOCUMENTS)
+
+
+@pytest.mark.produces(Reason.DOCUMENT_COUNT_MISMATCH)
+def test_a_document_too_many_behind_an_alias(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
+    track = write(tmp_path / "t", CREATE, BULK, search(seconds=15), target="a", index={"aliases": {"a": {}}})
+    ran = run(track, meanwhile=lambda _: elasticsearch.ask("POST", "/t/_doc", {"n": 1}))
+    assert ran.violation() == (
+        Reason.DOCUMENT_COUNT_MISMATCH, f"index a was to hold {DOCUMENTS} documents, Elasticsearch counts 1001"
+    )  # fmt: skip
+
+
+SLOW = {**BULK, "target-throughput": 20, "clients": 1, "operation": {**BULK["operation"], "bulk-size": 5}}
+
+
+def test_a_bulk_that_its_neighbour_ends(run: Run, tmp_path: Path) -> None:
+    parallel = {"parallel": {"completed-by": "search", "tasks": [SLOW, search(seconds=3)]}}
+    ran = run(write(tmp_path / "t", CREATE, parallel))
+    text = said(ran, Reason.DOCUMENTS_NOT_COUNTED)
+    found = (ran.record.indices or ())[0].documents or 0
+    assert 0 < found < DOCUMENTS
+    assert text == (
+        "the documents of index t have no expected number: task bulk ends when completed-by of its parallel element "
+        f"is fulfilled; Elasticsearch counts {found} of at most {DOCUMENTS}"
+    )
+
+
+def test_a_bulk_that_ends_its_neighbour_is_counted(run: Run, tmp_path: Path) -> None:
+    parallel = {"parallel": {"completed-by": "bulk", "tasks": [{**BULK, "clients": 2}, search(seconds=120)]}}
+    ran = run(write(tmp_path / "t", CREATE, parallel))
+    assert counts(ran) == [] and ran.record.track.documents.uncounted == ()
+    assert ran.record.track.expected_documents == {"t": DOCUMENTS}
+
+
+@pytest.mark.produces(Reason.DOCUMENTS_NOT_COUNTED)
+def test_an_index_that_the_schedule_deletes(run: Run, tmp_path: Path) -> None:
+    drop = {"name": "drop-it", "operation": {"operation-type": "delete-index", "name": "d"}}
+    # The good neighbour is in it: what most tracks begin with.
+    first = {"name": "clean", "operation": {"operation-type": "delete-index", "name": "c"}}
+    ran = run(write(tmp_path / "t", first, CREATE, BULK, drop))
+    reads(Reason.DOCUMENTS_NOT_COUNTED, said(ran, Reason.DOCUMENTS_NOT_COUNTED))
+
+
+def test_action_lines_are_counted_together(run: Run, tmp_path: Path) -> None:
+    same = [{"index": {"_index": "t", "_id": str(number // 2)}} for number in range(DOCUMENTS)]
+    text = said(run(write(tmp_path / "same", CREATE, BULK, actions=same)), Reason.DOCUMENTS_NOT_COUNTED)
+    assert text.endswith("Elasticsearch counts 500 of at most 1000 (t 500)") and "task bulk sends documents" in text
+    assert counts(run(write(tmp_path / "each", CREATE, BULK, actions=lines()))) == []
+
+
+@pytest.mark.produces(Reason.DOCUMENTS_DIVERTED)
+def test_documents_elsewhere(run: Run, tmp_path: Path) -> None:
+    """Elasticsearch makes a date of the name, as a reroute or date_index_name processor does of a document's."""
+    ran = run(write(tmp_path / "t", BULK, target="<other-{now/d}>"))
+    text = said(ran, Reason.DOCUMENTS_DIVERTED)
+    assert text.startswith("index <other-{now/d}> holds 0 of 1000 documents: the others are in indices other-")
+    reads(Reason.DOCUMENTS_DIVERTED, text.replace("<other-{now/d}>", "t").split("other-2")[0] + "other")
+
+
+def test_a_user_knows_better(run: Run, tmp_path: Path) -> None:
+    same = [{"index": {"_index": "t", "_id": str(number // 2)}} for number in range(DOCUMENTS)]
+    track = write(tmp_path / "t", CREATE, BULK, actions=same)
+    ran = run(track, expect={"documents": {"t": 500}})
+    assert counts(ran) == [] and ran.record.track.documents.stated.documents == {"t": 500}
+    assert run(track, expect={"totalDocuments": 501}).violation() == (
+        Reason.DOCUMENT_COUNT_MISMATCH,
+        "race.expect.totalDocuments: the race was to leave 501 documents, Elasticsearch counts 500",
+    )
+
+
+DEFAULT: Json = {"settings": {"index.default_pipeline": "p"}}
+
+
+@pytest.mark.produces(Reason.PIPELINE_NOT_APPLIED)
+def test_a_default_pipeline_that_every_document_passes_by(run: Run, tmp_path: Path) -> None:
+    ran = run(write(tmp_path / "t", put("p", SETS), CREATE, BULK, actions=lines(_none=DOCUMENTS), **DEFAULT))
+    assert ran.violation() == (
+        Reason.PIPELINE_NOT_APPLIED,
+        "ingest pipeline p, default_pipeline of index t, processed none of the 1000 documents indexed there",
+    )
+
+
+@pytest.mark.produces(Reason.PIPELINE_BYPASSED)
+def test_a_default_pipeline_that_some_documents_pass_by(run: Run, tmp_path: Path) -> None:
+    schedule = (put("p", SETS), put("q", SETS), CREATE, BULK)
+    ran = run(write(tmp_path / "t", *schedule, actions=lines(_none=60, q=40), **DEFAULT))
+    reads(Reason.PIPELINE_BYPASSED, said(ran, Reason.PIPELINE_BYPASSED))
+    # Their good neighbours: the same index without such lines, and a request that names another pipeline.
+    assert counts(run(write(tmp_path / "u", *schedule, **DEFAULT))) == []
+    assert counts(run(write(tmp_path / "v", *schedule[:-1], through("q"), **DEFAULT))) == []
+
+
+def test_a_final_pipeline_is_counted(run: Run, tmp_path: Path) -> None:
+    track = write(tmp_path / "t", put("p", SETS), CREATE, BULK, settings={"index.final_pipeline": "p"})
+    ran = run(track)
+    assert counts(ran) == []
+    (pipeline,) = (it for it in ran.record.pipelines or () if it.name == "p")
+    assert pipeline.count == DOCUMENTS and pipeline.work is not None and pipeline.work.done == DOCUMENTS
+
+
+@pytest.mark.produces(Reason.PIPELINE_NOT_APPLIED)
+def test_a_pipeline_whose_failures_are_all_ignored(run: Run, tmp_path: Path) -> None:
+    ran = run(write(tmp_path / "t", put("p", IGNORED), CREATE, through("p")))
+    assert ran.violation() == (
+        Reason.PIPELINE_NOT_APPLIED,
+        "ingest pipeline p did nothing for its 1000 documents: processor 1 (set_security_user) failed for 1000 of 1000 "
+        "documents, which is ignored or handled",
+    )
+
+
+@pytest.mark.produces(Reason.PIPELINE_PARTLY_APPLIED)
+def test_a_pipeline_of_which_a_part_fails(run: Run, tmp_path: Path) -> None:
+    ran = run(write(tmp_path / "t", put("p", IGNORED, SETS, HANDLED), CREATE, through("p")))
+    text = said(ran, Reason.PIPELINE_PARTLY_APPLIED)
+    reads(Reason.PIPELINE_PARTLY_APPLIED, text)
+    assert "processor 1 (set_security_user) failed" in text and "processor 3 (set_security_user) failed" in text
+    whole = run(write(tmp_path / "u", put("p", SETS), CREATE, through("p")))
+    assert counts(whole) == []
+
+
+@pytest.mark.produces(Reason.PIPELINE_NOT_VERIFIED)
+def test_a_pipeline_without_processors(run: Run, tmp_path: Path) -> None:
+    ran = run(write(tmp_path / "t", put("p"), CREATE, through("p")))
+    reads(Reason.PIPELINE_NOT_VERIFIED, said(ran, Reason.PIPELINE_NOT_VERIFIED))
+    deletes = {"operation": {"operation-type": "delete-pipeline", "name": "gone", "id": "p"}}
+    ran = run(write(tmp_path / "u", put("p", SETS), CREATE, through("p"), deletes))
+    assert said(ran, Reason.PIPELINE_NOT_VERIFIED).endswith("a task deletes it, and its counters with it")
+
+
+def test_a_hundred_and_one_pipelines_count(run: Run, tmp_path: Path) -> None:
+    names = [f"p{number:03}" for number in range(101)]
+    put_one = {"operation-type": "raw-request", "method": "PUT", "body": {"processors": [SETS]}}
+    requests = [{**put_one, "name": f"put-{name}", "path": f"/_ingest/pipeline/{name}"} for name in names]
+    puts = {"name": "puts", "operation": {"operation-type": "composite", "requests": requests}}
+    actions: list[Json] = [{"index": {"_index": "t", "pipeline": name}} for name in names]
+    documents: list[Json] = [{"n": number} for number in range(len(names))]
+    track = write(tmp_path / "t", puts, CREATE, BULK, actions=actions, documents=documents)
+    ran = run(track)
+    assert counts(ran) == []
+    done = {it.name: it.count for it in ran.record.pipelines or () if it.name in names}
+    assert done == dict.fromkeys(names, 1)
+
+
+@contextmanager
+def altered(elasticsearch: Elasticsearch, alter: Alter) -> Iterator[Json]:
+    """Give the fields of a race's spec that lead it through a proxy, which changes answers."""
+    proxy = Proxy(elasticsearch, alter=alter)
+    try:
+        yield {"hosts": [proxy.host], "caFile": None}
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+
+
+def test_documents_that_a_drop_processor_dropped(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
+    """The proxy calls the first processor drop, says that it ran for ten documents, and that so many are missing."""
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if path.startswith("/t/_count"):
+            return status, body.replace(b'"count":1000', b'"count":990')
+        if not path.startswith("/_nodes/stats/ingest"):
+            return status, body
+        answer: Any = json.loads(body)
+        for node in answer["nodes"].values():
+            for it in (node["ingest"]["pipelines"].get("p") or {}).get("processors") or ():
+                it["set_security_user"] = {"type": "drop", "stats": {**it["set_security_user"]["stats"], "count": 10}}
+        return status, json.dumps(answer).encode()
+
+    track = write(tmp_path / "t", put("p", SETS), CREATE, through("p"))
+    with altered(elasticsearch, alter) as way:
+        text = said(run(track, **way), Reason.DOCUMENTS_DIVERTED)
+    assert text == "index t holds 990 of 1000 documents: drop processors of ingest pipeline p dropped 10"
+
+
+@pytest.mark.produces(Reason.DOCUMENT_COUNT_MISMATCH)
+def test_documents_in_a_failure_store(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
+    """The proxy shows a data stream that has a failure store with twelve documents, and one without any."""
+    name, twelve = ".fs-logs-2026.01.01-000001", {"number": 12}
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if path.startswith("/_data_stream"):
+            stream = {"name": "logs", "indices": [], "failure_store": {"indices": [{"index_name": name}]}}
+            return 200, json.dumps({"data_streams": [stream]}).encode()
+        if path.startswith(f"/{name}/"):
+            return 200, json.dumps({"count": twelve["number"], "_shards": {"failed": 0}}).encode()
+        return status, body
+
+    track = write(tmp_path / "t", CREATE, BULK)
+    with altered(elasticsearch, alter) as way:
+        assert run(track, **way).violation() == (
+            Reason.DOCUMENT_COUNT_MISMATCH, "data stream logs: 12 documents failed and are in its failure store"
+        )  # fmt: skip
+        twelve["number"] = 0
+        ran = run(track, **way)
+    assert counts(ran) == [] and ran.record.failure_stores == {"logs": 0}

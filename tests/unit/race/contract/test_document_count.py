@@ -1,0 +1,187 @@
+"""The documents in the end against those that a race was to leave: what voids a race, what is said, what passes."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap_race.contract.document_count import NOT_DETERMINED, CountedDocuments, count_documents
+from fairlap_race.contract.document_plan import DocumentPlan, ExpectedByUser, UncountedTask, WhyUncounted
+from fairlap_race.contract.ingest_record import ProcessorWork
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import IndexRecord, Outcome, Pipeline, Record, TargetReport
+from fairlap_race.contract.track_record import TrackRecord
+
+ENDED = UncountedTask("bulk", "t", WhyUncounted.ENDED_BY_OTHER, 1000)
+LINES = UncountedTask("bulk", "", WhyUncounted.ACTION_LINES, 1000)
+OTHER = UncountedTask("own", "", WhyUncounted.OTHER_WRITES)
+
+
+def index(name: str, documents: int | None, *aliases: str, stream: str | None = None) -> IndexRecord:
+    return IndexRecord(name=name, documents=documents, aliases=aliases, data_stream=stream)
+
+
+def record(
+    expected: dict[str, int] | None, *indices: IndexRecord, uncounted: Any = (), stated: Any = None, **more: Any
+) -> Record:
+    plan = DocumentPlan(uncounted=tuple(uncounted), stated=stated or ExpectedByUser())
+    return Record(track=TrackRecord(expected_documents=expected, documents=plan), indices=indices, **more)
+
+
+def pipeline(name: str = "p", **work: Any) -> Pipeline:
+    return Pipeline(name, 1000, work=ProcessorWork(processors=1, **work))
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        record({"t": 1000}, index("t", 1000)),
+        record({}, index("t", 5)),
+        record({"t": 0}, index("t", 0)),
+        # Aliases and data streams stand for what is behind them.
+        record({"a": 1000}, index("t", 1000, "a")),
+        record({"a": 1000}, index("t-1", 600, "a"), index("t-2", 400, "a")),
+        record({"a": 500, "t": 500}, index("t", 1000, "a")),
+        record({"s": 1000}, index(".ds-s-2026.01.01-000001", 400, stream="s"), index("shrunk", 600, stream="s")),
+        # As many as there can be at most are as many as there should be.
+        record({}, index("t", 1000), uncounted=[ENDED]),
+        record({}, index("t", 600), index("u", 400), uncounted=[LINES]),
+        record({"v": 7}, index("t", 1000), index("v", 7), uncounted=[LINES]),
+        record({"t": 1000}, index("t", 1000), uncounted=[OTHER]),
+        # Who knows better.
+        record({"t": 1000}, index("t", 7), stated=ExpectedByUser({"t": 7})),
+        record({"a": 1000}, index("t", 7, "a"), stated=ExpectedByUser({"t": 7})),
+        record({"t": 1000}, index("t", 7), index("u", 8), stated=ExpectedByUser({}, 15)),
+        record({}, index("t", 7), uncounted=[LINES], stated=ExpectedByUser({"t": 7})),
+        record(None, index("t", 7), stated=ExpectedByUser({}, 7)),
+        record({"t": 1}, stated=ExpectedByUser({"t": 0})),
+        record({"t": 5}, index("t", 5), failure_stores={"s": 0}),
+    ],
+)
+def test_what_passes_without_a_word(good: Record) -> None:
+    assert count_documents(good) == CountedDocuments()
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (record({"t": 1000}, index("t", 999)), "index t was to hold 1000 documents, Elasticsearch counts 999"),
+        (record({"t": 1000}, index("t", 1001)), "counts 1001"),
+        (record({"t": 1000}), "index t was to hold 1000 documents, Elasticsearch counts no such index"),
+        (record({"t": 1000}, index("t", None)), "counts 0"),
+        (record({"a": 500, "t": 500}, index("t", 999, "a")), "index a, t was to hold 1000 documents"),
+        (record({"t": 500}, index("t", 400), uncounted=[ENDED]), "was to hold about 500 documents"),
+        (record({}, index("t", 1001), uncounted=[ENDED]), "hold about 1000 documents, Elasticsearch counts 1001"),
+        (record({}, index("t", 1001), uncounted=[LINES]), "to leave at most 1000 documents, Elasticsearch counts 1001"),
+        (record({"t": 9}, index("t", 9), stated=ExpectedByUser({"t": 8})), "race.expect.documents: index t was to"),
+        (record({"t": 9}, index("t", 9), stated=ExpectedByUser({"u": 8})), "no such index"),
+        (record({"t": 9, "u": 9}, index("t", 9), stated=ExpectedByUser({"t": 9})), "index u was to hold 9"),
+        (record({"t": 9}, index("t", 9), stated=ExpectedByUser({}, 8)), "race.expect.totalDocuments"),
+        (record({"s": 9}, index("i", 9, stream="s"), failure_stores={"s": 3}), "data stream s: 3 documents failed"),
+        # Fewer than the drop processors account for, or more.
+        (record({"t": 1000}, index("t", 980), pipelines=(pipeline(dropped=10),)), "counts 980"),
+        (record({"t": 1000}, index("t", 995), pipelines=(pipeline(dropped=10),)), "counts 995"),
+    ],
+)  # fmt: skip
+def test_what_voids_a_race(bad: Record, words: str) -> None:
+    assert words in count_documents(bad).mismatch
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "words"),
+    [
+        (record(None, index("t", 5)), NOT_DETERMINED),
+        (record({}, index("t", 600), uncounted=[ENDED]), "Elasticsearch counts 600 of at most 1000"),
+        (record({}, index("t", 600, "a"), uncounted=[UncountedTask("b", "a", WhyUncounted.ENDED_BY_TIME, 700)]), "600"),
+        (record({}, index("t", 600), uncounted=[LINES]), "Elasticsearch counts 600 of at most 1000 (t 600)"),
+        (record({"t": 1000}, index("t", 600), uncounted=[OTHER]), "task own may write or remove documents"),
+        (record({}, uncounted=[UncountedTask("d", "t", WhyUncounted.DELETED, 9)]), "task d deleted index t: the 9"),
+        (
+            record({}, uncounted=[UncountedTask("d", "t", WhyUncounted.DELETED)]),
+            "index t: the documents in it were not",
+        ),
+        (record({}, index("t", 2000), uncounted=[LINES], target=TargetReport()), "counts 2000 of at most 1000"),
+    ],
+)
+def test_what_cannot_be_counted_is_said(doubtful: Record, words: str) -> None:
+    found = count_documents(doubtful)
+    assert found.mismatch == "" and found.diverted == ()
+    (text,) = found.uncounted
+    assert words in text
+
+
+HIDDEN = pipeline(hidden=("drop",))
+
+
+@pytest.mark.parametrize(
+    ("diverted", "words"),
+    [
+        (record({"t": 1000}, index("t", 990), pipelines=(pipeline(dropped=10),)), "ingest pipeline p dropped 10"),
+        (
+            record({"t": 1000}, index("t", 0), index("u", 1000), pipelines=(pipeline(rerouted=1000),)),
+            "index t holds 0 of 1000 documents: the others are in indices u",
+        ),
+        (record({"<t-{now/d}>": 9}, index("t-2026.01.01", 9)), "the others are in indices t-2026.01.01"),
+        (record({"a": 5, "b": 5}, index("a", 4), index("b", 6), pipelines=(pipeline(),)), "other indices of the race"),
+        (
+            record({"t": 1000}, index("t", 0), index("u", 990), pipelines=(pipeline(dropped=10),)),
+            "in indices u, and drop processors of ingest pipeline p dropped 10",
+        ),
+        (record({"t": 1000}, index("t", 990), pipelines=(HIDDEN,)), "may drop documents where they are not counted"),
+        (
+            record({"t": 9}, index("t", 3), pipelines=(pipeline(rerouted=6),), target=TargetReport()),
+            "sends documents to other indices",
+        ),
+        (
+            record({"s": 9}, index("i", 9, stream="s"), failure_stores={"s": 3}, stated=ExpectedByUser({"s": 9})),
+            "data stream s: 3 documents failed and are in its failure store",
+        ),
+    ],
+)
+def test_documents_that_are_elsewhere_are_said(diverted: Record, words: str) -> None:
+    found = count_documents(diverted)
+    assert found.mismatch == "" and found.uncounted == ()
+    (text,) = found.diverted
+    assert words in text
+
+
+def test_documents_that_change_places_without_a_cause_void_a_race() -> None:
+    assert count_documents(record({"a": 5, "b": 5}, index("a", 4), index("b", 6))).mismatch
+
+
+def test_a_race_that_failed_is_not_counted() -> None:
+    failed = record({"t": 9}, index("t", 1), outcome=Outcome(Reason.RACE_STALLED, "stood"))
+    assert count_documents(failed) == CountedDocuments()
+    assert count_documents(Record(indices=None)) == CountedDocuments()
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.integers(0, 20), max_size=4),
+    st.dictionaries(st.sampled_from("abcdxy"), st.integers(0, 20), max_size=5),
+)
+def test_without_aliases_and_pipelines_each_name_must_hold_its_number(
+    expected: dict[str, int], counts: dict[str, int]
+) -> None:
+    found = count_documents(record(expected, *(index(name, number) for name, number in counts.items())))
+    agree = all(counts.get(name, 0 if number == 0 else None) == number for name, number in expected.items())
+    gone = any(name not in counts and number for name, number in expected.items())
+    if agree:
+        assert found == CountedDocuments()
+    elif not gone or sum(counts.values()) != sum(expected.values()):
+        assert found.mismatch
+    else:
+        assert found.mismatch == "" and found.diverted
+
+
+@given(st.data())
+def test_the_same_documents_behind_any_names_pass(data: st.DataObject) -> None:
+    """Each index has some aliases; each document comes through any of the names."""
+    indices, expected = [], {}
+    for name in "tuv":
+        aliases = data.draw(st.lists(st.sampled_from(["a", "b", f"{name}-1"]), unique=True))
+        numbers = data.draw(st.lists(st.integers(0, 9), min_size=len(aliases) + 1, max_size=len(aliases) + 1))
+        for each, number in zip((name, *aliases), numbers, strict=True):
+            expected[each] = expected.get(each, 0) + number
+        indices.append(index(name, sum(numbers), *aliases))
+    assert count_documents(record(expected, *indices)) == CountedDocuments()
