@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from .controlplane import ControlPlane
-from .manifests import benchmark
+from .manifests import benchmark, comparison
 from .operator_process import render
 from .stage import Stage
 from .tools import ROOT
@@ -31,6 +31,7 @@ STORAGE = "elasticsearch.storage takes exactly one of size (with an optional cla
 CLASS_NAME = "elasticsearch.storage.className needs elasticsearch.storage.size beside it, for example size: 20Gi"
 PLACE = "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster that "
 PLACE += "exists already)"
+TWO_SECRETS = "target takes at most one of credentialsSecret (keys username and password) and elasticUserSecret "
 HOSTS = "target.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path"
 HEAP_OPTION = "elasticsearch.jvmOptions sets the size of the heap: write it as elasticsearch.heap, for example heap: 1g"
 FILTERS = "race.includeTasks and race.excludeTasks exclude each other: write one of them"
@@ -51,6 +52,17 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "unknown field at the top": ({"targets": {}}, 'unknown field "spec.targets"'),
     "both": ({"target": {"hosts": ["http://es:9200"]}}, PLACE),
     "neither": ({"elasticsearch": None}, PLACE),
+    "two users": (
+        {
+            "elasticsearch": None,
+            "target": {
+                "hosts": ["https://e:9200"],
+                "credentialsSecret": {"name": "a"},
+                "elasticUserSecret": {"name": "b"},
+            },
+        },
+        TWO_SECRETS,
+    ),
     "no host": ({"elasticsearch": None, "target": {"hosts": []}}, "should have at least 1 items"),
     "no scheme": ({"elasticsearch": None, "target": {"hosts": ["elastic-search:9200"]}}, HOSTS),
     "no port": ({"elasticsearch": None, "target": {"hosts": ["https://es.example"]}}, HOSTS),
@@ -199,6 +211,35 @@ def test_a_comparison_says_itself_who_has_checked(plane: ControlPlane) -> None:
     assert "template.checkedBy is written by the Comparison itself, which checks each variant once" in create()
     del spec["checkedBy"]
     assert create() == ""
+
+
+KEPT: dict[str, tuple[Json, str]] = {
+    "tasks of fresh clusters": ({"design__tasks": ["search"]}, "design.tasks is for design.state: Kept; with fresh"),
+    "no tasks": ({"design__state": "Kept"}, "design.state: Kept needs design.tasks: the tasks that are raced in each"),
+    "a gate on another task": (
+        {"design__state": "Kept", "design__tasks": ["search"],
+         "gates": [{"task": "bulk", "metric": "throughput", "margin": 5}]},
+        "gates[].task must be one of design.tasks, since with design.state: Kept no other one is raced",
+    ),
+    "a target": (
+        {"design__state": "Kept", "design__tasks": ["search"],
+         "variants": [{"name": "8.11.0"}, {"name": "old", "target": {"hosts": ["http://es:9200"]}}]},
+        "design.state: Kept is for clusters that are built: a target stays by itself",
+    ),
+    "fine": (
+        {"design__state": "Kept", "design__tasks": ["search"],
+         "gates": [{"task": "search", "metric": "throughput", "margin": 5}]},
+        "",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_clusters_that_are_kept(plane: ControlPlane, case: str) -> None:
+    spec, sentence = KEPT[case]
+    manifest = json.dumps(comparison("default", **spec))
+    done = plane.kubectl("create", "--dry-run=server", "--filename=-", stdin=manifest)
+    assert (done.returncode == 0) is (not sentence) and sentence in done.stderr
 
 
 def test_name_too_long_for_eck(plane: ControlPlane) -> None:

@@ -128,6 +128,14 @@ class Design(Api):
                 "(has(self.minBlocks) ? self.minBlocks : 3) <= (has(self.maxBlocks) ? self.maxBlocks : 10)",
                 "design.minBlocks is above design.maxBlocks",
             ),
+            rule(
+                "self.state == 'Kept' || self.tasks.size() == 0",
+                "design.tasks is for design.state: Kept; with fresh clusters write template.race.includeTasks",
+            ),
+            rule(
+                "self.state == 'Fresh' || self.tasks.size() > 0",
+                "design.state: Kept needs design.tasks: the tasks that are raced in each block, searches for example",
+            ),
         )
     )
     stop: Literal["sequential", "fixed"] = "sequential"
@@ -142,6 +150,11 @@ class Design(Api):
     """What the order of races is drawn from; absent means that it is drawn from the Comparison's uid and told."""
     order: Literal["balanced"] = "balanced"
     """Each variant is as often first, second … as any other."""
+    state: Literal["Fresh", "Kept"] = "Fresh"
+    """Fresh: each race has a cluster of its own. Kept: each variant's cluster is built and filled once, all of them
+    stay side by side, and in the blocks `tasks` alone are raced on them."""
+    tasks: Annotated[list[TaskName], Field(max_length=50)] = []
+    """With state: Kept, the tasks of the challenge that are raced in each block."""
     retries: Annotated[int, Field(ge=0, le=20)] = 3
     """How many blocks may be raced again, as a whole, because a race in them did not count."""
 
@@ -208,6 +221,17 @@ class ComparisonSpec(Api):
                 "'spec.baseline %s is none of the variants: write one of %s'"
                 ".format([self.baseline, self.variants.map(v, v.name)])",
                 computed=True,
+            ),
+            rule(
+                "self.design.state == 'Fresh' || !(has(self.template.target) || "
+                "(has(self.variants) && self.variants.exists(v, has(v.target))))",
+                "design.state: Kept is for clusters that are built: a target stays by itself, so leave state out and "
+                "write template.race.includeTasks",
+            ),
+            rule(
+                "self.design.state == 'Fresh' || self.gates.all(g, !has(g.task) || g.task in self.design.tasks)",
+                "gates[].task must be one of design.tasks, since with design.state: Kept no other one is raced in the "
+                "blocks",
             ),
             rule(
                 "!has(self.calibrateEvery) || self.calibrate",

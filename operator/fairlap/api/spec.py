@@ -256,12 +256,20 @@ class Target(Api):
                 "!has(self.caSecret) || self.hosts.all(h, h.startsWith('https://'))",
                 "target.caSecret is for https:// hosts only",
             ),
+            rule(
+                "!(has(self.credentialsSecret) && has(self.elasticUserSecret))",
+                "target takes at most one of credentialsSecret (keys username and password) and elasticUserSecret "
+                "(as ECK makes it, key elastic)",
+            ),
         )
     )
     hosts: Annotated[list[Annotated[str, Field(min_length=10, max_length=260)]], Field(min_length=1, max_length=20)]
     """Where it answers, for example https://logs-es-http.search.svc:9200; Rally spreads its clients over them."""
     credentials_secret: SecretRef | None = None
     """Secret with the keys username and password; absent means that no credentials are sent."""
+    elastic_user_secret: SecretRef | None = None
+    """Secret with the key elastic, the password of the user of that name, as ECK makes one for each cluster:
+    NAME-es-elastic-user."""
     ca_secret: SecretRef | None = None
     """Secret with the key ca.crt, which signs the certificates of https hosts; absent means the race image's CAs."""
     index: IndexSettings | None = None

@@ -99,11 +99,19 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
     first, last = design_looks(spec.design)[0].blocks, most_blocks(spec.design)
     least, most = races_of(first, variants, every), races_of(last, variants, every)
     races = f"{least}" if least == most else f"{least} to {most}"
+    kept, tested = spec.design.state == "Kept", " and raced in test mode" if spec.template.smoke_test else ""
+    of_tasks = f"of {', '.join(spec.design.tasks)} alone, on kept clusters"
+    on = of_tasks if kept else "each on a cluster of its own where one is built"
     yield (
-        f"Races: {races}, each on a cluster of its own where one is built; each variant's track is checked before"
-        f"{' and raced in test mode' if spec.template.smoke_test else ''}, once. "
+        f"Races: {races}, {on}; each variant's track is checked before{tested}, once. "
         f"Up to {spec.design.retries} blocks may be raced again."
     )
+    if kept:
+        yield (
+            f"Clusters: {variants}, each built and filled once by a race of the whole challenge, and all of them side "
+            "by side until the end, with the memory and the disk that each of them asks for; with state: Fresh it "
+            f"would be {races} clusters, one at a time, each filled again."
+        )
     if known.race_seconds is None:
         yield "How long: not known before a race; --race-time 4m reckons with that."
     else:

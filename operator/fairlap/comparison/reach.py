@@ -10,10 +10,22 @@ _ELASTICSEARCH_ON, _LOAD_FROM = "ran: machines of Elasticsearch", "ran: machine 
 _MOST_NAMES = 5
 
 
-def scope(blocks: Sequence[BlockRecord]) -> list[str]:
-    """Return sentences that say where the verdict holds, as far as the facts of the races tell."""
+def scope(blocks: Sequence[BlockRecord], state: str = "Fresh") -> list[str]:
+    """Return sentences that say where the verdict holds, as far as the facts of the races tell.
+
+    `state`: that of the design, Fresh or Kept.
+    """
     races = [race for block in blocks for race in block.races if race.valid]
-    return [text for text in (_machines(races), _memory(races), _load(races)) if text]
+    return [text for text in (_machines(races), _memory(races), _load(races), _warmth(state)) if text]
+
+
+def _warmth(state: str) -> str:
+    if state == "Fresh":
+        return ""
+    return (
+        "it holds for these clusters, each built and filled once, and warm: page cache, compiled code and caches of "
+        "Elasticsearch are as the races before left them; how a newly filled cluster differs from another is not in it"
+    )
 
 
 def _machines(races: Sequence[RaceRecord]) -> str:

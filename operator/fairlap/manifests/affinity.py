@@ -58,14 +58,17 @@ def anti_affinity(subject: Subject, roles: tuple[str, ...], *, exclusive: bool =
     return {"podAntiAffinity": {_WISHED: wishes}}
 
 
-def away_from_strangers(subject: Subject) -> Json:
-    """Return the demand to share a machine with no pod of another Benchmark that races; it is kept both ways, too."""
+def away_from_strangers(subject: Subject, beside: Collection[str] = ()) -> Json:
+    """Return the demand to share a machine with no pod of another Benchmark that races; it is kept both ways, too.
+
+    `beside`: the uids of Benchmarks that are none of these strangers.
+    """
     return {
         "topologyKey": _MACHINE,
         "labelSelector": {
             "matchExpressions": [
                 {"key": ROLE_LABEL, "operator": "Exists"},
-                {"key": UID_LABEL, "operator": "NotIn", "values": [subject.uid]},
+                {"key": UID_LABEL, "operator": "NotIn", "values": [subject.uid, *sorted(beside)]},
                 {"key": STEP_LABEL, "operator": "NotIn", "values": [PROBE, CHECK]},
             ],
         },
@@ -78,9 +81,12 @@ def avoid_kept(manifest: Json, kept: Collection[str]) -> Json:
     return _demanding(manifest, away_from(kept)) if kept else manifest
 
 
-def avoid_strangers(manifest: Json, subject: Subject) -> Json:
-    """Return a cluster or a Job of a Benchmark whose pods also demand to be away from those of all others."""
-    return _demanding(manifest, away_from_strangers(subject))
+def avoid_strangers(manifest: Json, subject: Subject, beside: Collection[str] = ()) -> Json:
+    """Return a cluster or a Job of a Benchmark whose pods also demand to be away from those of all others.
+
+    All but those of the Benchmarks `beside`, by their uids.
+    """
+    return _demanding(manifest, away_from_strangers(subject, beside))
 
 
 def _demanding(manifest: Json, demand: Json) -> Json:

@@ -10,20 +10,23 @@ from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
 
 CREDENTIALS = Path("/run/fairlap/credentials")
 CA = Path("/run/fairlap/ca")
+ELASTIC = "elastic"
+"""the user whom Elasticsearch is made with, and the key of his password in the Secret that ECK makes"""
 
 
 def with_target(race: RaceSpec, spec: BenchmarkSpec, target: Target, step: str) -> RaceSpec:
     """Return the specification `race` with what it needs of the target: names of secrets, never their content."""
     credentials, ca = target.credentials_secret, target.ca_secret
+    secret = credentials or target.elastic_user_secret
     return replace(
         race,
         hosts=tuple(host.partition("://")[2] for host in target.hosts),
         tls=target.hosts[0].startswith("https://"),
         user_file=CREDENTIALS / "username" if credentials else None,
-        password_file=CREDENTIALS / "password" if credentials else None,
+        password_file=CREDENTIALS / ("password" if credentials else ELASTIC) if secret else None,
         ca_file=CA / "ca.crt" if ca else None,
         target=TargetSpec(
-            credentials_secret=credentials.name if credentials else None,
+            credentials_secret=secret.name if secret else None,
             ca_secret=ca.name if ca else None,
             overwrite=target.overwrite,
             remove=removal(spec, step),
@@ -39,6 +42,8 @@ def volumes(target: Target) -> list[tuple[Json, Path]]:
     found: list[tuple[Json, Path]] = []
     if target.credentials_secret:
         found.append((_secret("credentials", target.credentials_secret.name, "username", "password"), CREDENTIALS))
+    if target.elastic_user_secret:
+        found.append((_secret("credentials", target.elastic_user_secret.name, ELASTIC), CREDENTIALS))
     if target.ca_secret:
         found.append((_secret("ca", target.ca_secret.name, "ca.crt"), CA))
     return found

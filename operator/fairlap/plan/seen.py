@@ -88,6 +88,8 @@ class Seen:
     """its turn among the track checks that run before a Benchmark holds a place for races"""
     kept: Mapping[str, str] = field(default_factory=dict)
     """Benchmarks that are over and whose clusters are still there: their names by uid"""
+    beside: frozenset[str] = frozenset()
+    """the uids of those that the same Comparison keeps: they are raced one at a time, and may share machines"""
     in_block: bool = False
     """whether it races in a Comparison's block while others may race, too: none of them comes to its machines"""
     children: Children = Children()

@@ -126,6 +126,11 @@ class Places:
         seen = self._seen.get(uid)
         return bool(seen and seen.led_by) and self.turn(uid).mine
 
+    def siblings(self, uid: str) -> set[str]:
+        """Return the uids of the other Benchmarks of the Comparison that leads a Benchmark; none when none does."""
+        seen = self._seen.get(uid)
+        return self._led.get(seen.led_by, set()) - {uid} if seen and seen.led_by else set()
+
     def leader(self, uid: str, namespace: str) -> str:
         """Return the uid of the known Comparison of that namespace which leads a Benchmark; "" when none does."""
         seen = self._seen.get(uid)

@@ -17,6 +17,7 @@ from fairlap.api.names import COMPARISON_KIND, KIND, UID_LABEL
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan import expiry, rerun
+from fairlap.plan.comparison.kept_clusters import still_needs_cluster
 from fairlap.plan.conditions import stamp
 from fairlap.plan.keep import kept_until
 from fairlap.queue.summary import leader_uid
@@ -28,6 +29,7 @@ from fairlap.runtime.writes import annotate, create_if_free
 log = logging.getLogger(__name__)
 Work = Callable[[Json], Coroutine[Any, Any, None]]
 _LOOK_AGAIN_SECONDS = 300.0
+_LOOK_AT_COMPARISON_SECONDS = 10.0
 PostEvent = Callable[[Mapping[str, Any], str, str, str], None]
 """posts an event: about what, type, reason, message"""
 
@@ -87,12 +89,23 @@ class Chores:
         due = kept_until(benchmark)
         if due is None:
             return
-        await _wait_until(due)
+        if leader_uid(benchmark):
+            await self._wait_for_comparison(benchmark, due)
+        else:
+            await _wait_until(due)
         for there in self.clusters_of(benchmark["metadata"]["namespace"], benchmark["metadata"]["uid"]):
             if not there["metadata"].get("deletionTimestamp"):
                 await self.connection().delete("Elasticsearch", there)
                 name = there["metadata"]["name"]
                 self.post_event(benchmark, "Normal", "ClusterRemoved", f"the time to keep the cluster {name} is over")
+
+    async def _wait_for_comparison(self, benchmark: Json, due: datetime) -> None:
+        """Wait until the Comparison that keeps a cluster needs it no more. Raises ApiError."""
+        while datetime.now(UTC) < due:
+            there = await self._comparison_of(benchmark)
+            if there is None or not still_needs_cluster(there, benchmark["metadata"]["name"]):
+                return
+            await asyncio.sleep(_LOOK_AT_COMPARISON_SECONDS)
 
     async def _expire(self, benchmark: Json) -> None:
         due = expiry.expires_at(benchmark)
@@ -117,12 +130,15 @@ class Chores:
 
     async def _is_compared_yet(self, benchmark: Json) -> bool:
         """Return whether a Comparison that has not ended controls the Benchmark. Raises ApiError."""
+        there = await self._comparison_of(benchmark)
+        return there is not None and (there.get("status") or {}).get("phase") not in COMPARISON_TERMINAL
+
+    async def _comparison_of(self, benchmark: Json) -> Json | None:
+        """Return the Comparison that controls the Benchmark; None when none does, or it is gone. Raises ApiError."""
         uid, meta = leader_uid(benchmark), benchmark["metadata"]
         name = next((each["name"] for each in meta.get("ownerReferences") or () if uid and each["uid"] == uid), "")
         there = await self.connection().find(COMPARISON_KIND, meta["namespace"], name) if name else None
-        if there is None or there["metadata"]["uid"] != uid:
-            return False
-        return (there.get("status") or {}).get("phase") not in COMPARISON_TERMINAL
+        return there if there is not None and there["metadata"]["uid"] == uid else None
 
     async def _remove_records(self, benchmark: Json, due: datetime) -> None:
         api_server, meta = self.connection(), benchmark["metadata"]

@@ -6,12 +6,13 @@ from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord, RaceRecord
-from fairlap.api.comparison_status import RaceOfBlock
+from fairlap.api.comparison_status import PREPARATION, RaceOfBlock
 from fairlap.api.names import KIND, NOISE_CONFIG_MAP
 from fairlap.comparison.block_pack import pack_block
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.comparison import block_record, noise_config_map, race_benchmark
+from fairlap.plan.comparison.block_race import benchmark_of
 from fairlap.plan.comparison.comparison_seen import ComparisonSeen, ComparisonSubject, RaceToCreate
 from fairlap.runtime.comparison_reads import is_of
 from fairlap.runtime.ownership import owner_uid
@@ -19,8 +20,10 @@ from fairlap.runtime.writes import create_child, create_if_free
 
 log = logging.getLogger(__name__)
 _TRIES: Final = 5
-RecordRace = Callable[[Json, Json | None, str], RaceRecord]
-"""from a Benchmark that is over, the ConfigMap with its race's record and the variant's name to what is kept of it"""
+OfBenchmark = tuple[Json, Json | None]
+"""a Benchmark that is over, and the ConfigMap with its race's record"""
+RecordRace = Callable[[OfBenchmark, OfBenchmark | None, str], RaceRecord]
+"""from a race, the one that has built the cluster it ran on (None: itself) and the variant's name to what is kept"""
 Learn = Callable[[Json, ComparisonSeen], Json | None]
 """from the data of what was learnt so far and a Comparison to the new data; None when there is nothing to add"""
 
@@ -44,14 +47,13 @@ async def record_block(api_server: ApiServer, seen: ComparisonSeen, name: str, r
     there = await api_server.find("ConfigMap", subject.namespace, name)
     if there is not None and is_of(there, subject):
         return ""
-    races = [await _raced(api_server, subject, race, record_race) for race in block.races]
+    races = [await _raced(api_server, seen, race, record_race) for race in block.races]
     kept = BlockRecord(number=block.number, attempt=block.attempt, races=races)
     return await create_child(api_server, block_record(subject, name, block.number, pack_block(kept)))
 
 
-async def _raced(
-    api_server: ApiServer, subject: ComparisonSubject, race: RaceOfBlock, record_race: RecordRace
-) -> RaceRecord:
+async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock, record_race: RecordRace) -> RaceRecord:
+    subject = seen.subject
     there = await api_server.find(KIND, subject.namespace, race.benchmark)
     said: Json = {"variant": race.variant, "benchmark": race.benchmark, "uid": race.uid}
     if race.valid is False:
@@ -59,8 +61,20 @@ async def _raced(
     if there is None or not is_of(there, subject) or there["metadata"]["uid"] != race.uid:
         gone = {"valid": False, "reason": race.reason or "RaceDeleted"}
         return RaceRecord.model_validate({**said, **gone, "seconds": race.seconds})
-    found = record_race(there, await _record_of(api_server, there), race.variant)
+    builder = await _builder(api_server, seen, race)
+    found = record_race((there, await _record_of(api_server, there)), builder, race.variant)
     return found.model_copy(update=said)
+
+
+async def _builder(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock) -> OfBenchmark | None:
+    """Return the Benchmark that has built the kept cluster of a race; None where each race builds its own."""
+    if seen.subject.spec.design.state != "Kept":
+        return None
+    name = benchmark_of(seen.status, race, range(PREPARATION, PREPARATION + 1))
+    there = await api_server.find(KIND, seen.subject.namespace, name) if name else None
+    if there is None or not is_of(there, seen.subject):
+        return None
+    return there, await _record_of(api_server, there)
 
 
 async def _record_of(api_server: ApiServer, benchmark: Json) -> Json | None:

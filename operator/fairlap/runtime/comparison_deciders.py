@@ -16,6 +16,8 @@ from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.plan.comparison.judges import Judges
+from fairlap.plan.comparison.kept_clusters import facts_on_kept_cluster
+from fairlap.runtime.comparison_acts import OfBenchmark
 from fairlap.runtime.comparison_daemon import Deciders
 from fairlap_race.contract.record import Record
 
@@ -40,8 +42,12 @@ def all_facts(benchmark: Json, record: Record | None) -> dict[str, str]:
     return {**facts(benchmark), **(record_facts(record) if record else {})}
 
 
-def _record_race(benchmark: Json, config_map: Json | None, variant: str) -> RaceRecord:
-    return race_record(benchmark, config_map, variant, all_facts)
+def _record_race(race: OfBenchmark, builder: OfBenchmark | None, variant: str) -> RaceRecord:
+    found = race_record(*race, variant, all_facts)
+    if builder is None:
+        return found
+    built = race_record(*builder, variant, all_facts)
+    return found.model_copy(update={"facts": facts_on_kept_cluster(built.facts, found.facts)})
 
 
 DECIDERS: Final = Deciders(decide, trials, _record_race, noise_store.priors, noise_store.learnt)

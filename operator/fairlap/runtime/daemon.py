@@ -59,7 +59,10 @@ class Daemon(DriveLoop[BenchmarkStatus]):
         children = replace(seen.children, foreign=self.foreign)
         seen = replace(seen, children=children, refusal=self.refusal, taken_up=self.taken_up, pruned=self.skew.fields)
         turn, check_turn = self.operator.places.turn(self.uid), self.operator.places.turn(self.uid, "check")
-        seen = replace(seen, turn=turn, check_turn=check_turn, kept=self.operator.kept(self.indexes.elasticsearches))
+        kept, siblings = self.operator.kept(self.indexes.elasticsearches), self.operator.places.siblings(self.uid)
+        strange = {uid: name for uid, name in kept.items() if uid not in siblings}
+        beside = frozenset(kept.keys() & siblings)
+        seen = replace(seen, turn=turn, check_turn=check_turn, kept=strange, beside=beside)
         seen = replace(seen, in_block=self.operator.is_in_block(self.uid))
         if not seen.status.step and self.operator.places.lags(self.uid, held_place(seen.status)):
             return 0.5  # the event of our own write will wake it

@@ -56,5 +56,7 @@ def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
 
 
 def _away_from_others(manifest: Json, seen: Seen) -> Json:
-    apart = avoid_strangers(manifest, seen.subject) if seen.in_block else manifest
+    # A cluster that stays would keep off for good those that its Comparison has made later.
+    demanded = seen.in_block and seen.subject.spec.keep_cluster == "Never"
+    apart = avoid_strangers(manifest, seen.subject, seen.beside) if demanded else manifest
     return avoid_kept(apart, seen.kept)

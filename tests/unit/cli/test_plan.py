@@ -74,6 +74,10 @@ def test_a_key_with_dots_is_found() -> None:
             "throughput of bulk (2.5 %), reportOnly",
         ),
         ({"design": {"seed": 7}}, "by design.seed 7:"),
+        ({}, "Races: 9 to 30, each on a cluster of its own where one is built; "),
+        ({"design": {"state": "Kept", "tasks": ["a", "b"]}}, "Races: 9 to 30, of a, b alone, on kept clusters; "),
+        ({"design": {"state": "Kept", "tasks": ["a"]}}, "Clusters: 2, each built and filled once"),
+        ({"design": {"state": "Kept", "tasks": ["a"]}}, "with state: Fresh it would be 9 to 30 clusters"),
         ({}, "for example (it is drawn at"),
     ],
 )

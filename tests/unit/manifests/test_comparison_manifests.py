@@ -65,3 +65,7 @@ def test_strangers_that_race_are_kept_away_in_both_directions() -> None:
     assert not _matches(term, {role: "elasticsearch", uid: "mine", step: "race-1"})
     assert not _matches(term, {role: "load-generator", uid: "theirs", step: "check"}), "it is not measured, nor long"
     assert not _matches(term, {"app": "anything"})
+    rules = avoid_strangers(manifest, subject, ["kept"])["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]
+    (term,) = rules["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert not _matches(term, {role: "elasticsearch", uid: "kept", step: "race-1"}), "its own Comparison keeps it"
+    assert _matches(term, {role: "elasticsearch", uid: "theirs", step: "race-1"})

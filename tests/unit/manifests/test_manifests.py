@@ -261,6 +261,17 @@ def test_kept_clusters_are_kept_away_from(exclusive: bool) -> None:
         assert (term["namespaceSelector"], term["topologyKey"]) == ({}, "kubernetes.io/hostname")
 
 
+def test_the_user_that_eck_makes_is_known_by_his_key_alone() -> None:
+    target = {"hosts": ["https://es:9200"], "elasticUserSecret": {"name": "es-elastic-user"}}
+    spec = BenchmarkSpec.model_validate({"target": target, "race": {"track": {"builtin": "log_ingest"}}})
+    it = Subject(name="bm", namespace="ns", uid="0123456789abcdef", generation=1, spec=spec)
+    told = race_spec(it, "race-1", SETTINGS)
+    assert (told.user, told.user_file, str(told.password_file)) == ("elastic", None, "/run/fairlap/credentials/elastic")
+    assert told.target and told.target.credentials_secret == "es-elastic-user"  # noqa: S105 - its name
+    (volume,) = (v for v in job(it, "race-1", SETTINGS)["spec"]["template"]["spec"]["volumes"] if "secret" in v)
+    assert volume["secret"]["items"] == [{"key": "elastic", "path": "elastic"}]
+
+
 def test_the_load_generator_has_a_scheduling_of_its_own() -> None:
     where = {"nodeSelector": {"pool": "load"}, "tolerations": [{"key": "load", "operator": "Exists"}]}
     spec = BenchmarkSpec.model_validate(

@@ -255,3 +255,9 @@ def test_whatever_tenants_declare_they_win_no_place(data: st.DataObject, most: i
         block = leader is not None and leader.uid in queue.places.holders()
         lent = {uid for uid in racing if queue.places.is_lent_one(uid)}
         assert len(lent) <= 1 and len(racing - lent) + block <= most, (racing, lent, block)
+
+
+def test_the_benchmarks_of_one_comparison_are_siblings() -> None:
+    places = Queue(comparison(), led("a"), led("b", "ns/upgrade-1b"), led("x", "ns/other-1a", by="other")).places
+    assert places.siblings("a") == {"b"} and places.siblings("b") == {"a"} and places.siblings("x") == set()
+    assert places.siblings("c") == places.siblings("unknown") == set()

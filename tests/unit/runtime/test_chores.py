@@ -2,18 +2,25 @@
 
 import asyncio
 import copy
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from fairlap.kube.api_error import ApiError
 from fairlap.plan import rerun
+from fairlap.plan.conditions import stamp
 from fairlap.plan.expiry import EXPIRED
 from fairlap.plan.keep import kept_until
 from fairlap.runtime.chores import Chores
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 
 Json = dict[str, Any]
+
+
+OF_COMPARISON = {
+    "apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "cmp", "uid": "c", "controller": True
+}  # fmt: skip
 
 
 class Server:
@@ -147,6 +154,33 @@ def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
     assert server.deleted == ["bm-race-1"] and told == ["bm: ClusterRemoved"]
 
 
+def test_a_cluster_that_a_comparison_keeps_goes_with_its_end() -> None:
+    server = Server()
+    over = server.add("cmp-0a")
+    over["spec"]["keepClusterFor"] = "720h"
+    over["metadata"]["ownerReferences"] = [OF_COMPARISON]
+    over["status"] = {
+        "phase": "Succeeded",
+        "completionTime": stamp(datetime.now(UTC)),
+        "conditions": [{"type": "ClusterKept", "status": "True"}],
+    }
+    left = ["Racing", "Racing", "Complete"]
+
+    async def find(kind: str, namespace: str, name: str) -> Json | None:
+        assert (kind, name) == ("Comparison", "cmp") and not server.deleted
+        return {"metadata": {"name": name, "uid": "c"}, "status": {"phase": left.pop(0)}}
+
+    server.find = find  # type: ignore[method-assign]
+
+    async def run() -> None:
+        work = chores(server, [], [{"metadata": {"name": "cmp-0a-race-1"}}])
+        work.look(over)
+        await done(work)
+
+    asyncio.run(run())
+    assert server.deleted == ["cmp-0a-race-1"] and not left
+
+
 def finished(server: Server, **ttl: Any) -> Json:
     over = server.add("bm")
     over["spec"]["ttlAfterFinished"] = {"succeeded": "1s", **ttl}
@@ -193,8 +227,7 @@ def test_the_benchmark_goes_when_it_was_asked_for() -> None:
 def test_records_stay_until_the_comparison_that_races_them_has_ended(uid: str, phases: list[str]) -> None:
     server = Server()
     over = finished(server)
-    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "cmp", "uid": "c", "controller": True}
-    over["metadata"]["ownerReferences"] = [owner]
+    over["metadata"]["ownerReferences"] = [OF_COMPARISON]
     found, left = server.find, list(phases)
 
     async def find(kind: str, namespace: str, name: str) -> Json | None:

@@ -18,6 +18,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.plan import unforeseen
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.queue.summary import summarize_comparison
+from fairlap.runtime.comparison_acts import OfBenchmark
 from fairlap.runtime.comparison_daemon import VERDICTS, ComparisonDaemon, Deciders
 from fairlap.runtime.comparison_deciders import DECIDERS
 from fairlap.runtime.drives import Stop
@@ -133,8 +134,9 @@ class Server:
 
 
 def deciders(plan: Callable[[ComparisonSeen], ComparisonPlan]) -> Deciders:
-    def record(benchmark: Json, config_map: Json | None, variant: str) -> RaceRecord:
-        return RaceRecord(variant=variant, benchmark="?", facts={"record": str(bool(config_map))})
+    def record(race: OfBenchmark, builder: OfBenchmark | None, variant: str) -> RaceRecord:
+        facts = {"record": str(bool(race[1])), "builder": builder[0]["metadata"]["name"] if builder else "itself"}
+        return RaceRecord(variant=variant, benchmark="?", facts=facts)
 
     return Deciders(
         plan=plan,
@@ -218,7 +220,7 @@ def test_a_block_is_kept_once_and_read_back() -> None:
     kept = seen_records[-1][1]
     (race,) = kept.races
     assert (race.variant, race.benchmark, race.uid, race.valid) == ("a", "cmp-1a", "u-cmp-1a", True)
-    assert race.facts == {"record": "True"}
+    assert race.facts == {"record": "True", "builder": "itself"}
     assert server.objects["ConfigMap", "cmp-block-1"]["metadata"]["labels"]["fairlap.dev/part"] == "record"
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from fairlap.api.block_record import BlockRecord
+from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.comparison.expectation import calibrated_every
@@ -72,8 +73,7 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
     over = _block(block, "").model_copy(update={"valid": valid})
     status = changed(seen.status, blocks=[*seen.status.blocks, over])
     if valid:
-        text = f"the tracks of all {len(status.variants)} variants were checked"
-        text += " and smoke-tested" if spec.template.smoke_test else ""
+        text = _what_was_prepared(spec, len(status.variants))
         status = changed(
             give_place_up(seen, status), progress=one_line(f"{text}; {next_title(spec, status.blocks)} is next")
         )
@@ -86,6 +86,14 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
     unknown = race.reason == ComparisonReason.UNKNOWN_TASK
     reason = ComparisonReason.UNKNOWN_TASK if unknown else ComparisonReason.PREPARATION_FAILED
     return refuse(seen, status, reason, f"variant {race.variant}: {race.reason}: {race.message}")
+
+
+def _what_was_prepared(spec: ComparisonSpec, variants: int) -> str:
+    if spec.design.state == "Kept":
+        return f"the clusters of all {variants} variants were built, filled and raced on once, and are kept"
+    return (
+        f"the tracks of all {variants} variants were checked{' and smoke-tested' if spec.template.smoke_test else ''}"
+    )
 
 
 def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:

@@ -7,7 +7,7 @@ after that has voided its block, and is never raced a second time under the same
 from collections.abc import Sequence
 from datetime import timedelta
 
-from fairlap.api.comparison_status import PREPARATION, Block, BlockStage, ComparisonStatus, CurrentBlock, RaceOfBlock
+from fairlap.api.comparison_status import PREPARATION, BlockStage, ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.block_close import close_block, seconds_until_given_up
 from fairlap.plan.comparison.block_words import (
@@ -90,8 +90,16 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
     left = seconds_until_given_up(seen, block)
     if seen.foreign and left <= 0:
         return _void(seen, block, NAME_TAKEN, seen.foreign)
+    prepared = benchmark_of(seen.status, race, range(PREPARATION, PREPARATION + 1))
+    kept = seen.subject.spec.design.state == "Kept"
     create = race_to_create(
-        seen.subject, variants, block, checked_by=_checked_by(seen.status, race), avoid=_machines_before(seen, block)
+        seen.subject,
+        variants,
+        block,
+        # On a cluster that exists the check looks at what is there, too: the first race's own holds for those to come.
+        checked_by=benchmark_of(seen.status, race, range(1, block.number)) if kept else prepared,
+        kept_by=prepared if kept else "",
+        avoid=_machines_before(seen, block),
     )
     progress = one_line(f"{title} · {seen.foreign or 'starting'}")
     wake_in = min(_LOOK_AGAIN_SECONDS, max(left, 1.0))
@@ -175,12 +183,13 @@ def _seconds(race: SeenRace) -> float | None:
     return max((moment(race.ended) - moment(race.created)).total_seconds(), 0.0)
 
 
-def _checked_by(status: ComparisonStatus, race: RaceOfBlock) -> str:
-    """Return the Benchmark that has checked the track of a race's variant."""
+def benchmark_of(status: ComparisonStatus, race: RaceOfBlock, numbers: range) -> str:
+    """Return the first Benchmark of a race's variant in the blocks of these numbers that count; "" when none has it."""
     letter = letter_of(race.variant, status.variants)
     variant = status.variants[0].name if letter == TWIN_LETTER else race.variant
-    prepared: Block | None = next((each for each in status.blocks if each.number == PREPARATION and each.valid), None)
-    return next((each.benchmark for each in (prepared.races if prepared else ()) if each.variant == variant), "")
+    blocks = sorted((each for each in status.blocks if each.number in numbers and each.valid), key=lambda it: it.number)
+    races = (each for block in blocks for each in block.races)
+    return next((each.benchmark for each in races if each.variant == variant), "")
 
 
 def _machines_before(seen: ComparisonSeen, block: CurrentBlock) -> tuple[Sequence[str], str]:

@@ -11,6 +11,7 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, CurrentBlock, VariantStatus
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject, RaceToCreate
+from fairlap.plan.comparison.kept_clusters import built_once, on_kept_cluster
 
 TWIN_LETTER: Final = "z"
 
@@ -55,17 +56,21 @@ def race_to_create(
     block: CurrentBlock,
     *,
     checked_by: str,
+    kept_by: str = "",
     avoid: tuple[Sequence[str], str] = ((), ""),
 ) -> RaceToCreate:
     """Return the Benchmark of a block's current race.
 
-    `checked_by`: the one that has checked its track. `avoid`: machines of Elasticsearch and of the load generator in
+    `checked_by`: the one that has checked its track, "" for none. `kept_by`: with clusters that are kept, the one that
+    has built its variant's. `avoid`: machines of Elasticsearch and of the load generator in
     the block before, which a block's first race keeps off where there are others.
     """
     race = block.races[-1]
     by_name = {variant.name: variant for variant in variants}
     variant = by_name[race.variant.removesuffix(TWIN)]
     spec = _spec(subject.spec, variant, block, checked_by)
+    if kept_by and block.number != PREPARATION:
+        spec = on_kept_cluster(spec, subject.spec.design.tasks, kept_by, subject.namespace)
     if block.number != PREPARATION:
         if len(block.races) == 1:
             _place(spec, "avoidMachines", *avoid)
@@ -84,14 +89,13 @@ def _spec(
 ) -> Json:
     spec = copy.deepcopy(variant.spec)
     # In all of them, so that a track check holds for the races that follow it.
-    tasks = sorted({gate.task for gate in of.gates if gate.task})
+    tasks = sorted({*(gate.task for gate in of.gates if gate.task), *of.design.tasks})
     if tasks:
         spec["race"]["requireTasks"] = sorted({*spec["race"].get("requireTasks", ()), *tasks})
     if block.number == PREPARATION:
-        spec["repetitions"] = 0
-    else:
-        spec |= {"repetitions": 1, "smokeTest": False, "checkedBy": checked_by}
-    return spec
+        return built_once(spec, of.deadline) if of.design.state == "Kept" else {**spec, "repetitions": 0}
+    spec |= {"repetitions": 1, "smokeTest": False}
+    return {**spec, "checkedBy": checked_by} if checked_by else spec
 
 
 def _place(spec: Json, field: str, elasticsearch_on: Sequence[str], load_generator_on: str) -> None:

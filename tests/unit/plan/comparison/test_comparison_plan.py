@@ -11,6 +11,7 @@ from world import START
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, DifferenceStatus
+from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
 from fairlap.plan.conditions import stamp
@@ -156,6 +157,30 @@ def test_the_specs_of_the_races() -> None:
     assert following["elasticsearch"]["scheduling"]["avoidMachines"] == [f"m-{first.name}"]
     assert following["race"]["scheduling"]["avoidMachines"] == ["lg"]
     assert races[4].spec["elasticsearch"]["scheduling"]["machines"] == [f"m-{races[3].name}"]
+
+
+def test_kept_clusters_are_built_once_and_raced_on() -> None:
+    kept = {**FIXED_2, "state": "Kept", "tasks": ["search"]}
+    film = Film(comparison(design=kept, deadline="2000h")).run()
+    prepared, races = film.created[:2], film.created[2:]
+    for race in prepared:
+        assert (race.spec["repetitions"], race.spec["keepCluster"], race.spec["keepClusterFor"]) == (
+            1,
+            "Always",
+            "720h",
+        )
+        assert race.spec["race"]["includeTasks"] == [] and race.spec["race"]["requireTasks"] == ["search"]
+        BenchmarkSpec.model_validate(race.spec)
+    assert film.status.progress == "no difference that matters" and len(races) == 6
+    assert "the clusters of all 2 variants were built, filled and raced on once" in " ".join(film.progress)
+    builders = {"8.11.0": "upgrade-0a", "8.11.0*": "upgrade-0a", "9.0.0": "upgrade-0b"}
+    for race in races:
+        host = f"https://{builders[race.variant]}-race-1-es-http.ns.svc:9200"
+        assert race.spec["target"]["hosts"] == [host] and "elasticsearch" not in race.spec
+        assert race.spec["race"]["includeTasks"] == ["search"] and race.spec["keepCluster"] == "Never"
+        BenchmarkSpec.model_validate(race.spec)
+    assert [race.spec.get("checkedBy") for race in races[:3]] == [None] * 3, "what is there is looked at"
+    assert {race.spec["checkedBy"] for race in races[3:]} == {"upgrade-1a", "upgrade-1b"}
 
 
 def test_who_needs_more_machines_than_the_first_race_had_is_not_bound_to_them() -> None:

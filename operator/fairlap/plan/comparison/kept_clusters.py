@@ -1,0 +1,62 @@
+"""Clusters that a Comparison keeps: built and filled once, in its preparation, and raced on in its blocks.
+
+The Benchmark of the preparation keeps its cluster; those of the blocks have it as their target. It is removed when the
+Comparison is over, or when another preparation takes its place.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairlap.api.base import Json
+from fairlap.api.comparison_status import COMPARISON_TERMINAL, PREPARATION
+from fairlap.api.quantity import parse_duration
+from fairlap.api.spec import LONGEST_KEEP
+from fairlap.plan.steps import object_name
+
+_ITS_RACE = "race-1"
+_PORT = 9200
+
+
+def built_once(spec: Json, deadline: str) -> Json:
+    """Return the spec of a Benchmark that builds a variant's cluster, races all there is once, and leaves it.
+
+    `deadline`: that of the Comparison, the longest for which the cluster is needed.
+    """
+    longest = parse_duration(deadline) > parse_duration(LONGEST_KEEP)
+    return {
+        **spec,
+        "repetitions": 1,
+        "keepCluster": "Always",
+        "keepClusterFor": LONGEST_KEEP if longest else deadline,
+    }
+
+
+def on_kept_cluster(spec: Json, tasks: Sequence[str], kept_by: str, namespace: str) -> Json:
+    """Return the spec of a race of `tasks` alone on the cluster that the Benchmark `kept_by` has left."""
+    cluster = object_name(kept_by, _ITS_RACE)
+    target = {
+        "hosts": [f"https://{cluster}-es-http.{namespace}.svc:{_PORT}"],
+        "elasticUserSecret": {"name": f"{cluster}-es-elastic-user"},
+        "caSecret": {"name": f"{cluster}-es-http-certs-public"},
+    }
+    left_out = ("elasticsearch", "keepClusterFor")
+    race = {**spec["race"], "includeTasks": [*tasks], "excludeTasks": []}
+    return {**{key: value for key, value in spec.items() if key not in left_out}, "target": target, "race": race}
+
+
+def facts_on_kept_cluster(built: Mapping[str, str], raced: Mapping[str, str]) -> dict[str, str]:
+    """Return what is known of a race on a kept cluster: how that was built, and what this race saw itself.
+
+    Both are texts by path. What its target is called is no condition: it is the cluster that was built.
+    """
+    own = {path: text for path, text in raced.items() if not path.startswith(("spec.", "ran: target "))}
+    return {**built, **own}
+
+
+def still_needs_cluster(comparison: Mapping[str, Any], benchmark: str) -> bool:
+    """Return whether a Comparison, as the API has it, still races on the cluster that one of its Benchmarks keeps."""
+    status = comparison.get("status") or {}
+    if status.get("phase") in COMPARISON_TERMINAL:
+        return False
+    void = (each for each in status.get("blocks") or () if each["number"] == PREPARATION and not each.get("valid"))
+    return all(race.get("benchmark") != benchmark for each in void for race in each.get("races") or ())

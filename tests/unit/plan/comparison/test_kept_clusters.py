@@ -1,0 +1,44 @@
+"""Clusters that a Comparison keeps: what is known of a race on one, and how long it stays."""
+
+from typing import Any
+
+import pytest
+
+from fairlap.plan.comparison.kept_clusters import built_once, facts_on_kept_cluster, still_needs_cluster
+
+BLOCKS = [
+    {"number": 0, "valid": False, "races": [{"benchmark": "cmp-0a"}, {"benchmark": "cmp-0b"}]},
+    {"number": 0, "valid": True, "races": [{"benchmark": "cmp-0a-2"}]},
+    {"number": 1, "valid": False, "races": [{"benchmark": "cmp-1a"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("status", "benchmark", "needed"),
+    [
+        (None, "cmp-0a", True),
+        ({"phase": "Preparing"}, "cmp-0a", True),
+        ({"phase": "Racing", "blocks": BLOCKS}, "cmp-0a", False),
+        ({"phase": "Racing", "blocks": BLOCKS}, "cmp-0a-2", True),
+        ({"phase": "Complete", "blocks": BLOCKS}, "cmp-0a-2", False),
+        ({"phase": "Failed"}, "cmp-0a", False),
+    ],
+)
+def test_a_cluster_stays_as_long_as_it_is_raced_on(status: Any, benchmark: str, needed: bool) -> None:
+    assert still_needs_cluster({"status": status}, benchmark) is needed
+
+
+def test_how_a_race_on_a_kept_cluster_ran_is_how_that_was_built_and_what_the_race_saw() -> None:
+    built = {
+        "spec.elasticsearch.version": "9.0.0",
+        "ran: image": "x",
+        "ran: task search: hits": "5",
+        "ran: kernel": "6",
+    }
+    raced = {"spec.target.hosts[0]": "https://a", "ran: target clusterName": "a", "ran: task search: hits": "7"}
+    assert facts_on_kept_cluster(built, raced) == {**built, "ran: task search: hits": "7"}
+
+
+@pytest.mark.parametrize(("deadline", "longest"), [("168h", "168h"), ("720h", "720h"), ("2160h", "720h")])
+def test_no_cluster_is_kept_longer_than_a_benchmark_may(deadline: str, longest: str) -> None:
+    assert built_once({"race": {}}, deadline)["keepClusterFor"] == longest
