@@ -13,7 +13,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap_race.errors": ("fairlap_race.contract",),
     "fairlap_race.linux": ("fairlap_race.contract",),
     "fairlap_race.elasticsearch": ("fairlap_race.contract", "fairlap_race.linux"),
-    "fairlap_race.rally": ("fairlap_race.contract",),
+    "fairlap_race.rally": ("fairlap_race.contract", "fairlap_race.elasticsearch"),
     "fairlap_race.corpora": ("fairlap_race.contract", "fairlap_race.errors"),
     "fairlap_race.track": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.linux", "fairlap_race.rally",
