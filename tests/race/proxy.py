@@ -1,8 +1,10 @@
 """A plain HTTP proxy in front of Elasticsearch that changes answers, as proxies and older versions do."""
 
 import http.client
+import json
 import ssl
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -10,10 +12,18 @@ from .server import VERSION, Elasticsearch
 
 
 class Proxy(ThreadingHTTPServer):
-    """Passes every request on; drops the product header, or says another version."""
+    """Passes every request on; drops the product header, says another version, or changes answers as `alter` does."""
 
-    def __init__(self, elasticsearch: Elasticsearch, *, product: bool = True, version: str = VERSION) -> None:
+    def __init__(
+        self,
+        elasticsearch: Elasticsearch,
+        *,
+        product: bool = True,
+        version: str = VERSION,
+        alter: Callable[[str, Any], Any] | None = None,
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.alter = alter
         self.elasticsearch, self.product, self.version = elasticsearch, product, version
         self.tls = ssl.create_default_context(cafile=str(elasticsearch.ca))
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -38,6 +48,8 @@ class _Handler(BaseHTTPRequestHandler):
         answer = upstream.getresponse()
         content = answer.read().replace(VERSION.encode(), self.server.version.encode())
         upstream.close()
+        if self.server.alter and content and answer.status == 200:
+            content = json.dumps(self.server.alter(self.path, json.loads(content))).encode()
         self.send_response(answer.status)
         for name in ("Content-Type", "X-elastic-product"):
             value = answer.getheader(name)

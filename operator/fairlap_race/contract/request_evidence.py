@@ -33,7 +33,7 @@ class StepCounters:
     searches: tuple[str, ...] = ()
     """its tasks of which every request is a search"""
     shards: Mapping[str, int] = field(default_factory=dict)
-    """by task: shards that its searches went to, as their indices are after the step; absent where not known"""
+    """by task: shards that its searches go to, before or after the step, whichever are more; absent if not known"""
     queries: int | None = None
     """searches of single shards in the indices of these tasks; None when not known, as when one of them was deleted"""
     bulks: tuple[str, ...] = ()
@@ -52,6 +52,8 @@ class SearchAnswer:
     """before or after its step"""
     request: str | None = None
     """SHA-256 over what was sent, its first 16 digits; None when nothing could be sent"""
+    index: str | None = None
+    """what it searches, as it says; None where that is not known"""
     trouble: str = ""
     """why there is no answer; empty when there is one"""
     shards: int | None = None

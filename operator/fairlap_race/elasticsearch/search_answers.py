@@ -29,7 +29,7 @@ _BY_CHANCE = re.compile(
     r'|match_phrase_prefix|match_bool_prefix)"'
 )
 """What finds something else another time, or with the documents in other shards."""
-_DIGITS = 16
+_DIGITS, _LONGEST_INDEX = 16, 200
 _EXCEPTION = re.compile(r"[a-z_]{1,80}")
 
 
@@ -66,6 +66,7 @@ def described(search: PlannedSearch, when: str, *, settled: bool) -> dict[str, A
     return {
         "task": search.task,
         "when": when,
+        "index": search.index and search.index[:_LONGEST_INDEX],
         "request": _digest(told),
         "timeout_wanted": "timeout" in query or (isinstance(body, Mapping) and "timeout" in body),
         "parts_wanted": query.get("allow_partial_search_results", "false") != "false",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,10 @@ class LookPlan:
     """send each search before its step, too"""
 
 
+Places = Mapping[str, dict[str, int] | None]
+"""By task: to how many shards of which index its search goes; None where that is not known."""
+
+
 class StepLooks:
     """Looks after each step that searches or sends bulks."""
 
@@ -64,6 +68,7 @@ class StepLooks:
         self._clock = clock
         self._by_task = {search.task: search for search in plan.searches}
         self._last: RequestCounters | None = None
+        self._places: Places = {}
         self._kept = 0
 
     @staticmethod
@@ -74,21 +79,26 @@ class StepLooks:
             client = ElasticsearchClient(plan.hosts, plan.user, plan.password_file, plan.ca_file, plan.tls)
         except (OSError, ValueError):
             return None
-        return StepLooks(plan, client, directory / FOUND) if plan.search_tasks or plan.bulk_tasks else None
+        return (
+            StepLooks(plan, client, directory / FOUND)
+            if plan.searches or plan.search_tasks or plan.bulk_tasks
+            else None
+        )
 
     def look(self, step: int, ended: Iterable[str], next_ones: Iterable[str]) -> None:
         """Look at what the tasks `ended` of a step (1-based; 0 before the first) did, and what is before the next."""
         searched, wrote = self._of(ended, self._plan.search_tasks), self._of(ended, self._plan.bulk_tasks)
-        coming = self._of(next_ones, (*self._plan.search_tasks, *self._plan.bulk_tasks))
-        if not (searched or wrote or coming):
-            self._last = None
-            return
-        now = self._counters()
+        asked, coming = self._of(ended, self._by_task), self._of(next_ones, self._by_task)
+        counted = self._of(next_ones, (*self._plan.search_tasks, *self._plan.bulk_tasks))
+        now = self._counters() if searched or wrote or asked or counted else None
+        places = {task: self._shards_of(task) for task in {*searched, *asked, *coming}}
         if searched or wrote:
-            self._write("counters", self._grown(step, searched, wrote, now))
-        if self._send(searched, AFTER, now) + (self._send(coming, BEFORE, now) if self._plan.before else 0):
-            now = self._counters() if coming else None
-        self._last = now
+            self._write("counters", self._grown(step, searched, wrote, now, places))
+        sent = self._send(asked, AFTER, now, places)
+        if self._plan.before:
+            sent += self._send(coming, BEFORE, now, places)
+        self._last = self._counters() if sent and counted else now
+        self._places = {task: places[task] for task in coming}
 
     @staticmethod
     def _of(tasks: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -100,46 +110,42 @@ class StepLooks:
         except ElasticsearchError:
             return None
 
-    def _grown(self, step: int, searched: list[str], wrote: list[str], now: RequestCounters | None) -> StepCounters:
-        shards: dict[str, int] = {}
-        indices = set[str]()
-        for task in searched:
-            found = self._shards_of(task)
-            if found is not None:
-                shards[task] = sum(found.values())
-                indices |= set(found)
-        if self._last is None or now is None:
-            return StepCounters(step=step, searches=tuple(searched), shards=shards, bulks=tuple(wrote))
-        # What a task searches that does not say so may be anything.
-        within = indices if len(shards) == len(searched) else {name for name in now.queries if name[0] != "."}
-        writes, searches = rejected_between(self._last, now)
-        return StepCounters(
+    def _grown(
+        self, step: int, searched: list[str], wrote: list[str], now: RequestCounters | None, places: Places
+    ) -> StepCounters:
+        known = {task: [it for it in (self._places.get(task), places[task]) if it is not None] for task in searched}
+        found = StepCounters(
             step=step,
             searches=tuple(searched),
-            shards=shards,
-            queries=queries_between(self._last, now, within) if searched else None,
+            shards={task: max(sum(it.values()) for it in each) for task, each in known.items() if each},
             bulks=tuple(wrote),
-            writes_rejected=writes,
-            searches_rejected=searches,
         )
+        if self._last is None or now is None:
+            return found
+        # What a task searches that does not say so may be anywhere: nothing is said of its step.
+        everywhere = bool(searched) and all(known.values())
+        indices = {name for each in known.values() for it in each for name in it}
+        writes, searches = rejected_between(self._last, now)
+        queries = queries_between(self._last, now, indices) if everywhere else None
+        return replace(found, queries=queries, writes_rejected=writes, searches_rejected=searches)
 
     def _shards_of(self, task: str) -> dict[str, int] | None:
         search = self._by_task.get(task)
-        if search is None or search.index is None:
+        # A colon stands before what is on another cluster.
+        if search is None or search.index is None or ":" in search.index:
             return None
         try:
             return ask_shards(self._client, search.index, search.path)
         except ElasticsearchError:
             return None
 
-    def _send(self, tasks: list[str], when: str, now: RequestCounters | None) -> int:
+    def _send(self, tasks: list[str], when: str, now: RequestCounters | None, places: Places) -> int:
         """Send the searches of `tasks` and write down their answers; return how many were sent."""
         limit, sent = self._clock() + PATIENCE, 0
         for task in tasks:
-            search = self._by_task.get(task)
-            if search is None or self._kept >= MOST_ANSWERS:
-                continue
-            found = self._shards_of(task)
+            search, found = self._by_task[task], places[task]
+            if self._kept >= MOST_ANSWERS:
+                break
             settled = now is not None and found is not None and not any(now.waiting.get(name, 1) for name in found)
             if self._clock() > limit:
                 late = f"the searches before it took longer than {PATIENCE:.0f} s"

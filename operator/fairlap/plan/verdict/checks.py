@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict import applied_settings, existing_cluster
+from fairlap.plan.verdict import applied_settings, existing_cluster, requests_done
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
 from fairlap.results.remarks import RaceRemark
@@ -236,6 +236,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     if record.outcome.reason is None and record.track.tasks and record.track.expected_documents is None:
         text = "the documents were not counted against the track: it does not determine how many there will be"
         found.append(RaceRemark(Reason.DOCUMENTS_NOT_COUNTED, text))
+    found.extend(requests_done.remarks(record))
     found.extend(applied_settings.remarks(record))
     found.extend(shards.remarks(record))
     found.extend(existing_cluster.remarks(record))
@@ -279,6 +280,9 @@ CHECKS: tuple[Check, ...] = (
     _no_request_failed,
     _every_task_has_numbers,
     _no_sample_was_dropped,
+    requests_done.documents_lost,
+    requests_done.searches_hit_nothing,
+    requests_done.searches_incomplete,
     _documents_are_all_there,
     _pipelines_did_their_work,
     applied_settings.violation,
