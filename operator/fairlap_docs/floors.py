@@ -105,6 +105,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.rally.launch",
         "fairlap_race.rally.releases",
         "fairlap_race.track.load",
+        "fairlap_race.track.searches",
         "fairlap_race.track.check.diagnose",
         "fairlap_race.track.check.facts",
         "fairlap_race.track.check.review",
