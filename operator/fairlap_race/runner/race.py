@@ -40,8 +40,8 @@ from fairlap_race.runner import bounds
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.harvest import Versions, evidence_limit, look_after, read_numbers
-from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepared, assemble
+from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.sampler import MachineSampler, summed_up
 from fairlap_race.runner.supervise import Ended, Supervisor
 from fairlap_race.runner.watchdog import Watchdog
