@@ -828,7 +828,7 @@ class Reason(StrEnum):
             "The task's search could not be sent once more after the task, it allows a partial answer and got one, or "
             "shards counted fewer searches than there were requests."
         ),
-        example="task search: its search was not looked at: …",
+        example="task search: 1 of 2 shards failed, which the search allows",
         test=_ANSWERS,
         remark=True,
     )

@@ -85,7 +85,7 @@ def queries_between(start: RequestCounters, end: RequestCounters, indices: Colle
     An index that was deleted meanwhile has taken its count with it; one that was made again, or a copy of a shard
     that moved to another node, counts from zero.
     """
-    if set(start.queries) - set(end.queries):
+    if (set(start.queries) - set(end.queries)) & set(indices):
         return None
     grown = [end.queries.get(name, 0) - start.queries.get(name, 0) for name in indices]
     return None if any(it < 0 for it in grown) else sum(grown)

@@ -100,7 +100,7 @@ def _in_doubt(record: Record, evidence: RequestEvidence) -> Iterator[str]:
         answer = answers.get(task.name)
         why = answer.trouble if answer else evidence.not_looked_at.get(task.name, "")
         if why or (answer is None and task.type in SEARCHES):
-            yield f"task {task.name}: its search was not looked at: {why or 'the race ended before'}"
+            yield f"task {task.name}: its search was not looked at: {why or 'Elasticsearch was not asked'}"
     for answer in answers.values():
         if answer.failed and answer.parts_wanted:
             yield f"task {answer.task}: {answer.failed} of {answer.shards} shards failed, which the search allows"
