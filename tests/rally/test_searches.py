@@ -44,7 +44,7 @@ def register(registry):
     registry.register_param_source("lot", Lot)
     registry.register_param_source("broken", Broken)
     registry.register_param_source("over", Over)
-    registry.register_runner("own", lambda es, params: None)
+    registry.register_runner("scroll-search", lambda es, params: None)
 """
 
 
@@ -112,6 +112,7 @@ def test_searches_of_a_track(tmp_path: Path) -> None:
         {"parallel": {"tasks": [task("lot", **{"param-source": "lot"}), task("over", **{"param-source": "over"})]}},
         task("broken", **{"param-source": "broken"}),
         task("multi", **{"operation-type": "raw-request", "method": "POST", "path": "/_msearch", "body": "{}\n{}\n"}),
+        task("own", **{"operation-type": "scroll-search", "body": {}, "pages": 1, "results-per-page": 5}),
         task("health", **{"operation-type": "cluster-health"}),
     )
     found = asked(tmp_path / "a", *schedule)
@@ -120,6 +121,7 @@ def test_searches_of_a_track(tmp_path: Path) -> None:
     assert found.unknown == {
         "over": "its parameter source is at its end before it began",
         "broken": "its parameter source could not be asked: RuntimeError: no words",
+        "own": "the track has a runner of its own for scroll-search",
     }
     # Drawn by lot, and the same lot in each race.
     assert asked(tmp_path / "b", *schedule).searches == found.searches

@@ -40,9 +40,9 @@ def describe_searches(request: Request) -> SearchesOfTrack:
     """Return the searches of the track of `request`; what goes wrong is in the answer, not raised."""
     from esrally.track import loader  # noqa: PLC0415
 
-    nothing: dict[str, Any] = dict.fromkeys(
-        ("register_runner", "register_scheduler", "register_track_processor"), lambda *_, **__: None
-    )
+    own_runners = set[str]()
+    hooks: dict[str, Any] = dict.fromkeys(("register_scheduler", "register_track_processor"), lambda *_, **__: None)
+    hooks["register_runner"] = lambda kind, *_, **__: own_runners.add(str(kind))
     cfg = rally_config(request, request.params)
     track = loader.load_track(cfg)
     with contextlib.suppress(Exception):
@@ -50,17 +50,20 @@ def describe_searches(request: Request) -> SearchesOfTrack:
     trouble = ""
     if track.has_plugins:
         try:
-            loader.load_track_plugins(cfg, Path(request.track_path).name, **nothing)
+            loader.load_track_plugins(cfg, Path(request.track_path).name, **hooks)
         except Exception as error:
             trouble = f"the track's code could not be loaded: {_words(error)}"
     challenge = track.find_challenge_or_default(request.challenge or "")
     tasks = {leaf.name: leaf for element in challenge.schedule for leaf in element}
     found, unknown = list[PlannedSearch](), dict[str, str]()
     for name, task in tasks.items():
-        if not may_search(str(task.operation.type), task.operation.params):
+        kind = str(task.operation.type)
+        if not may_search(kind, task.operation.params):
             continue
         if len(found) >= MOST_SEARCHES:
             unknown[name] = f"a record has room for the searches of {MOST_SEARCHES} tasks"
+        elif kind in own_runners:
+            unknown[name] = f"the track has a runner of its own for {kind}"
         elif trouble and task.operation.param_source:
             unknown[name] = trouble
         else:
