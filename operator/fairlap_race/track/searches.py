@@ -133,7 +133,7 @@ def as_sent(task: str, kind: str, params: Mapping[str, Any]) -> PlannedSearch | 
     if not index:
         return "it names no index"
     size = params.get("results-per-page")
-    if size and kind != "composite-agg" and isinstance(body, Mapping) and kind != "scroll-search":
+    if size and kind != "composite-agg" and isinstance(body, Mapping):
         body = {**body, "size": size}
     if kind == "scroll-search" and size:
         query["size"] = size

@@ -77,14 +77,18 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     if record.outcome.reason is not None:
         return
     evidence = record.requests or RequestEvidence()
-    for reason, found in (
-        (Reason.SEARCHES_WITHOUT_HITS, _without_hits(evidence)),
-        (Reason.SEARCHES_IN_DOUBT, _in_doubt(record, evidence)),
-        (Reason.REQUESTS_REJECTED, _rejected(record, evidence)),
-    ):
-        if texts := list(found):
-            more = f"; and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
-            yield RaceRemark(reason, "; ".join(texts[:_MOST_NAMED]) + more)
+    if text := _joined(_without_hits(evidence)):
+        yield RaceRemark(Reason.SEARCHES_WITHOUT_HITS, text)
+    if text := _joined(_in_doubt(record, evidence)):
+        yield RaceRemark(Reason.SEARCHES_IN_DOUBT, text)
+    if text := _joined(_rejected(record, evidence)):
+        yield RaceRemark(Reason.REQUESTS_REJECTED, text)
+
+
+def _joined(found: Iterator[str]) -> str:
+    texts = list(found)
+    more = f"; and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
+    return "; ".join(texts[:_MOST_NAMED]) + more
 
 
 def _without_hits(evidence: RequestEvidence) -> Iterator[str]:
