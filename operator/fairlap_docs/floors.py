@@ -13,7 +13,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap_race.errors": ("fairlap_race.contract",),
     "fairlap_race.linux": ("fairlap_race.contract",),
     "fairlap_race.elasticsearch": ("fairlap_race.contract", "fairlap_race.linux"),
-    "fairlap_race.rally": ("fairlap_race.contract",),
+    "fairlap_race.rally": ("fairlap_race.contract", "fairlap_race.elasticsearch"),
     "fairlap_race.corpora": ("fairlap_race.contract", "fairlap_race.errors"),
     "fairlap_race.track": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.linux", "fairlap_race.rally",
@@ -105,6 +105,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.rally.launch",
         "fairlap_race.rally.releases",
         "fairlap_race.track.load",
+        "fairlap_race.track.searches",
         "fairlap_race.track.check.diagnose",
         "fairlap_race.track.check.facts",
         "fairlap_race.track.check.review",

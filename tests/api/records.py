@@ -32,6 +32,7 @@ from fairlap_race.contract.record import (
     Windows,
     timestamp,
 )
+from fairlap_race.contract.request_evidence import RequestEvidence, SearchAnswer
 from fairlap_race.contract.resources import (
     ELASTICSEARCH,
     LOAD_GENERATOR,
@@ -119,6 +120,7 @@ def record(
         load_generator=LoadGenerator(17.0, 9.0, 0.97, saturated=True, why="it used 97 % of 2 cores")
         if fault == "saturated"
         else LoadGenerator(4.0, 9.0, 0.2),
+        requests=RequestEvidence(answers=tuple(SearchAnswer(name) for name, kind, _ in TASKS if kind == "search")),
         totals=Totals(store_bytes=4_000_000, segments=3, young_gc_count=5, young_gc_millis=40),
     )
     if fault == "pipelines":

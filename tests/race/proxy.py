@@ -1,6 +1,7 @@
 """A plain HTTP proxy in front of Elasticsearch that changes answers, as proxies and older versions do."""
 
 import http.client
+import json
 import ssl
 import threading
 from collections.abc import Callable
@@ -14,13 +15,22 @@ Alter = Callable[[str, int, bytes], tuple[int, bytes]]
 
 
 class Proxy(ThreadingHTTPServer):
-    """Passes every request on; drops the product header, says another version, or changes answers."""
+    """Passes every request on; drops the product header, says another version, or changes answers.
+
+    `alter` changes any answer, `alter_json` the content of one that is good.
+    """
 
     def __init__(
-        self, elasticsearch: Elasticsearch, *, product: bool = True, version: str = VERSION, alter: Alter | None = None
+        self,
+        elasticsearch: Elasticsearch,
+        *,
+        product: bool = True,
+        version: str = VERSION,
+        alter: Alter | None = None,
+        alter_json: Callable[[str, Any], Any] | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.alter = alter
+        self.alter, self.alter_json = alter, alter_json
         self.elasticsearch, self.product, self.version = elasticsearch, product, version
         self.tls = ssl.create_default_context(cafile=str(elasticsearch.ca))
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -46,6 +56,8 @@ class _Handler(BaseHTTPRequestHandler):
         content = answer.read().replace(VERSION.encode(), self.server.version.encode())
         upstream.close()
         status = answer.status
+        if self.server.alter_json is not None and content and status == 200:
+            content = json.dumps(self.server.alter_json(self.path, json.loads(content))).encode()
         if self.server.alter is not None:
             status, content = self.server.alter(self.path, status, content)
         self.send_response(status)

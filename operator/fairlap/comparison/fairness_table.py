@@ -94,6 +94,8 @@ ROWS: Final[tuple[FactRow, ...]] = (
         is_part_of=(SHARDS, REPLICAS, CODEC, SOURCE_MODE, SETTINGS)),
     FactRow(r"ran: (rallyVersion|rallyImage|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
     FactRow(r"ran: index .+: documents", by_cluster=False, line=_ANSWERS),
+    FactRow(r"ran: task .+: answer to [0-9a-f]+: (hits|content)", "answers to searches", by_cluster=False,
+        where_known=True, fold=True, line=_ANSWERS),
     FactRow(r"ran: task .+: hits", by_cluster=False, where_known=True, line=_ANSWERS),
     # The release, and Java.
     FactRow(r"ran: version", "Elasticsearch", (VERSION,)),

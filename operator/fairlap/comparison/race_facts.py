@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from fairlap_race.contract.record import Record
+from fairlap_race.contract.request_evidence import AFTER
 
 MOST_FACTS: Final = 3000
 _MOST_TASKS = 300
@@ -44,7 +45,7 @@ def record_facts(record: Record) -> dict[str, str]:
     """Return what the record of a race knows beyond the status, as texts by path; what is not known is not there."""
     found = {
         path: as_text(value)
-        for part in (_of_nodes, _of_load_generator, _of_settings, _of_tasks)
+        for part in (_of_nodes, _of_load_generator, _of_settings, _of_tasks, _of_answers)
         for path, value in part(record)
         if value is not None
     }
@@ -107,6 +108,17 @@ def _of_tasks(record: Record) -> Iterator[tuple[str, Any]]:
         yield f"ran: task {measured.task}: target throughput", measured.target_throughput
         if measured.fewest_hits == measured.most_hits:  # else its queries are drawn by lot
             yield f"ran: task {measured.task}: hits", measured.fewest_hits
+
+
+def _of_answers(record: Record) -> Iterator[tuple[str, Any]]:
+    """Yield what searches found, where the data alone decides it; races that asked otherwise have it by other names."""
+    answers = record.requests.answers if record.requests else ()
+    for answer in [it for it in answers if it.when == AFTER and it.request and it.settled and it.complete][
+        :_MOST_TASKS
+    ]:
+        about = f"ran: task {answer.task}: answer to {answer.request}"
+        yield f"{about}: hits", answer.hits if answer.hits_exact else None
+        yield f"{about}: content", answer.content
 
 
 def _track_params(spec: Mapping[str, Any], params: Any) -> Iterator[tuple[str, Any]]:

@@ -21,6 +21,7 @@ JDK_FOLDER = "/opt/fairlap/jdk"
 _LARGEST_HEAP_MIB = 31 * 1024
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _LARGEST_JDK = "2Gi"
+PARTIAL_RESULTS = "search.default_allow_partial_results"
 DATA_VOLUME = "elasticsearch-data"
 MOUNTS_CONTAINER = "fairlap-mounts"
 # ECK completes the security of a container only where it has none, so ours say all that `restricted` asks for.
@@ -57,7 +58,7 @@ def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings
                 {
                     "name": NODE_SET,
                     "count": wanted.nodes,
-                    "config": {**node_settings, **wanted.config},
+                    "config": {**_whole_answers(wanted.config), **node_settings, **wanted.config},
                     "podTemplate": _pod_template(subject, step, settings),
                     **({"volumeClaimTemplates": claims} if claims else {}),
                 }
@@ -74,6 +75,17 @@ def _wanted(subject: Subject) -> Elasticsearch:
     if wanted is None:
         raise ValueError(f"{subject.name} has a target: nothing is built for it")
     return wanted
+
+
+def _whole_answers(config: Mapping[str, Any]) -> Json:
+    """Return the setting that makes an error of an answer with failed shards, unless the user's `config` has it.
+
+    Rally counts such an answer as success. Elasticsearch knows the setting from version 6.3 on.
+    """
+    within: Any = config
+    for part in ("search", "default_allow_partial_results"):
+        within = within.get(part) if isinstance(within, Mapping) else None
+    return {} if within is not None or PARTIAL_RESULTS in config else {PARTIAL_RESULTS: False}
 
 
 def heap_mib(wanted: Elasticsearch) -> int:

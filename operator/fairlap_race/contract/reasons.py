@@ -17,6 +17,7 @@ _OVERDUE: Final = "tests/e2e/test_overdue.py"
 _SOURCES: Final = "tests/e2e/test_track_sources.py"
 _COUNTS: Final = "tests/race/test_document_counts.py"
 _RACE: Final = "tests/race/test_reasons.py"
+_ANSWERS: Final = "tests/race/test_answers.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
 
@@ -646,6 +647,44 @@ class Reason(StrEnum):
         test=_UNFORESEEN,
     )
 
+    # Requests did not do what they were for, although Rally calls them a success.
+    SEARCHES_HIT_NOTHING = _Entry(
+        "SearchesHitNothing",
+        cause="Searches reached no shard: there is no index of the name or pattern that the task searches.",
+        cure="Correct the index that the task names, or create and fill it earlier in the schedule.",
+        recognized=(
+            "Elasticsearch resolves what the task searches to no shard, or the search counters of these indices did "
+            "not grow while it ran."
+        ),
+        example=(
+            "task nothing: its 40 searches of nope-* reached no shard, there is no such index: correct the index that "
+            "the task names"
+        ),
+        test=_ANSWERS,
+    )
+    SEARCHES_INCOMPLETE = _Entry(
+        "SearchesIncomplete",
+        cause="Elasticsearch answered a search in part only: shards failed, it timed out, or a part of it failed.",
+        cure="Look at the named failure in Elasticsearch's log, and correct the query, the mapping or the cluster.",
+        recognized="The answer to the task's search, sent once more after the task: _shards, timed_out, responses.",
+        example=(
+            "task search: its search was sent once more after the task, and 1 of 2 shards failed "
+            "(illegal_argument_exception); Rally counts such an answer as success"
+        ),
+        test=_ANSWERS,
+    )
+    DOCUMENTS_LOST = _Entry(
+        "DocumentsLost",
+        cause="Documents were refused and never indexed, in bulks that Rally calls a success because it repeated them.",
+        cure="Correct the documents or the mapping, and set retries_on_429 to 0 to see each refusal as an error.",
+        recognized="A bulk that was sent again has fewer documents taken than sent, by Rally's own counts.",
+        example=(
+            "task bulk: 2 documents were never indexed, in bulks that Rally calls a success because it sent them again "
+            "(1 bulks, 3 refused documents)"
+        ),
+        test=_ANSWERS,
+    )
+
     # Said of a race that counts: its numbers are true, but a reader must know this.
     LOAD_GENERATOR_SHARED = _Entry(
         "LoadGeneratorShared",
@@ -815,5 +854,35 @@ class Reason(StrEnum):
         recognized="Failed looks of the runner, and sources that gave the operator no answer.",
         example="the runner left no table of its own",
         test="tests/api/test_machines.py",
+        remark=True,
+    )
+    SEARCHES_WITHOUT_HITS = _Entry(
+        "SearchesWithoutHits",
+        cause="A search found no document, which may be meant, or a mistake in the query, the mapping or the order.",
+        cure="Look whether the query should find something, and whether the documents are refreshed before it.",
+        recognized="The answer to the task's search, sent once more after the task, has no hits.",
+        example="task search: its search found nothing in t, sent once more after the task",
+        test=_ANSWERS,
+        remark=True,
+    )
+    SEARCHES_IN_DOUBT = _Entry(
+        "SearchesInDoubt",
+        cause="It could not be told whether some searches did what they are for.",
+        cure="Read why in the message, and look at one answer of the search yourself.",
+        recognized=(
+            "The task's search could not be sent once more after the task, it allows a partial answer and got one, or "
+            "shards counted fewer searches than there were requests."
+        ),
+        example="task search: 1 of 2 shards failed, which the search allows",
+        test=_ANSWERS,
+        remark=True,
+    )
+    REQUESTS_REJECTED = _Entry(
+        "RequestsRejected",
+        cause="Elasticsearch rejected requests because it had too much to do, and they were repeated or done in part.",
+        cure="Use fewer clients or smaller bulks; or take it as the answer: this is more than the cluster can do.",
+        recognized="The nodes' counters of rejected writes and searches around each step, and the bulks sent again.",
+        example="…3 writes were rejected while bulk ran",
+        test=_ANSWERS,
         remark=True,
     )

@@ -16,6 +16,7 @@ from typing import Any
 from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
 from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.contract.untrusted import characters, read_object, time_text
 
@@ -297,6 +298,8 @@ class Task:
     fewest_hits: int | None = None
     """of a successful search, as far as Elasticsearch counted; None where nothing is found by it"""
     most_hits: int | None = None
+    bulk_trouble: BulkTrouble | None = None
+    """None where no bulk met any"""
 
     @property
     def keeps_schedule(self) -> bool:
@@ -409,6 +412,8 @@ class Record:
     """True when Rally lost samples: its numbers are incomplete"""
     load_generator: LoadGenerator = LoadGenerator()
     totals: Totals = Totals()
+    requests: RequestEvidence | None = None
+    """None when the steps of the race were not looked at, or left out of the record"""
     target: TargetReport | None = None
     """only for a cluster that exists already"""
     left_out: tuple[str, ...] = ()

@@ -11,9 +11,10 @@ import ipaddress
 import json
 import re
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http.client import HTTPException, RemoteDisconnected
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import urllib3
@@ -24,6 +25,7 @@ from fairlap_race.elasticsearch.answers import dig
 
 TIMEOUT_SECONDS = 30.0
 _EXCEPTION = re.compile(r"[a-z_]{1,80}_exception")
+_NONE: Mapping[str, str] = MappingProxyType({})
 KEPT_CONNECTIONS = 4
 """More than threads that ask at once: the race's own, and the one that samples the machines."""
 
@@ -70,31 +72,41 @@ class ElasticsearchClient:
         """Return the JSON answer to DELETE `path`. Raises ElasticsearchError."""
         return self._request("DELETE", path, timeout)
 
+    def send(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], timeout: float = TIMEOUT_SECONDS
+    ) -> Any:
+        """Return the JSON answer to any request; `headers` go before the client's own. Raises ElasticsearchError."""
+        return self._request(method, path, timeout, body, headers)
+
     def close(self) -> None:
         """Close the kept connections; a later request opens new ones."""
         for pool in self._pools.values():
             pool.close()
 
-    def _request(self, method: str, path: str, timeout: float) -> Any:
+    def _request(
+        self, method: str, path: str, timeout: float, body: bytes | None = None, headers: Mapping[str, str] = _NONE
+    ) -> Any:
         failure: ElasticsearchError | None = None
         for host in self._pools:
             try:
-                return self._ask(host, method, path, timeout)
+                return self._ask(host, method, path, timeout, body, headers)
             except ElasticsearchError as error:
                 if error.status is not None:
                     raise
                 failure = error
         raise failure or ElasticsearchError("no hosts")
 
-    def _ask(self, host: str, method: str, path: str, timeout: float) -> Any:
+    def _ask(
+        self, host: str, method: str, path: str, timeout: float, body: bytes | None, headers: Mapping[str, str]
+    ) -> Any:
         try:
             try:
-                answer = self._send(host, method, path, timeout)
+                answer = self._send(host, method, path, timeout, body, headers)
             except ProtocolError:
                 # A server may close a kept connection just when it is used again: that says nothing about the server.
                 if method != "GET":
                     raise
-                answer = self._send(host, method, path, timeout)
+                answer = self._send(host, method, path, timeout, body, headers)
         except (HTTPError, OSError) as error:
             cause = _cause(error)
             words = "the answer is not HTTP" if _quotes(cause) else f"{type(cause).__name__}: {cause}"
@@ -108,9 +120,12 @@ class ElasticsearchClient:
         except ValueError as error:
             raise ElasticsearchError(f"{method} {path}: the answer is not JSON", answer.status) from error
 
-    def _send(self, host: str, method: str, path: str, timeout: float) -> Any:
-        limit = urllib3.Timeout(connect=timeout, read=timeout)
-        return self._pools[host].urlopen(method, path, timeout=limit, retries=False, redirect=False)
+    def _send(
+        self, host: str, method: str, path: str, timeout: float, body: bytes | None, headers: Mapping[str, str]
+    ) -> Any:
+        limit, pool = urllib3.Timeout(connect=timeout, read=timeout), self._pools[host]
+        own = {**pool.headers, **headers} if headers else None
+        return pool.urlopen(method, path, body=body, headers=own, timeout=limit, retries=False, redirect=False)
 
 
 def _pool(host: str, headers: dict[str, str], trusted: Path | None) -> urllib3.HTTPConnectionPool:

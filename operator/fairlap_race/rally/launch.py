@@ -11,6 +11,7 @@ that in the command line of another Python process.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -21,6 +22,7 @@ from typing import Any
 
 from fairlap_race.rally import releases
 from fairlap_race.rally.live_files import SAMPLES, SHUTDOWN, STATE, pid_file
+from fairlap_race.rally.step_looks import StepLooks
 
 POLL_INTERVALS: dict[str, float] = {
     "trackPreparation": 0.25,
@@ -57,7 +59,8 @@ class SampleFile:
                 self.first_at = sample.absolute_time
             meta = sample.request_meta_data or {}
             success = meta.get("success", True)
-            done = sample.total_ops if success else meta.get("success-count", 0)
+            lost = documents_lost(meta, sample.total_ops, sample.total_ops_unit) if success else 0
+            done = sample.total_ops - lost if success else meta.get("success-count", 0)
             lines.append(
                 f"{task},{int(sample.sample_type)},{1 if success else 0},{sample.absolute_time:.6f},"
                 f"{sample.request_start:.6f},{sample.service_time:.6f},{sample.processing_time:.6f},"
@@ -65,7 +68,10 @@ class SampleFile:
             )
             if not success:
                 lines.append("!" + json.dumps([task, _error_text(meta)]) + "\n")
-            elif type(hits := meta.get("hits")) is int:
+            retries = meta.get("retry-count") or 0
+            if retries or lost:
+                lines.append("~" + json.dumps([task, retries, meta.get("error-count") or 0, lost]) + "\n")
+            if success and type(hits := meta.get("hits")) is int:
                 low, high = self._hits.get(task, (hits, hits))
                 if task not in self._hits or not low <= hits <= high:
                     self._hits[task] = min(low, hits), max(high, hits)
@@ -88,10 +94,50 @@ class SampleFile:
         return number
 
 
+def documents_lost(meta: dict[str, Any], sent: float, unit: str) -> int:
+    """Return how many of what was `sent` (in `unit`) are documents that Elasticsearch never took, of a success.
+
+    After a retry Rally asks only whether the last answer still has a 429 (driver/runner.py, BulkStats.success).
+    """
+    taken = meta.get("success-count")
+    if unit != "docs" or not meta.get("error-count") or not isinstance(taken, int | float):
+        return 0
+    return max(0, round(sent - taken))
+
+
 def _error_text(meta: dict[str, Any]) -> str:
     text = str(meta.get("error-description") or "no description")[:600]
     status = meta.get("http-status")
     return f"HTTP {status}: {text}" if status else text
+
+
+class BetweenSteps:
+    """Looks at Elasticsearch when a step has ended, if the runner planned it; whatever fails there ends no race."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._looks: StepLooks | None = None
+        self._began = False
+
+    def look(self, driver: Any, finished: bool) -> None:
+        """Look if Rally's `driver` says that all its clients wait for the next step."""
+        if not finished:
+            return
+        try:
+            if not self._began:
+                self._began, self._looks = True, StepLooks.planned(self._directory)
+            if self._looks is not None:
+                step = driver.current_step
+                self._looks.look(step + 1, _names(driver, step), _names(driver, step + 1))
+        except Exception:
+            logging.getLogger(__name__).exception("Elasticsearch was not looked at after step %s", driver.current_step)
+            self._looks = None
+
+
+def _names(driver: Any, step: int) -> list[str]:
+    """Return the names of the tasks in a step of Rally's `driver`; none before the first and after the last."""
+    steps = driver.tasks_per_join_point
+    return [task.name for task in steps[step]] if 0 <= step < len(steps) else []
 
 
 class Observer:
@@ -180,6 +226,8 @@ def install(directory: Path) -> None:
     observer = Observer(directory)
     _after(driver.Driver, "update_samples", lambda _, samples: observer.samples(samples))
     _after(driver.Driver, "update_progress_message", lambda it, task_finished=False: observer.state(it, task_finished))
+    between = BetweenSteps(directory)
+    _after(driver.Driver, "update_progress_message", lambda it, task_finished=False: between.look(it, task_finished))
     if metrics.SampleType.Normal <= metrics.SampleType.Warmup:
         raise RuntimeError("Rally numbers its sample types differently than expected")
 

@@ -1,10 +1,11 @@
 """From every request's sample to what Rally does not say: warm-up errors, throughput per window, support. Pure.
 
-The file that `fairlap_race.rally.launch` writes has four kinds of lines: `#[number, {"task": …}]` declares a task;
+The file that `fairlap_race.rally.launch` writes has five kinds of lines: `#[number, {"task": …}]` declares a task;
 `number,type,ok,wallclock,start,service,processing,wait,units,unit` is a sample (type 0 warm-up, 1 measured; wallclock
 in seconds since the epoch, start on the machine's monotonic clock, durations in seconds, wait from the planned to the
 real start, units done); `![number, "text"]` is what the server said to a failed request; `=[number, hits]` is a search
-that found fewer or more than any before it.
+that found fewer or more than any before it; `~[number, retries, errors, lost]` is a bulk that was sent again or whose
+documents were not all taken.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from fairlap_race.contract.record import Counts, RallyNumbers, Task, Windows, timestamp
+from fairlap_race.contract.request_evidence import BulkTrouble
 from fairlap_race.rally.schedule import Drift
 
 WINDOW_SECONDS = 1.0
@@ -47,6 +49,7 @@ class Tally:
     drift: Drift = field(default_factory=Drift)
     hits: list[int] = field(default_factory=list)
     """of searches, each with fewer or more than those before it"""
+    bulk_trouble: BulkTrouble | None = None
 
     def add(self, kind: int, ok: bool, start: float, seconds: float, units: float) -> None:
         """Count one request that started at `start` and took `seconds`."""
@@ -97,6 +100,9 @@ def tally(lines: Iterable[str]) -> list[Tally]:
         elif line[0] == "=":
             number, hits = json.loads(line[1:])
             found[number].hits.append(hits)
+        elif line[0] == "~":
+            number, retries, errors, lost = json.loads(line[1:])
+            found[number].bulk_trouble = with_trouble(found[number].bulk_trouble, retries, errors, lost)
         else:
             parts = line.rstrip("\n").split(",", 9)
             it = found[int(parts[0])]
@@ -108,6 +114,17 @@ def tally(lines: Iterable[str]) -> list[Tally]:
             if parts[1] == "1":
                 it.drift.add(float(parts[4]), float(parts[7]), float(parts[6]))
     return found
+
+
+def with_trouble(known: BulkTrouble | None, retries: int, errors: int, lost: int) -> BulkTrouble:
+    """Return the trouble of a task's bulks with that of one more: sent again, documents refused, and never taken."""
+    before = known or BulkTrouble()
+    return BulkTrouble(
+        retried=before.retried + (retries > 0),
+        retries=before.retries + retries,
+        item_errors=before.item_errors + errors,
+        lost=before.lost + lost,
+    )
 
 
 def windows(it: Tally) -> Windows | None:
@@ -188,4 +205,5 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         support=support(it.samples[1]),
         fewest_hits=min(it.hits, default=None),
         most_hits=max(it.hits, default=None),
+        bulk_trouble=it.bulk_trouble,
     )

@@ -139,6 +139,13 @@ def _six(value: float) -> float:
     return float(f"{value:.6g}")
 
 
+def _without_digests(record: Record) -> Record:
+    if record.requests is None:
+        return record
+    answers = tuple(replace(it, request=None, hit_ids=None, content=None) for it in record.requests.answers)
+    return replace(record, requests=replace(record.requests, answers=answers))
+
+
 def _without_rates_over_time(task: Task) -> Task:
     return replace(task, windows=task.windows and replace(task.windows, over_time=()))
 
@@ -171,6 +178,7 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
         "the first error of each task",
         lambda r: _with_tasks(r, lambda t: replace(t, first_error=None)),
     ),
+    ("what searches answered, as digests", _without_digests),
     ("digits beyond the sixth of what was measured", lambda r: _with_tasks(r, _with_six_digits)),
     ("the settings of the indices that somebody set", lambda r: _with_indices(r, lambda i: replace(i, explicit={}))),
     ("the processing times of each task", lambda r: _with_tasks(r, _without_processing_times)),
@@ -200,6 +208,7 @@ def _cannot_be_judged(record: Record, room: int) -> Record:
             replace(i, settings={}, explicit={}, defaults={}) for i in record.indices[:FEW]
         ),
         pipelines=record.pipelines and record.pipelines[:FEW],
+        requests=None,
         nodes_restarted=record.nodes_restarted and record.nodes_restarted[:FEW],
         tasks=record.tasks[:FEW],
         track=replace(

@@ -15,6 +15,7 @@ from fairlap_race.contract.record import (
     Task,
     timestamp,
 )
+from fairlap_race.contract.request_evidence import RequestEvidence
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.elasticsearch.client import ElasticsearchClient
 from fairlap_race.elasticsearch.evidence import After, Before
@@ -86,6 +87,8 @@ class Parts:
     """only for a cluster that exists already"""
     ended: Ended | None = None
     numbers: Numbers | None = None
+    requests: RequestEvidence | None = None
+    """what was found between the steps"""
     after: After | None = None
     """Elasticsearch after the race"""
 
@@ -120,6 +123,8 @@ def assemble(base: Record, parts: Parts) -> Record:
             load_generator=numbers.load_generator,
             rally=replace(record.rally, warnings=numbers.warnings),
         )
+    if parts.requests:
+        record = replace(record, requests=parts.requests)
     if after := parts.after:
         record = replace(
             record,

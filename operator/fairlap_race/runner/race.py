@@ -41,6 +41,7 @@ from fairlap_race.runner.connect import connect, connection_reason, look_before,
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.harvest import Versions, evidence_limit, look_after, read_numbers
 from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepared, assemble
+from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.sampler import MachineSampler, summed_up
 from fairlap_race.runner.supervise import Ended, Supervisor
 from fairlap_race.runner.watchdog import Watchdog
@@ -148,6 +149,7 @@ class RaceRunner:
         about = track.description
         site = self._visit(client, about.touches, about.unforeseen)
         write_files(self.spec, self.files, about.params, connection.password, host.cores)
+        self._plan_looks(track, before)
         sampler = MachineSampler(client, self.files.live, host.about.pod_name)
         sampler.start()
         try:
@@ -205,6 +207,14 @@ class RaceRunner:
         self.parts.track = replace(record, digest=digest_with(found.digest, used, found.known), corpora=used)
         return Prepared(found, about)
 
+    def _plan_looks(self, track: Prepared, before: Before) -> None:
+        flavor = before.environment.build_flavor or "default"
+        request = make_request(self.spec, track.ready.path, self.files.data_cache, flavor)
+        try:
+            plan_looks(self.spec, self.files, track.description, request, self.stop)
+        except StoppedError as error:
+            raise FailedError(Reason.RACE_ABORTED, STOPPED) from error
+
     def _preparing(self, words: str, percent: int | None) -> None:
         if time.monotonic() > self._limit:
             raise FailedError(Reason.RACE_TIMEOUT, f"the race was not over at its deadline, while {words}")
@@ -235,6 +245,7 @@ class RaceRunner:
         def scrub(text: str) -> str:
             return bounds.scrub(text, self.secrets)
 
+        self.parts.requests = read_looks(self.files)
         self.parts.numbers = read_numbers(self.spec.race_id, self.files, ended, about, versions, scrub)
         if self.stop.is_set():
             return

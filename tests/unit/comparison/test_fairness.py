@@ -279,6 +279,16 @@ def test_answers_go_before_speed() -> None:
         assert not found.fair and "look whether requests failed" in found.differences[0].message
 
 
+def test_other_answers_to_the_same_search_are_unfair_and_other_searches_are_not_compared() -> None:
+    for what in ("hits", "content"):
+        path = f"ran: task search: answer to a1b2: {what}"
+        found = two(ONE, OTHER, *blocks([race("one", {path: "7"}), race("other", {path: "8"})]))
+        assert not found.fair and found.differences[0].what == "answers to searches"
+        assert two(ONE, OTHER, *blocks([race("one", {path: "7"}), race("other", {path: "7"})])).fair
+        drawn = path.replace("a1b2", "c3d4")
+        assert two(ONE, OTHER, *blocks([race("one", {path: "7"}), race("other", {drawn: "8"})])).fair
+
+
 def test_a_default_that_the_other_variant_sets_to_the_same_value_does_not_differ() -> None:
     ours = {"ran: index access-logs: setting index.refresh_interval": "-",
             "ran: index access-logs: default index.refresh_interval": "30s"}  # fmt: skip

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from statuses import benchmark, succeeded
 
 from fairlap.api.status import BenchmarkStatus, Environment, IndexEvidence, RaceStatus
 from fairlap.comparison.fairness_table import UNKNOWN_TO_THE_TABLE, row_of
 from fairlap.comparison.race_facts import MOST_FACTS, as_text, facts, jvm_flags, record_facts, stable_index
 from fairlap_race.contract.record import EnvironmentRecord, IndexRecord, LoadGeneratorHost, Node, Record, Task
+from fairlap_race.contract.request_evidence import RequestEvidence, SearchAnswer
 from fairlap_race.contract.track_record import TrackRecord, TrackTask
 
 RACED = BenchmarkStatus(
@@ -148,3 +151,17 @@ def test_parameters_that_carry_index_settings_are_told_from_those_that_somebody_
     found = facts({"spec": spec, "status": status})
     assert found["ran: track parameter.documents"] == "10"
     assert found["ran: index settings as track parameter.codec"] == "best_compression"
+
+
+def test_answers_that_the_data_alone_decides_are_facts() -> None:
+    known = SearchAnswer("find", request="a1", hits=7, hits_exact=True, content="c", settled=True)
+    assert record_facts(Record(requests=RequestEvidence(answers=(known,)))) == {
+        "ran: task find: answer to a1: hits": "7",
+        "ran: task find: answer to a1: content": "c",
+    }
+    unsure = (
+        replace(known, settled=False), replace(known, when="before"), replace(known, trouble="HTTP 404"),
+        replace(known, timed_out=True), replace(known, request=None),
+        replace(known, hits_exact=False, content=None),
+    )  # fmt: skip
+    assert record_facts(Record(requests=RequestEvidence(answers=unsure))) == {}

@@ -172,7 +172,27 @@ def test_the_nodes_get_what_the_track_does_not_take() -> None:
     given = {"index.codec": "best_compression"}
     found = elasticsearch(subject(config={"indices.memory.index_buffer_size": "20%"}), "race-1", SETTINGS, given)
     config = found["spec"]["nodeSets"][0]["config"]
-    assert config == {"index.codec": "best_compression", "indices.memory.index_buffer_size": "20%"}
+    assert config == {**WHOLE, "index.codec": "best_compression", "indices.memory.index_buffer_size": "20%"}
+
+
+WHOLE = {"search.default_allow_partial_results": False}
+
+
+@pytest.mark.parametrize(
+    ("config", "found"),
+    [
+        ({}, WHOLE),
+        ({"search.max_buckets": 7}, {**WHOLE, "search.max_buckets": 7}),
+        ({"search": {"max_buckets": 7}}, {**WHOLE, "search": {"max_buckets": 7}}),
+        ({"search.default_allow_partial_results": True}, {"search.default_allow_partial_results": True}),
+        ({"search": {"default_allow_partial_results": True}}, {"search": {"default_allow_partial_results": True}}),
+    ],
+)
+def test_an_answer_in_part_is_an_error_unless_the_user_says_otherwise(
+    config: dict[str, Any], found: dict[str, Any]
+) -> None:
+    made = elasticsearch(subject(config=config), "race-1", SETTINGS)
+    assert made["spec"]["nodeSets"][0]["config"] == found
 
 
 def test_the_runner_is_told_of_every_index_setting() -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict import applied_pipelines, applied_settings, existing_cluster
+from fairlap.plan.verdict import applied_pipelines, applied_settings, existing_cluster, requests_done
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
 from fairlap.results.remarks import RaceRemark
@@ -210,6 +210,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
         found.extend(RaceRemark(Reason.DOCUMENTS_NOT_COUNTED, text) for text in counted.uncounted)
         found.extend(RaceRemark(Reason.DOCUMENTS_DIVERTED, text) for text in counted.diverted)
     found.extend(applied_pipelines.remarks(record))
+    found.extend(requests_done.remarks(record))
     found.extend(applied_settings.remarks(record))
     found.extend(shards.remarks(record))
     found.extend(existing_cluster.remarks(record))
@@ -253,6 +254,9 @@ CHECKS: tuple[Check, ...] = (
     _no_request_failed,
     _every_task_has_numbers,
     _no_sample_was_dropped,
+    requests_done.documents_lost,
+    requests_done.searches_hit_nothing,
+    requests_done.searches_incomplete,
     _documents_are_all_there,
     applied_pipelines.violation,
     applied_settings.violation,

@@ -104,3 +104,24 @@ def test_the_waits_of_the_shutdown(tmp_path):
     before = time.monotonic()
     time.sleep(30)
     assert time.monotonic() - before < 2
+
+
+def test_bulks_that_were_sent_again_say_what_was_lost(tmp_path):
+    """As in Rally's runner: a success with fewer documents taken than sent."""
+    lost = {"success": True, "success-count": 98, "error-count": 3, "retry-count": 1, "retried": True}
+    taken = {"success": True, "success-count": 100.0, "error-count": 2, "retry-count": 2, "retried": True}
+    failed = {"success": False, "success-count": 60, "error-count": 40, "retry-count": 1}
+    Observer(tmp_path).samples([sample(meta=meta) for meta in (lost, taken, failed, {"success": True})])
+    with (tmp_path / SAMPLES).open() as lines:
+        (found,) = tally(lines)
+    trouble = task_record(found, None).bulk_trouble
+    assert trouble is not None
+    assert (trouble.retried, trouble.retries, trouble.item_errors, trouble.lost) == (3, 4, 45, 2)
+    assert found.units_done == 98 + 100 + 60 + 100 and found.errors == [0, 1]
+
+
+def test_a_bulk_without_trouble_says_nothing_of_it(tmp_path):
+    Observer(tmp_path).samples([sample(), sample(meta={"success": True, "success-count": 100, "error-count": 0})])
+    with (tmp_path / SAMPLES).open() as lines:
+        (found,) = tally(lines)
+    assert task_record(found, None).bulk_trouble is None

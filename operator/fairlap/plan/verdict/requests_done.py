@@ -1,0 +1,156 @@
+"""Whether the requests of a race did what they were for, which Rally does not look at: searches and bulks. Pure."""
+
+from collections.abc import Iterator
+
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.verdict.violation import Violation
+from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record
+from fairlap_race.contract.request_evidence import AFTER, SEARCHES, RequestEvidence, SearchAnswer, StepCounters
+
+_MOST_NAMED = 10
+
+
+def documents_lost(record: Record, _: BenchmarkSpec) -> Violation | None:
+    """Return that bulks which Rally counts as success lost documents, however many the track says there will be."""
+    for task in record.tasks:
+        trouble = task.bulk_trouble
+        if trouble and trouble.lost > 0:
+            return Violation(
+                Reason.DOCUMENTS_LOST,
+                f"task {task.task}: {trouble.lost} documents were never indexed, in bulks that Rally calls a success "
+                f"because it sent them again ({trouble.retried} bulks, {trouble.item_errors} refused documents)",
+            )
+    return None
+
+
+def searches_hit_nothing(record: Record, _: BenchmarkSpec) -> Violation | None:
+    """Return that searches reached no shard at all: the indices have none, or their own counters did not grow."""
+    evidence = record.requests or RequestEvidence()
+    sent, answers = _requests(record), _after(evidence)
+    for step in evidence.steps:
+        if step.queries is None:
+            continue
+        for task in step.searches:
+            if sent.get(task, 0) and step.shards.get(task) == 0:
+                return _nothing(task, sent[task], answers.get(task), "there is no such index")
+        if step.queries == 0 and not any(_all_skipped(answers.get(task)) for task in step.searches):
+            for task in (it for it in step.searches if sent.get(it, 0)):
+                return _nothing(task, sent[task], answers.get(task), "no shard counted any of them")
+    return None
+
+
+def _nothing(task: str, requests: int, answer: SearchAnswer | None, why: str) -> Violation:
+    where = f" of {answer.index}" if answer and answer.index else ""
+    return Violation(
+        Reason.SEARCHES_HIT_NOTHING,
+        f"task {task}: its {requests} searches{where} reached no shard, {why}: correct the index that the task names",
+    )
+
+
+def searches_incomplete(record: Record, _: BenchmarkSpec) -> Violation | None:
+    """Return that a search of the schedule, sent once more after its task, was answered in part only."""
+    for answer in _after(record.requests or RequestEvidence()).values():
+        if answer.items_failed:
+            what = f"{answer.items_failed} of {answer.items} searches in it failed{_because(answer)}"
+        elif answer.failed and not answer.parts_wanted:
+            what = f"{answer.failed} of {answer.shards} shards failed{_because(answer)}"
+        elif answer.timed_out and not answer.timeout_wanted:
+            what = "it timed out"
+        else:
+            continue
+        return Violation(
+            Reason.SEARCHES_INCOMPLETE,
+            f"task {answer.task}: its search was sent once more after the task, and {what}; Rally counts such an "
+            "answer as success",
+        )
+    return None
+
+
+def _because(answer: SearchAnswer) -> str:
+    return f" ({answer.first_failure})" if answer.first_failure else ""
+
+
+def remarks(record: Record) -> Iterator[RaceRemark]:
+    """Yield what a reader must know of the requests of a race that counts, one remark a reason."""
+    if record.outcome.reason is not None:
+        return
+    evidence = record.requests or RequestEvidence()
+    if text := _joined(_without_hits(evidence)):
+        yield RaceRemark(Reason.SEARCHES_WITHOUT_HITS, text)
+    if text := _joined(_in_doubt(record, evidence)):
+        yield RaceRemark(Reason.SEARCHES_IN_DOUBT, text)
+    if text := _joined(_rejected(record, evidence)):
+        yield RaceRemark(Reason.REQUESTS_REJECTED, text)
+
+
+def _joined(found: Iterator[str]) -> str:
+    texts = list(found)
+    more = f"; and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
+    return "; ".join(texts[:_MOST_NAMED]) + more
+
+
+def _without_hits(evidence: RequestEvidence) -> Iterator[str]:
+    for answer in _after(evidence).values():
+        if answer.complete and answer.hits == 0 and answer.shards:
+            where = f" in {answer.index}" if answer.index else ""
+            yield f"task {answer.task}: its search found nothing{where}, sent once more after the task"
+
+
+def _in_doubt(record: Record, evidence: RequestEvidence) -> Iterator[str]:
+    answers, sent = _after(evidence), _requests(record)
+    for task in record.track.tasks:
+        answer = answers.get(task.name)
+        why = answer.trouble if answer else evidence.not_looked_at.get(task.name, "")
+        if why or (answer is None and task.type in SEARCHES):
+            yield f"task {task.name}: its search was not looked at: {why or 'Elasticsearch was not asked'}"
+    for answer in answers.values():
+        if answer.failed and answer.parts_wanted:
+            yield f"task {answer.task}: {answer.failed} of {answer.shards} shards failed, which the search allows"
+        if answer.timed_out and answer.timeout_wanted:
+            yield f"task {answer.task}: its search ended at the timeout that it names: its times are that timeout"
+    for step in evidence.steps:
+        requests = sum(sent.get(task, 0) for task in step.searches)
+        if step.queries and step.queries < requests:
+            yield (
+                f"step {step.step} ({', '.join(step.searches)}): shards counted {step.queries} searches for "
+                f"{requests} requests"
+            )
+
+
+def _rejected(record: Record, evidence: RequestEvidence) -> Iterator[str]:
+    for task in record.tasks:
+        trouble = task.bulk_trouble
+        if trouble and trouble.retried:
+            yield (
+                f"task {task.task}: Elasticsearch refused {trouble.item_errors} documents for want of room, and Rally "
+                f"sent {trouble.retried} bulks again: their times hold the wait"
+            )
+    for step in evidence.steps:
+        during = f"rejected while {_during(step)} ran"
+        if step.writes_rejected:
+            yield f"{step.writes_rejected} writes were {during}"
+        if step.searches_rejected:
+            yield f"{step.searches_rejected} searches of shards were {during}"
+
+
+def _during(step: StepCounters) -> str:
+    return ", ".join((*step.searches, *step.bulks)) or f"step {step.step}"
+
+
+def _after(evidence: RequestEvidence) -> dict[str, SearchAnswer]:
+    return {answer.task: answer for answer in evidence.answers if answer.when == AFTER}
+
+
+def _all_skipped(answer: SearchAnswer | None) -> bool:
+    """Return whether Elasticsearch knew without a search that no shard has what was asked for."""
+    return answer is not None and bool(answer.shards) and answer.skipped == answer.shards
+
+
+def _requests(record: Record) -> dict[str, int]:
+    """Return by task how many of its requests were answered with success, those of the warm-up too."""
+    return {
+        task.task: task.samples.warmup + task.samples.normal - task.errors.warmup - task.errors.normal
+        for task in record.tasks
+    }

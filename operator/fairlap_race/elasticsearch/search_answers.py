@@ -1,0 +1,184 @@
+"""Sends a search of the schedule once more, outside of the measurement, and reads what its answer is worth.
+
+The functions that read are pure. Every request here is one that Elasticsearch answers alike from version 6.8 to 9.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from fairlap_race.contract.planned_search import PlannedSearch
+from fairlap_race.contract.request_evidence import SearchAnswer
+from fairlap_race.elasticsearch.answers import dig, whole_number
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+
+PATIENCE = 60.0
+"""Seconds for one search. Elasticsearch ends a search whose client has gone, from 7.4 on."""
+_ONE = ("timed_out", "_shards", "hits.total", "hits.hits._id", "hits.hits.sort")
+FILTER = ",".join((*_ONE, "responses.error.type", *(f"responses.{name}" for name in _ONE)))
+"""What is asked for of an answer, which may be large."""
+_GIVEN_ID = re.compile(r"[A-Za-z0-9_-]{20}")
+"""An identifier that Elasticsearch has made looks like this, and is another one in each race."""
+_BY_CHANCE = re.compile(
+    r'"now["+|/-]|"(?:terminate_after|min_score|knn|random_score|more_like_this|max_expansions|fuzziness|fuzzy'
+    r'|match_phrase_prefix|match_bool_prefix)"'
+)
+"""What finds something else another time, or with the documents in other shards."""
+_DIGITS, _LONGEST_INDEX = 16, 200
+_EXCEPTION = re.compile(r"[a-z_]{1,80}")
+
+
+def send_search(client: ElasticsearchClient, search: PlannedSearch, when: str, *, settled: bool) -> SearchAnswer:
+    """Return what Elasticsearch answers to a search; `settled`: nothing that was written waits to be found."""
+    parts = urlsplit(search.path)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    query["filter_path"] = FILTER
+    kind = "application/x-ndjson" if search.multiple else "application/json"
+    headers = {**({"Content-Type": kind} if search.body is not None else {}), **search.headers}
+    about = described(search, when, settled=settled)
+    try:
+        answer = client.send(
+            search.method, f"{parts.path}?{urlencode(query)}", (search.body or "").encode() or None, headers, PATIENCE
+        )
+    except ElasticsearchError as error:
+        return SearchAnswer(**about, trouble=str(error)[:300])
+    return read_answer(about, answer, by_fields=sorts_by_fields(_json(search.body)))
+
+
+def sorts_by_fields(body: Any) -> bool:
+    """Return whether a search sorts by fields of the documents alone, none of which is a score or a place on disk."""
+    sort = dig(body, "sort")
+    each = sort if isinstance(sort, list) else [sort]
+    names = [name for it in each for name in (it if isinstance(it, Mapping) else [it])]
+    return all(isinstance(name, str) and not name.startswith("_") for name in names)
+
+
+def described(search: PlannedSearch, when: str, *, settled: bool) -> dict[str, Any]:
+    """Return what a search says of itself, as arguments for a SearchAnswer."""
+    query = dict(parse_qsl(urlsplit(search.path).query, keep_blank_values=True))
+    text, body = search.body or "", _json(search.body)
+    told = f"{search.method} {search.path}\n{_canonical(body) if body is not None else text}"
+    return {
+        "task": search.task,
+        "when": when,
+        "index": search.index and search.index[:_LONGEST_INDEX],
+        "request": _digest(told),
+        "timeout_wanted": "timeout" in query or (isinstance(body, Mapping) and "timeout" in body),
+        "parts_wanted": query.get("allow_partial_search_results", "false") != "false",
+        "settled": settled and _BY_CHANCE.search(text) is None,
+    }
+
+
+def read_answer(about: Mapping[str, Any], answer: Any, *, by_fields: bool = False) -> SearchAnswer:
+    """Return what the answer to a search says, or to several in one request; `by_fields`: sorted by fields alone."""
+    responses = dig(answer, "responses")
+    if isinstance(responses, list):
+        return _of_several(about, [it for it in responses if isinstance(it, Mapping)])
+    hits = _hits(answer)
+    total, exact = _total(answer)
+    ids = [str(it["_id"]) for it in hits if "_id" in it]
+    return SearchAnswer(
+        **about,
+        **_shards(answer),
+        timed_out=dig(answer, "timed_out") is True,
+        hits=total,
+        hits_exact=exact,
+        hit_ids=_digest(_canonical(sorted(ids))) if ids else None,
+        content=_content(hits, ids, total if exact else None, by_fields),
+    )
+
+
+def _of_several(about: Mapping[str, Any], responses: list[Mapping[str, Any]]) -> SearchAnswer:
+    each = [read_answer(about, {**it, "responses": None}) for it in responses]
+    refused = [it for it in responses if "error" in it]
+    first = next((dig(it, "error", "type") for it in refused), None)
+    ids, contents = [it.hit_ids for it in each], [it.content for it in each]
+    answered = [it for it, raw in zip(each, responses, strict=True) if "error" not in raw]
+    known = [it.hits for it in answered if it.hits is not None]
+    return SearchAnswer(
+        **about,
+        shards=_sum(it.shards for it in answered),
+        successful=_sum(it.successful for it in answered),
+        skipped=_sum(it.skipped for it in answered),
+        failed=_sum(it.failed for it in answered),
+        first_failure=_named(first) or next((it.first_failure for it in each if it.first_failure), None),
+        timed_out=any(it.timed_out for it in answered),
+        items=len(responses),
+        items_failed=len(refused),
+        hits=sum(known) if known and len(known) == len(answered) else None,
+        hits_exact=bool(answered) and all(it.hits_exact for it in answered),
+        hit_ids=_digest(_canonical(ids)) if any(ids) else None,
+        content=_digest(_canonical(contents)) if contents and all(contents) else None,
+    )
+
+
+def _content(hits: list[Mapping[str, Any]], ids: list[str], total: int | None, by_fields: bool) -> str | None:
+    """Return a digest of what the data alone decides, or None.
+
+    Where all hits are in the answer, these are the identifiers that the track gave them; where the search sorts by
+    fields, the values it sorted by: equal ones are in any order, and which of them is in the answer is left to chance.
+    """
+    if ids and total is not None and total <= len(ids) and not any(_GIVEN_ID.fullmatch(it) for it in ids):
+        return _digest(_canonical(["ids", sorted(ids)]))
+    values = [it.get("sort") for it in hits]
+    if by_fields and values and all(isinstance(it, list) and it for it in values):
+        return _digest(_canonical(["sort", values]))
+    return None
+
+
+def _hits(answer: Any) -> list[Mapping[str, Any]]:
+    found = dig(answer, "hits", "hits")
+    return [it for it in found if isinstance(it, Mapping)] if isinstance(found, list) else []
+
+
+def _total(answer: Any) -> tuple[int | None, bool]:
+    """Return how many hits Elasticsearch counted, and whether it counted all; before version 7 it always did."""
+    total = dig(answer, "hits", "total")
+    if isinstance(total, Mapping):
+        return whole_number(total.get("value")), total.get("relation") == "eq"
+    found = whole_number(total)
+    return found, found is not None
+
+
+def _shards(answer: Any) -> dict[str, Any]:
+    failures = dig(answer, "_shards", "failures")
+    first = failures[0] if isinstance(failures, list) and failures else None
+    names = ("total", "successful", "skipped", "failed")
+    total, successful, skipped, failed = (whole_number(dig(answer, "_shards", name)) for name in names)
+    return {
+        "shards": total,
+        "successful": successful,
+        "skipped": skipped,
+        "failed": failed,
+        "first_failure": _named(dig(first, "reason", "type")),
+    }
+
+
+def _named(kind: Any) -> str | None:
+    """Return the name of an exception; anything else that stands there is nobody's business."""
+    return kind if isinstance(kind, str) and _EXCEPTION.fullmatch(kind) else None
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    return None if None in known else sum(it or 0 for it in known)
+
+
+def _json(text: str | None) -> Any:
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return None
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_DIGITS]

@@ -1,0 +1,176 @@
+"""Looks at Elasticsearch between two steps of the schedule, from within Rally's driver, while no request is measured.
+
+At that moment all of Rally's clients have ended their tasks and wait until the driver starts the next ones. So nothing
+that is asked here is measured, and what is found belongs to the step that has just ended. The runner writes what to ask
+into one file, and reads what was found from another: a JSON object a line.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fairlap_race.contract.codec import decode, encode
+from fairlap_race.contract.planned_search import PlannedSearch
+from fairlap_race.contract.request_evidence import AFTER, BEFORE, RequestEvidence, SearchAnswer, StepCounters
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.elasticsearch.request_counters import (
+    RequestCounters,
+    ask_counters,
+    ask_shards,
+    queries_between,
+    rejected_between,
+)
+from fairlap_race.elasticsearch.search_answers import described, send_search
+
+PLAN, FOUND = "looks.json", "looks.jsonl"
+PATIENCE = 180.0
+"""Seconds for all searches after one step: then the race goes on, and what was not asked is said."""
+MOST_ANSWERS, MOST_STEPS = 400, 1000
+"""That are kept of one race."""
+
+
+@dataclass(frozen=True)
+class LookPlan:
+    """What to ask, and where; passwords stay in their files."""
+
+    hosts: tuple[str, ...] = ()
+    user: str = ""
+    password_file: Path | None = None
+    ca_file: Path | None = None
+    tls: bool = False
+    searches: tuple[PlannedSearch, ...] = ()
+    search_tasks: tuple[str, ...] = ()
+    bulk_tasks: tuple[str, ...] = ()
+    not_looked_at: Mapping[str, str] = field(default_factory=dict)
+    """by task: why its search is not among `searches`"""
+    before: bool = False
+    """send each search before its step, too"""
+
+
+Places = Mapping[str, dict[str, int] | None]
+"""By task: to how many shards of which index its search goes; None where that is not known."""
+
+
+class StepLooks:
+    """Looks after each step that searches or sends bulks."""
+
+    def __init__(
+        self, plan: LookPlan, client: ElasticsearchClient, found: Path, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._plan = plan
+        self._client = client
+        self._found = found
+        self._clock = clock
+        self._by_task = {search.task: search for search in plan.searches}
+        self._last: RequestCounters | None = None
+        self._places: Places = {}
+        self._kept = 0
+
+    @staticmethod
+    def planned(directory: Path) -> StepLooks | None:
+        """Return what the plan in `directory` asks for; None when there is none, or nothing can be asked."""
+        try:
+            plan = decode(LookPlan, json.loads((directory / PLAN).read_text(encoding="utf-8")))
+            client = ElasticsearchClient(plan.hosts, plan.user, plan.password_file, plan.ca_file, plan.tls)
+        except (OSError, ValueError):
+            return None
+        return (
+            StepLooks(plan, client, directory / FOUND)
+            if plan.searches or plan.search_tasks or plan.bulk_tasks
+            else None
+        )
+
+    def look(self, step: int, ended: Iterable[str], next_ones: Iterable[str]) -> None:
+        """Look at what the tasks `ended` of a step (1-based; 0 before the first) did, and what is before the next."""
+        searched, wrote = self._of(ended, self._plan.search_tasks), self._of(ended, self._plan.bulk_tasks)
+        asked, coming = self._of(ended, self._by_task), self._of(next_ones, self._by_task)
+        counted = self._of(next_ones, (*self._plan.search_tasks, *self._plan.bulk_tasks))
+        now = self._counters() if searched or wrote or asked or counted else None
+        places = {task: self._shards_of(task) for task in {*searched, *asked, *coming}}
+        if searched or wrote:
+            self._write("counters", self._grown(step, searched, wrote, now, places))
+        sent = self._send(asked, AFTER, now, places)
+        if self._plan.before:
+            sent += self._send(coming, BEFORE, now, places)
+        self._last = self._counters() if sent and counted else now
+        self._places = {task: places[task] for task in coming}
+
+    @staticmethod
+    def _of(tasks: Iterable[str], known: Iterable[str]) -> list[str]:
+        return sorted(set(tasks) & set(known))
+
+    def _counters(self) -> RequestCounters | None:
+        try:
+            return ask_counters(self._client)
+        except ElasticsearchError:
+            return None
+
+    def _grown(
+        self, step: int, searched: list[str], wrote: list[str], now: RequestCounters | None, places: Places
+    ) -> StepCounters:
+        known = {task: [it for it in (self._places.get(task), places[task]) if it is not None] for task in searched}
+        found = StepCounters(
+            step=step,
+            searches=tuple(searched),
+            shards={task: max(sum(it.values()) for it in each) for task, each in known.items() if each},
+            bulks=tuple(wrote),
+        )
+        if self._last is None or now is None:
+            return found
+        # What a task searches that does not say so may be anywhere: nothing is said of its step.
+        everywhere = bool(searched) and all(known.values())
+        indices = {name for each in known.values() for it in each for name in it}
+        writes, searches = rejected_between(self._last, now)
+        queries = queries_between(self._last, now, indices) if everywhere else None
+        return replace(found, queries=queries, writes_rejected=writes, searches_rejected=searches)
+
+    def _shards_of(self, task: str) -> dict[str, int] | None:
+        search = self._by_task.get(task)
+        # A colon stands before what is on another cluster.
+        if search is None or search.index is None or ":" in search.index:
+            return None
+        try:
+            return ask_shards(self._client, search.index, search.path)
+        except ElasticsearchError:
+            return None
+
+    def _send(self, tasks: list[str], when: str, now: RequestCounters | None, places: Places) -> int:
+        """Send the searches of `tasks` and write down their answers; return how many were sent."""
+        limit, sent = self._clock() + PATIENCE, 0
+        for task in tasks:
+            search, found = self._by_task[task], places[task]
+            if self._kept >= MOST_ANSWERS:
+                break
+            settled = now is not None and found is not None and not any(now.waiting.get(name, 1) for name in found)
+            if self._clock() > limit:
+                late = f"the searches before it took longer than {PATIENCE:.0f} s"
+                answer = SearchAnswer(**described(search, when, settled=False), trouble=late)
+            else:
+                answer, sent = send_search(self._client, search, when, settled=settled), sent + 1
+            self._write("answer", answer)
+            self._kept += 1
+        return sent
+
+    def _write(self, kind: str, what: StepCounters | SearchAnswer) -> None:
+        with self._found.open("a", encoding="utf-8") as out:
+            out.write(json.dumps({kind: encode(what)}) + "\n")
+
+
+def read_found(lines: Iterable[str], plan: LookPlan) -> RequestEvidence:
+    """Return what was found, from the lines of its file; a last line that was cut off is ignored."""
+    steps, answers = list[StepCounters](), list[SearchAnswer]()
+    for line in lines:
+        try:
+            data: Any = json.loads(line)
+        except ValueError:
+            continue
+        if "counters" in data and len(steps) < MOST_STEPS:
+            steps.append(decode(StepCounters, data["counters"]))
+        elif "answer" in data:
+            answers.append(decode(SearchAnswer, data["answer"]))
+    return RequestEvidence(tuple(steps), tuple(answers[:MOST_ANSWERS]), plan.not_looked_at)

@@ -1,0 +1,178 @@
+"""Says how each search of a schedule is sent, from a fresh copy of its parameter source, so that it can be sent again.
+
+Run as `python -m fairlap_race.track.searches REQUEST.json ANSWER.json`, in a process of its own, because a parameter
+source is the track's own code. What is drawn by lot is drawn from the same seed in each race, so that races ask alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from fairlap_race.contract.planned_search import PlannedSearch
+from fairlap_race.contract.request_evidence import SEARCHES
+from fairlap_race.track.child import answer_parent
+from fairlap_race.track.load import Request, rally_config
+
+SEED = 1
+MOST_SEARCHES = 400
+MOST_CHARACTERS = 1 << 20
+"""Of one request."""
+_RAW = ("/_search", "/_msearch")
+
+
+@dataclass(frozen=True)
+class SearchesOfTrack:
+    """The searches that are known, and for each other task that searches why they are not."""
+
+    searches: tuple[PlannedSearch, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+
+def describe_searches(request: Request) -> SearchesOfTrack:
+    """Return the searches of the track of `request`; what goes wrong is in the answer, not raised."""
+    from esrally.track import loader  # noqa: PLC0415
+
+    own_runners = set[str]()
+    hooks: dict[str, Any] = dict.fromkeys(("register_scheduler", "register_track_processor"), lambda *_, **__: None)
+    hooks["register_runner"] = lambda kind, *_, **__: own_runners.add(str(kind))
+    cfg = rally_config(request, request.params)
+    track = loader.load_track(cfg)
+    with contextlib.suppress(Exception):
+        loader.set_absolute_data_path(cfg, track)
+    trouble = ""
+    if track.has_plugins:
+        try:
+            loader.load_track_plugins(cfg, Path(request.track_path).name, **hooks)
+        except Exception as error:
+            trouble = f"the track's code could not be loaded: {_words(error)}"
+    challenge = track.find_challenge_or_default(request.challenge or "")
+    tasks = {leaf.name: leaf for element in challenge.schedule for leaf in element}
+    found, unknown = list[PlannedSearch](), dict[str, str]()
+    for name, task in tasks.items():
+        kind = str(task.operation.type)
+        if not may_search(kind, task.operation.params):
+            continue
+        if len(found) >= MOST_SEARCHES:
+            unknown[name] = f"a record has room for the searches of {MOST_SEARCHES} tasks"
+        elif kind in own_runners:
+            unknown[name] = f"the track has a runner of its own for {kind}"
+        elif trouble and task.operation.param_source:
+            unknown[name] = trouble
+        else:
+            _add(loader, track, task, found, unknown)
+    return SearchesOfTrack(tuple(found), unknown)
+
+
+def _add(loader: Any, track: Any, task: Any, found: list[PlannedSearch], unknown: dict[str, str]) -> None:
+    random.seed(SEED)
+    try:
+        source = loader.operation_parameters(track, task)
+        params = source.partition(0, task.clients).params()
+        search = as_sent(task.name, str(task.operation.type), params)
+    except StopIteration:
+        unknown[task.name] = "its parameter source is at its end before it began"
+    except Exception as error:
+        unknown[task.name] = f"its parameter source could not be asked: {_words(error)}"
+    else:
+        if isinstance(search, PlannedSearch):
+            found.append(search)
+        elif search:
+            unknown[task.name] = search
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:200]
+
+
+def may_search(kind: str, params: Mapping[str, Any]) -> bool:
+    """Return whether an operation is one that searches: of Rally's own, a raw request for one, or one of several."""
+    if kind == "composite":
+        return any(f'"{it}"' in json.dumps(params, default=str) for it in SEARCHES)
+    if kind == "raw-request":
+        path = params.get("path")
+        return not isinstance(path, str) or urlsplit(path).path.endswith(_RAW)
+    return kind in SEARCHES
+
+
+MAY_SEARCH = SEARCHES | {"raw-request", "composite"}
+"""Kinds of operations of which `may_search` tells more."""
+
+
+def as_sent(task: str, kind: str, params: Mapping[str, Any]) -> PlannedSearch | str:
+    """Return an operation's parameters as one request, that of its first page; a text says why there is none.
+
+    The text is empty for a raw request that is no search. As in Rally (driver/runner.py, Query and RawRequest).
+    """
+    if kind == "composite":
+        return "its searches are parts of a composite operation"
+    query = {str(name): value for name, value in (params.get("request-params") or {}).items() if name != "ignore"}
+    headers = {str(name): str(value) for name, value in (params.get("headers") or {}).items()}
+    if params.get("opaque-id"):
+        headers["x-opaque-id"] = str(params["opaque-id"])
+    body = params.get("body")
+    if kind == "raw-request":
+        method, path = str(params.get("method", "GET")).upper(), str(params.get("path") or "")
+        if method not in ("GET", "POST") or not urlsplit(path).path.endswith(_RAW):
+            return ""
+        index: str | None = urlsplit(path).path.rpartition("/")[0].strip("/") or "_all"
+        if path.endswith("_msearch") or "/" in (index or ""):
+            index = None
+        return _request(PlannedSearch(task, method, path, None, headers, index), query, body)
+    if params.get("with-point-in-time-from"):
+        return "it searches what another operation has opened"
+    named = params.get("index")
+    index = ",".join(named) if isinstance(named, list | tuple) else named
+    if not index:
+        return "it names no index"
+    size = params.get("results-per-page")
+    if size and kind != "composite-agg" and isinstance(body, Mapping):
+        body = {**body, "size": size}
+    if kind == "scroll-search" and size:
+        query["size"] = size
+    if params.get("cache") is not None:
+        query["request_cache"] = params["cache"]
+    path = "/" + "/".join(str(part) for part in (index, params.get("type"), "_search") if part)
+    return _request(PlannedSearch(task, "GET", path, None, headers, str(index)), query, body)
+
+
+def _request(search: PlannedSearch, query: Mapping[str, Any], body: Any) -> PlannedSearch | str:
+    """Return the search with its query and its body."""
+    said = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in query.items()}
+    text = body_text(body)
+    if text is not None and len(text) > MOST_CHARACTERS:
+        return f"its request is longer than {MOST_CHARACTERS} characters"
+    joined = "&" if "?" in search.path else "?"
+    return replace(search, path=search.path + (joined + urlencode(said) if said else ""), body=text)
+
+
+def body_text(body: Any) -> str | None:
+    """Return a body as it is sent: a list is one JSON text a line, as for a multi-search."""
+    if body is None or isinstance(body, str):
+        return body or None
+    if isinstance(body, bytes | bytearray):
+        return bytes(body).decode("utf-8")
+    if isinstance(body, list | tuple):
+        return "".join(f"{_line(it)}\n" for it in body)
+    return json.dumps(body)
+
+
+def _line(item: Any) -> str:
+    return item if isinstance(item, str) else json.dumps(item)
+
+
+def main() -> None:
+    """Read the request file, write the answer file."""
+    logging.disable(logging.CRITICAL)
+    answer_parent(Request, describe_searches)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Whether requests did what they were for, against a real Elasticsearch: each finding, and its good neighbour."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlap.comparison.race_facts import record_facts
+from fairlap.plan.verdict.checks import first_violation
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.request_evidence import SearchAnswer
+
+from .proxy import Proxy
+from .runner import Ran, Runner, asked
+from .server import Elasticsearch
+from .test_reasons import produced, reads
+from .tracks import BULK, CREATE, DOCUMENTS, Json, search, write
+
+REFRESH: Json = {"operation": "refresh"}
+SORTED = {"body": {"query": {"match_all": {}}, "sort": ["n"], "size": 5}}
+NEVER = {"body": {"query": {"term": {"word": "never"}}}}
+BY_WORD = {"body": {"query": {"match_all": {}}, "sort": ["word"]}}
+# Another index in which the same field cannot be sorted by: its shards fail, and those of t do not.
+OTHER: Json = {
+    "name": "other",
+    "operation": {"operation-type": "raw-request", "name": "put-other", "method": "PUT", "path": "/tt",
+                  "body": {"mappings": {"properties": {"word": {"type": "text"}}},
+                           "settings": {"number_of_replicas": 0}}},
+}  # fmt: skip
+TWO = '{"index": "t"}\n{"query": {"match_all": {}}}\n{"index": "nowhere"}\n{"query": {"match_all": {}}}\n'
+MULTI = {"operation-type": "raw-request", "name": "m", "method": "POST", "path": "/_msearch", "body": TWO,
+         "headers": {"Content-Type": "application/x-ndjson"}}  # fmt: skip
+NAMED = [{"index": {"_index": "t", "_id": f"d{number}"}} for number in range(DOCUMENTS)]
+
+
+def answers(ran: Ran) -> dict[str, SearchAnswer]:
+    assert ran.record.requests is not None
+    return {it.task: it for it in ran.record.requests.answers if it.when == "after"}
+
+
+def remarked(ran: Ran, reason: Reason) -> list[str]:
+    return [remark.text for remark in ran.remarks() if remark.reason is reason]
+
+
+@pytest.mark.produces(Reason.SEARCHES_WITHOUT_HITS)
+def test_searches_that_do_what_they_are_for(runner: Runner, tmp_path: Path) -> None:
+    """A pattern that matches, the order of a field, and one that finds nothing, which is said and voids nothing."""
+    schedule = (search(), search("by-n", index="t*", operation=SORTED), search("never", operation=NEVER))
+    ran = runner.run(write(tmp_path / "t", CREATE, BULK, REFRESH, *schedule))
+    assert first_violation(ran.record, asked()) is None
+    found = answers(ran)
+    assert set(found) == {"search", "by-n", "never"}
+    assert {(it.shards, it.successful, it.failed, it.trouble, it.settled) for it in found.values()} == {
+        (1, 1, 0, "", True)
+    }
+    assert (found["search"].hits, found["by-n"].hits, found["never"].hits) == (DOCUMENTS, DOCUMENTS, 0)
+    assert found["search"].content is None and found["by-n"].content, "only a field's order is the same in each race"
+    facts = record_facts(ran.record)
+    assert facts[f"ran: task by-n: answer to {found['by-n'].request}: hits"] == str(DOCUMENTS)
+    # Each request was counted by a shard, and by no other step: what was sent once more is in no count.
+    evidence = ran.record.requests
+    assert evidence is not None
+    requests = {task.task: task.samples.warmup + task.samples.normal for task in ran.record.tasks}
+    assert {it.searches: it.queries for it in evidence.steps if it.searches} == {
+        (name,): requests[name] for name in found
+    }
+    assert all(it.writes_rejected == 0 for it in evidence.steps)
+    (text,) = remarked(ran, Reason.SEARCHES_WITHOUT_HITS)
+    reads(Reason.SEARCHES_WITHOUT_HITS, text.replace("task never", "task search"))
+    assert not remarked(ran, Reason.SEARCHES_IN_DOUBT) and not remarked(ran, Reason.REQUESTS_REJECTED)
+
+
+@pytest.mark.produces(Reason.SEARCHES_HIT_NOTHING)
+def test_a_pattern_that_matches_nothing(runner: Runner, tmp_path: Path) -> None:
+    track = write(tmp_path / "t", CREATE, BULK, REFRESH, search("nothing", index="nope-*"))
+    produced(Reason.SEARCHES_HIT_NOTHING, runner.run(track).violation())
+
+
+@pytest.mark.produces(Reason.SEARCHES_INCOMPLETE)
+@pytest.mark.parametrize("multiple", [False, True], ids=["shards", "multi-search"])
+def test_an_answer_in_part(runner: Runner, tmp_path: Path, *, multiple: bool) -> None:
+    partial = search(index="t,tt", operation=BY_WORD)
+    several = {"name": "search", "operation": MULTI, "iterations": 20}
+    ran = runner.run(write(tmp_path / "t", CREATE, OTHER, BULK, REFRESH, several if multiple else partial))
+    if multiple:
+        violation = ran.violation()
+        assert violation.reason is Reason.SEARCHES_INCOMPLETE
+        assert "1 of 2 searches in it failed (index_not_found_exception)" in violation.message
+    else:
+        produced(Reason.SEARCHES_INCOMPLETE, ran.violation())
+
+
+@pytest.mark.produces(Reason.SEARCHES_IN_DOUBT)
+def test_an_answer_in_part_that_the_search_allows(runner: Runner, tmp_path: Path) -> None:
+    allowed = {**BY_WORD, "request-params": {"allow_partial_search_results": "true"}}
+    ran = runner.run(write(tmp_path / "t", CREATE, OTHER, BULK, REFRESH, search(index="t,tt", operation=allowed)))
+    assert first_violation(ran.record, asked()) is None
+    (text,) = remarked(ran, Reason.SEARCHES_IN_DOUBT)
+    reads(Reason.SEARCHES_IN_DOUBT, text)
+
+
+class Refusing:
+    """Says of the first bulk that some of its documents were refused: with 429, and with 400 for `bad` of them."""
+
+    def __init__(self, bad: int) -> None:
+        self._bad, self._looks = bad, 0
+        self.done = False
+
+    def __call__(self, path: str, answer: Any) -> Any:
+        if path.startswith("/_nodes/stats/thread_pool"):
+            self._looks += 1
+            for node in answer["nodes"].values():
+                node["thread_pool"]["write"]["rejected"] += 3 * self._looks
+        if path.startswith("/_bulk") and not self.done:
+            self.done, answer["errors"] = True, True
+            for number in range(self._bad + 1):
+                (result,) = answer["items"][number].values()
+                result["status"] = 400 if number < self._bad else 429
+                result["error"] = {"type": "rejected", "reason": "because"}
+        return answer
+
+
+@pytest.mark.produces(Reason.DOCUMENTS_LOST, Reason.REQUESTS_REJECTED)
+@pytest.mark.parametrize("bad", [0, 2], ids=["taken", "lost"])
+def test_bulks_that_are_sent_again(runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path, bad: int) -> None:
+    """Documents with names of their own: sending one again changes nothing, and the track says no number of them."""
+    bulk = {**BULK, "operation": {**BULK["operation"], "retries_on_429": 3}}
+    track = write(tmp_path / "t", CREATE, bulk, actions=NAMED)
+    proxy = Proxy(elasticsearch, alter_json=Refusing(bad))
+    try:
+        ran = runner.run(track, hosts=[proxy.host], caFile=None)
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+    (task,) = (it for it in ran.record.tasks if it.task == "bulk")
+    assert task.errors.normal == 0 and task.units_done == DOCUMENTS - bad, "Rally counts the bulk as success"
+    if bad:
+        produced(Reason.DOCUMENTS_LOST, ran.violation())
+    else:
+        assert first_violation(ran.record, asked()) is None
+    (text,) = remarked(ran, Reason.REQUESTS_REJECTED)
+    reads(Reason.REQUESTS_REJECTED, text)

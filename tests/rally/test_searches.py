@@ -1,0 +1,127 @@
+"""A search that is sent once more is what Rally itself sends, from a parameter source of the track or of Rally's."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
+
+from esrally.driver import runner
+
+from fairlap_race.contract.planned_search import PlannedSearch
+from fairlap_race.track.load import Request
+from fairlap_race.track.searches import SearchesOfTrack, as_sent, describe_searches
+
+ANSWER = {"took": 1, "timed_out": False, "hits": {"total": {"value": 0, "relation": "eq"}, "hits": []}}
+PLUGIN = """
+import random
+
+class Lot:
+    infinite = True
+    def __init__(self, track, params, **_):
+        self.params_given = params
+    def partition(self, index, count):
+        return self
+    def params(self):
+        return {"index": "t", "body": {"query": {"term": {"n": random.randrange(10**9)}}}, "request-params": {}}
+
+class Broken(Lot):
+    def params(self):
+        raise RuntimeError("no words")
+
+class Over(Lot):
+    def params(self):
+        raise StopIteration()
+
+def register(registry):
+    registry.register_param_source("lot", Lot)
+    registry.register_param_source("broken", Broken)
+    registry.register_param_source("over", Over)
+    registry.register_runner("scroll-search", lambda es, params: None)
+"""
+
+
+class Client:
+    """An Elasticsearch client that keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, dict[str, Any], Any]] = []
+
+    def options(self, **_: Any) -> Client:
+        return self
+
+    def return_raw_response(self) -> None:
+        """Do as a real one: nothing that is seen here."""
+
+    async def perform_request(
+        self, *, method: str, path: str, params: Any = None, body: Any = None, headers: Any = None
+    ) -> Any:
+        self.asked.append((method, path, dict(params or {}), body))
+        return io.BytesIO(json.dumps(ANSWER).encode())
+
+
+@pytest.mark.parametrize(
+    ("kind", "params"),
+    [
+        ("search", {"index": "t*", "body": {"query": {"match_all": {}}}}),
+        ("search", {"index": "t", "type": "doc", "body": {}, "cache": False, "request-params": {"routing": "a b"}}),
+        ("search", {"index": "t", "body": {}, "results-per-page": 5}),
+        ("paginated-search", {"index": "t", "body": {"sort": ["n"]}, "pages": 1, "results-per-page": 5}),
+        ("scroll-search", {"index": "t", "body": {}, "pages": 1, "results-per-page": 5}),
+        (
+            "raw-request",
+            {"method": "POST", "path": "/t/_search", "body": {}, "request-params": {"request_cache": "true"}},
+        ),
+    ],
+)
+def test_it_is_what_rally_sends(kind: str, params: dict[str, Any]) -> None:
+    ours = as_sent("find", kind, json.loads(json.dumps(params)))
+    client, given = Client(), {"operation-type": kind, **json.loads(json.dumps(params))}
+    one = runner.RawRequest() if kind == "raw-request" else runner.Query()
+    asyncio.run(one(client, given))
+    method, path, query, body = client.asked[0]
+    for added in ("sort", "scroll"):  # what makes pages of it
+        query.pop(added, None)
+    assert isinstance(ours, PlannedSearch)
+    assert ours.method == method and ours.path == path + (f"?{urlencode(query)}" if query else "")
+    assert json.loads(ours.body or "null") == body
+
+
+def task(name: str, **operation: Any) -> dict[str, Any]:
+    return {"name": name, "operation": {"name": f"{name}-op", "operation-type": "search", **operation}, "iterations": 1}
+
+
+def asked(folder: Path, *schedule: dict[str, Any]) -> SearchesOfTrack:
+    track = {"version": 2, "description": "d", "indices": [{"name": "t"}], "schedule": list(schedule)}
+    folder.mkdir()
+    (folder / "track.json").write_text(json.dumps(track))
+    (folder / "track.py").write_text(PLUGIN)
+    return describe_searches(Request(track_path=str(folder), data_cache=str(folder / "data"), downloads=True))
+
+
+def test_searches_of_a_track(tmp_path: Path) -> None:
+    schedule = (
+        task("plain", body={"query": {"match_all": {}}}),
+        {"parallel": {"tasks": [task("lot", **{"param-source": "lot"}), task("over", **{"param-source": "over"})]}},
+        task("broken", **{"param-source": "broken"}),
+        task("multi", **{"operation-type": "raw-request", "method": "POST", "path": "/_msearch", "body": "{}\n{}\n"}),
+        task("own", **{"operation-type": "scroll-search", "body": {}, "pages": 1, "results-per-page": 5}),
+        task("health", **{"operation-type": "cluster-health"}),
+    )
+    found = asked(tmp_path / "a", *schedule)
+    assert [it.task for it in found.searches] == ["plain", "lot", "multi"]
+    assert found.searches[0].path == "/t/_search", "the track has one index only"
+    assert found.unknown == {
+        "over": "its parameter source is at its end before it began",
+        "broken": "its parameter source could not be asked: RuntimeError: no words",
+        "own": "the track has a runner of its own for scroll-search",
+    }
+    # Drawn by lot, and the same lot in each race.
+    assert asked(tmp_path / "b", *schedule).searches == found.searches

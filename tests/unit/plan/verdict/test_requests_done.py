@@ -1,0 +1,144 @@
+"""Whether requests did what they were for: what voids a race, what is remarked, and the good neighbours of both."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from world import good_record, spec
+
+from fairlap.plan.verdict.checks import first_violation, remarks
+from fairlap_race.contract import record as rec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence, SearchAnswer, StepCounters
+from fairlap_race.contract.track_record import TrackTask
+
+GOOD = good_record()
+BULK = GOOD.tasks[0]
+FIND = replace(BULK, task="find", type="search", unit="ops/s", samples=rec.Counts(10, 30))
+SEARCHING = replace(
+    GOOD,
+    track=replace(GOOD.track, tasks=(*GOOD.track.tasks, TrackTask("find", type="search", reported=True))),
+    tasks=(BULK, FIND),
+)
+STEP = StepCounters(3, ("find",), {"find": 1}, 40, (), 0, 0)
+ANSWER = SearchAnswer(
+    "find", index="t", request="a1", shards=1, successful=1, skipped=0, failed=0, hits=7, hits_exact=True, settled=True
+)
+
+
+def record(step: StepCounters | None = STEP, answer: SearchAnswer | None = ANSWER, **more: Any) -> rec.Record:
+    evidence = RequestEvidence((step,) if step else (), (answer,) if answer else (), **more)
+    return replace(SEARCHING, requests=evidence)
+
+
+def said(found: rec.Record) -> list[Reason]:
+    return [remark.reason for remark in remarks(found, [], "")]
+
+
+def test_searches_that_did_their_work() -> None:
+    assert first_violation(record(), spec()) is None and not said(record())
+
+
+@pytest.mark.parametrize(
+    ("step", "answer", "reason"),
+    [
+        (replace(STEP, shards={"find": 0}, queries=0), ANSWER, Reason.SEARCHES_HIT_NOTHING),
+        (replace(STEP, queries=0), ANSWER, Reason.SEARCHES_HIT_NOTHING),
+        (replace(STEP, queries=0), None, Reason.SEARCHES_HIT_NOTHING),
+        (STEP, replace(ANSWER, failed=1), Reason.SEARCHES_INCOMPLETE),
+        (STEP, replace(ANSWER, timed_out=True), Reason.SEARCHES_INCOMPLETE),
+        (STEP, replace(ANSWER, items=2, items_failed=1), Reason.SEARCHES_INCOMPLETE),
+        (STEP, replace(ANSWER, items=2, items_failed=1, parts_wanted=True), Reason.SEARCHES_INCOMPLETE),
+        (STEP, replace(ANSWER, failed=1, timeout_wanted=True), Reason.SEARCHES_INCOMPLETE),
+    ],
+)
+def test_what_voids_a_race(step: StepCounters, answer: SearchAnswer | None, reason: Reason) -> None:
+    violation = first_violation(record(step, answer), spec())
+    assert violation is not None and violation.reason is reason and "task find" in violation.message
+
+
+@pytest.mark.parametrize(
+    ("step", "answer", "reason"),
+    [
+        (STEP, replace(ANSWER, hits=0), Reason.SEARCHES_WITHOUT_HITS),
+        (replace(STEP, queries=0), replace(ANSWER, hits=0, skipped=1), Reason.SEARCHES_WITHOUT_HITS),
+        (STEP, replace(ANSWER, failed=1, parts_wanted=True), Reason.SEARCHES_IN_DOUBT),
+        (STEP, replace(ANSWER, timed_out=True, timeout_wanted=True), Reason.SEARCHES_IN_DOUBT),
+        (replace(STEP, queries=39), ANSWER, Reason.SEARCHES_IN_DOUBT),
+        (STEP, SearchAnswer("find", trouble="HTTP 404"), Reason.SEARCHES_IN_DOUBT),
+        (STEP, None, Reason.SEARCHES_IN_DOUBT),
+        (replace(STEP, searches_rejected=3), ANSWER, Reason.REQUESTS_REJECTED),
+        (replace(STEP, writes_rejected=3), ANSWER, Reason.REQUESTS_REJECTED),
+    ],
+)
+def test_what_is_remarked(step: StepCounters, answer: SearchAnswer | None, reason: Reason) -> None:
+    found = record(step, answer)
+    assert first_violation(found, spec()) is None and said(found) == [reason]
+
+
+@pytest.mark.parametrize(
+    ("step", "answer"),
+    [
+        pytest.param(replace(STEP, queries=None), ANSWER, id="the count went with an index that was deleted"),
+        pytest.param(replace(STEP, shards={}, queries=None), ANSWER, id="on another cluster"),
+        pytest.param(replace(STEP, queries=4000), ANSWER, id="many shards, or pages"),
+        pytest.param(replace(STEP, writes_rejected=None, searches_rejected=None), ANSWER, id="a node came or went"),
+        pytest.param(STEP, replace(ANSWER, hits=None), id="told not to count"),
+        pytest.param(STEP, replace(ANSWER, skipped=1, shards=2, successful=2), id="a shard that has nothing of it"),
+    ],
+)
+def test_good_neighbours(step: StepCounters, answer: SearchAnswer) -> None:
+    found = record(step, answer)
+    assert first_violation(found, spec()) is None and not said(found)
+
+
+def test_an_answer_before_a_task_decides_nothing() -> None:
+    before = replace(ANSWER, when="before", failed=1, hits=0)
+    found = replace(SEARCHING, requests=RequestEvidence((STEP,), (before, ANSWER)))
+    assert first_violation(found, spec()) is None and not said(found)
+
+
+def test_a_search_that_nobody_looked_at_is_said_with_its_reason() -> None:
+    (remark,) = remarks(record(answer=None, not_looked_at={"find": "it names no index"}), [], "")
+    assert remark.text == "task find: its search was not looked at: it names no index"
+    assert said(replace(SEARCHING, requests=None)) == [Reason.SEARCHES_IN_DOUBT], "a record of an older runner"
+    assert not said(GOOD) and not said(replace(SEARCHING, outcome=rec.Outcome(Reason.RACE_STALLED, "stood")))
+
+
+def test_lost_documents_void_a_race_whatever_number_was_expected() -> None:
+    lost = replace(BULK, bulk_trouble=BulkTrouble(retried=1, retries=2, item_errors=3, lost=2))
+    for expected in (None, {}, {"logs": 1000}):
+        found = replace(GOOD, tasks=(lost,), track=replace(GOOD.track, expected_documents=expected))
+        violation = first_violation(found, spec())
+        assert violation is not None and violation.reason is Reason.DOCUMENTS_LOST
+    again = replace(BULK, bulk_trouble=BulkTrouble(retried=1, retries=2, item_errors=3))
+    found = replace(GOOD, tasks=(again,))
+    assert first_violation(found, spec()) is None and said(found) == [Reason.REQUESTS_REJECTED]
+
+
+def test_many_findings_are_one_remark() -> None:
+    answers = tuple(replace(ANSWER, task=f"find-{number}", hits=0) for number in range(30))
+    (remark,) = remarks(replace(GOOD, requests=RequestEvidence((), answers)), [], "")
+    assert remark.reason is Reason.SEARCHES_WITHOUT_HITS and remark.text.endswith("; and 20 more")
+
+
+NUMBER = st.none() | st.integers(0, 50)
+STEPS = st.builds(
+    StepCounters, st.integers(1, 9), st.just(("find",)), st.dictionaries(st.just("find"), st.integers(0, 3)), NUMBER,
+    st.just(("bulk",)), NUMBER, NUMBER,
+)  # fmt: skip
+
+
+@given(st.lists(STEPS, max_size=3))
+def test_searches_that_a_shard_counted_are_never_called_nothing(steps: list[StepCounters]) -> None:
+    found = first_violation(replace(SEARCHING, requests=RequestEvidence(tuple(steps), (ANSWER,))), spec())
+    certain = any(it.queries is not None and (it.queries == 0 or it.shards.get("find") == 0) for it in steps)
+    assert (found is not None) == certain and (found is None or found.reason is Reason.SEARCHES_HIT_NOTHING)
+
+
+def test_the_evidence_survives_the_record() -> None:
+    found = record(not_looked_at={"x": "because"})
+    assert rec.Record.from_json(found.to_json()) == found
+    assert rec.Record.from_json(SEARCHING.to_json()) == SEARCHING, "without any"

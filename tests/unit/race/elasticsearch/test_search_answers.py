@@ -1,0 +1,156 @@
+"""What the answer to a search is worth, and which of it two races may be compared by."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap_race.contract.planned_search import PlannedSearch
+from fairlap_race.elasticsearch.search_answers import described, read_answer, sorts_by_fields
+
+ABOUT = {"task": "t"}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["_shards", "hits", "total", "responses", "failures", "value", "_id", "sort", "error"]),
+            inner,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def answer(*hits: dict[str, Any], total: Any = None, **more: Any) -> dict[str, Any]:
+    return {
+        "timed_out": False,
+        "_shards": {"total": 2, "successful": 2, "skipped": 0, "failed": 0},
+        "hits": {"total": {"value": len(hits), "relation": "eq"} if total is None else total, "hits": list(hits)},
+        **more,
+    }
+
+
+def hit(name: str, *sort: Any) -> dict[str, Any]:
+    return {"_id": name, **({"sort": list(sort)} if sort else {})}
+
+
+def test_a_whole_answer() -> None:
+    found = read_answer(ABOUT, answer(hit("b"), hit("a")))
+    assert found.complete and (found.shards, found.failed, found.hits, found.hits_exact) == (2, 0, 2, True)
+    assert found.hit_ids == read_answer(ABOUT, answer(hit("a"), hit("b"))).hit_ids
+
+
+@pytest.mark.parametrize(
+    ("changes", "complete"),
+    [
+        ({}, True),
+        ({"timed_out": True}, False),
+        ({"_shards": {"total": 2, "successful": 1, "failed": 1}}, False),
+        ({"_shards": {"total": 2, "successful": 2, "skipped": 2, "failed": 0}}, True),
+        ({"responses": [answer(), {"error": {"type": "index_not_found_exception"}, "status": 404}]}, False),
+        ({"responses": [answer(), answer()]}, True),
+        ({"responses": [answer(), answer(timed_out=True)]}, False),
+    ],
+)
+def test_what_is_no_whole_answer(changes: dict[str, Any], complete: bool) -> None:
+    assert read_answer(ABOUT, answer(**changes)).complete is complete
+
+
+def test_the_first_failure_is_a_name_and_no_other_words() -> None:
+    for given_type, found in (("illegal_argument_exception", "illegal_argument_exception"), ("The word x!", None)):
+        shards = {"total": 1, "successful": 0, "failed": 1, "failures": [{"reason": {"type": given_type}}]}
+        assert read_answer(ABOUT, answer(_shards=shards)).first_failure == found
+
+
+@pytest.mark.parametrize(
+    ("total", "hits", "exact"),
+    [
+        ({"value": 7, "relation": "eq"}, 7, True),
+        ({"value": 10000, "relation": "gte"}, 10000, False),
+        (7, 7, True),
+        ({}, None, False),
+    ],
+)
+def test_the_number_of_hits_in_every_version(total: Any, hits: int | None, exact: bool) -> None:
+    found = read_answer(ABOUT, answer(total=total))
+    assert (found.hits, found.hits_exact) == (hits, exact)
+
+
+GENERATED = "AVrXx3tGz9dM4nq1abcd"
+
+
+@pytest.mark.parametrize(
+    ("found", "by_fields", "comparable"),
+    [
+        pytest.param(answer(hit("a"), hit("b")), False, True, id="all hits, with the track's identifiers"),
+        pytest.param(answer(hit(GENERATED)), False, False, id="identifiers are others in each race"),
+        pytest.param(answer(hit("a"), total={"value": 9, "relation": "eq"}), False, False, id="some of equal hits"),
+        pytest.param(answer(hit(GENERATED, 1), total=9), True, True, id="in the order of a field"),
+        pytest.param(answer(hit(GENERATED, 1.5), total=9), False, False, id="in the order of a score"),
+        pytest.param(answer(total=0), True, False, id="nothing found"),
+    ],
+)
+def test_what_the_data_alone_decides(found: Any, by_fields: bool, comparable: bool) -> None:
+    assert (read_answer(ABOUT, found, by_fields=by_fields).content is not None) is comparable
+
+
+def test_other_values_are_another_content() -> None:
+    contents = {
+        read_answer(ABOUT, answer(hit(name, *values), total=9), by_fields=True).content
+        for name, values in (("a", (1, "x")), ("b", (1, "x")), ("a", (2, "x")))
+    }
+    assert len(contents) == 2, "which of two equal ones is in the answer is left to chance"
+
+
+@pytest.mark.parametrize(
+    ("sort", "fields"),
+    [
+        (["n"], True), ("n", True), ({"n": "desc"}, True), ([{"n": {"order": "desc"}}, "m"], True),
+        (["_doc"], False), (["n", "_score"], False), ([{"_shard_doc": "asc"}], False), (None, False), ([7], False),
+    ],
+)  # fmt: skip
+def test_sorting_by_fields(sort: Any, fields: bool) -> None:
+    assert sorts_by_fields({"sort": sort}) is fields
+    assert not sorts_by_fields(None) and not sorts_by_fields({})
+
+
+@pytest.mark.parametrize(
+    ("body", "settled"),
+    [
+        ({"query": {"match_all": {}}}, True),
+        ({"query": {"range": {"@timestamp": {"gte": "now-1h"}}}}, False),
+        ({"query": {"range": {"@timestamp": {"lt": "now"}}}}, False),
+        ({"query": {"term": {"word": "nowhere"}}}, True),
+        ({"query": {"match_all": {}}, "terminate_after": 10}, False),
+        ({"knn": {"field": "v"}}, False),
+    ],
+)
+def test_a_search_that_finds_something_else_another_time(body: Any, settled: bool) -> None:
+    search = PlannedSearch("t", "GET", "/i/_search", json.dumps(body))
+    assert described(search, "after", settled=True)["settled"] is settled
+    assert described(search, "after", settled=False)["settled"] is False
+
+
+def test_what_a_search_wants() -> None:
+    def about(path: str, body: Any) -> dict[str, Any]:
+        return described(PlannedSearch("t", "GET", path, json.dumps(body)), "after", settled=True)
+
+    assert not about("/i/_search", {})["timeout_wanted"] and not about("/i/_search", {})["parts_wanted"]
+    assert (
+        about("/i/_search?timeout=1s", {})["timeout_wanted"]
+        and about("/i/_search", {"timeout": "1s"})["timeout_wanted"]
+    )
+    assert about("/i/_search?allow_partial_search_results=true", {})["parts_wanted"]
+    assert not about("/i/_search?allow_partial_search_results=false", {})["parts_wanted"]
+    assert about("/i/_search", {"a": 1, "b": 2})["request"] == about("/i/_search", {"b": 2, "a": 1})["request"]
+    assert about("/i/_search", {"a": 1})["request"] != about("/i/_search", {"a": 2})["request"]
+
+
+@given(JSON, st.booleans())
+def test_any_answer_can_be_read(found: Any, by_fields: bool) -> None:
+    read_answer(ABOUT, found, by_fields=by_fields)
+    read_answer(ABOUT, {"responses": found}, by_fields=by_fields)
+    read_answer(ABOUT, {"hits": found, "_shards": found}, by_fields=by_fields)
