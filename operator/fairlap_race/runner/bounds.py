@@ -111,7 +111,13 @@ def _with_six_digits(task: Task) -> Task:
     return replace(
         task,
         rally=rally and _rounded(rally),
-        windows=windows and replace(windows, median=_six(windows.median), p10=_six(windows.p10), p90=_six(windows.p90)),
+        windows=windows
+        and replace(
+            windows,
+            median=windows.median and _six(windows.median),
+            p10=windows.p10 and _six(windows.p10),
+            p90=windows.p90 and _six(windows.p90),
+        ),
         duration_seconds=task.duration_seconds and _six(task.duration_seconds),
         client_busy_share=task.client_busy_share and _six(task.client_busy_share),
     )
