@@ -23,6 +23,10 @@ class Proxy(ThreadingHTTPServer):
         """Where it listens, as NAME:PORT."""
         return f"127.0.0.1:{self.server_address[1]}"
 
+    def changed(self, path: str, content: bytes) -> bytes:
+        """Return what is answered to a request instead of what Elasticsearch answered."""
+        return content
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: Proxy
@@ -37,6 +41,7 @@ class _Handler(BaseHTTPRequestHandler):
         upstream.request(self.command, self.path, body=body, headers=kept)
         answer = upstream.getresponse()
         content = answer.read().replace(VERSION.encode(), self.server.version.encode())
+        content = self.server.changed(self.path, content)
         upstream.close()
         self.send_response(answer.status)
         for name in ("Content-Type", "X-elastic-product"):

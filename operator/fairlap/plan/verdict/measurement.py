@@ -39,13 +39,12 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     few = [f"{it.task} {_requests(it.samples.normal)}" for it in measured if it.samples.normal < FEWEST_REQUESTS]
     short = [words for task in measured if (words := _short(task))]
     cold = [task.task for task in _first_bulks(measured) if not task.samples.warmup] if record.target is None else []
-    for reason, words, found in (
-        (Reason.FEW_SAMPLES, "few requests were measured", few),
-        (Reason.SHORT_MEASUREMENT, "measured for a short time", short),
-        (Reason.NO_WARMUP, "measured without a warm-up on a cold JVM", cold),
-    ):
-        if found:
-            yield RaceRemark(reason, f"{words}: {_shown(found)}")
+    if few:
+        yield RaceRemark(Reason.FEW_SAMPLES, f"few requests were measured: {_shown(few)}")
+    if short:
+        yield RaceRemark(Reason.SHORT_MEASUREMENT, f"measured for a short time: {_shown(short)}")
+    if cold:
+        yield RaceRemark(Reason.NO_WARMUP, f"measured without a warm-up on a cold JVM: {_shown(cold)}")
 
 
 def _requests(count: int) -> str:
