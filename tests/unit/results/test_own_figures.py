@@ -1,4 +1,4 @@
-"""Own figures over several races: what is left out is None with a reason, and a percentile has its support beside it."""
+"""Own figures over several races: what is left out is None with a reason, and a percentile says what it stands on."""
 
 from fairlap.results.aggregate import aggregate
 from fairlap_race.contract.record import Counts, RallyNumbers, Record, Task, Windows
