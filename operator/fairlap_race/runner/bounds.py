@@ -176,6 +176,10 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
         "the first error of each task",
         lambda r: _with_tasks(r, lambda t: replace(t, first_error=None)),
     ),
+    (
+        "how busy the load generator was in each task",
+        lambda r: _with_tasks(r, lambda t: replace(t, load=None)),
+    ),
     ("digits beyond the sixth of what was measured", lambda r: _with_tasks(r, _with_six_digits)),
     ("the settings of the indices that somebody set", lambda r: _with_indices(r, lambda i: replace(i, explicit={}))),
     ("the processing times of each task", lambda r: _with_tasks(r, _without_processing_times)),

@@ -58,6 +58,13 @@ def check_tasks(request: Request, track: Any, rendered: Rendered) -> None:
     challenge = track.find_challenge_or_default(request.challenge or "")
     for error in task_errors(request, track, challenge, rendered):
         raise error
+    operations = [leaf.operation for element in challenge.schedule for leaf in element]
+    if not any(operation.include_in_reporting for operation in operations):
+        names = f"{', '.join([leaf.name for leaf in operations][:_LISTED])}{' …' if len(operations) > _LISTED else ''}"
+        what = f"no task of the challenge {challenge.name} is measured: Rally reports on none of {names}"
+        raise FoundError(
+            Reason.NO_TASKS, what, "Put a bulk or a search into the schedule, or let the filters leave one"
+        )
 
 
 def task_errors(
