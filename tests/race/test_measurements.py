@@ -45,7 +45,11 @@ class PerClient:
         return {"takes": takes[self._index % len(takes)]}
 
 async def wait(es, params):
-    await asyncio.sleep(params["takes"])
+    es.on_request_start()
+    try:
+        await asyncio.sleep(params["takes"])
+    finally:
+        es.on_request_end()
     return 1, "ops"
 
 def register(registry):
@@ -83,12 +87,13 @@ def test_too_little_to_stand_for_more_than_chance(runner: Runner, tmp_path: Path
     short = search("short", seconds=2, **{"warmup-time-period": 4})
     ran = runner.run(write(tmp_path / "t", CREATE, BULK, once, short))
     assert first_violation(ran.record, asked()) is None
-    assert said(ran, Reason.FEW_SAMPLES) == "few requests were measured: bulk 10 requests, once 1 request"
+    few = said(ran, Reason.FEW_SAMPLES)
+    assert few.startswith("few requests were measured: bulk 10 requests, once 1 request")
     told = said(ran, Reason.SHORT_MEASUREMENT)
     assert "bulk for" in told and "once for" in told and "of warm-up), short for" in told
     assert said(ran, Reason.NO_WARMUP) == "measured without a warm-up on a cold JVM: bulk"
     reads(Reason.NO_WARMUP, said(ran, Reason.NO_WARMUP))
-    reads(Reason.FEW_SAMPLES, said(ran, Reason.FEW_SAMPLES).replace("bulk 10 requests, ", ""))
+    reads(Reason.FEW_SAMPLES, few.replace("bulk 10 requests, ", "").partition(", short")[0])
     reads(Reason.SHORT_MEASUREMENT, "measured for a short time: short for" + told.rpartition("short for")[2])
 
 
