@@ -11,14 +11,14 @@ from fairlap_race.contract.series import Points, Span, increase
 from fairlap_race.contract.task_load import TaskLoad
 from fairlap_race.contract.task_spans import task_spans
 from fairlap_race.linux.cgroup import CgroupUsage
+from fairlap_race.runner.load_generator import CPU_SHARE, PROCESS_SHARE, THROTTLED_SHARE
 
 PART_SECONDS = 10.0
 """About the length of the parts in which a task is judged: a minute without CPU shows in ten minutes, too."""
 SATURATED_PARTS = 0.05
 """Of a task's time. Less of it moves no figure that is published by more than its spread."""
-CPU_SHARE, PROCESS_SHARE = 0.8, 0.9
-THROTTLED_SHARE, THROTTLED_PART = 0.01, 0.1
-"""Of a task's time as a whole, and of one part: a start's few throttled periods say nothing of what follows."""
+THROTTLED_PART = 0.1
+"""Of a part's time, more than of a task's as a whole: a start's few throttled periods say nothing of what follows."""
 MOST_LOOKS = 100_000
 """A day of looks, one a second; beyond it every other one is forgotten."""
 
