@@ -58,13 +58,6 @@ def check_tasks(request: Request, track: Any, rendered: Rendered) -> None:
     challenge = track.find_challenge_or_default(request.challenge or "")
     for error in task_errors(request, track, challenge, rendered):
         raise error
-    operations = [leaf.operation for element in challenge.schedule for leaf in element]
-    if not any(operation.include_in_reporting for operation in operations):
-        names = f"{', '.join([leaf.name for leaf in operations][:_LISTED])}{' …' if len(operations) > _LISTED else ''}"
-        what = f"no task of the challenge {challenge.name} is measured: Rally reports on none of {names}"
-        raise FoundError(
-            Reason.NO_TASKS, what, "Put a bulk or a search into the schedule, or let the filters leave one"
-        )
 
 
 def task_errors(
@@ -83,6 +76,17 @@ def task_errors(
             _check_task(track, challenge, leaf, added, rendered)
         except FoundError as error:
             yield error
+
+
+def nothing_measured(request: Request, challenge: Any) -> Iterator[FoundError]:
+    """Yield an error when Rally reports on no task of the challenge that would be raced."""
+    leaves = [leaf for element in challenge.schedule for leaf in element]
+    # Of a track as such, each challenge is looked at, also one that only prepares a cluster for another.
+    if request.every_challenge or not leaves or any(leaf.operation.include_in_reporting for leaf in leaves):
+        return
+    names = f"{', '.join([leaf.name for leaf in leaves][:_LISTED])}{' …' if len(leaves) > _LISTED else ''}"
+    what = f"no task of the challenge {challenge.name} is measured: Rally reports on none of {names}"
+    yield FoundError(Reason.NO_TASKS, what, "Put a bulk or a search into it, or let the filters leave one")
 
 
 def missing_tasks(request: Request, challenge: Any) -> Iterator[FoundError]:
