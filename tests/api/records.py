@@ -171,6 +171,11 @@ def resources(of: Record) -> MachineTable:
         )
         for node in of.environment.nodes
     ]  # fmt: skip
+    if of.load_generator.throttled_periods:  # then the CPU limits of all were tight
+        held = replace(usage, throttled_periods=120.0, throttled_seconds=6.0)
+        nodes = [
+            replace(node, cpu_limit=2.0, tasks=(replace(tasks[0], usage=held), *tasks[1:])) for node in nodes[:1]
+        ] + nodes[1:]
     own = Machine(of.environment.load_generator.pod_name or "", LOAD_GENERATOR, race=usage, tasks=tasks)
     machines = tuple(replace(machine, missing=missing(machine)) for machine in (*nodes, own))
     volumes = tuple(Volume(node.name, "/data", "/data", "ext4", 10**10, 9 * 10**9) for node in nodes)
@@ -224,7 +229,7 @@ def _task(name: str, kind: str, unit: str, failed: int, now: float) -> Task:
         started_at=timestamp(now - 60),
         measured_from=timestamp(now - 50),
         ended_at=timestamp(now),
-        duration_seconds=8.0,
+        duration_seconds=50.0,
         samples=Counts(50, 200),
         errors=Counts(0, failed),
         first_error="429 es_rejected_execution_exception" if failed else None,

@@ -172,7 +172,7 @@ BUILT = {"elasticsearch": {"version": "9.0.0", "nodes": 2, "index": {"codec": "b
 EXISTING = {"elasticsearch": None, "target": {"hosts": ["http://shop:9200"]}}
 REMARKED = (
     Reason.LOAD_GENERATOR_THROTTLED, Reason.SCHEDULE_NOT_KEPT, Reason.DOCUMENTS_NOT_COUNTED, Reason.SHARDS_UNASSIGNED,
-    Reason.PRIMARIES_ON_ONE_NODE, Reason.RECORD_CUT, Reason.RALLY_WARNING,
+    Reason.PRIMARIES_ON_ONE_NODE, Reason.RECORD_CUT, Reason.RALLY_WARNING, Reason.ELASTICSEARCH_THROTTLED,
 )  # fmt: skip
 OF_BUILT = (*REMARKED, Reason.LOAD_GENERATOR_SHARED, Reason.SETTINGS_ON_NODES)
 OF_EXISTING = (*REMARKED, Reason.TARGET_SHARED, Reason.LEFT_ON_TARGET)

@@ -20,10 +20,13 @@ FULL_SIZE = os.environ.get("FAIRLAP_FULL_SIZE") == "1"
 
 SHORT_STEPS = {"fetch_rates": [20], "search_rates": [10], "time_period": 10, "warmup_time_period": 1}
 SMALL = {
-    "log_ingest": {"documents": 2000, "search_iterations": 20, "search_warmup_iterations": 2},
-    "page_cache": {"data_size_mb": 4, "document_kb": 4, **SHORT_STEPS},
+    "log_ingest": {
+        "documents": 2000, "search_iterations": 20, "search_warmup_iterations": 2, "search_time_period": 0,
+        "bulk_warmup_time_period": 0,
+    },
+    "page_cache": {"data_size_mb": 4, "document_kb": 4, "bulk_warmup_time_period": 0, **SHORT_STEPS},
     "percolator": {"queries": 1000, "search_iterations": 20, "search_warmup_iterations": 2},
-}
+}  # fmt: skip
 
 
 def manifests(folder: Path) -> list[dict[str, Any]]:

@@ -86,6 +86,8 @@ def test_every_parameter_is_accepted(tmp_path: Path, clients: int) -> None:
         "search_clients": clients,
         "search_iterations": 10,
         "search_warmup_iterations": 1,
+        "search_time_period": 0,
+        "search_warmup_time_period": 5,
         "max_num_segments": 2,
         "cluster_health": "yellow",
         "target_throughput_per_client": 100,

@@ -81,15 +81,33 @@ class TaskResult(Answer):
     target_throughput: float | None = None
     """The rate asked for; absent means as fast as possible."""
     schedule_share: float | None = None
-    """Share of the target throughput that was reached, 0 to 1, the worst race; below 0.98 see ScheduleNotKept."""
+    """Requests sent against requests planned, 0 to 1, the worst race; below 0.98 see ScheduleNotKept."""
+    slowest_client_share: float | None = None
+    """The same of the slowest client alone; below 0.9 see ScheduleNotKept."""
+    backlog_millis: float | None = None
+    """How long measured requests waited on average for what the warm-up had left, the worst race; absent where fewer
+    than a tenth of them did."""
     samples: int
     """Measured requests after warm-up, all races together."""
     throughput: Figure | None = None
     """Rally's median throughput. It is a running average since the start of the task, warm-up included."""
     window_throughput: Figure | None = None
-    """Median throughput of one-second windows after warm-up, from the raw samples."""
+    """Median throughput of the one-second windows in which all clients measured, from the raw samples."""
+    windows: int | None = None
+    """Number of these windows, the race with the fewest."""
+    window_requests: int | None = None
+    """Requests in all of these windows together, the race with the fewest."""
+    windows_left_out: Text = ""
+    """Why windowThroughput is left out, in the last race without it: with fewer than ten requests in a window it would
+    tell of how requests fall into windows."""
+    overall_throughput: Figure | None = None
+    """Units done per second of the measured time, from the raw samples, the time in which some clients had ended
+    included."""
+    support: Annotated[dict[str, int], AtMost(MOST_PERCENTILES)] = {}
+    """Requests at or beyond each percentile, the race with the fewest: a p99 of a hundred requests stands on one."""
     service_time_millis: Annotated[dict[str, Figure], AtMost(MOST_PERCENTILES)] = {}
-    """Milliseconds from request to response, by percentile; a percentile is absent without enough samples."""
+    """Milliseconds from request to response, by percentile; a percentile is absent without enough samples, and stands
+    on those in support."""
     latency_millis: Annotated[dict[str, Figure], AtMost(MOST_PERCENTILES)] = {}
     """Milliseconds from the scheduled start to the response, by percentile."""
     error_rate: float

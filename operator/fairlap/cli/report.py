@@ -57,11 +57,11 @@ def _md(text: str) -> str:
 
 
 def comma_separated(benchmarks: Sequence[Benchmark]) -> str:
-    """Return the rows as CSV with plain numbers: median, min, max and number of races of each Benchmark."""
+    """Return the rows as CSV with plain numbers: five columns a Benchmark, the last what a percentile stands on."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = [bm.name(b) for b in benchmarks]
-    parts = ("", " min", " max", " races")
+    parts = ("", " min", " max", " races", " requests beyond")
     writer.writerow(["subject", "what", "unit", *(name + part for name in names for part in parts)])
     for row in rows(benchmarks):
         writer.writerow([row.subject, row.what, row.unit, *(cell for value in row.cells for cell in _csv(value))])
@@ -70,8 +70,8 @@ def comma_separated(benchmarks: Sequence[Benchmark]) -> str:
 
 def _csv(cell: Any) -> list[Any]:
     if isinstance(cell, Mapping):
-        return [cell.get("median"), cell.get("min"), cell.get("max"), cell.get("races")]
-    return ["" if cell is None else cell, "", "", ""]
+        return [cell.get("median"), cell.get("min"), cell.get("max"), cell.get("races"), cell.get("support")]
+    return ["" if cell is None else cell, "", "", "", ""]
 
 
 def as_json(benchmarks: Sequence[Benchmark]) -> str:

@@ -11,6 +11,8 @@ from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.figures import NOTHING, byte_scale, digits_for, figure, number, percent, short_digest, words
 
 Figure = Mapping[str, Any]
+ENOUGH_SUPPORT = 10
+"""Requests at or beyond a percentile; on fewer, one more or less moves it to another request's time."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,16 @@ def _text(cell: Any, digits: int) -> str:
     if cell is None or cell == "":
         return NOTHING
     if isinstance(cell, Mapping):
-        return figure(cell, digits)
+        return figure(cell, digits) + _standing(cell.get("support"))
     if isinstance(cell, float):
         return number(cell, digits)
     return number(cell) if isinstance(cell, int) else str(cell)
+
+
+def _standing(support: Any) -> str:
+    """Return on how few requests a percentile stands, as a mark behind it; "" on enough or where it is not known."""
+    few = isinstance(support, int) and support < ENOUGH_SUPPORT
+    return f" [{support} request{'' if support == 1 else 's'}]" if few else ""
 
 
 def _share(cell: Any) -> str:
@@ -91,7 +99,9 @@ def _task(benchmark: Benchmark, name: str) -> Mapping[str, Any]:
 def _task_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
     unit = next((task["unit"] for task in found if task.get("unit")), "")
     yield Row(name, "throughput", unit, tuple(task.get("throughput") for task in found))
-    yield Row(name, f"{unit} in 1 s windows".strip(), "", tuple(task.get("windowThroughput") for task in found))
+    yield Row(name, f"{unit} in 1 s windows".strip(), "", tuple(map(_windows, found)))
+    yield Row(name, f"{unit} over the measured time".strip(), "", tuple(it.get("overallThroughput") for it in found))
+    yield Row(name, "requests measured", "", tuple(it.get("samples") for it in found))
     if any(task.get("targetThroughput") for task in found):
         yield Row(name, "asked for", unit, tuple(_float(task.get("targetThroughput")) for task in found))
         yield from _percentiles(name, "latency", "latencyMillis", found)
@@ -102,9 +112,20 @@ def _task_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
 
 def _percentiles(name: str, what: str, key: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
     for percentile in ("p50", "p90", "p99", "p99.9"):
-        cells = tuple((task.get(key) or {}).get(percentile) for task in found)
+        cells = tuple(_supported(task, (task.get(key) or {}).get(percentile), percentile) for task in found)
         if any(cells):
             yield Row(name, f"{what} {percentile}", "ms", cells)
+
+
+def _supported(task: Mapping[str, Any], cell: Any, percentile: str) -> Any:
+    """Return a percentile's figure with the requests that it stands on, where they are known."""
+    support = (task.get("support") or {}).get(percentile)
+    return {**cell, "support": support} if isinstance(cell, Mapping) and support is not None else cell
+
+
+def _windows(task: Mapping[str, Any]) -> Any:
+    """Return the figure of the windows, or that it was left out; None where there is neither."""
+    return task.get("windowThroughput") or ("left out" if task.get("windowsLeftOut") else None)
 
 
 def _float(value: Any) -> float | None:

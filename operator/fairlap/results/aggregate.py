@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from fairlap.api.status import (
+    MOST_PERCENTILES,
     MOST_PIPELINES,
     MOST_TASKS,
     Figure,
@@ -76,6 +77,8 @@ def remarks(record: Record, results: Results, indices: int) -> Iterator[RaceRema
 
 def _task(tasks: Sequence[Task]) -> TaskResult:
     first, rally = tasks[0], [task.rally for task in tasks if task.rally]
+    plans = [task.schedule for task in tasks if task.schedule]
+    windows = [task.windows for task in tasks if task.windows]
     return TaskResult(
         task=first.task,
         operation=first.operation or "",
@@ -84,9 +87,16 @@ def _task(tasks: Sequence[Task]) -> TaskResult:
         clients=first.clients,
         target_throughput=first.target_throughput,
         schedule_share=min((t.schedule_share for t in tasks if t.schedule_share is not None), default=None),
+        slowest_client_share=min((it.slowest_share for it in plans if it.slowest_share is not None), default=None),
+        backlog_millis=max((1000 * (it.backlog_seconds or 0.0) for it in plans if it.has_backlog), default=None),
         samples=total(task.samples.normal for task in tasks),
         throughput=figure(numbers.throughput.median for numbers in rally),
-        window_throughput=figure(task.windows.median if task.windows else None for task in tasks),
+        window_throughput=figure(it.median for it in windows),
+        windows=min((it.count for it in windows), default=None),
+        window_requests=min((it.requests for it in windows if it.requests is not None), default=None),
+        windows_left_out=next((it.left_out for it in reversed(windows) if it.left_out), ""),
+        overall_throughput=figure(task.rate for task in tasks),
+        support=_support(tasks),
         service_time_millis=_percentiles(rally, lambda numbers: numbers.service_time_millis),
         latency_millis=_percentiles(rally, lambda numbers: numbers.latency_millis),
         error_rate=max(error_rate(task) for task in tasks),
@@ -100,8 +110,18 @@ def error_rate(task: Task) -> float:
 
 
 def _percentiles(rally: Sequence[RallyNumbers], of: Callable[[RallyNumbers], Mapping[str, float]]) -> dict[str, Figure]:
-    found = {key: figure(of(numbers).get(key) for numbers in rally) for key in of(rally[0])}
+    keys = dict.fromkeys(key for numbers in rally for key in of(numbers))
+    found = {key: figure(of(numbers).get(key) for numbers in rally) for key in list(keys)[:MOST_PERCENTILES]}
     return {key: value for key, value in found.items() if value}
+
+
+def _support(tasks: Sequence[Task]) -> dict[str, int]:
+    """Return for each percentile the requests at or beyond it, in the race with the fewest that has it."""
+    keys = dict.fromkeys(key for task in tasks for key in task.support)
+    return {
+        key: total([min(task.support[key] for task in tasks if key in task.support)])
+        for key in list(keys)[:MOST_PERCENTILES]
+    }
 
 
 def _pipelines(records: Sequence[Record]) -> list[PipelineResult]:

@@ -18,6 +18,7 @@ _SOURCES: Final = "tests/e2e/test_track_sources.py"
 _COUNTS: Final = "tests/race/test_document_counts.py"
 _RACE: Final = "tests/race/test_reasons.py"
 _ANSWERS: Final = "tests/race/test_answers.py"
+_MEASUREMENTS: Final = "tests/race/test_measurements.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
 
@@ -509,9 +510,15 @@ class Reason(StrEnum):
     # The race ran to its end, but its numbers mean nothing.
     NO_TASKS = _Entry(
         "NoTasks",
-        cause="The race had no task to run.",
-        cure="Correct includeTasks or excludeTasks: together they leave nothing of the challenge.",
-        recognized="The task filter leaves nothing of the challenge that Rally loaded.",
+        cause="The race had no task to run, or none that Rally measures.",
+        cure=(
+            "Correct includeTasks or excludeTasks where they leave nothing that is measured, or put a task into the "
+            "schedule that is, such as a bulk or a search."
+        ),
+        recognized=(
+            "The task filter leaves nothing of the challenge that Rally loaded, or only tasks that Rally does not "
+            "report on, such as create-index."
+        ),
         example="includeTasks (no-such-task) leave no task of the challenge index-and-search.",
         test=_TRACKS,
     )
@@ -700,8 +707,9 @@ class Reason(StrEnum):
         cause="The load generator had no CPU left or fell behind its own schedule, so that it measured itself.",
         cure="Raise race.resources.limits.cpu, use fewer clients, or lower the target throughput.",
         recognized=(
-            "The load generator used more than 80 % of its CPU, one of its processes more than 90 % of a core, it was "
-            "throttled for more than 1 % of the race, or it sent requests late although its clients were free."
+            "While a task was measured, or for a twentieth of that time, the load generator used more than 80 % of its "
+            "CPU, one of its processes more than 90 % of a core, or it was throttled for more than 1 % of the task; or "
+            "it sent requests late although its clients were free."
         ),
         example=(
             "the load generator was saturated: …sent requests late although its clients were free: …hungry (10% busy)…"
@@ -711,9 +719,18 @@ class Reason(StrEnum):
     )
     SCHEDULE_NOT_KEPT = _Entry(
         "ScheduleNotKept",
-        cause="A task reached less than 98 % of its target throughput, so its latencies contain a growing wait.",
-        cure="Lower the rate or use more clients; or take it as the answer: this is more than the cluster can do.",
-        recognized="Planned against real start of each request: below 98 % of the target throughput.",
+        cause=(
+            "A task's requests were not sent when they were planned, so its latencies contain a wait that is not the "
+            "cluster's answer to this rate."
+        ),
+        cure=(
+            "Lower the rate or use more clients, give the warm-up a rate that leaves no backlog, or take it as the "
+            "answer: this is more than the cluster can do."
+        ),
+        recognized=(
+            "Planned against real start of each request, client by client: below 98 % of the target throughput, a "
+            "client below 90 % of its plan, or a tenth of the requests waiting for what the warm-up had left."
+        ),
         example="task hungry reached 25 % of its target throughput 100",
         test=_RACE,
         remark=True,
@@ -723,8 +740,44 @@ class Reason(StrEnum):
         "LoadGeneratorThrottled",
         cause="The CPU limit of the load generator held it back, though for too short a time to call it saturated.",
         cure="Raise race.resources.limits.cpu if the slowest requests matter to you.",
-        recognized="Throttled periods of the load generator's control group, together at most 1 % of the race.",
+        recognized="Throttled periods of the load generator's control group, at most 1 % of each task's time.",
         example="the load generator was throttled in 7 periods, 0.2 s in all",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    FEW_SAMPLES = _Entry(
+        "FewSamples",
+        cause="A task was measured with so few requests that one of them moves its figures.",
+        cure="Give the task more iterations, or a longer time-period, in the track.",
+        recognized="Fewer than 36 measured requests: with fewer even p90 may be any of them.",
+        example="few requests were measured: once 1 request",
+        test=_MEASUREMENTS,
+        remark=True,
+    )
+    SHORT_MEASUREMENT = _Entry(
+        "ShortMeasurement",
+        cause="A task was measured for so short a time that what happened in it by chance weighs as much as its rate.",
+        cure="Give the task more documents, more iterations, or a longer time-period; or shorten its warm-up.",
+        recognized="Less than ten seconds from the first measured request to the last, or less than the warm-up took.",
+        example="measured for a short time: short for 2.1 s (after 4.5 s of warm-up)",
+        test=_MEASUREMENTS,
+        remark=True,
+    )
+    NO_WARMUP = _Entry(
+        "NoWarmup",
+        cause="The first bulk task was measured from its first request on, while the JVM was still compiling its code.",
+        cure="Give the task a warmup-time-period, of the seconds that its rate takes to settle, in the track.",
+        recognized="A bulk task before any other had ended, without a request in its warm-up, on a cluster just built.",
+        example="measured without a warm-up on a cold JVM: bulk",
+        test=_MEASUREMENTS,
+        remark=True,
+    )
+    ELASTICSEARCH_THROTTLED = _Entry(
+        "ElasticsearchThrottled",
+        cause="The CPU limit of an Elasticsearch node held it back while a task was measured.",
+        cure="Raise or remove elasticsearch.resources.limits.cpu, or take it as the answer for nodes of this size.",
+        recognized="The node's own control group: throttled for more than 1 % of the task's time, or of its periods.",
+        example=("task bulk-index: node … was throttled by its CPU limit of 2 CPUs for 6.0 s of 60 s, in 120 periods"),
         test=_LIFECYCLE,
         remark=True,
     )

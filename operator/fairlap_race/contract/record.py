@@ -17,6 +17,8 @@ from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
 from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence
+from fairlap_race.contract.schedule_record import ScheduleRecord
+from fairlap_race.contract.task_load import TaskLoad
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.contract.untrusted import characters, read_object, time_text
 
@@ -252,15 +254,21 @@ class RallyNumbers:
 
 @dataclass(frozen=True)
 class Windows:
-    """Throughput of each full window of measured samples: not a running average."""
+    """Throughput of each full window in which all clients measured: not a running average."""
 
     seconds: float = 1.0
     count: int = 0
-    median: float = 0.0
-    p10: float = 0.0
-    p90: float = 0.0
+    median: float | None = None
+    """None, as the next two, where it would mislead; `left_out` says why"""
+    p10: float | None = None
+    p90: float | None = None
     over_time: tuple[float, ...] = ()
-    """means of parts of equal length, 60 at most, in the order of time; left out of a record that has no room"""
+    """means of parts of equal length, 60 at most, each of ten requests or more, in the order of time; left out of a
+    record that has no room"""
+    requests: int | None = None
+    """in all of the windows; None in a record that did not count them"""
+    left_out: str = ""
+    """why there is no throughput of windows"""
 
 
 @dataclass(frozen=True)
@@ -285,13 +293,19 @@ class Task:
     errors: Counts = Counts()
     first_error: str | None = None
     schedule_share: float | None = None
-    """share of the target throughput that was reached, 0 to 1; None without a target or with too few requests"""
+    """requests sent against requests planned, 0 to 1; None without a target or with too few requests"""
     client_busy_share: float | None = None
     """share of the time in which the clients waited for an answer, 0 to 1; present with schedule_share"""
+    schedule: ScheduleRecord | None = None
+    """client by client; present with schedule_share"""
     rally: RallyNumbers | None = None
     """None when Rally has no numbers for this task"""
     units_done: float | None = None
     """documents (or operations) of the successful measured requests"""
+    rate: float | None = None
+    """units done per second of the measured time; where requests were planned, of the time to each client's last"""
+    load: TaskLoad | None = None
+    """None where the load generator was not looked at"""
     windows: Windows | None = None
     support: Mapping[str, int] = field(default_factory=dict)
     """for each percentile the number of measured samples at or beyond it"""
@@ -303,8 +317,10 @@ class Task:
 
     @property
     def keeps_schedule(self) -> bool:
-        """True when it reached at least 98 % of its target throughput, or had none."""
-        return self.schedule_share is None or self.schedule_share >= SCHEDULE_KEPT
+        """True when all clients sent what was planned when it was planned, but for 2 %, or nothing was planned."""
+        plan = self.schedule
+        kept = self.schedule_share is None or self.schedule_share >= SCHEDULE_KEPT
+        return kept and (plan is None or not (plan.has_slow_client or plan.has_backlog))
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class SampleFile:
             lines.append(
                 f"{task},{int(sample.sample_type)},{1 if success else 0},{sample.absolute_time:.6f},"
                 f"{sample.request_start:.6f},{sample.service_time:.6f},{sample.processing_time:.6f},"
-                f"{sample.latency - sample.service_time:.6f},{done},{sample.total_ops_unit}\n"
+                f"{sample.latency - sample.service_time:.6f},{sample.client_id},{done},{sample.total_ops_unit}\n"
             )
             if not success:
                 lines.append("!" + json.dumps([task, _error_text(meta)]) + "\n")

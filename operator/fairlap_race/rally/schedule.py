@@ -2,62 +2,171 @@
 
 Rally sends the requests of such a task at planned moments, whatever happened to the ones before. How far the real
 moments drifted from the planned ones says what share of the rate was reached, for even and for random (Poisson) plans.
+It is taken client by client: each has a plan of its own, and seven that keep theirs would hide an eighth that does not.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from fairlap_race.contract.record import LoadGenerator, Task
+from fairlap_race.contract.record import SCHEDULE_KEPT, LoadGenerator, Task
+from fairlap_race.contract.schedule_record import CLIENT_KEPT, ScheduleRecord
 
 LEAST_REQUESTS = 10
 LEAST_SECONDS = 1.0
 """Below these a single slow request would decide."""
 BUSY = 0.8
 """Clients that are busy for more than this share of the time are too few, or Elasticsearch is too slow for them."""
+ON_TIME = 0.02
+"""Seconds; a client that wakes up within these of the planned moment had nothing to catch up on."""
 
 
 @dataclass
-class Drift:
-    """Sums over the measured requests of one task."""
+class ClientDrift:
+    """Sums over the measured requests of one client."""
 
     requests: int = 0
     first_planned: float = math.inf
     last_planned: float = -math.inf
     first_start: float = math.inf
     last_start: float = -math.inf
+    last_end: float = -math.inf
     busy_seconds: float = 0.0
+    behind: bool = True
+    """no measured request of it has begun on time yet"""
+    backlog_requests: int = 0
+    backlog_seconds: float = 0.0
 
     def add(self, start: float, wait: float, busy: float) -> None:
-        """Count a request that started at `start`, `wait` seconds after its planned moment, and took `busy` seconds."""
+        """Count a request: its real start, how long after its planned moment that was, and how long it took."""
         self.requests += 1
         self.first_start, self.last_start = min(self.first_start, start), max(self.last_start, start)
+        self.last_end = max(self.last_end, start + busy)
         planned = start - wait
         self.first_planned, self.last_planned = min(self.first_planned, planned), max(self.last_planned, planned)
         self.busy_seconds += busy
+        self.behind = self.behind and wait > ON_TIME
+        if self.behind:
+            self.backlog_requests += 1
+            self.backlog_seconds += wait
+
+    def planned_by(self, end: float, per_second: float) -> float:
+        """Return the requests that its plan had until `end`, at least those that it sent."""
+        return max(float(self.requests), 1 + per_second * (end - self.first_start))
+
+
+@dataclass
+class Drift:
+    """Sums over the measured requests of one task."""
+
+    clients: dict[int, ClientDrift] = field(default_factory=dict)
+
+    def add(self, client: int, start: float, wait: float, busy: float) -> None:
+        """Count a request that a client started at `start`, `wait` seconds after its planned moment, and that took
+        `busy` seconds."""
+        known = self.clients.get(client)
+        if known is None:
+            known = self.clients[client] = ClientDrift()
+        known.add(start, wait, busy)
+
+    @property
+    def requests(self) -> int:
+        """All measured requests."""
+        return sum(it.requests for it in self.clients.values())
+
+    def _seconds(self) -> float:
+        starts = [it.first_start for it in self.clients.values()]
+        return max(it.last_start for it in self.clients.values()) - min(starts) if starts else 0.0
+
+    def _tells(self) -> bool:
+        return self.requests >= LEAST_REQUESTS and self._seconds() >= LEAST_SECONDS
+
+    def _pooled_rate(self) -> float:
+        """Return the planned requests per second of a client, by the plans of all."""
+        spans = sum(it.last_planned - it.first_planned for it in self.clients.values())
+        intervals = sum(it.requests - 1 for it in self.clients.values())
+        return intervals / spans if spans > 0 else 0.0
+
+    def planned(self) -> dict[int, float]:
+        """Return for each client the requests that its plan had by the time of its last one.
+
+        One with few requests beside others with many may hang in its last, so its plan goes on until the end of it.
+        """
+        pooled, found = self._pooled_rate(), {}
+        many = any(it.requests >= LEAST_REQUESTS for it in self.clients.values())
+        for client, it in self.clients.items():
+            span = it.last_planned - it.first_planned
+            if it.requests >= LEAST_REQUESTS and span > 0:
+                found[client] = it.planned_by(it.last_start, (it.requests - 1) / span)
+            else:
+                found[client] = it.planned_by(it.last_end if many else it.last_start, pooled)
+        return found
 
     def share(self) -> float | None:
-        """Return the share of the planned rate that was reached, 0 to 1; None when there was too little to tell."""
-        planned, real = self.last_planned - self.first_planned, self.last_start - self.first_start
-        if self.requests < LEAST_REQUESTS or real < LEAST_SECONDS:
-            return None
-        return round(min(1.0, max(0.0, planned / real)), 4)
+        """Return the share of the planned requests that was sent, 0 to 1; None when there was too little to tell."""
+        return self._share_of(self.planned()) if self._tells() else None
+
+    def _share_of(self, planned: dict[int, float]) -> float | None:
+        # The first request of each has no interval before it.
+        sent, due = (sum(it) - len(planned) for it in ([c.requests for c in self.clients.values()], planned.values()))
+        # Requests that were all planned for one moment have no rate.
+        if self._pooled_rate() == 0.0:
+            return 0.0
+        return round(min(1.0, max(0.0, sent / due)), 4) if due > 0 else None
 
     def busy_share(self, clients: int) -> float | None:
         """Return the share of the time in which the task's clients waited for an answer; None as with `share`."""
-        real = self.last_start - self.first_start
-        if self.requests < LEAST_REQUESTS or real < LEAST_SECONDS:
+        if not self._tells():
             return None
-        return round(min(1.0, self.busy_seconds / (real * max(1, clients))), 4)
+        busy = sum(it.busy_seconds for it in self.clients.values())
+        return round(min(1.0, busy / (self._seconds() * max(1, clients))), 4)
+
+    def record(self) -> ScheduleRecord | None:
+        """Return what is kept of it; None when there was too little to tell."""
+        if not self._tells():
+            return None
+        planned = self.planned()
+        shares = {
+            client: (it.requests - 1) / (planned[client] - 1)
+            for client, it in self.clients.items()
+            if planned[client] >= LEAST_REQUESTS and planned[client] > 1
+        }
+        slowest = min(shares, key=lambda client: shares[client], default=None)
+        late = sum(it.backlog_requests for it in self.clients.values())
+        waited = sum(it.backlog_seconds for it in self.clients.values())
+        return ScheduleRecord(
+            sent=self.requests,
+            planned=round(sum(planned.values())),
+            clients=len(self.clients),
+            slow_clients=sum(share < CLIENT_KEPT for share in shares.values()),
+            slowest_share=None if slowest is None else round(shares[slowest], 4),
+            slowest_busy_share=None if slowest is None else _busy(self.clients[slowest]),
+            backlog_requests=late,
+            backlog_seconds=round(waited / late, 3) if late else None,
+        )
+
+
+def _busy(it: ClientDrift) -> float | None:
+    seconds = it.last_end - it.first_start
+    return round(min(1.0, it.busy_seconds / seconds), 4) if seconds > 0 else None
 
 
 def judge_lateness(load: LoadGenerator, tasks: Iterable[Task]) -> LoadGenerator:
     """Return `load`, saturated too when a task fell behind although its clients were free to send."""
-    late = [t for t in tasks if not t.keeps_schedule and t.client_busy_share is not None and t.client_busy_share < BUSY]
+    late = [task for task in tasks if (free := _free_share(task)) is not None and free < BUSY]
     if not late:
         return load
-    names = ", ".join(f"{t.task} ({t.client_busy_share:.0%} busy)" for t in late[:5])
+    names = ", ".join(f"{t.task} ({_free_share(t):.0%} busy)" for t in late[:5])
     why = f"sent requests late although its clients were free: {names}"
     return replace(load, saturated=True, why="; ".join(filter(None, (load.why if load.saturated else "", why))))
+
+
+def _free_share(task: Task) -> float | None:
+    """Return how busy the clients were that fell behind; None when none did, or it is not known."""
+    plan = task.schedule
+    if plan is not None and plan.has_slow_client:
+        return plan.slowest_busy_share
+    fell_behind = task.schedule_share is not None and task.schedule_share < SCHEDULE_KEPT
+    return task.client_busy_share if fell_behind else None

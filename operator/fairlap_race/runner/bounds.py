@@ -112,7 +112,13 @@ def _with_six_digits(task: Task) -> Task:
     return replace(
         task,
         rally=rally and _rounded(rally),
-        windows=windows and replace(windows, median=_six(windows.median), p10=_six(windows.p10), p90=_six(windows.p90)),
+        windows=windows
+        and replace(
+            windows,
+            median=windows.median and _six(windows.median),
+            p10=windows.p10 and _six(windows.p10),
+            p90=windows.p90 and _six(windows.p90),
+        ),
         duration_seconds=task.duration_seconds and _six(task.duration_seconds),
         client_busy_share=task.client_busy_share and _six(task.client_busy_share),
     )
@@ -179,6 +185,10 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
         lambda r: _with_tasks(r, lambda t: replace(t, first_error=None)),
     ),
     ("what searches answered, as digests", _without_digests),
+    (
+        "how busy the load generator was in each task",
+        lambda r: _with_tasks(r, lambda t: replace(t, load=None)),
+    ),
     ("digits beyond the sixth of what was measured", lambda r: _with_tasks(r, _with_six_digits)),
     ("the settings of the indices that somebody set", lambda r: _with_indices(r, lambda i: replace(i, explicit={}))),
     ("the processing times of each task", lambda r: _with_tasks(r, _without_processing_times)),

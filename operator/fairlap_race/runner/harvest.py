@@ -19,6 +19,7 @@ from fairlap_race.rally import classify, race_json, samples, schedule
 from fairlap_race.rally.config import Files
 from fairlap_race.rally.live_files import SAMPLES
 from fairlap_race.runner.guest import Site
+from fairlap_race.runner.load_series import judge_tasks, with_loads
 from fairlap_race.runner.parts import Numbers
 from fairlap_race.runner.supervise import Ended
 from fairlap_race.track import settings_passed
@@ -57,7 +58,7 @@ def read_numbers(
     except FileNotFoundError:
         tallies = []
     first = min((it.first_wallclock for it in tallies), default=None)
-    tasks = race_json.tasks(race, tallies, description.tasks)
+    tasks = with_loads(race_json.tasks(race, tallies, description.tasks), ended.load, ended.may_use)
     outcome = judge_ending(ended, output, race, versions)
     return Numbers(
         outcome=replace(outcome, message=scrub(outcome.message)),
@@ -65,7 +66,7 @@ def read_numbers(
         tasks=tuple(replace(task, first_error=task.first_error and scrub(task.first_error)) for task in tasks),
         samples_dropped=classify.dropped_samples(read_text(files.log)),
         # Only a race that ended by itself tells whether its load generator kept up.
-        load_generator=schedule.judge_lateness(ended.load_generator, tasks)
+        load_generator=schedule.judge_lateness(judge_tasks(ended.load_generator, tasks), tasks)
         if ended.exit_code == 0
         else ended.load_generator,
         warnings=(*filter(None, [description.left_to_rally]), *classify.warnings(output)),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from fairlap_race.contract.record import LoadGenerator
 from fairlap_race.linux.cgroup import CgroupUsage
 
+CPU_SHARE, PROCESS_SHARE, THROTTLED_SHARE = 0.8, 0.9, 0.01
+"""Of the CPU that it may use, of one core for one process, and of the time: more of one of these saturates it."""
+
 
 def judge_load_generator(
     before: CgroupUsage, after: CgroupUsage, may_use: float, busiest: float | None
@@ -21,11 +24,11 @@ def judge_load_generator(
     throttled = _minus(after.throttled_seconds, before.throttled_seconds)
     share = cpu / (wall * may_use) if cpu is not None and wall > 0 and may_use > 0 else None
     why = []
-    if share is not None and share > 0.8:
+    if share is not None and share > CPU_SHARE:
         why.append(f"used {share:.0%} of its {may_use:g} CPUs")
-    if throttled is not None and wall > 0 and throttled > 0.01 * wall:
+    if throttled is not None and wall > 0 and throttled > THROTTLED_SHARE * wall:
         why.append(f"was throttled for {throttled:.1f} s in {int(periods or 0)} periods")
-    if busiest is not None and busiest > 0.9:
+    if busiest is not None and busiest > PROCESS_SHARE:
         why.append(f"its busiest process used {busiest:.0%} of one core")
     return LoadGenerator(
         cpu_seconds=_rounded(cpu),

@@ -17,6 +17,7 @@ from fairlap_race.elasticsearch.progress import explain_standstill, find_full_di
 from fairlap_race.linux import cgroup, process
 from fairlap_race.rally.live_files import SHUTDOWN, State, actor_pids, read_state
 from fairlap_race.runner.load_generator import judge_load_generator
+from fairlap_race.runner.load_series import LoadSeries
 from fairlap_race.runner.watchdog import Sighting, Verdict, Watchdog
 
 LOG = logging.getLogger(__name__)
@@ -42,6 +43,9 @@ class Ended:
     state: State | None
     load_generator: LoadGenerator
     oom_killed: bool
+    load: LoadSeries = field(default_factory=LoadSeries)
+    may_use: float = 0.0
+    """cores of the load generator"""
 
 
 @dataclass
@@ -52,15 +56,20 @@ class _Cost:
     end: cgroup.CgroupUsage | None = None
     processes: dict[int, tuple[float, float]] = field(default_factory=dict)
     """process id -> CPU seconds at the first and at the last look"""
+    series: LoadSeries = field(default_factory=LoadSeries)
 
     def look(self) -> None:
+        at, seen = time.time(), []
         self.end = cgroup.read_usage(time.monotonic())
         first = self.start is None
         self.start = self.start or self.end
         for pid in process.descendants():
             used = process.cpu_seconds(pid)
+            if used is not None:
+                seen.append((pid, used))
             if used is not None and (first or pid in self.processes):
                 self.processes[pid] = (self.processes[pid][0] if pid in self.processes else used, used)
+        self.series.add(at, self.end, seen)
 
     def result(self, may_use: float) -> LoadGenerator:
         if self.start is None or self.end is None or self.end.at - self.start.at < LOOK_SECONDS:
@@ -123,6 +132,8 @@ class Supervisor:
             state=read_state(self._live),
             load_generator=self._cost.result(may_use),
             oom_killed=(usage.oom_kills or 0) > self._oom_before,
+            load=self._cost.series,
+            may_use=may_use,
         )
 
     def _look(self) -> Outcome:

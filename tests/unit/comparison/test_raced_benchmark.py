@@ -92,6 +92,18 @@ def test_latency_is_only_of_tasks_with_a_rate() -> None:
     assert {task for task, metric in values(found) if metric.startswith("latency")} == {"search"}
 
 
+def test_windows_that_were_left_out_give_no_zero() -> None:
+    """A gate finds no number then, and says so; the curve has parts of ten requests or more."""
+    left_out = Windows(1.0, 40, over_time=(0.5, 0.5), requests=20, left_out="0.5 requests in a window")
+    record = replace(RECORD, tasks=tuple(replace(task, windows=left_out) for task in RECORD.tasks))
+    found = race_record(BENCHMARK, config_map(record), "v")
+    assert all(each.value > 0 for each in found.numbers if each.metric == "throughput")
+    assert found.rates[0].points == [(10.0, 0.5), (30.0, 0.5)]
+    empty = Windows(left_out="no full window")
+    nothing = replace(RECORD, tasks=tuple(replace(task, windows=empty) for task in RECORD.tasks))
+    assert not race_record(BENCHMARK, config_map(nothing), "v").rates
+
+
 def test_how_many_requests_stand_behind_a_number() -> None:
     found = {(each.task, each.metric): each for each in race_record(BENCHMARK, config_map(), "v").numbers}
     assert found[("search", "serviceTimeP90")].supported and not found[("search", "serviceTimeP99")].supported

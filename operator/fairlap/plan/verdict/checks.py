@@ -8,13 +8,20 @@ import re
 from collections.abc import Callable, Iterator
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict import applied_pipelines, applied_settings, existing_cluster, requests_done
+from fairlap.plan.verdict import (
+    applied_pipelines,
+    applied_settings,
+    existing_cluster,
+    measurement,
+    requests_done,
+    schedules,
+)
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.document_count import count_documents
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import LoadGenerator, Record, Task
+from fairlap_race.contract.record import Record, Task
 
 # Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
 _FRESH_INDEXING_MILLIS = 2000
@@ -198,10 +205,9 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
 
     `elasticsearch_on`, `load_generator_on`: the machines that their pods ran on.
     """
-    found = [*_load_generator_remarks(record.load_generator)]
-    found.extend(
-        RaceRemark(Reason.SCHEDULE_NOT_KEPT, _behind(task)) for task in record.tasks if not task.keeps_schedule
-    )
+    found = [*_load_generator_remarks(record)]
+    found.extend(schedules.remarks(record))
+    found.extend(measurement.remarks(record))
     if load_generator_on and load_generator_on in elasticsearch_on:
         text = f"Elasticsearch and the load generator shared the machine {load_generator_on}"
         found.append(RaceRemark(Reason.LOAD_GENERATOR_SHARED, text))
@@ -221,20 +227,16 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     return found
 
 
-def _load_generator_remarks(load: LoadGenerator) -> Iterator[RaceRemark]:
+def _load_generator_remarks(record: Record) -> Iterator[RaceRemark]:
+    load = record.load_generator
     if load.saturated:
         yield RaceRemark(Reason.LOAD_GENERATOR_SATURATED, f"the load generator was saturated: {load.why}")
     elif load.throttled_periods:
         text = (
             f"the load generator was throttled in {load.throttled_periods} periods, "
-            f"{load.throttled_seconds or 0:.1f} s in all"
+            f"{load.throttled_seconds or 0:.1f} s in all{measurement.throttled_tasks(record)}"
         )
         yield RaceRemark(Reason.LOAD_GENERATOR_THROTTLED, text)
-
-
-def _behind(task: Task) -> str:
-    share, target = 100 * (task.schedule_share or 0.0), task.target_throughput
-    return f"task {task.task} reached {share:.0f} % of its target throughput{'' if target is None else f' {target:g}'}"
 
 
 def _list(names: object) -> str:
@@ -253,6 +255,7 @@ CHECKS: tuple[Check, ...] = (
     _something_ran,
     _no_request_failed,
     _every_task_has_numbers,
+    measurement.violation,
     _no_sample_was_dropped,
     requests_done.documents_lost,
     requests_done.searches_hit_nothing,

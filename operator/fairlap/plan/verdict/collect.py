@@ -13,6 +13,7 @@ from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.violation import Violation
+from fairlap.results import throttled_nodes
 from fairlap.results.aggregate import aggregate, total
 from fairlap.results.aggregate import remarks as cut_remarks
 from fairlap.results.environment import environment, machines
@@ -180,7 +181,8 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
 
 
 def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
-    of_machines = machine_remarks(seen.resources.get(race.name)) if record.first_request_at else []
+    table = seen.resources.get(race.name)
+    of_machines = [*machine_remarks(table), *throttled_nodes.remarks(table)] if record.first_request_at else []
     return [*remarks(record, race.elasticsearch_on, race.load_generator_on), *of_machines]
 
 

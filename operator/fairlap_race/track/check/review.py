@@ -25,7 +25,14 @@ from fairlap_race.track.check.finding import Finding, FoundError, finding
 from fairlap_race.track.check.json_paths import JsonPath, operation_path, task_path
 from fairlap_race.track.check.lint import Remark, lint
 from fairlap_race.track.check.source_map import Rendered, Templates
-from fairlap_race.track.check.tasks import PACKAGE_MISSING, load, load_plugins, missing_tasks, task_errors
+from fairlap_race.track.check.tasks import (
+    PACKAGE_MISSING,
+    load,
+    load_plugins,
+    missing_tasks,
+    nothing_measured,
+    task_errors,
+)
 from fairlap_race.track.check.text import duplicate_keys, quoted, windows_line, words
 from fairlap_race.track.check.undefined import EmptyVariable, empty_variables
 from fairlap_race.track.child import answer_parent
@@ -98,7 +105,7 @@ def _track_findings(
     texts = _words(templates, spec)
     added = load_plugins(request, answer.params) if complete and track.has_plugins else set()
     for challenge in every:
-        for error in missing_tasks(request, challenge):
+        for error in (*missing_tasks(request, challenge), *nothing_measured(request, challenge)):
             yield error.finding
         # Without its packages the track's own code could not say what it adds.
         if complete:

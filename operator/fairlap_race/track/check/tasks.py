@@ -78,6 +78,17 @@ def task_errors(
             yield error
 
 
+def nothing_measured(request: Request, challenge: Any) -> Iterator[FoundError]:
+    """Yield an error when Rally reports on no task of the challenge that would be raced."""
+    leaves = [leaf for element in challenge.schedule for leaf in element]
+    # Of a track as such, each challenge is looked at, also one that only prepares a cluster for another.
+    if request.every_challenge or not leaves or any(leaf.operation.include_in_reporting for leaf in leaves):
+        return
+    names = f"{', '.join([leaf.name for leaf in leaves][:_LISTED])}{' …' if len(leaves) > _LISTED else ''}"
+    what = f"no task of the challenge {challenge.name} is measured: Rally reports on none of {names}"
+    yield FoundError(Reason.NO_TASKS, what, "Put a bulk or a search into it, or let the filters leave one")
+
+
 def missing_tasks(request: Request, challenge: Any) -> Iterator[FoundError]:
     """Yield an error when tasks that are required are not among those that would be raced."""
     names = list(dict.fromkeys(leaf.name for element in challenge.schedule for leaf in element))

@@ -16,7 +16,7 @@ ENTRY = {
 }
 SAMPLES = [
     '#[0, {"task": "search", "operation": "s", "type": "search", "clients": 1, "target": null}]\n',
-    "0,1,1,1000.0,1.0,0.1,0.1,0.0,1,ops\n",
+    "0,1,1,1000.0,1.0,0.1,0.1,0.0,0,1,ops\n",
 ]
 
 

@@ -3,16 +3,16 @@
 import json
 import math
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.rally.samples import parts_of, quantile, support, tally, task_record, windows
+from fairlap_race.rally.samples import support, tally, task_record
 
 TASK = '#[0, {"task": "bulk", "operation": "bulk-op", "type": "bulk", "clients": 4, "target": null}]\n'
 
 
-def line(kind=1, ok=1, start=0.0, seconds=0.1, units=100, unit="docs", task=0, wallclock=1000.0):
-    return f"{task},{kind},{ok},{wallclock:.6f},{start:.6f},{seconds:.6f},{seconds:.6f},0.0,{units},{unit}\n"
+def line(kind=1, ok=1, start=0.0, seconds=0.1, units=100, unit="docs", task=0, client=0):
+    return f"{task},{kind},{ok},1000.0,{start:.6f},{seconds:.6f},{seconds:.6f},0.0,{client},{units},{unit}\n"
 
 
 samples = st.builds(
@@ -43,29 +43,6 @@ def test_a_failed_request_does_not_name_the_unit():
     assert tally([TASK, line(ok=0, unit="ops", units=0), line(unit="docs")])[0].unit == "docs"
 
 
-def test_steady_load_gives_its_rate_in_every_window():
-    lines = [TASK] + [line(start=0.5 + number / 10, seconds=0.1, units=50) for number in range(100)]
-    found = windows(tally(lines)[0])
-    assert found.count == 9
-    assert math.isclose(found.median, 500) and math.isclose(found.p10, 500) and math.isclose(found.p90, 500)
-
-
-def test_a_long_request_is_spread_over_its_windows():
-    found = windows(tally([TASK, line(start=0.0, seconds=4.0, units=400)])[0])
-    assert (found.count, found.median) == (4, 100)
-
-
-def test_a_pause_is_a_window_of_zero():
-    lines = [TASK, line(start=0.0, seconds=1.0), line(start=2.0, seconds=1.0)]
-    found = windows(tally(lines)[0])
-    assert (found.count, found.p10) == (3, 20)
-
-
-def test_too_short_for_a_window():
-    assert windows(tally([TASK, line(start=0.2, seconds=0.5)])[0]) is None
-    assert windows(tally([TASK, line(kind=0)])[0]) is None
-
-
 def test_a_cut_off_last_line_is_ignored():
     whole = tally([TASK, line(), line()])[0].samples
     assert tally([TASK, line(), line(), "0,1,1,10"])[0].samples == whole
@@ -86,25 +63,9 @@ def test_nothing_is_lost_or_invented(lines):
     normal = [row for row in rows if row[1] == "1"]
     assert it.samples == [len(rows) - len(normal), len(normal)]
     assert sum(it.errors) == sum(1 for row in rows if row[2] == "0")
-    assert math.isclose(it.units_done, sum(float(row[8]) for row in normal), abs_tol=1e-6)
-    assert math.isclose(sum(it.windows.values()), it.units_done, rel_tol=1e-6, abs_tol=1e-6)
-
-
-@given(st.lists(samples, min_size=1, max_size=60), st.floats(-1e6, 1e6))
-@settings(max_examples=50)
-def test_windows_are_ordered_and_within_what_was_done(lines, _shift):
-    found = windows(tally([TASK, *lines])[0])
-    if found is not None:
-        assert found.p10 <= found.median <= found.p90
-        assert found.p10 >= 0
-        assert found.count >= 1
-
-
-@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=50), st.floats(0, 1))
-def test_quantile_lies_between_its_neighbours(values, share):
-    ordered = sorted(values)
-    found = quantile(ordered, share)
-    assert ordered[0] <= found * (1 + 1e-12) and found <= ordered[-1] * (1 + 1e-12)
+    assert math.isclose(it.units_done, sum(float(row[9]) for row in normal), abs_tol=1e-6)
+    assert math.isclose(sum(it.pace.units.values()), it.units_done, rel_tol=1e-6, abs_tol=1e-6)
+    assert math.isclose(sum(it.pace.requests.values()), len(normal), rel_tol=1e-6, abs_tol=1e-6)
 
 
 @given(st.integers(0, 10**7))
@@ -121,10 +82,3 @@ def test_two_tasks_side_by_side():
     found = tally([TASK, line(), other, line(task=1, unit="ops", units=1), line()])
     assert [(it.about["task"], it.samples[1]) for it in found] == [("bulk", 2), ("search", 1)]
     assert task_record(found[1], None).target_throughput == 5.0
-
-
-def test_throughput_over_time_is_of_parts_of_equal_length():
-    assert parts_of([1.0, 3.0, 5.0, 7.0], 2) == [2.0, 6.0]
-    assert parts_of([1.0, 2.0], 60) == [1.0, 2.0] and parts_of([], 60) == []
-    assert len(parts_of([1.0] * 1000)) == 60
-    assert windows(tally([TASK, line(start=0.0, seconds=4.0, units=400)])[0]).over_time == (100, 100, 100, 100)

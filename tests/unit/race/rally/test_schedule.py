@@ -7,14 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap_race.contract.record import LoadGenerator, Task
-from fairlap_race.rally.schedule import Drift, judge_lateness
+from fairlap_race.contract.schedule_record import ScheduleRecord
+from fairlap_race.rally.schedule import ON_TIME, Drift, judge_lateness
 
 
-def drift(starts, planned, busy=0.01):
-    found = Drift()
+def drift(starts, planned, busy=0.01, client=0, into=None):
+    found = Drift() if into is None else into
     for start, due in zip(starts, planned, strict=True):
-        found.add(start, start - due, busy)
+        found.add(client, start, start - due, busy)
     return found
+
+
+def even(count, per_second, begin=0.0):
+    return [begin + n / per_second for n in range(count)]
 
 
 def test_on_time():
@@ -44,13 +49,17 @@ def test_too_little_to_tell():
     assert Drift().share() is None
 
 
-@given(st.lists(st.tuples(st.floats(0, 1e4), st.floats(0, 1e3), st.floats(0, 100)), max_size=50))
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1e4), st.floats(0, 1e3), st.floats(0, 100)), max_size=50))
 def test_shares_are_shares(requests):
     found = Drift()
-    for start, wait, busy in requests:
-        found.add(start, wait, busy)
+    for client, start, wait, busy in requests:
+        found.add(client, start, wait, busy)
     for share in (found.share(), found.busy_share(4)):
         assert share is None or 0 <= share <= 1
+    record = found.record()
+    if record is not None:
+        assert record.sent <= record.planned and 0 <= record.slow_clients <= record.clients
+        assert 0 <= record.backlog_requests <= record.sent
 
 
 @pytest.mark.parametrize(
@@ -65,3 +74,112 @@ def test_late_although_free(share, busy, saturated):
     assert ("search (10% busy)" in found.why) is saturated
     already = judge_lateness(LoadGenerator(saturated=True, why="used 99%"), [task])
     assert already.saturated and already.why.startswith("used 99%")
+
+
+def test_a_standing_backlog_of_the_warm_up_is_seen() -> None:
+    """Three seconds too late each, and just enough capacity to stay so: the rate is kept, the latencies are not."""
+    planned = even(400, 20.0)
+    found = drift([due + 3.0 for due in planned], planned)
+    record = found.record()
+    assert found.share() == 1.0
+    assert record is not None and record.has_backlog and not record.has_slow_client
+    assert (record.backlog_requests, record.sent, record.backlog_seconds) == (400, 400, pytest.approx(3.0))
+    assert not Task("search", schedule_share=1.0, schedule=record).keeps_schedule
+
+
+@pytest.mark.parametrize(("drained", "said"), [(300, True), (40, True), (39, False), (0, False)])
+def test_a_backlog_that_is_worked_off_counts_as_long_as_it_lasts(drained: int, said: bool) -> None:
+    planned = even(400, 20.0)
+    waits = [2.0 * (drained - n) / drained if n < drained else 0.0 for n in range(400)]
+    record = drift([due + wait for due, wait in zip(planned, waits, strict=True)], planned).record()
+    assert record is not None and record.backlog_requests <= drained
+    assert record.has_backlog is said or drained - record.backlog_requests == 1
+
+
+def test_a_wait_that_arises_while_it_is_measured_is_latency_not_backlog() -> None:
+    planned = even(400, 20.0)
+    record = drift([due + (3.0 if n > 20 else 0.0) for n, due in enumerate(planned)], planned).record()
+    assert record is not None and record.backlog_requests == 0
+
+
+def eight(slow: float, seconds: float = 60.0, per_second: float = 5.0) -> Drift:
+    """Seven clients that keep their plan for a time, and one that sends `slow` of its requests in it."""
+    found = Drift()
+    for client in range(7):
+        planned = even(int(seconds * per_second), per_second)
+        drift(planned, planned, client=client, into=found)
+    count = int(seconds * per_second * slow)
+    return drift(
+        even(count, per_second * slow), even(count, per_second), busy=1 / (per_second * slow), client=7, into=found
+    )
+
+
+def test_one_slow_client_of_eight_is_seen() -> None:
+    found = eight(0.25)
+    record = found.record()
+    assert record is not None
+    assert found.share() == pytest.approx(0.906, abs=0.002)
+    assert (record.sent, record.planned) == (7 * 300 + 75, pytest.approx(8 * 300, abs=5))
+    assert (record.clients, record.slow_clients) == (8, 1)
+    assert record.slowest_share == pytest.approx(0.25, abs=0.001)
+    # It was that client that had too much to do, not the load generator.
+    task = Task("search", schedule_share=found.share(), client_busy_share=found.busy_share(8), schedule=record)
+    assert not task.keeps_schedule and not judge_lateness(LoadGenerator(), [task]).saturated
+
+
+def test_eight_clients_that_keep_their_plan() -> None:
+    found = eight(1.0)
+    record = found.record()
+    assert record is not None and found.share() == 1.0 and record.sent == record.planned == 2400
+    assert record.slow_clients == 0 and not record.has_slow_client and not record.has_backlog
+    assert Task("search", schedule_share=1.0, schedule=record).keeps_schedule
+
+
+def test_a_client_that_hangs_in_one_request_is_slow() -> None:
+    found = Drift()
+    for client in range(7):
+        drift(even(300, 5.0), even(300, 5.0), client=client, into=found)
+    found.add(7, 0.0, 0.0, 0.1)
+    found.add(7, 0.2, 0.0, 59.5)
+    record = found.record()
+    assert record is not None and record.slow_clients == 1 and record.has_slow_client
+    assert (record.sent, record.planned) == (2102, pytest.approx(2400, abs=5))
+    assert record.slowest_busy_share == pytest.approx(1.0, abs=0.01)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(10, 60), st.integers(1, 20), st.integers(0, 1 << 32)),
+        min_size=1, max_size=5,
+    )
+)  # fmt: skip
+def test_any_plan_against_counting_it_request_by_request(clients: list[tuple[int, int, int]]) -> None:
+    """Plans with an even interval (in hundredths of a second), and how long each request waits for its turn."""
+    found, sent, due, behind = Drift(), 0, 0, 0
+    for client, (count, interval, seed) in enumerate(clients):
+        dice, slowness = random.Random(seed), seed % 3 * 0.1
+        planned = [n * interval / 100 for n in range(count)]
+        starts, free = [], 0.0
+        for at in planned:
+            free = max(at, free) + dice.uniform(0, slowness)
+            starts.append(free)
+        drift(starts, planned, client=client, into=found)
+        sent += count
+        # Its plan goes on beyond its last request: each moment of it until then counts, the first is the first start.
+        until = starts[-1] - starts[0] + 1e-9
+        due += max(count, sum(n * interval / 100 <= until for n in range(int(100 * until) + 2)))
+        waits = [start - at for start, at in zip(starts, planned, strict=True)]
+        behind += next((n for n, wait in enumerate(waits) if wait <= ON_TIME + 1e-12), count)
+    record = found.record()
+    if record is None:
+        return
+    assert record.sent == sent
+    assert abs(record.planned - due) <= len(clients)
+    assert abs(record.backlog_requests - behind) <= len(clients)
+
+
+@pytest.mark.parametrize(("busy", "saturated"), [(0.1, True), (0.95, False)])
+def test_a_slow_client_that_was_free_is_the_load_generators_fault(busy: float, saturated: bool) -> None:
+    plan = ScheduleRecord(1000, 1100, 8, 1, 0.25, busy)
+    task = Task("search", schedule_share=0.99, client_busy_share=0.2, schedule=plan)
+    assert judge_lateness(LoadGenerator(), [task]).saturated is saturated

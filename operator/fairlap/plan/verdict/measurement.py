@@ -1,0 +1,88 @@
+"""Whether there was a measurement at all, and whether it was long enough to stand for more than chance."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.verdict.violation import Violation
+from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.task_spans import seconds_of
+
+FEWEST_REQUESTS: Final = 36
+"""What p90 needs to be bounded by the largest of them with 97.5 %: the first n with 0.9^n <= 0.025."""
+SHORTEST_SECONDS: Final = 10.0
+_SMOKE = "smoke"
+_SHOWN = 5
+
+
+def violation(record: Record, _: BenchmarkSpec) -> Violation | None:
+    """Return why nothing of the race is a measurement; None when at least one task is."""
+    reported = {task.name for task in record.track.tasks if task.reported}
+    if any(task.samples.normal for task in record.tasks if task.task in reported):
+        return None
+    names = _shown([task.name for task in record.track.tasks])
+    return Violation(
+        Reason.NO_TASKS,
+        f"no task of the schedule is measured: Rally reports on none of its {len(record.track.tasks)} tasks ({names}); "
+        "put a bulk or a search into it, or let includeTasks and excludeTasks leave one",
+    )
+
+
+def remarks(record: Record) -> Iterator[RaceRemark]:
+    """Yield what a reader must know of how much was measured; nothing of a smoke test, which measures nothing."""
+    if record.mode == _SMOKE or record.outcome.reason:
+        return
+    reported = {task.name for task in record.track.tasks if task.reported}
+    measured = [task for task in record.tasks if task.task in reported and task.samples.normal]
+    few = [f"{it.task} {_requests(it.samples.normal)}" for it in measured if it.samples.normal < FEWEST_REQUESTS]
+    short = [words for task in measured if (words := _short(task))]
+    cold = [task.task for task in _first_bulks(measured) if not task.samples.warmup] if record.target is None else []
+    if few:
+        yield RaceRemark(Reason.FEW_SAMPLES, f"few requests were measured: {_shown(few)}")
+    if short:
+        yield RaceRemark(Reason.SHORT_MEASUREMENT, f"measured for a short time: {_shown(short)}")
+    if cold:
+        yield RaceRemark(Reason.NO_WARMUP, f"measured without a warm-up on a cold JVM: {_shown(cold)}")
+
+
+def _requests(count: int) -> str:
+    return f"{count} request{'' if count == 1 else 's'}"
+
+
+def _short(task: Task) -> str:
+    """Return the task and how long it was measured, when that is short; "" when it is not, or not known."""
+    seconds = task.duration_seconds
+    # One request is as long as its work: it can be repeated, but not made longer.
+    if seconds is None or task.samples.warmup + task.samples.normal == 1:
+        return ""
+    began, measured_from = seconds_of(task.started_at), seconds_of(task.measured_from)
+    warmed = measured_from - began if task.samples.warmup and began is not None and measured_from is not None else 0.0
+    if seconds >= SHORTEST_SECONDS and seconds >= warmed:
+        return ""
+    return f"{task.task} for {seconds:.3g} s" + (f" (after {warmed:.3g} s of warm-up)" if warmed > 0 else "")
+
+
+def _first_bulks(tasks: Sequence[Task]) -> Sequence[Task]:
+    """Return the bulk tasks that began before any of them had ended."""
+    bulks = [task for task in tasks if task.type == "bulk"]
+    ends = [end for task in bulks if (end := seconds_of(task.ended_at)) is not None]
+    if not ends:
+        return bulks[:1]
+    return [task for task in bulks if (start := seconds_of(task.started_at)) is not None and start < min(ends)]
+
+
+def throttled_tasks(record: Record) -> str:
+    """Return in which tasks the load generator was throttled, as the end of a sentence; "" where it is not known."""
+    found = [
+        f"{task.task} {task.load.throttled_periods:.0f} periods, {task.load.throttled_seconds or 0:.1f} s"
+        for task in record.tasks
+        if task.load and (task.load.throttled_periods or 0) >= 1
+    ]
+    return f": {_shown(found)}" if found else ""
+
+
+def _shown(found: Sequence[str]) -> str:
+    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    return ", ".join([*found[:_SHOWN], *more])

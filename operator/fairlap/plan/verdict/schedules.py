@@ -1,0 +1,37 @@
+"""What is remarked on tasks whose requests were not sent when they were planned."""
+
+from collections.abc import Iterator
+
+from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import SCHEDULE_KEPT, Record, Task
+from fairlap_race.contract.schedule_record import ScheduleRecord
+
+
+def remarks(record: Record) -> Iterator[RaceRemark]:
+    """Yield one remark for each task that did not keep its schedule."""
+    for task in record.tasks:
+        if not task.keeps_schedule:
+            yield RaceRemark(Reason.SCHEDULE_NOT_KEPT, _behind(task))
+
+
+def _behind(task: Task) -> str:
+    plan, share = task.schedule or ScheduleRecord(), task.schedule_share
+    if share is not None and share < SCHEDULE_KEPT:
+        target = "" if task.target_throughput is None else f" {task.target_throughput:g}"
+        some = f"; {_slow(plan)}" if 0 < plan.slow_clients < plan.clients else ""
+        return f"task {task.task} reached {100 * share:.0f} % of its target throughput{target}{some}"
+    found = [_slow(plan)] if plan.has_slow_client else []
+    if plan.has_backlog:
+        found.append(
+            f"{plan.backlog_requests} of {plan.sent} measured requests waited for what the warm-up had left, "
+            f"{plan.backlog_seconds or 0:.2g} s on average, and that wait is in the latencies"
+        )
+    return f"task {task.task}: {'; '.join(found)}"
+
+
+def _slow(plan: ScheduleRecord) -> str:
+    return (
+        f"{plan.slow_clients} of {plan.clients} clients sent less than 90 % of their requests in time, the slowest "
+        f"{100 * (plan.slowest_share or 0):.0f} %; all of them sent {plan.sent} of {plan.planned} planned"
+    )

@@ -1,0 +1,160 @@
+"""The throughput of one task from its measured requests: over the whole time, and window by window. Pure.
+
+Clients do not begin and end together: each leaves its warm-up with its own next request, and the last bulk of one may
+come long after the last of another. Windows are only of the time in which all of them measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from fairlap_race.contract.record import Windows
+
+WINDOW_SECONDS = 1.0
+LEAST_REQUESTS = 10
+"""In a window on average. With fewer its throughput tells of how requests fall into windows, not of the rate."""
+MOST_PARTS = 60
+"""Of a task's time, for its throughput over it."""
+MAX_WINDOWS = 7 * 24 * 3600
+"""A window further away than a week comes from a broken clock."""
+_ROUNDING = 1e-6
+
+
+@dataclass
+class ClientSpan:
+    """When one client measured, in seconds on the machine's clock, and what it did."""
+
+    requests: int = 0
+    units: float = 0.0
+    last_units: float = 0.0
+    first_start: float = math.inf
+    last_start: float = -math.inf
+    last_end: float = -math.inf
+
+
+@dataclass
+class Pace:
+    """Sums over the measured requests of one task."""
+
+    clients: dict[int, ClientSpan] = field(default_factory=dict)
+    """every client that sent a request, in the warm-up or after it"""
+    units: dict[int, float] = field(default_factory=dict)
+    """number of a window on the machine's clock -> units done in it"""
+    requests: dict[int, float] = field(default_factory=dict)
+    """number of a window -> requests in it, by the share of their time there"""
+
+    def join(self, client: int) -> ClientSpan:
+        """Return the sums of a client, which takes part from now on."""
+        known = self.clients.get(client)
+        if known is None:
+            known = self.clients[client] = ClientSpan()
+        return known
+
+    def add(self, client: int, start: float, end: float, units: float) -> None:
+        """Count a measured request of a client (seconds on the machine's clock)."""
+        it = self.join(client)
+        it.requests += 1
+        it.units += units
+        if start >= it.last_start:
+            it.last_start, it.last_units = start, units
+        it.first_start, it.last_end = min(it.first_start, start), max(it.last_end, end)
+        self._spread(start, end, units)
+
+    def _spread(self, start: float, end: float, units: float) -> None:
+        first, last = math.floor(start / WINDOW_SECONDS), math.floor(end / WINDOW_SECONDS)
+        if last == first or last - first > MAX_WINDOWS:
+            self._count(last, units, 1.0)
+            return
+        # A request that spans windows counts in each by the share of its time there.
+        for window in range(first, last + 1):
+            inside = min(end, (window + 1) * WINDOW_SECONDS) - max(start, window * WINDOW_SECONDS)
+            self._count(window, units, inside / (end - start))
+
+    def _count(self, window: int, units: float, share: float) -> None:
+        self.units[window] = self.units.get(window, 0.0) + units * share
+        self.requests[window] = self.requests.get(window, 0.0) + share
+
+    def duration(self) -> float | None:
+        """Return the seconds from the start of the first measured request to the end of the last; None without any."""
+        measured = [it for it in self.clients.values() if it.requests]
+        if not measured:
+            return None
+        return max(it.last_end for it in measured) - min(it.first_start for it in measured)
+
+    def rate(self, *, planned: bool) -> float | None:
+        """Return the units done per second of the measured time; None where it cannot be told.
+
+        Where moments are `planned`, a client waits between its requests, and n of them take n-1 intervals: each
+        client's rate is that of all its requests but the last, until the start of the last.
+        """
+        measured = [it for it in self.clients.values() if it.requests]
+        if planned and measured and all(it.last_start > it.first_start for it in measured):
+            return sum((it.units - it.last_units) / (it.last_start - it.first_start) for it in measured)
+        seconds = self.duration()
+        return sum(it.units for it in measured) / seconds if seconds else None
+
+    def together(self) -> tuple[float, float] | None:
+        """Return from when and until when all clients measured; None when there is no such time."""
+        if not self.clients or any(it.requests == 0 for it in self.clients.values()):
+            return None
+        begin = max(it.first_start for it in self.clients.values())
+        end = min(it.last_end for it in self.clients.values())
+        return (begin, end) if end > begin else None
+
+    def windows(self) -> Windows | None:
+        """Return the throughput of the full windows in which all clients measured.
+
+        Without any, or with fewer than ten requests in one on average, it says why there is none. None when nothing
+        was measured.
+        """
+        if not any(it.requests for it in self.clients.values()):
+            return None
+        span = self.together()
+        if span is None:
+            idle = sum(it.requests == 0 for it in self.clients.values())
+            why = f"{idle} of {len(self.clients)} clients measured nothing"
+            why = why if idle else "one ended before the last began"
+            return Windows(seconds=WINDOW_SECONDS, left_out=f"its clients never measured all together: {why}")
+        first, last = math.ceil(span[0] / WINDOW_SECONDS), math.floor(span[1] / WINDOW_SECONDS)
+        if not 0 < last - first <= MAX_WINDOWS:
+            text = f"all clients measured together for {span[1] - span[0]:.3g} s, in which there is no full window"
+            return Windows(seconds=WINDOW_SECONDS, left_out=text)
+        rates = [self.units.get(number, 0.0) / WINDOW_SECONDS for number in range(first, last)]
+        return _windows(rates, sum(self.requests.get(number, 0.0) for number in range(first, last)))
+
+
+def _windows(rates: list[float], requests: float) -> Windows:
+    # Fewer parts where requests are few: a part of a curve needs as many as a window.
+    parts = parts_of(rates, min(MOST_PARTS, int(requests / LEAST_REQUESTS + _ROUNDING)))
+    found = Windows(
+        seconds=WINDOW_SECONDS,
+        count=len(rates),
+        requests=round(requests),
+        over_time=tuple(float(f"{rate:.4g}") for rate in parts),
+    )
+    if requests < LEAST_REQUESTS * len(rates) * (1 - _ROUNDING):
+        text = (
+            f"{requests / len(rates):.2g} requests in a window on average, and fewer than {LEAST_REQUESTS} tell nothing"
+        )
+        return Windows(found.seconds, found.count, over_time=found.over_time, requests=found.requests, left_out=text)
+    ordered = sorted(rates)
+    median, p10, p90 = (round(quantile(ordered, share), 3) for share in (0.5, 0.1, 0.9))
+    return Windows(found.seconds, found.count, median, p10, p90, found.over_time, found.requests)
+
+
+def parts_of(values: Sequence[float], most: int = MOST_PARTS) -> list[float]:
+    """Return the means of parts of as equal length as can be, `most` at most, in the order of the values."""
+    parts = min(len(values), most)
+    ends = [len(values) * number // parts for number in range(parts + 1)] if parts else []
+    return [sum(values[start:end]) / (end - start) for start, end in pairwise(ends)]
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """Return the quantile of the sorted values by linear interpolation, as Rally does; `share` is 0 to 1."""
+    at = share * (len(ordered) - 1)
+    below = math.floor(at)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (at - below)

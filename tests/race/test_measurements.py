@@ -1,0 +1,214 @@
+"""Whether there was a measurement, on real Rally and Elasticsearch: each doubt, and the good neighbour that has none.
+
+Clients that are slow, free or busy by design come from the track's own runner and parameter source.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairlap.plan.verdict.checks import first_violation
+from fairlap.results import throttled_nodes
+from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Task
+from fairlap_race.contract.resources import MachineTable
+
+from .proxy import Proxy
+from .runner import Ran, Runner, asked
+from .server import Elasticsearch
+from .tracks import BULK, CREATE, Json, search, write
+
+OWN_RUNNER = """
+import asyncio, time
+
+class PerClient:
+    infinite = True
+    def __init__(self, track, params, **_):
+        self._params, self._calls = params, 0
+    def partition(self, index, count):
+        it = PerClient(None, self._params)
+        it._index = index
+        return it
+    def params(self):
+        self._calls += 1
+        end = time.perf_counter() + self._params.get("burn", 0)
+        while time.perf_counter() < end:
+            pass
+        takes = self._params["takes"]
+        first = self._params.get("first")
+        if first and self._calls <= first[0]:
+            return {"takes": first[1]}
+        return {"takes": takes[self._index % len(takes)]}
+
+async def wait(es, params):
+    es.on_request_start()
+    try:
+        await asyncio.sleep(params["takes"])
+    finally:
+        es.on_request_end()
+    return 1, "ops"
+
+def register(registry):
+    registry.register_param_source("per-client", PerClient)
+    registry.register_runner("wait", wait, async_runner=True)
+"""
+
+
+def waits(name: str, *takes: float, first: tuple[int, float] | None = None, burn: float = 0.0, **task: object) -> Json:
+    """A task whose clients wait `takes` seconds each, the first some longer, and burn CPU before each request."""
+    operation = {"operation-type": "wait", "name": f"{name}-op", "param-source": "per-client", "takes": list(takes)}
+    return {"name": name, "operation": operation | {"first": first, "burn": burn}, **task}
+
+
+def said(ran: Ran, reason: Reason) -> str:
+    """Return what is remarked of a race for a reason; "" for nothing."""
+    return " | ".join(remark.text for remark in ran.remarks() if remark.reason is reason)
+
+
+def reads(reason: Reason, message: str) -> None:
+    assert looks_like(reason.example, message), f"\n{message}\nis not of the form\n{reason.example}"
+
+
+@pytest.mark.produces(Reason.NO_TASKS)
+def test_a_race_of_nothing_that_rally_measures_does_not_count(runner: Runner, tmp_path: Path) -> None:
+    ran = runner.run(write(tmp_path / "t", CREATE, {"operation": "refresh"}))
+    violation = ran.violation()
+    assert violation.reason is Reason.NO_TASKS and "none of its 2 tasks (create, refresh)" in violation.message
+
+
+@pytest.mark.produces(Reason.FEW_SAMPLES, Reason.SHORT_MEASUREMENT, Reason.NO_WARMUP)
+def test_too_little_to_stand_for_more_than_chance(runner: Runner, tmp_path: Path) -> None:
+    once = search("once", **{"time-period": None, "warmup-iterations": 50, "iterations": 1, "target-throughput": 100})
+    del once["time-period"]
+    short = search("short", seconds=2, **{"warmup-time-period": 4})
+    ran = runner.run(write(tmp_path / "t", CREATE, BULK, once, short))
+    assert first_violation(ran.record, asked()) is None
+    few = said(ran, Reason.FEW_SAMPLES)
+    assert few.startswith("few requests were measured: bulk 10 requests, once 1 request")
+    told = said(ran, Reason.SHORT_MEASUREMENT)
+    assert "bulk for" in told and "once for" in told and "of warm-up), short for" in told
+    assert said(ran, Reason.NO_WARMUP) == "measured without a warm-up on a cold JVM: bulk"
+    reads(Reason.NO_WARMUP, said(ran, Reason.NO_WARMUP))
+    reads(Reason.FEW_SAMPLES, few.replace("bulk 10 requests, ", "").partition(", short")[0])
+    reads(Reason.SHORT_MEASUREMENT, "measured for a short time: short for" + told.rpartition("short for")[2])
+
+
+def test_a_race_that_measured_long_enough_has_no_such_remark(runner: Runner, tmp_path: Path) -> None:
+    bulk = {**BULK, "operation": {**BULK["operation"], "bulk-size": 10}, "warmup-time-period": 2}
+    steady = search("steady", seconds=12, **{"warmup-time-period": 2})
+    documents = [{"n": number, "word": "w"} for number in range(1000)]
+    track = write(tmp_path / "t", CREATE, {**bulk, "target-throughput": "70 docs/s"}, steady, documents=documents)
+    ran = runner.run(track)
+    assert first_violation(ran.record, asked()) is None
+    for reason in (Reason.FEW_SAMPLES, Reason.SHORT_MEASUREMENT, Reason.NO_WARMUP, Reason.SCHEDULE_NOT_KEPT):
+        assert said(ran, reason) == ""
+    (found,) = (task for task in ran.record.tasks if task.task == "steady")
+    assert found.windows is not None and found.windows.median == pytest.approx(20, rel=0.15)
+    assert found.rate == pytest.approx(20, rel=0.02)
+    assert found.schedule is not None and found.schedule.sent == pytest.approx(240, abs=5)
+    assert found.load is not None and not found.load.saturated
+
+
+def test_edges_and_schedules_and_a_load_generator_that_was_busy_for_one_task(runner: Runner, tmp_path: Path) -> None:
+    warm = {"warmup-time-period": 3, "time-period": 12}
+    track = write(
+        tmp_path / "t", CREATE, BULK,
+        waits("burning", 0.001, burn=0.05, **warm),
+        waits("backlog", 0.042, first=(3, 1.0), **warm, **{"target-throughput": 20}),
+        waits("slow", *(0.8, *[0.01] * 7), clients=8, **warm, **{"target-throughput": 40}),
+        waits("kept", 0.01, clients=8, **warm, **{"target-throughput": 40}),
+        waits("rare", 0.01, **{"time-period": 20, "target-throughput": 0.5}),
+        waits("ragged", 0.01, 0.02, 0.04, clients=3, iterations=900),
+        plugin=OWN_RUNNER,
+    )  # fmt: skip
+    ran = runner.run(track)
+    assert first_violation(ran.record, asked()) is None
+    tasks = {task.task: task for task in ran.record.tasks}
+    _schedules(ran, tasks)
+    _edges(tasks)
+    _load(said(ran, Reason.LOAD_GENERATOR_SATURATED), tasks)
+
+
+def _load(told: str, tasks: dict[str, Task]) -> None:
+    """The mean over the race is far from what saturates; of the one task it is not."""
+    burning, quiet = tasks["burning"].load, tasks["kept"].load
+    assert burning is not None and quiet is not None and burning.busiest_share and quiet.busiest_share
+    assert burning.busiest_share > 0.5 > 2 * quiet.busiest_share and burning.judged_seconds > 10
+    # Where other work takes the cores, the process that never waits has less than all of one.
+    assert burning.saturated is ("task burning: " in told) and "task kept" not in told, told
+    assert burning.saturated or burning.busiest_share <= 0.9
+    assert not burning.saturated or "its busiest process used" in told
+
+
+def _schedules(ran: Ran, tasks: dict[str, Task]) -> None:
+    told = said(ran, Reason.SCHEDULE_NOT_KEPT)
+    assert "task kept" not in told and "task rare" not in told, told
+    backlog, slow, kept = (tasks[name].schedule for name in ("backlog", "slow", "kept"))
+    assert backlog is not None and slow is not None and kept is not None
+    share = tasks["backlog"].schedule_share
+    assert share is not None and share > 0.98, "its rate is kept, and every latency is seconds too long"
+    assert backlog.backlog_requests == backlog.sent and backlog.backlog_seconds == pytest.approx(2.1, abs=0.8)
+    assert "task backlog: " in told and "waited for what the warm-up had left" in told
+    assert (slow.clients, slow.slow_clients) == (8, 1) and slow.slowest_share == pytest.approx(0.25, abs=0.05)
+    assert tasks["slow"].schedule_share == pytest.approx(0.906, abs=0.02)
+    assert "task slow reached" in told and "1 of 8 clients sent less than 90 %" in told
+    assert kept.slow_clients == 0 and kept.sent == pytest.approx(480, abs=10)
+    assert kept.planned == pytest.approx(kept.sent, abs=8)
+
+
+def _edges(tasks: dict[str, Task]) -> None:
+    rare, ragged = tasks["rare"], tasks["ragged"]
+    assert (
+        rare.windows is not None and rare.windows.median is None and "in a window on average" in rare.windows.left_out
+    )
+    assert rare.rate == pytest.approx(0.5, rel=0.02)
+    # 100, 50 and 25 requests a second less what a sleep takes longer, until the first client has sent its share.
+    assert ragged.windows is not None and ragged.windows.median is not None and ragged.rate is not None
+    assert ragged.windows.median == pytest.approx(160, rel=0.15)
+    assert ragged.rate < 0.65 * ragged.windows.median
+
+
+class Throttling(Proxy):
+    """Answers as an Elasticsearch that is throttled for as long as it computes."""
+
+    looks = 0
+
+    def changed(self, path: str, content: bytes) -> bytes:
+        if not path.startswith("/_nodes/stats") or "cgroup" not in path:
+            return content
+        stats = json.loads(content)
+        self.looks += 1
+        for node in stats["nodes"].values():
+            seconds = node["process"]["cpu"]["total_in_millis"] / 1000
+            throttled = {"number_of_times_throttled": int(10 * seconds), "time_throttled_nanos": int(1e9 * seconds)}
+            limit = {"cfs_quota_micros": 200_000, "cfs_period_micros": 100_000, "stat": throttled}
+            node.setdefault("os", {}).setdefault("cgroup", {})["cpu"] = limit
+        return json.dumps(stats).encode()
+
+
+def test_elasticsearch_that_its_own_limit_holds_back(
+    runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path
+) -> None:
+    steady = search("steady", seconds=12)
+
+    def remarks(race: Callable[[], Ran]) -> list[str]:
+        ran = race()
+        assert first_violation(ran.record, asked()) is None
+        table = MachineTable.from_json(text_of({"binaryData": ran.binary}, "resources.json"))
+        return [remark.text for remark in throttled_nodes.remarks(table)]
+
+    proxy = Throttling(elasticsearch)
+    try:
+        track = write(tmp_path / "t", CREATE, BULK, steady)
+        found = remarks(lambda: runner.run(track, hosts=[proxy.host], caFile=None))
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+    assert proxy.looks
+    assert any("task steady: node " in text and "by its CPU limit of 2 CPUs for" in text for text in found), found
+    elasticsearch.reset()
+    assert remarks(lambda: runner.run(track)) == [], "this machine's Elasticsearch has no limit"

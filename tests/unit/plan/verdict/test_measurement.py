@@ -1,0 +1,136 @@
+"""Was there a measurement: each doubt by the smallest record that must raise it, beside its good neighbour."""
+
+from dataclasses import replace
+
+import pytest
+from world import good_record, spec
+
+from fairlap.plan.verdict.checks import first_violation, remarks
+from fairlap.results.remarks import RaceRemark
+from fairlap_docs.message_form import looks_like
+from fairlap_race.contract import record as rec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.schedule_record import ScheduleRecord
+from fairlap_race.contract.task_load import TaskLoad
+from fairlap_race.contract.track_record import TrackTask
+
+GOOD = good_record()
+START = 1_767_225_600.0
+DOUBTS = (Reason.FEW_SAMPLES, Reason.SHORT_MEASUREMENT, Reason.NO_WARMUP)
+
+
+def task(
+    name: str = "bulk", *, warm: float = 30.0, seconds: float = 60.0, samples: tuple[int, int] = (100, 1000),
+    begin: float = 0.0, **changes: object,
+) -> rec.Task:  # fmt: skip
+    """A task that began so many seconds after the first, was warmed up for some, and measured for some."""
+    at, measured = START + begin, START + begin + warm
+    return replace(
+        GOOD.tasks[0], task=name, started_at=rec.timestamp(at), measured_from=rec.timestamp(measured),
+        ended_at=rec.timestamp(measured + seconds), duration_seconds=seconds, samples=rec.Counts(*samples), **changes,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def raced(*tasks: rec.Task, **changes: object) -> rec.Record:
+    planned = tuple(TrackTask(it.task, reported=True) for it in tasks)
+    return replace(GOOD, tasks=tasks, track=replace(GOOD.track, tasks=planned), **changes)  # type: ignore[arg-type]
+
+
+def said(record: rec.Record) -> list[RaceRemark]:
+    return [remark for remark in remarks(record, [], "") if remark.reason in DOUBTS]
+
+
+@pytest.mark.parametrize("name", ["create-index", "refresh"])
+def test_a_race_of_nothing_that_is_reported_is_none(name: str) -> None:
+    ran = replace(task(name, samples=(0, 1)), rally=None, type=name)
+    record = replace(GOOD, tasks=(ran,), track=replace(GOOD.track, tasks=(TrackTask(name),), pipelines=()))
+    violation = first_violation(record, spec())
+    assert violation is not None and violation.reason is Reason.NO_TASKS
+    assert f"Rally reports on none of its 1 tasks ({name})" in violation.message
+
+
+def test_one_measured_task_is_enough() -> None:
+    beside = replace(task("create-index", samples=(0, 1)), rally=None)
+    tasks = (TrackTask("create-index"), TrackTask("bulk", reported=True))
+    record = replace(GOOD, tasks=(beside, task()), track=replace(GOOD.track, tasks=tasks))
+    assert first_violation(record, spec()) is None and said(record) == []
+
+
+@pytest.mark.parametrize(
+    ("ran", "reason", "words"),
+    [
+        (task(samples=(500, 1), seconds=60.0), Reason.FEW_SAMPLES, "few requests were measured: bulk 1 request"),
+        (task(samples=(1, 35)), Reason.FEW_SAMPLES, "few requests were measured: bulk 35 requests"),
+        (task(samples=(1, 36)), None, ""),
+        (task(warm=5, seconds=9.99), Reason.SHORT_MEASUREMENT,
+         "measured for a short time: bulk for 9.99 s (after 5 s of warm-up)"),
+        (task(warm=5, seconds=10), None, ""),
+        (task(warm=61, seconds=60), Reason.SHORT_MEASUREMENT,
+         "measured for a short time: bulk for 60 s (after 61 s of warm-up)"),
+        (task(warm=60, seconds=60), None, ""),
+        (task(warm=0, samples=(0, 1000), type="search"), None, ""),
+        (task(warm=0, samples=(0, 1000), seconds=9, type="search"), Reason.SHORT_MEASUREMENT,
+         "measured for a short time: bulk for 9 s"),
+        (task(warm=0, samples=(0, 1), seconds=2.0, type="index-stats"), Reason.FEW_SAMPLES,
+         "few requests were measured: bulk 1 request"),
+        (task(warm=0, samples=(0, 1000)), Reason.NO_WARMUP, "measured without a warm-up on a cold JVM: bulk"),
+        (task(warm=0.2, samples=(1, 1000)), None, ""),
+    ],
+)  # fmt: skip
+def test_each_doubt_and_its_good_neighbour(ran: rec.Task, reason: Reason | None, words: str) -> None:
+    found = said(raced(ran))
+    assert found == ([] if reason is None else [RaceRemark(reason, words)])
+    assert first_violation(raced(ran), spec()) is None
+
+
+def test_only_the_first_bulks_meet_a_cold_jvm() -> None:
+    cold = {"warm": 0.0, "samples": (0, 1000)}
+    one, beside, later = (task(name, begin=at, **cold) for name, at in (("one", 0), ("beside", 30), ("later", 90)))  # type: ignore[arg-type]
+    (found,) = said(raced(one, beside, later))
+    assert found.text == "measured without a warm-up on a cold JVM: one, beside"
+    assert said(raced(task("warmed"), task("later", begin=100, **cold))) == []  # type: ignore[arg-type]
+    # A cluster that was there before the race is not cold.
+    assert said(raced(one, target=rec.TargetReport())) == []
+
+
+def test_a_smoke_test_measures_nothing_and_says_nothing() -> None:
+    assert said(raced(task(samples=(0, 1), seconds=0.1), mode="smoke")) == []
+
+
+def test_many_tasks_are_counted() -> None:
+    found = said(raced(*(task(f"t{n}", samples=(1, 2)) for n in range(9))))
+    assert found[0].text.endswith("t3 2 requests, t4 2 requests, and 4 more")
+
+
+@pytest.mark.parametrize(
+    ("plan", "share", "words"),
+    [
+        (ScheduleRecord(400, 400, 1, 0, 1.0, 0.9, 400, 3.0), 1.0,
+         "task bulk: 400 of 400 measured requests waited for what the warm-up had left, 3 s on average, and that wait "
+         "is in the latencies"),
+        (ScheduleRecord(2175, 2400, 8, 1, 0.25, 1.0), 0.906,
+         "task bulk reached 91 % of its target throughput 40; 1 of 8 clients sent less than 90 % of their requests in "
+         "time, the slowest 25 %; all of them sent 2175 of 2400 planned"),
+        (ScheduleRecord(9925, 10000, 100, 1, 0.25, 1.0), 0.9925,
+         "task bulk: 1 of 100 clients sent less than 90 % of their requests in time, the slowest 25 %; all of them "
+         "sent 9925 of 10000 planned"),
+        (ScheduleRecord(100, 400, 1, 1, 0.25, 1.0, 100, 9.0), 0.25,
+         "task bulk reached 25 % of its target throughput 40"),
+        (ScheduleRecord(400, 404, 8, 0, 0.95, 0.9, 39, 3.0), 0.99, ""),
+        (None, 0.97, "task bulk reached 97 % of its target throughput 40"),
+        (None, None, ""),
+    ],
+)  # fmt: skip
+def test_a_schedule_that_was_not_kept(plan: ScheduleRecord | None, share: float | None, words: str) -> None:
+    ran = task(target_throughput=40.0, schedule_share=share, schedule=plan)
+    found = [it.text for it in remarks(raced(ran), [], "") if it.reason is Reason.SCHEDULE_NOT_KEPT]
+    assert found == ([words] if words else [])
+
+
+def test_throttling_of_the_load_generator_names_the_task() -> None:
+    load = TaskLoad(throttled_periods=7.0, throttled_seconds=0.2)
+    generator = rec.LoadGenerator(throttled_periods=9, throttled_seconds=0.3)
+    (found,) = remarks(raced(task(load=load), load_generator=generator), [], "")
+    assert found.text == "the load generator was throttled in 9 periods, 0.3 s in all: bulk 7 periods, 0.2 s"
+    (found,) = remarks(raced(task(), load_generator=generator), [], "")
+    assert looks_like(Reason.LOAD_GENERATOR_THROTTLED.example, found.text)

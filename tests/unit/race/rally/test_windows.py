@@ -1,0 +1,194 @@
+"""Throughput at the edges of a task: cases worked out by hand, and any race against counting it moment by moment."""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap_race.rally.windows import LEAST_REQUESTS, Pace, parts_of, quantile
+
+
+class Request(NamedTuple):
+    client: int
+    start: float
+    seconds: float
+    units: float
+
+
+def pace(requests: Iterable[Request], warming: Iterable[int] = ()) -> Pace:
+    found = Pace()
+    for client in warming:
+        found.join(client)
+    for it in requests:
+        found.add(it.client, it.start, it.start + it.seconds, it.units)
+    return found
+
+
+def back_to_back(client: int, begin: float, end: float, seconds: float, units: float) -> list[Request]:
+    return [Request(client, begin + n * seconds, seconds, units) for n in range(round((end - begin) / seconds))]
+
+
+def planned(client: int, per_second: float, count: int, begin: float = 0.0, seconds: float = 0.01) -> list[Request]:
+    return [Request(client, begin + n / per_second, seconds, 1) for n in range(count)]
+
+
+def clients(count: int, begin: float, end: float, seconds: float, units: float) -> list[Request]:
+    return [it for client in range(count) for it in back_to_back(client, begin, end, seconds, units)]
+
+
+RAGGED = [it for client, end in enumerate((10, 12, 14, 30)) for it in back_to_back(client, 0.0, end, 0.1, 100)]
+LATE = [it for client, begin in enumerate((0.3, 4.2, 9.9)) for it in back_to_back(client, begin, 20.3, 0.1, 10)]
+
+
+@pytest.mark.parametrize(
+    ("requests", "median", "count"),
+    [
+        pytest.param(RAGGED, 4000, 10, id="clients that end at 10, 12, 14 and 30 s"),
+        pytest.param(LATE, 300, 10, id="clients that begin at 0.3, 4.2 and 9.9 s"),
+        pytest.param(clients(1, 0.5, 10.5, 0.1, 50), 500, 9, id="one client"),
+        pytest.param(clients(80, 0.3, 30.3, 5.0, 500), 8000, 29, id="80 clients with bulks of 5 s"),
+    ],
+)
+def test_windows_are_of_the_time_in_which_all_measured(requests: list[Request], median: float, count: int) -> None:
+    found = pace(requests).windows()
+    assert found is not None and found.left_out == ""
+    assert found.count == count
+    for value in (found.median, found.p10, found.p90, *found.over_time):
+        assert value == pytest.approx(median, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("requests", "requests_a_window", "rate"),
+    [
+        pytest.param(planned(0, 0.2, 30), 0.2, 0.2, id="a request every five seconds"),
+        pytest.param(planned(0, 0.5, 30), 0.5, 0.5, id="a search every two seconds"),
+        pytest.param(planned(0, 3.7, 200), 3.7, 3.7, id="3.7 a second"),
+        pytest.param(clients(8, 0.2, 60.2, 5.0, 500), 1.6, 800, id="8 clients with bulks of five seconds at 800/s"),
+    ],
+)
+def test_fewer_than_ten_requests_a_window_have_no_throughput_of_windows(
+    requests: list[Request], requests_a_window: float, rate: float
+) -> None:
+    it = pace(requests)
+    found = it.windows()
+    assert found is not None and found.requests is not None
+    assert found.median is found.p10 is found.p90 is None
+    assert found.requests / found.count == pytest.approx(requests_a_window, rel=0.1)
+    assert found.left_out.endswith("requests in a window on average, and fewer than 10 tell nothing")
+    # What was done over the time says it all the same.
+    assert it.rate(planned=requests[0].units == 1) == pytest.approx(rate, rel=1e-6)
+
+
+def test_ten_requests_a_window_are_enough() -> None:
+    it = pace(back_to_back(0, 0.5, 20.5, 0.1, 1)).windows()
+    assert it is not None and (it.requests, it.count, it.median) == (190, 19, 10)
+    none = pace(back_to_back(0, 0.5, 20.5, 0.102, 1)).windows()
+    assert none is not None and none.median is None
+
+
+def test_units_over_the_time_have_the_ragged_ends_in_them() -> None:
+    assert pace(RAGGED).rate(planned=False) == pytest.approx(66_000 / 30)
+    assert pace(RAGGED).duration() == pytest.approx(30)
+
+
+def test_a_planned_rate_is_that_of_its_intervals() -> None:
+    eight = [it for client in range(8) for it in planned(client, 0.5, 10, begin=client / 4)]
+    assert pace(eight).rate(planned=True) == pytest.approx(4.0)
+    # One request has no interval: what was done over the time is all there is.
+    assert pace([Request(0, 1.0, 2.0, 1)]).rate(planned=True) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("requests", "warming", "words"),
+    [
+        ([Request(0, 0.2, 0.5, 1)], (), "all clients measured together for 0.5 s, in which there is no full window"),
+        (back_to_back(0, 0, 30, 0.1, 1), (1,), "all together: 1 of 2 clients measured nothing"),
+        ([Request(0, 0.0, 2.0, 1), Request(1, 3.0, 2.0, 1)], (), "all together: one ended before the last began"),
+    ],
+)
+def test_without_windows_it_says_why(requests: list[Request], warming: tuple[int, ...], words: str) -> None:
+    found = pace(requests, warming).windows()
+    assert found is not None and found.median is None and found.count == 0
+    assert found.left_out.endswith(words)
+
+
+def test_nothing_measured_has_nothing() -> None:
+    assert pace([]).windows() is None and pace([], warming=(0, 1)).windows() is None
+    assert pace([], warming=(0,)).rate(planned=False) is None and pace([]).duration() is None
+
+
+def test_a_long_request_is_spread_over_its_windows() -> None:
+    assert pace([Request(0, 0.0, 4.0, 400)]).units == pytest.approx({0: 100, 1: 100, 2: 100, 3: 100, 4: 0})
+
+
+def test_a_pause_is_a_window_of_zero() -> None:
+    found = pace([*back_to_back(0, 0.0, 1.0, 0.01, 1), *back_to_back(0, 2.0, 3.0, 0.01, 1)]).windows()
+    assert found is not None and (found.count, found.p10, found.p90) == (3, pytest.approx(20, abs=0.1), 100)
+
+
+def test_throughput_over_time_is_of_parts_of_ten_requests_or_more() -> None:
+    assert parts_of([1.0, 3.0, 5.0, 7.0], 2) == [2.0, 6.0]
+    assert parts_of([1.0, 2.0], 60) == [1.0, 2.0] and parts_of([], 60) == [] and parts_of([1.0], 0) == []
+    assert len(parts_of([1.0] * 1000)) == 60
+    few = pace(planned(0, 0.5, 31)).windows()
+    assert few is not None and few.over_time == pytest.approx((0.5, 0.5, 0.5), abs=0.05)
+
+
+RACES = st.lists(
+    st.builds(
+        Request,
+        client=st.integers(0, 3),
+        start=st.integers(0, 6000).map(lambda n: n / 1000),
+        seconds=st.integers(0, 3000).map(lambda n: n / 1000),
+        units=st.integers(0, 100).map(float),
+    ),
+    min_size=1,
+    max_size=80,
+)
+
+
+@given(RACES, st.sets(st.integers(0, 4)))
+def test_any_race_against_counting_it_moment_by_moment(requests: list[Request], warming: set[int]) -> None:
+    it, found = pace(requests, warming), pace(requests, warming).windows()
+    assert found is not None
+    measured = {
+        client: [r for r in requests if r.client == client] for client in {r.client for r in requests} | warming
+    }
+    if not all(measured.values()):
+        assert found.median is None and found.left_out
+        return
+    # Whole windows at whose every moment each client is between its first start and its last end.
+    firsts = [min(r.start for r in of) for of in measured.values()]
+    ends = [max(r.start + r.seconds for r in of) for of in measured.values()]
+    whole = [n for n in range(12) if all(first <= n and n + 1 <= end for first, end in zip(firsts, ends, strict=True))]
+    rates = [sum(r.units * inside(r, n) for r in requests) for n in whole]
+    count = sum(inside(r, n) for r in requests for n in whole)
+    assert found.count == len(whole)
+    if not whole or count < LEAST_REQUESTS * len(whole) * (1 - 1e-5):
+        assert found.median is None and found.left_out
+    if found.median is not None:
+        assert found.median == pytest.approx(quantile(sorted(rates), 0.5), abs=0.01)
+        assert found.p10 is not None and found.p90 is not None and found.p10 <= found.median <= found.p90
+        assert count >= LEAST_REQUESTS * len(whole) * (1 - 1e-5)
+    seconds = max(ends) - min(firsts)
+    if seconds > 0:
+        assert it.rate(planned=False) == pytest.approx(sum(r.units for r in requests) / seconds)
+
+
+def inside(request: Request, window: int) -> float:
+    """The share of a request that lies in a window, counted in thousandths of a second."""
+    steps = round(request.seconds * 1000)
+    if steps == 0:
+        return float(math.floor(request.start) == window)
+    begin = round(request.start * 1000)
+    return sum(1000 * window <= at < 1000 * (window + 1) for at in range(begin, begin + steps)) / steps
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=50), st.floats(0, 1))
+def test_quantile_lies_between_its_neighbours(values: list[float], share: float) -> None:
+    ordered = sorted(values)
+    found = quantile(ordered, share)
+    assert ordered[0] <= found * (1 + 1e-12) and found <= ordered[-1] * (1 + 1e-12)

@@ -1,0 +1,50 @@
+"""Own figures over several races: what is left out is None with a reason, and a percentile says what it stands on."""
+
+from fairlap.results.aggregate import aggregate
+from fairlap_race.contract.record import Counts, RallyNumbers, Record, Task, Windows
+from fairlap_race.contract.schedule_record import ScheduleRecord
+
+FEW = "0.5 requests in a window on average, and fewer than 10 tell nothing"
+KEPT = Windows(1.0, 60, 20.0, 19.0, 21.0, (), 1200)
+LEFT_OUT = Windows(1.0, 60, over_time=(0.5,), requests=30, left_out=FEW)
+
+
+def race(windows: Windows | None, samples: int = 100, **changes: object) -> Record:
+    times = {"p50": 5.0, "p99": 9.0} if samples >= 100 else {"p50": 5.0}
+    numbers = RallyNumbers(service_time_millis=times)
+    task = Task("search", samples=Counts(0, samples), rally=numbers, windows=windows, **changes)  # type: ignore[arg-type]
+    return Record(tasks=(task,))
+
+
+def test_windows_that_are_left_out_are_none_and_say_why() -> None:
+    (found,) = aggregate([race(LEFT_OUT, rate=0.5), race(LEFT_OUT, rate=0.6)]).tasks
+    assert found.window_throughput is None and found.windows_left_out == FEW
+    assert (found.windows, found.window_requests) == (60, 30)
+    assert found.overall_throughput is not None and found.overall_throughput.median == 0.55
+
+
+def test_a_race_without_windows_is_no_zero_among_those_that_have_some() -> None:
+    (found,) = aggregate([race(LEFT_OUT), race(KEPT), race(None)]).tasks
+    assert found.window_throughput is not None
+    assert (found.window_throughput.min, found.window_throughput.races) == (20.0, 1)
+    assert found.windows_left_out == FEW and found.window_requests == 30
+    (without,) = aggregate([race(None)]).tasks
+    assert without.window_throughput is without.windows is without.overall_throughput is None
+
+
+def test_a_percentile_has_the_support_of_the_race_with_the_fewest() -> None:
+    few, many = race(KEPT, 100, support={"p50": 50, "p99": 1}), race(KEPT, 400, support={"p50": 200, "p99": 4})
+    (found,) = aggregate([many, few]).tasks
+    assert found.support == {"p50": 50, "p99": 1}
+    # A percentile that the first race was too short for is there all the same.
+    (found,) = aggregate([race(KEPT, 50, support={"p50": 25}), many]).tasks
+    assert found.service_time_millis["p99"].races == 1 and found.support == {"p50": 25, "p99": 4}
+
+
+def test_schedules_are_those_of_the_worst_race() -> None:
+    kept = ScheduleRecord(400, 400, 8, 0, 1.0, 0.5)
+    late = ScheduleRecord(400, 400, 8, 1, 0.25, 1.0, 400, 3.0)
+    (found,) = aggregate([race(KEPT, schedule=late), race(KEPT, schedule=kept)]).tasks
+    assert (found.slowest_client_share, found.backlog_millis) == (0.25, 3000.0)
+    (found,) = aggregate([race(KEPT, schedule=kept)]).tasks
+    assert (found.slowest_client_share, found.backlog_millis) == (1.0, None)
