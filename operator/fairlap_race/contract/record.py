@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackRecord
@@ -127,6 +128,11 @@ class LoadGeneratorHost:
     memory_limit_bytes: int | None = None
     kernel: str | None = None
     cpu_model: str | None = None
+    machine_processors: int | None = None
+    """of the machine, whatever the container may use of them"""
+    machine_memory_bytes: int | None = None
+    numa_nodes: int | None = None
+    """whose memory the container may use; None where the kernel does not tell"""
     python_version: str | None = None
 
 
@@ -287,6 +293,8 @@ class Task:
     fewest_hits: int | None = None
     """of a successful search, as far as Elasticsearch counted; None where nothing is found by it"""
     most_hits: int | None = None
+    clock_shift_seconds: float | None = None
+    """by how much at least the load generator's wall clock was set while the task ran; None when nothing shows it"""
 
     @property
     def keeps_schedule(self) -> bool:
@@ -390,6 +398,8 @@ class Record:
     """copies of the user indices' shards after the race; None when not known, or left out of the record"""
     pipelines: tuple[Pipeline, ...] | None = None
     """None when Elasticsearch could not be asked"""
+    course: ClusterCourse = ClusterCourse()
+    """what happened to the cluster while the race ran"""
     nodes_restarted: tuple[str, ...] | None = None
     """nodes that restarted or went away; None when this could not be found out"""
     tasks: tuple[Task, ...] = ()

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from fairlap_race.contract.record import Counts, RallyNumbers, Task, Windows, timestamp
+from fairlap_race.rally.clocks import ClockWatch
 from fairlap_race.rally.schedule import Drift
 
 WINDOW_SECONDS = 1.0
@@ -45,6 +46,7 @@ class Tally:
     windows: dict[int, float] = field(default_factory=dict)
     """window number on the machine's clock -> units done in it by measured requests"""
     drift: Drift = field(default_factory=Drift)
+    clocks: ClockWatch = field(default_factory=ClockWatch)
     hits: list[int] = field(default_factory=list)
     """of searches, each with fewer or more than those before it"""
 
@@ -101,6 +103,7 @@ def tally(lines: Iterable[str]) -> list[Tally]:
             parts = line.rstrip("\n").split(",", 9)
             it = found[int(parts[0])]
             it.note_time(int(parts[1]), float(parts[3]), float(parts[6]))
+            it.clocks.add(float(parts[3]), float(parts[4]), float(parts[5]), float(parts[6]))
             # A failed request reports another unit than the task's.
             if parts[2] == "1" or it.unit is None:
                 it.unit = parts[9]
@@ -188,4 +191,5 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         support=support(it.samples[1]),
         fewest_hits=min(it.hits, default=None),
         most_hits=max(it.hits, default=None),
+        clock_shift_seconds=it.clocks.shift(),
     )

@@ -255,6 +255,9 @@ def look_at_host(spec: RaceSpec) -> Host:
         memory_limit_bytes=limits.memory_bytes,
         kernel=platform.release(),
         cpu_model=machine.cpu_model(),
+        machine_processors=os.cpu_count(),
+        machine_memory_bytes=machine.memory_bytes(),
+        numa_nodes=machine.numa_nodes(),
         python_version=platform.python_version(),
     )
     rally = Rally(version=rally_version(), poll_intervals=dict(POLL_INTERVALS))
