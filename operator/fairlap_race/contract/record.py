@@ -398,7 +398,7 @@ class Record:
     """copies of the user indices' shards after the race; None when not known, or left out of the record"""
     pipelines: tuple[Pipeline, ...] | None = None
     """None when Elasticsearch could not be asked"""
-    course: ClusterCourse = ClusterCourse()
+    course: ClusterCourse = field(default_factory=ClusterCourse)
     """what happened to the cluster while the race ran"""
     nodes_restarted: tuple[str, ...] | None = None
     """nodes that restarted or went away; None when this could not be found out"""

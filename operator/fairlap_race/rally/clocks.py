@@ -16,7 +16,7 @@ LEAST_SECONDS = 0.05
 
 
 WITNESSES = 3
-"""A process that is held up just between its readings of the two clocks makes an upper bound too low: so many must agree."""
+"""So many samples must agree on an upper bound: one that is held up between its readings makes it too low."""
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     Fresh,
@@ -88,6 +89,8 @@ class Parts:
     numbers: Numbers | None = None
     after: After | None = None
     """Elasticsearch after the race"""
+    course: ClusterCourse | None = None
+    """what happened to it meanwhile"""
 
 
 def assemble(base: Record, parts: Parts) -> Record:
@@ -120,6 +123,8 @@ def assemble(base: Record, parts: Parts) -> Record:
             load_generator=numbers.load_generator,
             rally=replace(record.rally, warnings=numbers.warnings),
         )
+    if course := parts.course:
+        record = replace(record, course=course)
     if after := parts.after:
         record = replace(
             record,

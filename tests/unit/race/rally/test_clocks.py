@@ -1,4 +1,4 @@
-"""A clock that was set while a task ran is told from one that was not, whatever a machine's load does to the samples."""
+"""A clock that was set while a task ran is told from one that was not, whatever the machine's load."""
 
 from hypothesis import given
 from hypothesis import strategies as st
