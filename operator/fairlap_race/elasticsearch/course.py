@@ -5,6 +5,7 @@ The functions that read are pure, and read what every version from 6.0 on answer
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +31,7 @@ NODES_PATH = "/_nodes/stats/http,discovery?filter_path=" + ",".join(f"nodes.*.{n
 COORDINATION_PATH = "/_cluster/state/metadata,master_node?filter_path=master_node,metadata.cluster_coordination.term"
 _OF_RECOVERIES = ("id", "type", "primary", "start_time_in_millis", "stop_time_in_millis", "source.name", "target.name")
 RECOVERY_PATH = "/_recovery?filter_path=" + ",".join(f"*.shards.{name}" for name in _OF_RECOVERIES)
+ADDRESSES_PATH = "/_nodes/http?filter_path=nodes.*.name,nodes.*.http.publish_address"
 MERGES_PATH = "/_stats/merge?filter_path=indices.*.total.merges.current"
 _CLIENTS = "elasticsearch-py"
 """The agent of Rally's requests begins so, in all its releases; the runner's own are of another library."""
@@ -185,3 +187,20 @@ def read_merging(stats: Any, mine: Any) -> int:
         for name, index in (dig(stats, "indices") or {}).items()
         if mine(name)
     )
+
+
+def read_addresses(nodes: Any) -> tuple[str, ...]:
+    """Return the addresses in an answer to `ADDRESSES_PATH`, without ports, in the order of the nodes' names.
+
+    Elasticsearch writes NAME/ADDRESS:PORT or ADDRESS:PORT, with brackets about an address of IPv6.
+    """
+    found = {
+        str(dig(node, "name") or ""): str(address).rpartition("/")[2].rpartition(":")[0].strip("[]")
+        for node in (dig(nodes, "nodes") or {}).values()
+        if (address := dig(node, "http", "publish_address"))
+    }
+    return tuple(found[name] for name in sorted(found, key=_with_numbers))
+
+
+def _with_numbers(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]

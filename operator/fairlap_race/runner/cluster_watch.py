@@ -55,6 +55,14 @@ class ClusterWatch:
         self._began = time.time()
         self._start = self._mark()
 
+    def addresses(self) -> tuple[str, ...]:
+        """Return the addresses of all nodes in the order of their names; none when Elasticsearch does not tell."""
+        try:
+            return course.read_addresses(self.client.get(course.ADDRESSES_PATH))
+        except ElasticsearchError as error:
+            LOG.warning("Elasticsearch did not tell its nodes' addresses: %s", error)
+            return ()
+
     def look(self, at: float) -> None:
         """Look once, at `at` seconds since the epoch; an answer that cannot be had is a look less."""
         try:

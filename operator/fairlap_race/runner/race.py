@@ -35,6 +35,7 @@ from fairlap_race.linux import cgroup, machine, process
 from fairlap_race.rally import classify
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
+from fairlap_race.rally.pinned import write_addresses
 from fairlap_race.rally.releases import rally_version
 from fairlap_race.runner import bounds
 from fairlap_race.runner.cluster_watch import ClusterWatch
@@ -151,6 +152,7 @@ class RaceRunner:
         write_files(self.spec, self.files, about.params, connection.password, host.cores)
         watch = ClusterWatch(client)
         watch.begin()
+        write_addresses(self.files.live, watch.addresses())
         sampler = MachineSampler(client, self.files.live, host.about.pod_name, also=watch.look)
         sampler.start()
         try:

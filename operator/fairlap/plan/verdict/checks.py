@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict import applied_settings, existing_cluster
+from fairlap.plan.verdict import applied_settings, existing_cluster, steady_cluster
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
 from fairlap.results.remarks import RaceRemark
@@ -238,6 +238,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
         found.append(RaceRemark(Reason.DOCUMENTS_NOT_COUNTED, text))
     found.extend(applied_settings.remarks(record))
     found.extend(shards.remarks(record))
+    found.extend(steady_cluster.remarks(record))
     found.extend(existing_cluster.remarks(record))
     if record.left_out:
         text = f"left out of the record, which would have been too large: {_list(record.left_out)}"
@@ -275,6 +276,7 @@ CHECKS: tuple[Check, ...] = (
     _jvm_options_are_as_asked,
     _cluster_was_fresh,
     _nothing_restarted,
+    steady_cluster.nodes_stayed,
     _something_ran,
     _no_request_failed,
     _every_task_has_numbers,
@@ -282,4 +284,5 @@ CHECKS: tuple[Check, ...] = (
     _documents_are_all_there,
     _pipelines_did_their_work,
     applied_settings.violation,
+    steady_cluster.replicas_were_there,
 )
