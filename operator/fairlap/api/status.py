@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairlap.api.base import Answer, AtMost, Text
-from fairlap.api.machine_status import MachineUse, StorageEvidence
+from fairlap.api.machine_status import MachineEvidence, MachineUse, StorageEvidence
 
 Phase = Literal[
     "Pending", "Queued", "Provisioning", "SmokeTesting", "Racing", "Collecting", "CleaningUp", "Succeeded", "Failed"
@@ -285,6 +285,10 @@ class Environment(Answer):
     """The track's indices."""
     node_data: Annotated[list[NodeData], AtMost(50)] = []
     """Memory against data, node by node."""
+    machines: Annotated[list[MachineEvidence], AtMost(51)] = []
+    """What each node, and last the load generator, ran on."""
+    differences: Annotated[list[Text], AtMost(100)] = []
+    """In what later races ran differently; all else here is that of the first race that counts."""
 
 
 class TargetStatus(Answer):

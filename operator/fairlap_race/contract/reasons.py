@@ -762,6 +762,20 @@ class Reason(StrEnum):
         test=_STEADY,
         remark=True,
     )
+    ENVIRONMENT_CHANGED = _Entry(
+        "EnvironmentChanged",
+        cause="A race ran in other surroundings than the first one of its Benchmark.",
+        cure=(
+            "Write the machines down in elasticsearch.scheduling and race.scheduling, and images by digest, where the "
+            "difference matters."
+        ),
+        recognized=(
+            "Image, build, JVM flags, machine, storage and placement of each race, compared with those of the first."
+        ),
+        example="unlike in race-1: machine of node 0 node-a, now node-b",
+        test=_LIFECYCLE,
+        remark=True,
+    )
     CACHE_MEASURED = _Entry(
         "CacheMeasured",
         cause="Most look-ups of a searching task were answered by a cache, since it repeats the same searches.",

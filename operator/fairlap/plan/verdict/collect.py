@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
-from fairlap.api.status import RaceStatus, Step
+from fairlap.api.status import Environment, RaceStatus, Step
 from fairlap.plan.conditions import Observation, stamp
 from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators
 from fairlap.plan.keep import until
@@ -13,9 +13,11 @@ from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.violation import Violation
+from fairlap.results import drift
 from fairlap.results.aggregate import aggregate, total
 from fairlap.results.aggregate import remarks as cut_remarks
 from fairlap.results.environment import environment, machines
+from fairlap.results.machine_facts import machine_evidence
 from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as machine_remarks
 from fairlap.results.remarks import RaceRemark, fit_remarks, within
@@ -109,7 +111,10 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         ran = environment(record, elasticsearch_pods(pods), load_generators(pods))
         table = seen.resources.get(step.name)
         storage = within(storage_evidence(table.volumes[:50]), 50_000) if table else []
-        changes["environment"] = ran.model_copy(update={"storage": storage})
+        evidence = machine_evidence(record, table, elasticsearch_pods(pods), race.load_generator_on)
+        ran = ran.model_copy(update={"storage": storage, "machines": within(evidence, 30_000)})
+        changes["environment"], drifted = _environment(seen, race.name, ran)
+        remarked += drifted
         if good:
             results = aggregate(good)
             changes["results"] = results
@@ -125,6 +130,17 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         message = f"{step.name}: {violation.message}"
         return Judged(mark_failing(status, violation.reason, message), _observe_violation(violation, message))
     return Judged(status, _observe_valid(seen.status.races, race, record, remarked))
+
+
+def _environment(seen: Seen, race: str, ran: Environment) -> tuple[Environment, list[RaceRemark]]:
+    """Return the first counting race's environment with the differences so far, and what is said of this race."""
+    first = next((earlier.name for earlier in seen.status.races if earlier.valid and is_race(earlier.name)), None)
+    known = seen.status.environment
+    if first is None or known is None:
+        return ran, []
+    found = drift.differences(known, ran)
+    noted = drift.noted(known.differences, race, found)
+    return known.model_copy(update={"differences": noted}), [drift.remark(first, found)] if found else []
 
 
 def _violation(seen: Seen, step: Step, record: Record) -> Violation | None:
