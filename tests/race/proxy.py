@@ -3,6 +3,7 @@
 import http.client
 import ssl
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -10,11 +11,18 @@ from .server import VERSION, Elasticsearch
 
 
 class Proxy(ThreadingHTTPServer):
-    """Passes every request on; drops the product header, or says another version."""
+    """Passes every request on; drops the product header, says another version, or alters what a path answers."""
 
-    def __init__(self, elasticsearch: Elasticsearch, *, product: bool = True, version: str = VERSION) -> None:
+    def __init__(
+        self,
+        elasticsearch: Elasticsearch,
+        *,
+        product: bool = True,
+        version: str = VERSION,
+        alter: Callable[[str, bytes], bytes] = lambda _, content: content,
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.elasticsearch, self.product, self.version = elasticsearch, product, version
+        self.elasticsearch, self.product, self.version, self.alter = elasticsearch, product, version, alter
         self.tls = ssl.create_default_context(cafile=str(elasticsearch.ca))
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
@@ -37,6 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
         upstream.request(self.command, self.path, body=body, headers=kept)
         answer = upstream.getresponse()
         content = answer.read().replace(VERSION.encode(), self.server.version.encode())
+        content = self.server.alter(self.path, content)
         upstream.close()
         self.send_response(answer.status)
         for name in ("Content-Type", "X-elastic-product"):

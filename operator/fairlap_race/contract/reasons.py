@@ -772,7 +772,7 @@ class Reason(StrEnum):
         recognized=(
             "Image, build, JVM flags, machine, storage and placement of each race, compared with those of the first."
         ),
-        example="unlike in race-1: machine of node 0 node-a, now node-b",
+        example="unlike in race-1: kernel of load generator 6.1.0, now 6.2.0",
         test=_LIFECYCLE,
         remark=True,
     )
