@@ -237,8 +237,8 @@ def test_a_node_that_leaves_and_comes_back(
 
     def pause(_: Race) -> None:
         time.sleep(3)
-        os.kill(other.pid, signal.SIGSTOP)
-        threading.Timer(12, os.kill, (other.pid, signal.SIGCONT)).start()
+        os.killpg(other.pid, signal.SIGSTOP)
+        threading.Timer(12, os.killpg, (other.pid, signal.SIGCONT)).start()
 
     hosts = [f"localhost:{node.port}" for node in pair if node is not other]
     settings = {"number_of_replicas": 0, "routing.allocation.require._name": master}

@@ -358,6 +358,8 @@ class BenchmarkStatus(Answer):
     """Documents that a race is to index, as far as the track tells."""
     node_settings: Annotated[dict[str, Text], AtMost(MOST_SETTINGS)] = {}
     """Index settings that the nodes are given in elasticsearch.yml, because the track offers no way to set them."""
+    track_services: Annotated[list[Text], AtMost(10)] = []
+    """Services of Elasticsearch that the track may use and that are left on therefore: geoip, ml, watcher."""
     races_done: Text = ""
     """Valid races of those asked for."""
     races: Annotated[list[RaceStatus], AtMost(60)] = []

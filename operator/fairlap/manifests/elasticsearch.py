@@ -1,6 +1,6 @@
 """The cluster under test, as ECK's Elasticsearch resource."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -9,6 +9,7 @@ from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Elasticsearch, Resources, Storage
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
+from fairlap.manifests.background import switched_off
 from fairlap.manifests.meta import labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.plan.seen import Subject
@@ -36,10 +37,17 @@ _RESTRICTED: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings: Mapping[str, Any] = _NONE) -> Json:
+def elasticsearch(
+    subject: Subject,
+    step: str,
+    settings: Settings,
+    node_settings: Mapping[str, Any] = _NONE,
+    services: Collection[str] = (),
+) -> Json:
     """Return the Elasticsearch resource of one step: fresh, with its volumes deleted together with it.
 
-    `node_settings` are index settings for elasticsearch.yml, because the track offers no way to set them.
+    `node_settings` are index settings for elasticsearch.yml, because the track offers no way to set them; `services`
+    are those that the track may use (see `background`).
     """
     wanted = _wanted(subject)
     claims = _volume_claims(wanted.storage, labels(subject, step))
@@ -57,7 +65,7 @@ def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings
                 {
                     "name": NODE_SET,
                     "count": wanted.nodes,
-                    "config": {**node_settings, **wanted.config},
+                    "config": {**switched_off(wanted, services), **node_settings, **wanted.config},
                     "podTemplate": _pod_template(subject, step, settings),
                     **({"volumeClaimTemplates": claims} if claims else {}),
                 }

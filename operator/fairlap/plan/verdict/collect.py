@@ -25,6 +25,7 @@ from fairlap.results.storage import storage_evidence
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Record
+from fairlap_race.contract.track_record import SERVICES
 from fairlap_race.contract.untrusted import parse_time
 
 # Conditions that say what a remark says, for whoever waits for conditions only.
@@ -89,12 +90,15 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
     commit = f", commit {track.revision}" if track.revision else ""
     message = f"track {track.name}{challenge}, {len(track.tasks)} tasks{commit}"
     accepted = Observation(ConditionType.ACCEPTED, True, ConditionReason.TRACK_RENDERED, message)
-    changes = {
+    changes: dict[str, object] = {
         "challenge": track.challenge or seen.status.challenge,
         "expected_documents": total(track.expected_documents.values()) if track.expected_documents else None,
         "track_revision": track.revision or "",
         "node_settings": applied_settings.for_nodes(record, subject.spec.index) if subject.spec.elasticsearch else {},
     }
+    # Nobody looked: then it may use all of them.
+    services = SERVICES if track.services is None else track.services
+    changes["track_services"] = [name for name in SERVICES if name in services]
     announced = existing_cluster.announce_changes(subject.spec, record.target)
     return Judged(seen.status.model_copy(update=changes), (accepted, *announced))
 
