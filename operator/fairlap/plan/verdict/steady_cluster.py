@@ -1,19 +1,22 @@
 """Whether the cluster stayed what it was while a task was measured, from what was seen of it during the race."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
-from fairlap_race.contract.cluster_course import MissingCopies, Recovery, TaskCaches
+from fairlap_race.contract.cluster_course import MissingCopies, TaskCaches
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, Task
 from fairlap_race.contract.series import Span
-from fairlap_race.contract.task_spans import seconds_of, task_spans
+from fairlap_race.contract.task_spans import TaskSpan, seconds_of, task_spans
 
 _TOLERATED_SECONDS, _TOLERATED_SHARE = 1.0, 0.01
 """Of a task's measured time: an index that is made during a task has its replicas a moment later."""
+_MOST = 200
+"""Of each list: the runner keeps as many, and each is compared with each task."""
 _ADDED_LATER = "REPLICA_ADDED"
 _CACHED_SHARE = 0.5
 _UNEVEN = 1.5
@@ -38,10 +41,11 @@ class _Gap(NamedTuple):
 
 def replicas_were_there(record: Record, spec: BenchmarkSpec) -> Violation | None:
     """Return the first replica that was to be there and was not while a task was measured."""
-    for missing in record.course.missing:
+    spans = task_spans(record.tasks)
+    for missing in record.course.missing[:_MOST]:
         if missing.primary or missing.why == _ADDED_LATER or missing.copies <= _unattainable(record, spec, missing):
             continue
-        for gap in _gaps(record, missing):
+        for gap in _gaps(spans, missing.since, missing.until):
             if not gap.tolerated:
                 return Violation(Reason.REPLICAS_MISSING, _said(missing, gap))
     return None
@@ -64,7 +68,7 @@ def nodes_stayed(record: Record, _: BenchmarkSpec) -> Violation | None:
 
 def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield what a reader must know of the cluster's course although it does not void the race."""
-    yield from (RaceRemark(Reason.SHARDS_IN_MOTION, text) for text in _in_motion(record))
+    yield from (RaceRemark(Reason.SHARDS_IN_MOTION, text) for text in islice(_in_motion(record), _MOST))
     requests = {task.task: task.samples.warmup + task.samples.normal for task in record.tasks if _searches(task)}
     for of_task in record.course.caches:
         if text := _cached(of_task, requests.get(of_task.task, 0)):
@@ -97,14 +101,11 @@ def _unattainable(record: Record, spec: BenchmarkSpec, missing: MissingCopies) -
     return index.shards * max(0, index.replicas - (nodes - 1))
 
 
-def _gaps(record: Record, missing: MissingCopies | Recovery) -> Iterator[_Gap]:
-    """Yield for each task how long copies were missing, or being made, while it was measured, if at all."""
-    if isinstance(missing, MissingCopies):
-        since, until = seconds_of(missing.since), seconds_of(missing.until)
-    else:
-        since, until = seconds_of(missing.began_at), seconds_of(missing.ended_at)
-    for span in task_spans(record.tasks):
-        seconds = _shared(span.span, since, until)
+def _gaps(spans: Iterable[TaskSpan], since: str | None, until: str | None) -> Iterator[_Gap]:
+    """Yield for each task for how long something went on while it was measured, if at all; no end is one to come."""
+    began, ended = seconds_of(since), seconds_of(until)
+    for span in spans:
+        seconds = _shared(span.span, began, ended)
         if seconds > 0:
             yield _Gap(span.task, seconds, span.span.seconds)
 
@@ -125,13 +126,13 @@ def _said(missing: MissingCopies, gap: _Gap) -> str:
 
 
 def _in_motion(record: Record) -> Iterator[str]:
-    nodes = len(record.environment.nodes)
-    for missing in record.course.missing:
+    nodes, spans = len(record.environment.nodes), task_spans(record.tasks)
+    for missing in record.course.missing[:_MOST]:
         # On one node every replica stays away for good, which another remark says.
         if nodes > 1 or missing.primary or missing.why == _ADDED_LATER:
-            yield from (_said(missing, gap) for gap in _gaps(record, missing))
-    for it in record.course.recoveries or ():
-        for gap in _gaps(record, it):
+            yield from (_said(missing, gap) for gap in _gaps(spans, missing.since, missing.until))
+    for it in (record.course.recoveries or ())[:_MOST]:
+        for gap in _gaps(spans, it.began_at, it.ended_at):
             copy = f"{it.shard}{'p' if it.primary else 'r'}"
             where = f"from {it.source} to {it.target}" if it.source else f"on {it.target} from its disk"
             yield (
