@@ -68,6 +68,8 @@ class ClusterCourse:
 
     looks: int | None = None
     """how often the shards were looked at"""
+    unlisted: int = 0
+    """looks at which copies were missing that could not be listed"""
     fewest_nodes: int | None = None
     """that any look saw"""
     most_relocating: int | None = None

@@ -15,8 +15,7 @@ from fairlap_race.contract.record import timestamp
 from fairlap_race.elasticsearch.answers import dig, whole_number
 
 HEALTH_PATH = (
-    "/_cluster/health?filter_path=number_of_nodes,relocating_shards,initializing_shards,unassigned_shards,"
-    "delayed_unassigned_shards"
+    "/_cluster/health?filter_path=number_of_nodes,active_shards,relocating_shards,initializing_shards,unassigned_shards"
 )
 SHARDS_PATH = "/_cat/shards?format=json&h=index,prirep,state,unassigned.reason"
 CACHES_PATH = (
@@ -114,7 +113,12 @@ def rejoined(start: Mark, end: Mark) -> tuple[str, ...] | None:
         for name, mark in end.nodes.items()
         if name in start.nodes and end.ids.get(name) not in masters and start.ids.get(name) not in masters
     ]
-    if not masters or any(earlier is None or later is None for _, earlier, later in both):
+    if (
+        not masters
+        or not start.nodes
+        or not end.nodes
+        or any(earlier is None or later is None for _, earlier, later in both)
+    ):
         return None
     return tuple(sorted(name for name, earlier, later in both if (later or 0) > (earlier or 0)))
 

@@ -6,7 +6,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 from fairlap_race.contract.cluster_course import ClusterCourse, MissingCopies, Recovery, TaskCaches
 from fairlap_race.contract.record import Task, timestamp
@@ -19,8 +20,12 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 LOG = logging.getLogger(__name__)
 PATIENCE = 3.0
 """Seconds for an answer while the race runs."""
+CALM_PATIENCE = 10.0
+"""Seconds for an answer before and after it."""
 MOST = 200
 """Of each list in the record."""
+MOST_LISTED = 2000
+"""Copies of shards: a list of more, every few seconds, would be a load of its own."""
 MERGE_PATIENCE = 60.0
 """Seconds that merges get to end before the size of the data is read."""
 MERGE_LOOK = 0.5
@@ -42,7 +47,8 @@ class ClusterWatch:
     fewest_nodes: int | None = None
     most_relocating: int | None = None
     merging: int | None = None
-    _start: course.Mark | None = None
+    unlisted: int = 0
+    _start: course.Mark = field(default_factory=course.Mark)
     _began: float = 0.0
     _missing: dict[tuple[str, bool, str], list[_Missing]] = field(default_factory=dict)
     _last: frozenset[tuple[str, bool, str]] = frozenset()
@@ -57,33 +63,36 @@ class ClusterWatch:
 
     def addresses(self) -> tuple[str, ...]:
         """Return the addresses of all nodes in the order of their names; none when Elasticsearch does not tell."""
-        try:
-            return course.read_addresses(self.client.get(course.ADDRESSES_PATH))
-        except ElasticsearchError as error:
-            LOG.warning("Elasticsearch did not tell its nodes' addresses: %s", error)
-            return ()
+        return course.read_addresses(self._ask(course.ADDRESSES_PATH))
 
     def look(self, at: float) -> None:
         """Look once, at `at` seconds since the epoch; an answer that cannot be had is a look less."""
-        try:
-            self._look_at_shards(at)
-            for node, counters in course.read_caches(self.client.get(course.CACHES_PATH, timeout=PATIENCE)).items():
-                for name, value in counters.items():
-                    self._caches.setdefault(node, {}).setdefault(name, Points()).add(at, value)
-        except ElasticsearchError as error:
-            LOG.info("the cluster could not be looked at: %s", error)
+        self._look_at_shards(at)
+        for node, counters in course.read_caches(self._ask(course.CACHES_PATH, PATIENCE)).items():
+            for name, value in counters.items():
+                self._caches.setdefault(node, {}).setdefault(name, Points()).add(at, value)
 
     def _look_at_shards(self, at: float) -> None:
-        health = self.client.get(course.HEALTH_PATH, timeout=PATIENCE)
-        nodes, relocating = (whole_number(dig(health, name)) for name in ("number_of_nodes", "relocating_shards"))
+        if (health := self._ask(course.HEALTH_PATH, PATIENCE)) is None:
+            return
+        nodes, relocating, active, initializing, unassigned = (
+            whole_number(dig(health, name))
+            for name in (
+                *("number_of_nodes", "relocating_shards", "active_shards", "initializing_shards"),
+                "unassigned_shards",
+            )
+        )
         self.looks += 1
         if nodes is not None:
             self.fewest_nodes = nodes if self.fewest_nodes is None else min(self.fewest_nodes, nodes)
         if relocating is not None:
             self.most_relocating = max(self.most_relocating or 0, relocating)
-        absent = any(whole_number(dig(health, f"{name}_shards")) for name in ("initializing", "unassigned"))
-        found = course.read_missing(self.client.get(course.SHARDS_PATH, timeout=PATIENCE)) if absent else {}
-        self._note(at, found)
+        if not (initializing or unassigned):
+            self._note(at, {})
+        elif (active or 0) > MOST_LISTED or (shards := self._ask(course.SHARDS_PATH, PATIENCE)) is None:
+            self.unlisted += 1
+        else:
+            self._note(at, course.read_missing(shards))
 
     def _note(self, at: float, found: Mapping[tuple[str, bool, str], int]) -> None:
         for key, copies in found.items():
@@ -94,35 +103,35 @@ class ClusterWatch:
                 spans.append(_Missing(copies, at, at))
         self._last = frozenset(found)
 
-    def _mark(self) -> course.Mark | None:
+    def _mark(self) -> course.Mark:
+        began = time.time()
+        nodes = self._ask(course.NODES_PATH)
+        at = (began + time.time()) / 2
+        return course.read_mark(nodes, self._ask(course.COORDINATION_PATH), at)
+
+    def _ask(self, path: str, patience: float = CALM_PATIENCE) -> Any:
+        """Return the answer; None without one, or where the user may not ask: that alone ends no race."""
         try:
-            began = time.time()
-            nodes = self.client.get(course.NODES_PATH)
-            at = (began + time.time()) / 2
-            return course.read_mark(nodes, self.client.get(course.COORDINATION_PATH), at)
+            return self.client.get(path, timeout=patience)
         except ElasticsearchError as error:
-            LOG.warning("Elasticsearch did not tell what its nodes have counted: %s", error)
+            LOG.info("the cluster could not be looked at: %s", error)
             return None
 
     def end(self, mine: Callable[[str], bool], tasks: Iterable[Task]) -> ClusterCourse:
         """Return what happened until now to indices that are `mine`; what Elasticsearch does not tell is None."""
         end, start = self._mark(), self._start
-        found = ClusterCourse(
+        return ClusterCourse(
             looks=self.looks,
+            unlisted=self.unlisted,
             fewest_nodes=self.fewest_nodes,
             most_relocating=self.most_relocating,
             missing=self._kept(mine),
-            caches=self.caches(tasks),
-            merging=self.merging,
-        )
-        if start is None or end is None:
-            return found
-        return replace(
-            found,
             recoveries=self._recoveries(end, mine),
             rejoined=course.rejoined(start, end),
             elections=course.elections(start, end),
             requests=course.requests(start, end)[:MOST],
+            caches=self.caches(tasks),
+            merging=self.merging,
         )
 
     def _kept(self, mine: Callable[[str], bool]) -> tuple[MissingCopies, ...]:
@@ -134,10 +143,7 @@ class ClusterWatch:
         )[:MOST]
 
     def _recoveries(self, mark: course.Mark, mine: Callable[[str], bool]) -> tuple[Recovery, ...] | None:
-        try:
-            answer = self.client.get(course.RECOVERY_PATH)
-        except ElasticsearchError as error:
-            LOG.warning("Elasticsearch did not tell which shards it recovered: %s", error)
+        if (answer := self._ask(course.RECOVERY_PATH)) is None:
             return None
         return tuple(it for it in course.read_recoveries(answer, self._began, mark) if mine(it.index))[:MOST]
 
@@ -145,12 +151,9 @@ class ClusterWatch:
         """Wait until no merge runs in indices that are `mine`, for a minute and until `limit` (monotonic) at most."""
         end = min(limit, time.monotonic() + MERGE_PATIENCE)
         while True:
-            try:
-                running = course.read_merging(self.client.get(course.MERGES_PATH), mine)
-            except ElasticsearchError as error:
-                LOG.info("Elasticsearch did not tell its merges: %s", error)
+            if (answer := self._ask(course.MERGES_PATH)) is None:
                 return
-            self.merging = running
+            self.merging = running = course.read_merging(answer, mine)
             if not running or time.monotonic() >= end or stop.wait(MERGE_LOOK):
                 return
 

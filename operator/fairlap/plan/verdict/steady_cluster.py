@@ -69,6 +69,12 @@ def nodes_stayed(record: Record, _: BenchmarkSpec) -> Violation | None:
 def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield what a reader must know of the cluster's course although it does not void the race."""
     yield from (RaceRemark(Reason.SHARDS_IN_MOTION, text) for text in islice(_in_motion(record), _MOST))
+    if record.outcome.reason is None and record.course.looks == 0:
+        text = "Elasticsearch did not tell during the race where the copies of the shards were"
+        yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
+    elif record.course.unlisted:
+        text = f"at {record.course.unlisted} look(s) copies of shards were missing that could not be listed"
+        yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
     requests = {task.task: task.samples.warmup + task.samples.normal for task in record.tasks if _searches(task)}
     for of_task in record.course.caches:
         if text := _cached(of_task, requests.get(of_task.task, 0)):

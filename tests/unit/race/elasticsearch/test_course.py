@@ -44,7 +44,7 @@ def test_a_mark_and_what_grew_since() -> None:
         (mark(node("es-0"), node("es-1", full=None)), None),
         (mark(node("es-0"), node("es-1"), node("es-2")), ()),  # a new one
         (mark(node("es-0"), node("es-1"), master=""), ()),
-        (Mark(), ()),
+        (Mark(), None),
     ],
 )
 def test_nodes_that_joined_again(end: Mark, expected: tuple[str, ...] | None) -> None:

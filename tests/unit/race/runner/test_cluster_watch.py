@@ -65,6 +65,17 @@ def test_copies_that_are_missing_look_by_look() -> None:
     assert found.end(lambda name: name != "t", ()).missing == ()
 
 
+def test_a_cluster_of_too_many_shards_is_not_listed() -> None:
+    cluster = Cluster(health={**HEALTHY, "active_shards": 2001, "unassigned_shards": 1})
+    found = watch(cluster)
+    found.look(AT)
+    cluster.answers |= {"health": {**HEALTHY, "unassigned_shards": 1}, "shards": ElasticsearchError("it may not")}
+    found.look(AT + 4)
+    course = found.end(everything, ())
+    assert (course.looks, course.unlisted, course.missing) == (2, 2, ())
+    assert cluster.asked.count("shards") == 1
+
+
 def test_what_the_caches_did_in_a_task_and_in_all() -> None:
     cluster = Cluster()
     found = watch(cluster)
