@@ -1,6 +1,7 @@
 """A plain HTTP proxy in front of Elasticsearch that changes answers, as proxies and older versions do."""
 
 import http.client
+import json
 import ssl
 import threading
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from .server import VERSION, Elasticsearch
 
 
 class Proxy(ThreadingHTTPServer):
-    """Passes every request on; drops the product header, says another version, or alters what a path answers."""
+    """Passes every request on; drops the product header, says another version, or changes answers as `alter` does."""
 
     def __init__(
         self,
@@ -19,10 +20,11 @@ class Proxy(ThreadingHTTPServer):
         *,
         product: bool = True,
         version: str = VERSION,
-        alter: Callable[[str, bytes], bytes] = lambda _, content: content,
+        alter: Callable[[str, Any], Any] | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.elasticsearch, self.product, self.version, self.alter = elasticsearch, product, version, alter
+        self.alter = alter
+        self.elasticsearch, self.product, self.version = elasticsearch, product, version
         self.tls = ssl.create_default_context(cafile=str(elasticsearch.ca))
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
@@ -45,8 +47,9 @@ class _Handler(BaseHTTPRequestHandler):
         upstream.request(self.command, self.path, body=body, headers=kept)
         answer = upstream.getresponse()
         content = answer.read().replace(VERSION.encode(), self.server.version.encode())
-        content = self.server.alter(self.path, content)
         upstream.close()
+        if self.server.alter and content and answer.status == 200:
+            content = json.dumps(self.server.alter(self.path, json.loads(content))).encode()
         self.send_response(answer.status)
         for name in ("Content-Type", "X-elastic-product"):
             value = answer.getheader(name)
