@@ -100,7 +100,7 @@ class Jobs:
             return 137, "OOMKilled"
         if fault == "evicted":
             return 137, "Evicted"
-        host = LoadGeneratorHost(pod["metadata"]["name"], pod["spec"]["nodeName"], spec.cores, 2.0, 2**31)
+        host = LoadGeneratorHost(pod["metadata"]["name"], pod["spec"]["nodeName"], spec.cores, 2.0, 2**31, "6.1.0")
         made = record(spec, elasticsearch, started, host, fault)
         text = made.to_json()
         texts = {"record.json": _told_as(fault, text)}

@@ -123,6 +123,8 @@ def record(
         requests=RequestEvidence(answers=tuple(SearchAnswer(name) for name, kind, _ in TASKS if kind == "search")),
         totals=Totals(store_bytes=4_000_000, segments=3, young_gc_count=5, young_gc_millis=40),
     )
+    if fault == "other-kernel":
+        made = replace(made, environment=replace(made.environment, load_generator=replace(host, kernel="6.2.0")))
     if fault == "pipelines":
         made = replace(made, pipelines=(*(made.pipelines or ()), *(Pipeline(f"p{n}", 1, 1) for n in range(100))))
     return _remarked(made, now) if fault == "remarks" else made

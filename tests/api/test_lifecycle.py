@@ -209,6 +209,24 @@ def test_each_remark_is_said_with_its_reason_and_too_many_of_one_are_counted(
     assert told["LoadGeneratorSaturated"] == ("False", "No"), "it was throttled for a moment only"
 
 
+@pytest.mark.produces(Reason.ENVIRONMENT_CHANGED)
+def test_a_race_in_other_surroundings_is_told_from_the_first(stage: Stage, namespace: str) -> None:
+    stage.behave(namespace, race="other-kernel", steps=("race-2",), shared_node=True)
+    stage.apply(benchmark(namespace, smokeTest=False, repetitions=3))
+    status = stage.ends(namespace, "bm")
+    assert status["phase"] == "Succeeded", status
+    said = {
+        race["name"]: [it["message"] for it in race["remarks"] if it["reason"] == "EnvironmentChanged"]
+        for race in status["races"]
+    }
+    assert (said["race-1"], len(said["race-2"]), said["race-3"]) == ([], 1, [])
+    assert looks_like(Reason.ENVIRONMENT_CHANGED.example, said["race-2"][0])
+    (noted,) = status["environment"]["differences"]
+    assert noted == f"race-2: {said['race-2'][0].removeprefix('unlike in race-1: ')}"
+    (of_load,) = (it for it in status["environment"]["machines"] if it["node"] == "load generator")
+    assert of_load["kernel"] in noted and of_load["kernel"] != "6.2.0", "it is that of the first race"
+
+
 def test_suspend_and_resume(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, run=(1.0, 1.0))
     stage.apply(benchmark(namespace, suspend=True, smokeTest=False, repetitions=2))

@@ -65,12 +65,18 @@ def certificates(folder: Path) -> None:
 
 
 class Elasticsearch:
-    """The server process; it can be killed and started again with the same data."""
+    """The server process; it can be killed and started again with the same data.
 
-    def __init__(self, folder: Path) -> None:
+    With `transport_ports` it is the node of that `number` of a cluster of several, which share a `password`.
+    """
+
+    def __init__(
+        self, folder: Path, transport_ports: tuple[int, ...] = (), number: int = 0, password: str = ""
+    ) -> None:
         self.folder = folder
         self.port = free_port()
-        self.password = secrets.token_hex(12)
+        self.password = password or secrets.token_hex(12)
+        self._transport_ports, self._number = transport_ports or (free_port(),), number
         self.ca, self.password_file = folder / "tls/ca.crt", folder / "password"
         self._process: subprocess.Popen[bytes] | None = None
         self._home, jdk = unpacked(folder)
@@ -85,9 +91,18 @@ class Elasticsearch:
         config = self._home / "config"
         for name in ("http.crt", "http.key"):
             shutil.copy(self.folder / "tls" / name, config)
+        ports = self._transport_ports
+        several = {
+            "discovery.seed_hosts": [f"127.0.0.1:{port}" for port in ports],
+            "cluster.initial_master_nodes": ["race-0"],
+            # A node that does not answer is missed after two seconds instead of half a minute.
+            "cluster.fault_detection.follower_check.timeout": "1s",
+            "cluster.fault_detection.follower_check.retry_count": 2,
+        }
         settings = {
-            "cluster.name": "race", "node.name": "race-0", "discovery.type": "single-node",
-            "network.host": "127.0.0.1", "http.port": self.port, "transport.port": free_port(),
+            "cluster.name": "race", "node.name": f"race-{self._number}",
+            **(several if len(ports) > 1 else {"discovery.type": "single-node"}),
+            "network.host": "127.0.0.1", "http.port": self.port, "transport.port": ports[self._number],
             "path.data": str(self.folder / "data"), "path.logs": str(self.folder / "logs"),
             "xpack.security.enabled": True, "xpack.security.http.ssl.enabled": True,
             "xpack.security.http.ssl.key": "http.key", "xpack.security.http.ssl.certificate": "http.crt",
@@ -115,12 +130,21 @@ class Elasticsearch:
 
     def start(self) -> None:
         """Start the process and wait until it answers; raises RuntimeError with the end of its log when it does not."""
+        self.launch()
+        self.await_answer()
+
+    def launch(self) -> None:
+        """Start the process."""
         with (self.folder / "out").open("ab") as out:
             self._process = subprocess.Popen(
                 self._as_user(str(self._home / "bin/elasticsearch")), env=self._env, cwd=self.folder,
                 stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - it calls nothing that takes a lock
             )  # fmt: skip
+
+    def await_answer(self) -> None:
+        """Wait until it answers; raises RuntimeError with the end of its log when it does not."""
+        assert self._process is not None
         end = time.monotonic() + START_SECONDS
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > end:

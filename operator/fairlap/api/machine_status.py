@@ -5,6 +5,25 @@ from typing import Annotated
 from fairlap.api.base import Answer, AtMost, Text
 
 
+class MachineEvidence(Answer):
+    """The machine that an Elasticsearch node, or the load generator, ran on; an empty part could not be had."""
+
+    node: Text
+    """Name of the node, or load generator."""
+    machine: Text = ""
+    """The machine's name in Kubernetes."""
+    cpu_model: Text = ""
+    """Model of its CPU."""
+    processors: int | None = None
+    """Number of its processors, as far as the container sees."""
+    memory_bytes: int | None = None
+    """Memory of the whole machine."""
+    numa_nodes: int | None = None
+    """Number of NUMA nodes whose memory the container may use."""
+    kernel: Text = ""
+    """Version of its kernel."""
+
+
 class StorageEvidence(Answer):
     """What really held the data of one Elasticsearch node; an empty part could not be had, or does not exist."""
 

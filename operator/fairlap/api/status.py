@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairlap.api.base import Answer, AtMost, Text
-from fairlap.api.machine_status import MachineUse, StorageEvidence
+from fairlap.api.machine_status import MachineEvidence, MachineUse, StorageEvidence
 
 Phase = Literal[
     "Pending", "Queued", "Provisioning", "SmokeTesting", "Racing", "Collecting", "CleaningUp", "Succeeded", "Failed"
@@ -303,6 +303,10 @@ class Environment(Answer):
     """The track's indices."""
     node_data: Annotated[list[NodeData], AtMost(50)] = []
     """Memory against data, node by node."""
+    machines: Annotated[list[MachineEvidence], AtMost(51)] = []
+    """What each node, and last the load generator, ran on."""
+    differences: Annotated[list[Text], AtMost(100)] = []
+    """In what later races ran differently; all else here is that of the first race that counts."""
 
 
 class TargetStatus(Answer):
@@ -372,6 +376,8 @@ class BenchmarkStatus(Answer):
     """Documents that a race is to leave, by race.expect or else by the track; absent when neither says how many."""
     node_settings: Annotated[dict[str, Text], AtMost(MOST_SETTINGS)] = {}
     """Index settings that the nodes are given in elasticsearch.yml, because the track offers no way to set them."""
+    track_services: Annotated[list[Text], AtMost(10)] = []
+    """Services of Elasticsearch that the track may use and that are left on therefore: geoip, ml, watcher."""
     races_done: Text = ""
     """Valid races of those asked for."""
     races: Annotated[list[RaceStatus], AtMost(60)] = []

@@ -20,6 +20,7 @@ from fairlap.plan.explain.trouble import elasticsearch_pods, load_generators
 from fairlap.plan.seen import Seen
 from fairlap.plan.steps import object_name
 from fairlap.results import cadvisor
+from fairlap.results.machine_facts import facts_of
 from fairlap.results.storage import Provisioned, with_claim, with_mount
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.record import Record
@@ -55,8 +56,13 @@ async def complete_table(
     if prometheus is not None:
         table = await _with_prometheus(prometheus, seen, table, record)
     if seen.subject.spec.elasticsearch is not None:
-        machines = tuple(with_limits(machine, seen.subject.spec.elasticsearch.resources) for machine in table.machines)
-        table = replace(table, machines=machines, volumes=await _volumes(api_server, seen, table.volumes))
+        logs: dict[str, str] = {}
+        volumes = await _volumes(api_server, seen, table.volumes, logs)
+        resources = seen.subject.spec.elasticsearch.resources
+        machines = tuple(
+            with_facts(with_limits(machine, resources), logs.get(machine.name)) for machine in table.machines
+        )
+        table = replace(table, machines=machines, volumes=volumes)
     table = replace(table, completed=True)
     try:
         kept = {"binaryData": packed({KEY_RESOURCES: table.to_json()})}
@@ -77,6 +83,16 @@ def with_limits(machine: Machine, resources: Limits) -> Machine:
         machine,
         cpu_limit=machine.cpu_limit or (float(parse_quantity(cpu)) if cpu else None),
         memory_limit_bytes=machine.memory_limit_bytes or (float(parse_quantity(memory)) if memory else None),
+    )
+
+
+def with_facts(machine: Machine, log: str | None) -> Machine:
+    """Return an Elasticsearch node with what the kernel says of its machine in the log of its mounts."""
+    if machine.role != ELASTICSEARCH or log is None:
+        return machine
+    found = facts_of(log)
+    return replace(
+        machine, cpu_model=found.cpu_model, machine_memory_bytes=found.memory_bytes, numa_nodes=found.numa_nodes
     )
 
 
@@ -124,16 +140,20 @@ def with_series(table: MachineTable, found: Sequence[Machine], seen: Seen, url: 
     return replace(table, machines=(*machines, *by_name.values()), remarks=tuple(remarks))
 
 
-async def _volumes(api_server: ApiServer, seen: Seen, told: Sequence[Volume]) -> tuple[Volume, ...]:
+async def _volumes(
+    api_server: ApiServer, seen: Seen, told: Sequence[Volume], logs: dict[str, str]
+) -> tuple[Volume, ...]:
+    """Return the evidence of each node's volume, and put what its kernel said into `logs`, by the node's name."""
     pods = [str(pod["metadata"]["name"]) for pod in elasticsearch_pods(seen.children.pods)]
     by_node = {volume.node: volume for volume in told}
-    return tuple([await _volume(api_server, seen, by_node.get(pod, Volume(node=pod))) for pod in pods])
+    return tuple([await _volume(api_server, seen, by_node.get(pod, Volume(node=pod)), logs) for pod in pods])
 
 
-async def _volume(api_server: ApiServer, seen: Seen, volume: Volume) -> Volume:
+async def _volume(api_server: ApiServer, seen: Seen, volume: Volume, logs: dict[str, str]) -> Volume:
     namespace, wanted = seen.subject.namespace, seen.subject.spec.elasticsearch
     try:
-        volume = with_mount(volume, await api_server.read_log(namespace, volume.node, _MOUNTS_LOG))
+        text = logs[volume.node] = await api_server.read_log(namespace, volume.node, _MOUNTS_LOG)
+        volume = with_mount(volume, text)
     except ApiError as error:
         if error.status not in _REFUSED:
             raise

@@ -1,6 +1,6 @@
 """The cluster under test, as ECK's Elasticsearch resource."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -9,6 +9,7 @@ from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Elasticsearch, Resources, Storage
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
+from fairlap.manifests.background import switched_off
 from fairlap.manifests.meta import labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.plan.seen import Subject
@@ -37,10 +38,17 @@ _RESTRICTED: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings: Mapping[str, Any] = _NONE) -> Json:
+def elasticsearch(
+    subject: Subject,
+    step: str,
+    settings: Settings,
+    node_settings: Mapping[str, Any] = _NONE,
+    services: Collection[str] = (),
+) -> Json:
     """Return the Elasticsearch resource of one step: fresh, with its volumes deleted together with it.
 
-    `node_settings` are index settings for elasticsearch.yml, because the track offers no way to set them.
+    `node_settings` are index settings for elasticsearch.yml, because the track offers no way to set them; `services`
+    are those that the track may use (see `background`).
     """
     wanted = _wanted(subject)
     claims = _volume_claims(wanted.storage, labels(subject, step))
@@ -58,7 +66,12 @@ def elasticsearch(subject: Subject, step: str, settings: Settings, node_settings
                 {
                     "name": NODE_SET,
                     "count": wanted.nodes,
-                    "config": {**_whole_answers(wanted.config), **node_settings, **wanted.config},
+                    "config": {
+                        **switched_off(wanted, services),
+                        **_whole_answers(wanted.config),
+                        **node_settings,
+                        **wanted.config,
+                    },
                     "podTemplate": _pod_template(subject, step, settings),
                     **({"volumeClaimTemplates": claims} if claims else {}),
                 }
@@ -133,11 +146,15 @@ def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
 
 
 def _show_mounts() -> Json:
-    # Only the kernel knows file system and options of the mounted data; the operator reads this container's log.
+    # Only the kernel knows file system and options of the mounted data, and the machine; the operator reads this
+    # container's log. A large machine says the same of each of its processors: the first lines are enough.
     small = {"cpu": "100m", "memory": "64Mi"}
     return {
         "name": MOUNTS_CONTAINER,  # ECK gives it the image and the mounts of the main container
-        "command": ["cat", "/proc/self/mountinfo"],
+        "command": [
+            *("head", "-n", "1000"),
+            *("/proc/self/mountinfo", "/proc/self/status", "/proc/meminfo", "/proc/cpuinfo"),
+        ],
         "resources": {"requests": small, "limits": small},
         "securityContext": dict(_RESTRICTED),
     }

@@ -41,7 +41,8 @@ def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
         return []
     match what:
         case "elasticsearch":
-            cluster = elasticsearch(seen.subject, step.name, settings, seen.status.node_settings)
+            status = seen.status
+            cluster = elasticsearch(seen.subject, step.name, settings, status.node_settings, status.track_services)
             return [_away_from_others(cluster, seen)]
         case "record":
             return [record(seen.subject, step.name)]

@@ -12,6 +12,7 @@ from typing import Final, Self
 
 _API: Final = "tests/api/test_failures.py"
 _LIFECYCLE: Final = "tests/api/test_lifecycle.py"
+_STEADY: Final = "tests/race/test_steady_cluster.py"
 _E2E: Final = "tests/e2e/test_failures.py"
 _OVERDUE: Final = "tests/e2e/test_overdue.py"
 _SOURCES: Final = "tests/e2e/test_track_sources.py"
@@ -613,6 +614,32 @@ class Reason(StrEnum):
         example="restarted or gone during the race: race-0; the race ended with: …",
         test=_RACE,
     )
+    REPLICAS_MISSING = _Entry(
+        "ReplicasMissing",
+        cause="Replicas that were asked for were not there while a task was measured, so that it had less work to do.",
+        cure=(
+            "Let the track wait for a green cluster before it measures, and see that there are nodes with room for "
+            "all replicas."
+        ),
+        recognized=(
+            "Looks at the shards while Rally runs: a replica not started for more than a second and 1 % of a task's "
+            "measured time, unless the track added it later."
+        ),
+        example=(
+            "index t: 1 replica(s) not started for 4.1 s of the 5.0 s in which task search was measured (INDEX_CREATED)"
+        ),
+        test=_STEADY,
+    )
+    NODE_LEFT = _Entry(
+        "NodeLeft",
+        cause="A node was out of the cluster for a while during the race, without a restart.",
+        cure="Look for pauses of the node (garbage collection, no CPU) and for the network between the machines.",
+        recognized=(
+            "Whole cluster states that a node was sent, elections of a master, and the number of nodes at each look."
+        ),
+        example="left the cluster during the race and joined it again: race-1",
+        test=_STEADY,
+    )
     SAMPLES_DROPPED = _Entry(
         "SamplesDropped",
         cause="The load generator could not keep all samples, so its numbers are incomplete.",
@@ -859,6 +886,73 @@ class Reason(StrEnum):
         recognized="Elasticsearch's list of shards after the race.",
         example="index access-logs: … on …, one of 2 nodes: the others did not index for it except as replicas",
         test=_LIFECYCLE,
+        remark=True,
+    )
+    SHARDS_IN_MOTION = _Entry(
+        "ShardsInMotion",
+        cause="Copies of shards were made, moved or not yet there while a task was measured.",
+        cure="Compare this race with others, and let the track wait for a green cluster before it measures.",
+        recognized="Looks at the shards while Rally runs, and Elasticsearch's list of recoveries after it.",
+        example=(
+            "index t: shard 0p was made from race-0 to race-1 for 0.2 s of the 10.0 s in which task search was measured"
+        ),
+        test=_STEADY,
+        remark=True,
+    )
+    ENVIRONMENT_CHANGED = _Entry(
+        "EnvironmentChanged",
+        cause="A race ran in other surroundings than the first one of its Benchmark.",
+        cure=(
+            "Write the machines down in elasticsearch.scheduling and race.scheduling, and images by digest, where the "
+            "difference matters."
+        ),
+        recognized=(
+            "Image, build, JVM flags, machine, storage and placement of each race, compared with those of the first."
+        ),
+        example="unlike in race-1: kernel of load generator 6.1.0, now 6.2.0",
+        test=_LIFECYCLE,
+        remark=True,
+    )
+    CACHE_MEASURED = _Entry(
+        "CacheMeasured",
+        cause="Most look-ups of a searching task were answered by a cache, since it repeats the same searches.",
+        cure='Vary the searches, or send them with "cache": false, unless the cache is what you want to measure.',
+        recognized="The hits and misses of the request cache and the query cache while the task ran.",
+        example=(
+            "task search: 90 of 100 look-ups in the request cache were hits, for 100 requests: repeated searches "
+            "measured the cache"
+        ),
+        test=_STEADY,
+        remark=True,
+    )
+    REQUESTS_UNEVEN = _Entry(
+        "RequestsUneven",
+        cause="One of several nodes took far more than its share of the requests.",
+        cure="Use as many clients as there are nodes, or a multiple of that.",
+        recognized="Elasticsearch's count of the requests of Rally's clients, node by node: 1.5 times the mean.",
+        example="node race-0 took 900 of 1000 requests, an even share of 2 nodes is 500",
+        test=_STEADY,
+        remark=True,
+    )
+    MERGES_RUNNING = _Entry(
+        "MergesRunning",
+        cause="Merges still ran when the size of the data was read, a minute after the race.",
+        cure="Let the track end with a force-merge, or compare the sizes with care.",
+        recognized="Elasticsearch's count of running merges, which are waited for for a minute.",
+        example=("2 merge(s) still ran when the size of the data was read: it would have become another one"),
+        test=_STEADY,
+        remark=True,
+    )
+    CLOCK_STEPPED = _Entry(
+        "ClockStepped",
+        cause="The load generator's clock was set while a task ran, and Rally's throughput is computed from it.",
+        cure="Keep the machines' clocks right all the time; believe the throughput of windows, of another clock.",
+        recognized="Each sample holds the wall clock and one that only goes forward; their difference changed.",
+        example=(
+            "task search: the load generator's clock was set by 30.00 s or more while it ran: Rally's throughput is "
+            "computed from it, the throughput of windows is not"
+        ),
+        test=_STEADY,
         remark=True,
     )
     TARGET_SHARED = _Entry(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
 from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.reasons import Reason
@@ -131,6 +132,11 @@ class LoadGeneratorHost:
     memory_limit_bytes: int | None = None
     kernel: str | None = None
     cpu_model: str | None = None
+    machine_processors: int | None = None
+    """of the machine, whatever the container may use of them"""
+    machine_memory_bytes: int | None = None
+    numa_nodes: int | None = None
+    """whose memory the container may use; None where the kernel does not tell"""
     python_version: str | None = None
 
 
@@ -314,6 +320,8 @@ class Task:
     most_hits: int | None = None
     bulk_trouble: BulkTrouble | None = None
     """None where no bulk met any"""
+    clock_shift_seconds: float | None = None
+    """by how much at least the load generator's wall clock was set while the task ran; None when nothing shows it"""
 
     @property
     def keeps_schedule(self) -> bool:
@@ -421,6 +429,8 @@ class Record:
     """None when Elasticsearch could not be asked"""
     failure_stores: Mapping[str, int] = field(default_factory=dict)
     """for each data stream that has a failure store the documents in it: the bulk was told that they are indexed"""
+    course: ClusterCourse = field(default_factory=ClusterCourse)
+    """what happened to the cluster while the race ran"""
     nodes_restarted: tuple[str, ...] | None = None
     """nodes that restarted or went away; None when this could not be found out"""
     tasks: tuple[Task, ...] = ()

@@ -115,6 +115,10 @@ class Machine:
     race: Usage = Usage()
     """from the first request to the last"""
     tasks: tuple[TaskUsage, ...] = ()
+    cpu_model: str | None = None
+    """of the machine that it ran on, as are the following"""
+    machine_memory_bytes: int | None = None
+    numa_nodes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ from typing import Any
 
 from fairlap_race.contract.document_plan import DocumentPlan
 
+SERVICES = ("geoip", "ml", "watcher")
+"""Of Elasticsearch, which do work of their own: downloads of databases, machine learning, watches."""
+
 
 @dataclass(frozen=True)
 class TrackTask:
@@ -58,6 +61,8 @@ class TrackRecord:
     """documents that the bulk tasks send through each of them; one whose number is not determined is absent"""
     passed_as: Mapping[str, str] = field(default_factory=dict)
     """for each index setting that was asked for the track parameter that carries it; "" when the track has none"""
+    services: tuple[str, ...] | None = None
+    """those of `SERVICES` that the track may use; None when nobody looked"""
     repository: str | None = None
     """address of the git repository that the track was fetched from"""
     revision: str | None = None

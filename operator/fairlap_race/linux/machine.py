@@ -8,9 +8,27 @@ from pathlib import Path
 
 def cpu_model(path: Path = Path("/proc/cpuinfo")) -> str | None:
     """Return the name of the first CPU; None where the kernel does not tell, as on many ARM machines."""
+    return _value("model name", path)
+
+
+def memory_bytes(path: Path = Path("/proc/meminfo")) -> int | None:
+    """Return the memory of the whole machine (proc_meminfo(5))."""
+    kibibytes = re.fullmatch(r"(\d+) kB", _value("MemTotal", path) or "")
+    return int(kibibytes[1]) * 1024 if kibibytes else None
+
+
+def numa_nodes(path: Path = Path("/proc/self/status")) -> int | None:
+    """Return of how many NUMA nodes this process may use the memory (proc_pid_status(5)); None where it is not told."""
+    parts = [part.split("-") for part in (_value("Mems_allowed_list", path) or "").split(",")]
+    if not all(1 <= len(ends) <= 2 and all(end.isdecimal() for end in ends) for ends in parts):
+        return None
+    return sum(int(ends[-1]) - int(ends[0]) + 1 for ends in parts)
+
+
+def _value(key: str, path: Path) -> str | None:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    found = re.search(r"^model name\s*:\s*(\S.*)$", text, re.MULTILINE)
+    found = re.search(rf"^{key}\s*:\s*(\S.*)$", text, re.MULTILINE)
     return found[1].strip() if found else None

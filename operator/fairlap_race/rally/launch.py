@@ -20,7 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.rally import releases
+from fairlap_race.rally import pinned, releases
 from fairlap_race.rally.live_files import SAMPLES, SHUTDOWN, STATE, pid_file
 from fairlap_race.rally.step_looks import StepLooks
 
@@ -223,6 +223,7 @@ def install(directory: Path) -> None:
         "__init__",
         lambda *_: pid_file(directory, "benchmark").write_text(str(os.getpid())),
     )
+    pinned.install(directory)
     observer = Observer(directory)
     _after(driver.Driver, "update_samples", lambda _, samples: observer.samples(samples))
     _after(driver.Driver, "update_progress_message", lambda it, task_finished=False: observer.state(it, task_finished))

@@ -18,6 +18,7 @@ from typing import Any
 
 from fairlap_race.contract.record import Counts, RallyNumbers, Task, timestamp
 from fairlap_race.contract.request_evidence import BulkTrouble
+from fairlap_race.rally.clocks import ClockWatch
 from fairlap_race.rally.schedule import Drift
 from fairlap_race.rally.windows import Pace
 
@@ -39,6 +40,7 @@ class Tally:
     last_wallclock: float = -math.inf
     pace: Pace = field(default_factory=Pace)
     drift: Drift = field(default_factory=Drift)
+    clocks: ClockWatch = field(default_factory=ClockWatch)
     hits: list[int] = field(default_factory=list)
     """of searches, each with fewer or more than those before it"""
     bulk_trouble: BulkTrouble | None = None
@@ -87,6 +89,7 @@ def tally(lines: Iterable[str]) -> list[Tally]:
             parts = line.rstrip("\n").split(",", 10)
             it = found[int(parts[0])]
             it.note_time(int(parts[1]), float(parts[3]), float(parts[6]))
+            it.clocks.add(float(parts[3]), float(parts[4]), float(parts[5]), float(parts[6]))
             # A failed request reports another unit than the task's.
             if parts[2] == "1" or it.unit is None:
                 it.unit = parts[10]
@@ -152,4 +155,5 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         fewest_hits=min(it.hits, default=None),
         most_hits=max(it.hits, default=None),
         bulk_trouble=it.bulk_trouble,
+        clock_shift_seconds=it.clocks.shift(),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     Fresh,
@@ -91,6 +92,8 @@ class Parts:
     """what was found between the steps"""
     after: After | None = None
     """Elasticsearch after the race"""
+    course: ClusterCourse | None = None
+    """what happened to it meanwhile"""
 
 
 def assemble(base: Record, parts: Parts) -> Record:
@@ -125,6 +128,8 @@ def assemble(base: Record, parts: Parts) -> Record:
         )
     if parts.requests:
         record = replace(record, requests=parts.requests)
+    if course := parts.course:
+        record = replace(record, course=course)
     if after := parts.after:
         record = replace(
             record,

@@ -29,14 +29,16 @@ from fairlap_race.contract.record import (
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.elasticsearch.evidence import Before
+from fairlap_race.elasticsearch.evidence import Before, is_user_index
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.linux import cgroup, machine, process
 from fairlap_race.rally import classify
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
+from fairlap_race.rally.pinned import write_addresses
 from fairlap_race.rally.releases import rally_version
 from fairlap_race.runner import bounds
+from fairlap_race.runner.cluster_watch import ClusterWatch
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.harvest import Versions, evidence_limit, look_after, read_numbers
@@ -150,14 +152,17 @@ class RaceRunner:
         site = self._visit(client, about.touches, about.unforeseen)
         write_files(self.spec, self.files, about.params, connection.password, host.cores)
         self._plan_looks(track, before)
-        sampler = MachineSampler(client, self.files.live, host.about.pod_name)
+        watch = ClusterWatch(client)
+        watch.begin()
+        write_addresses(self.files.live, watch.addresses())
+        sampler = MachineSampler(client, self.files.live, host.about.pod_name, also=watch.look)
         sampler.start()
         try:
             # A failure is known before the guest leaves: it decides whether what the race created stays.
             with self._keeping_failure():
                 ended = self.parts.ended = self._race(connection, host, track)
                 sampler.stop()
-                self._collect(client, before, ended, track)
+                self._collect(client, before, ended, track, watch)
                 self.resources = summed_up(sampler, self.record, ask=not self.stop.is_set())
         finally:
             sampler.stop()
@@ -237,7 +242,9 @@ class RaceRunner:
         LOG.info("Rally ended: exit code %s", ended.exit_code)
         return ended
 
-    def _collect(self, client: ElasticsearchClient, before: Before, ended: Ended, track: Prepared) -> None:
+    def _collect(
+        self, client: ElasticsearchClient, before: Before, ended: Ended, track: Prepared, watch: ClusterWatch
+    ) -> None:
         """Note what Rally left behind, and what Elasticsearch is now unless the runner was told to stop."""
         known, about = self.record, track.description
         versions = Versions(known.environment.version, known.rally.version)
@@ -251,7 +258,10 @@ class RaceRunner:
             return
         limit = evidence_limit(time.monotonic(), self._limit)
         site = self.parts.site
+        mine = site.mine if site else is_user_index
+        watch.await_merges(mine, limit, self.stop)
         self.parts.after = look_after(client, self.spec, before, site, about.pipelines, limit, self.stop)
+        self.parts.course = watch.end(mine, self.parts.numbers.tasks)
 
 
 def look_at_host(spec: RaceSpec) -> Host:
@@ -266,6 +276,9 @@ def look_at_host(spec: RaceSpec) -> Host:
         memory_limit_bytes=limits.memory_bytes,
         kernel=platform.release(),
         cpu_model=machine.cpu_model(),
+        machine_processors=os.cpu_count(),
+        machine_memory_bytes=machine.memory_bytes(),
+        numa_nodes=machine.numa_nodes(),
         python_version=platform.python_version(),
     )
     rally = Rally(version=rally_version(), poll_intervals=dict(POLL_INTERVALS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -42,12 +42,18 @@ class _Seen:
 
 
 class MachineSampler:
-    """Samples every Elasticsearch node and this container until it is stopped."""
+    """Samples every Elasticsearch node and this container until it is stopped; calls `also` with each look's time."""
 
     def __init__(
-        self, client: ElasticsearchClient, live: Path, pod_name: str | None, interval: float = INTERVAL
+        self,
+        client: ElasticsearchClient,
+        live: Path,
+        pod_name: str | None,
+        interval: float = INTERVAL,
+        also: Callable[[float], None] | None = None,
     ) -> None:
         self._client = client
+        self._also = also
         self._live = live
         self._own_name = pod_name or LOAD_GENERATOR
         self._interval = interval
@@ -88,6 +94,8 @@ class MachineSampler:
     def _look_safely(self) -> None:
         try:
             self._look()
+            if self._also:
+                self._also(time.time())
         except Exception as error:
             # An odd answer costs one sample, never the sampling.
             LOG.exception("the machines could not be looked at")

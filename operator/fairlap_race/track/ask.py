@@ -19,6 +19,7 @@ from fairlap_race.rally.config import Files, rally_env
 from fairlap_race.track.child import ChildError, ask_child
 from fairlap_race.track.load import Request, TrackDescription
 from fairlap_race.track.ready import Ready
+from fairlap_race.track.services import services_used
 
 DESCRIBE_PATIENCE = 300.0
 _OUTPUT_CHARACTERS = 800
@@ -60,6 +61,7 @@ def make_track_record(answer: TrackDescription, found: Ready, spec: RaceSpec) ->
         pipelines=answer.pipelines,
         pipeline_documents=answer.pipeline_documents,
         passed_as=answer.passed_as,
+        services=services_used(found.path, shared=found.repository is not None),
         repository=found.repository,
         revision=found.revision,
     )

@@ -380,6 +380,21 @@ def test_a_restarted_pod_voids_the_race_whatever_the_record_says(how: str, code:
     assert todo.status.reason == reason and "the race ended with: Connection refused" in todo.status.message
 
 
+@pytest.mark.parametrize(
+    ("ended", "valid"), [(-1.0, True), (1.0, False), (None, False)], ids=["before", "during", "nobody knows"]
+)
+def test_a_container_that_restarted_before_the_race_began_voids_nothing(ended: float | None, valid: bool) -> None:
+    restarted, rally = pod("es-0"), pod("bm-race-1-x", "load-generator")
+    rally["metadata"]["creationTimestamp"] = stamp(START)
+    last = {"reason": "OOMKilled", "exitCode": 137}
+    last |= {} if ended is None else {"finishedAt": stamp(later(seconds=ended))}
+    restarted["status"]["containerStatuses"][0] |= {"restartCount": 1, "lastState": {"terminated": last}}
+    done = running(progress=progress("done"), pods=[restarted, rally])
+    todo = plan(replace(done, records={"race-1": good_record()}))
+    (race,) = todo.status.races
+    assert (race.valid, race.reason) == (valid, "" if valid else "OutOfMemory")
+
+
 def test_an_evicted_pod_that_was_replaced_is_looked_for_in_the_events() -> None:
     young, old = pod("es-0"), cluster()
     old["metadata"]["creationTimestamp"] = stamp(START)

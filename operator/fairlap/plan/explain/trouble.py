@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from fairlap.api.base import Json
@@ -10,6 +10,7 @@ from fairlap.api.names import ROLE_LABEL, ROLE_LOAD_GENERATOR
 from fairlap.plan.conditions import moment
 from fairlap.plan.seen import LogOf, Seen
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.untrusted import parse_time
 
 _PULLING = {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable"}
 _HOPELESS_PULL = {"InvalidImageName", "ErrImageNeverPull"}
@@ -175,11 +176,13 @@ def was_replaced(elasticsearch: Json | None, pods: Iterable[Json]) -> bool:
     return any(age and moment(age) - moment(created) > _REPLACED_AFTER for age in ages)
 
 
-def find_mishaps(pods: Iterable[Json], evictions: Mapping[str, str]) -> list[Trouble]:
+def find_mishaps(pods: Sequence[Json], evictions: Mapping[str, str]) -> list[Trouble]:
     """Return what ended an Elasticsearch pod or container during a race, the clearest first.
 
-    `evictions`: Kubernetes' words for pods that were evicted, by name, the replaced ones included.
+    `evictions`: Kubernetes' words for pods that were evicted, by name, the replaced ones included. A container that
+    ended for the last time before there was a load generator started hard, which is no mishap of the race.
     """
+    began = _race_began(pods)
     found = [
         Trouble(Reason.EVICTED, describe_eviction(name, words), final=True) for name, words in sorted(evictions.items())
     ]
@@ -188,6 +191,8 @@ def find_mishaps(pods: Iterable[Json], evictions: Mapping[str, str]) -> list[Tro
         if status.get("reason") == "Evicted" and name not in evictions:
             found.append(Trouble(Reason.EVICTED, describe_eviction(name, status.get("message", "")), final=True))
         for container in status.get("containerStatuses", ()):
+            if _ended_before(container, began):
+                continue
             if sentence := describe_memory_end(name, container):
                 found.append(Trouble(Reason.OUT_OF_MEMORY, sentence, final=True))
             elif container.get("restartCount", 0) > 0:
@@ -196,6 +201,19 @@ def find_mishaps(pods: Iterable[Json], evictions: Mapping[str, str]) -> list[Tro
                 found.append(Trouble(Reason.ELASTICSEARCH_RESTARTED, f"pod {name} restarted ({why})", final=True))
     order = (Reason.EVICTED, Reason.OUT_OF_MEMORY, Reason.ELASTICSEARCH_RESTARTED)
     return sorted(found, key=lambda trouble: order.index(trouble.reason))
+
+
+def _race_began(pods: Iterable[Json]) -> datetime | None:
+    """Return when the load generator was made, which is done once the cluster is ready; None without one."""
+    created = (parse_time(pod["metadata"].get("creationTimestamp")) for pod in load_generators(pods))
+    return min((at for at in created if at is not None), default=None)
+
+
+def _ended_before(container: Json, began: datetime | None) -> bool:
+    """Return whether a container that runs now ended for the last time before the race."""
+    ended = (container.get("lastState", {}).get("terminated") or {}).get("finishedAt")
+    runs, at = "running" in container.get("state", {}), parse_time(ended)
+    return runs and began is not None and at is not None and at < began
 
 
 def find_ending(pods: Sequence[Json]) -> tuple[Reason, str, LogOf | None]:

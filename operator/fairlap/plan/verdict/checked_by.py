@@ -41,6 +41,7 @@ def judge_other(seen: Seen) -> Judged | None:
         "expected_documents": known.expected_documents,
         "track_revision": known.track_revision,
         "node_settings": known.node_settings,
+        "track_services": known.track_services,
     }
     return Judged(seen.status.model_copy(update=found), tuple(observed))
 

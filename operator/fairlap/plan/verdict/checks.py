@@ -15,6 +15,7 @@ from fairlap.plan.verdict import (
     measurement,
     requests_done,
     schedules,
+    steady_cluster,
 )
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
@@ -219,6 +220,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     found.extend(requests_done.remarks(record))
     found.extend(applied_settings.remarks(record))
     found.extend(shards.remarks(record))
+    found.extend(steady_cluster.remarks(record))
     found.extend(existing_cluster.remarks(record))
     if record.left_out:
         text = f"left out of the record, which would have been too large: {_list(record.left_out)}"
@@ -252,6 +254,7 @@ CHECKS: tuple[Check, ...] = (
     _jvm_options_are_as_asked,
     _cluster_was_fresh,
     _nothing_restarted,
+    steady_cluster.nodes_stayed,
     _something_ran,
     _no_request_failed,
     _every_task_has_numbers,
@@ -263,4 +266,5 @@ CHECKS: tuple[Check, ...] = (
     _documents_are_all_there,
     applied_pipelines.violation,
     applied_settings.violation,
+    steady_cluster.replicas_were_there,
 )

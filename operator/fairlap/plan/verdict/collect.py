@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
-from fairlap.api.status import RaceStatus, Step
+from fairlap.api.status import Environment, RaceStatus, Step
 from fairlap.plan.conditions import Observation, stamp
 from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators
 from fairlap.plan.keep import until
@@ -13,10 +13,11 @@ from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.violation import Violation
-from fairlap.results import throttled_nodes
+from fairlap.results import drift, throttled_nodes
 from fairlap.results.aggregate import aggregate, total
 from fairlap.results.aggregate import remarks as cut_remarks
 from fairlap.results.environment import environment, machines
+from fairlap.results.machine_facts import machine_evidence
 from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as machine_remarks
 from fairlap.results.remarks import RaceRemark, fit_remarks, within
@@ -24,7 +25,7 @@ from fairlap.results.storage import storage_evidence
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Record
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.track_record import SERVICES, TrackRecord
 from fairlap_race.contract.untrusted import parse_time
 
 # Conditions that say what a remark says, for whoever waits for conditions only.
@@ -89,12 +90,15 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
     commit = f", commit {track.revision}" if track.revision else ""
     message = f"track {track.name}{challenge}, {len(track.tasks)} tasks{commit}"
     accepted = Observation(ConditionType.ACCEPTED, True, ConditionReason.TRACK_RENDERED, message)
-    changes = {
+    changes: dict[str, object] = {
         "challenge": track.challenge or seen.status.challenge,
         "expected_documents": _expected_documents(track),
         "track_revision": track.revision or "",
         "node_settings": applied_settings.for_nodes(record, subject.spec.index) if subject.spec.elasticsearch else {},
     }
+    # Nobody looked: then it may use all of them.
+    services = SERVICES if track.services is None else track.services
+    changes["track_services"] = [name for name in SERVICES if name in services]
     announced = existing_cluster.announce_changes(subject.spec, record.target)
     return Judged(seen.status.model_copy(update=changes), (accepted, *announced))
 
@@ -122,7 +126,10 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         ran = environment(record, elasticsearch_pods(pods), load_generators(pods))
         table = seen.resources.get(step.name)
         storage = within(storage_evidence(table.volumes[:50]), 50_000) if table else []
-        changes["environment"] = ran.model_copy(update={"storage": storage})
+        evidence = machine_evidence(record, table, elasticsearch_pods(pods), race.load_generator_on)
+        ran = ran.model_copy(update={"storage": storage, "machines": within(evidence, 30_000)})
+        changes["environment"], drifted = _environment(seen, race.name, ran)
+        remarked += drifted
         if good:
             results = aggregate(good)
             changes["results"] = results
@@ -138,6 +145,17 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         message = f"{step.name}: {violation.message}"
         return Judged(mark_failing(status, violation.reason, message), _observe_violation(violation, message))
     return Judged(status, _observe_valid(seen.status.races, race, record, remarked))
+
+
+def _environment(seen: Seen, race: str, ran: Environment) -> tuple[Environment, list[RaceRemark]]:
+    """Return the first counting race's environment with the differences so far, and what is said of this race."""
+    first = next((earlier.name for earlier in seen.status.races if earlier.valid and is_race(earlier.name)), None)
+    known = seen.status.environment
+    if first is None or known is None:
+        return ran, []
+    found = drift.differences(known, ran)
+    noted = drift.noted(known.differences, race, found)
+    return known.model_copy(update={"differences": noted}), [drift.remark(first, found)] if found else []
 
 
 def _violation(seen: Seen, step: Step, record: Record) -> Violation | None:

@@ -10,6 +10,7 @@ import org.elasticsearch.cluster.metadata.IndexNameExpressionResolver;
 import org.elasticsearch.cluster.node.DiscoveryNodes;
 import org.elasticsearch.common.settings.ClusterSettings;
 import org.elasticsearch.common.settings.IndexScopedSettings;
+import org.elasticsearch.common.settings.Setting;
 import org.elasticsearch.common.settings.Settings;
 import org.elasticsearch.common.settings.SettingsFilter;
 import org.elasticsearch.ingest.Processor;
@@ -24,11 +25,16 @@ import org.elasticsearch.rest.RestRequest;
 import org.elasticsearch.rest.RestStatus;
 import org.elasticsearch.xcontent.XContentBuilder;
 
-/** What ECK and a small track call and a reduced Elasticsearch 7.17 lacks: the node shutdown API, four processors. */
+/** What ECK and a small track call and a reduced Elasticsearch 7.17 lacks: the node shutdown API, four processors, a setting. */
 public class StandInPlugin extends Plugin implements ActionPlugin, IngestPlugin {
     @Override
     public Map<String, Processor.Factory> getProcessors(Processor.Parameters parameters) {
         return Processors.all();
+    }
+
+    @Override
+    public List<Setting<?>> getSettings() {
+        return Background.settings();
     }
 
     @Override

@@ -11,6 +11,7 @@ import org.elasticsearch.cluster.node.DiscoveryNodes;
 import org.elasticsearch.common.io.stream.NamedWriteableRegistry;
 import org.elasticsearch.common.settings.ClusterSettings;
 import org.elasticsearch.common.settings.IndexScopedSettings;
+import org.elasticsearch.common.settings.Setting;
 import org.elasticsearch.common.settings.Settings;
 import org.elasticsearch.common.settings.SettingsFilter;
 import org.elasticsearch.ingest.Processor;
@@ -28,6 +29,11 @@ public class StandInPlugin extends Plugin implements ActionPlugin, IngestPlugin 
     @Override
     public Map<String, Processor.Factory> getProcessors(Processor.Parameters parameters) {
         return Processors.all();
+    }
+
+    @Override
+    public List<Setting<?>> getSettings() {
+        return Background.settings();
     }
 
     /** Called by 8.0 to 8.12. */

@@ -1,0 +1,184 @@
+"""Whether the cluster stayed what it was while a task was measured, from what was seen of it during the race."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.verdict.violation import Violation
+from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.cluster_course import MissingCopies, TaskCaches
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.series import Span
+from fairlap_race.contract.task_spans import TaskSpan, seconds_of, task_spans
+
+_TOLERATED_SECONDS, _TOLERATED_SHARE = 1.0, 0.01
+"""Of a task's measured time: an index that is made during a task has its replicas a moment later."""
+_MOST = 200
+"""Of each list: the runner keeps as many, and each is compared with each task."""
+_ADDED_LATER = "REPLICA_ADDED"
+_CACHED_SHARE = 0.5
+_UNEVEN = 1.5
+"""Times the mean of all nodes."""
+_LEAST_REQUESTS = 100
+"""Below these the requests of the race's beginning and end, which one client sends, would decide."""
+_FALSIFIED_SHARE = 0.001
+"""Of a task's time: a clock that is kept right by and by is wrong by half of that at most (adjtimex(2), 500 ppm)."""
+
+
+class _Gap(NamedTuple):
+    """For how long copies were missing while a task was measured."""
+
+    task: str
+    seconds: float
+    of_seconds: float
+
+    @property
+    def tolerated(self) -> bool:
+        return self.seconds <= max(_TOLERATED_SECONDS, _TOLERATED_SHARE * self.of_seconds)
+
+
+def replicas_were_there(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    """Return the first replica that was to be there and was not while a task was measured."""
+    spans = task_spans(record.tasks)
+    for missing in record.course.missing[:_MOST]:
+        if missing.primary or missing.why == _ADDED_LATER or missing.copies <= _unattainable(record, spec, missing):
+            continue
+        for gap in _gaps(spans, missing.since, missing.until):
+            if not gap.tolerated:
+                return Violation(Reason.REPLICAS_MISSING, _said(missing, gap))
+    return None
+
+
+def nodes_stayed(record: Record, _: BenchmarkSpec) -> Violation | None:
+    """Return that a node left the cluster during the race, though none restarted."""
+    course, nodes = record.course, len(record.environment.nodes)
+    if course.rejoined:
+        names = ", ".join(sorted(course.rejoined)[:20])
+        return Violation(Reason.NODE_LEFT, f"left the cluster during the race and joined it again: {names}")
+    if course.fewest_nodes is not None and course.fewest_nodes < nodes:
+        text = f"during the race the cluster had {course.fewest_nodes} of its {nodes} nodes for a while"
+        return Violation(Reason.NODE_LEFT, text)
+    if course.elections:
+        text = f"during the race the cluster lost its master and elected another, {course.elections} time(s)"
+        return Violation(Reason.NODE_LEFT, text)
+    return None
+
+
+def remarks(record: Record) -> Iterator[RaceRemark]:
+    """Yield what a reader must know of the cluster's course although it does not void the race."""
+    yield from (RaceRemark(Reason.SHARDS_IN_MOTION, text) for text in islice(_in_motion(record), _MOST))
+    if record.outcome.reason is None and record.course.looks == 0:
+        text = "Elasticsearch did not tell during the race where the copies of the shards were"
+        yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
+    elif record.course.unlisted:
+        text = f"at {record.course.unlisted} look(s) copies of shards were missing that could not be listed"
+        yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
+    requests = {task.task: task.samples.warmup + task.samples.normal for task in record.tasks if _searches(task)}
+    for of_task in record.course.caches:
+        if text := _cached(of_task, requests.get(of_task.task, 0)):
+            yield RaceRemark(Reason.CACHE_MEASURED, text)
+    if record.target is None and (text := _uneven(record)):
+        yield RaceRemark(Reason.REQUESTS_UNEVEN, text)
+    if record.course.merging:
+        text = (
+            f"{record.course.merging} merge(s) still ran when the size of the data was read: it would have become "
+            "another one"
+        )
+        yield RaceRemark(Reason.MERGES_RUNNING, text)
+    for task in record.tasks:
+        if (shift := task.clock_shift_seconds) and shift >= _FALSIFIED_SHARE * _seconds(task):
+            text = (
+                f"task {task.task}: the load generator's clock was set by {shift:.2f} s or more while it ran: Rally's "
+                "throughput is computed from it, the throughput of windows is not"
+            )
+            yield RaceRemark(Reason.CLOCK_STEPPED, text)
+
+
+def _unattainable(record: Record, spec: BenchmarkSpec, missing: MissingCopies) -> int:
+    """Return how many replicas of an index this cluster can never hold, and nobody asked for by a field of the spec."""
+    if spec.index and spec.index.replicas:
+        return 0
+    nodes = max(1, len(record.environment.nodes))
+    index = next((it for it in record.indices or () if it.name == missing.index), None)
+    if index is None or index.replicas is None or index.shards is None:
+        return missing.copies if nodes == 1 else 0
+    return index.shards * max(0, index.replicas - (nodes - 1))
+
+
+def _gaps(spans: Iterable[TaskSpan], since: str | None, until: str | None) -> Iterator[_Gap]:
+    """Yield for each task for how long something went on while it was measured, if at all; no end is one to come."""
+    began, ended = seconds_of(since), seconds_of(until)
+    for span in spans:
+        seconds = _shared(span.span, began, ended)
+        if seconds > 0:
+            yield _Gap(span.task, seconds, span.span.seconds)
+
+
+def _shared(span: Span, since: float | None, until: float | None) -> float:
+    if since is None:
+        return 0.0
+    return min(span.end, span.end if until is None else until) - max(span.start, since)
+
+
+def _said(missing: MissingCopies, gap: _Gap) -> str:
+    kind = "primary shard(s)" if missing.primary else "replica(s)"
+    why = f" ({missing.why})" if missing.why else ""
+    return (
+        f"index {missing.index}: {missing.copies} {kind} not started for {gap.seconds:.1f} s of the "
+        f"{gap.of_seconds:.1f} s in which task {gap.task} was measured{why}"
+    )
+
+
+def _in_motion(record: Record) -> Iterator[str]:
+    nodes, spans = len(record.environment.nodes), task_spans(record.tasks)
+    for missing in record.course.missing[:_MOST]:
+        # On one node every replica stays away for good, which another remark says.
+        if nodes > 1 or missing.primary or missing.why == _ADDED_LATER:
+            yield from (_said(missing, gap) for gap in _gaps(spans, missing.since, missing.until))
+    for it in (record.course.recoveries or ())[:_MOST]:
+        for gap in _gaps(spans, it.began_at, it.ended_at):
+            copy = f"{it.shard}{'p' if it.primary else 'r'}"
+            where = f"from {it.source} to {it.target}" if it.source else f"on {it.target} from its disk"
+            yield (
+                f"index {it.index}: shard {copy} was made {where} for {gap.seconds:.1f} s of the {gap.of_seconds:.1f} "
+                f"s in which task {gap.task} was measured"
+            )
+
+
+def _searches(task: Task) -> bool:
+    return "search" in (task.type or "").lower() or (task.type or "").lower() in ("esql", "sql", "composite")
+
+
+def _cached(caches: TaskCaches, requests: int) -> str:
+    """Return a sentence when most of a searching task's look-ups were answered by a cache, else ""."""
+    for kind, hits, misses in (
+        ("request", caches.request_hits, caches.request_misses),
+        ("query", caches.query_hits, caches.query_misses),
+    ):
+        looked = (hits or 0) + (misses or 0)
+        if requests and hits and hits >= _CACHED_SHARE * max(looked, requests):
+            return (
+                f"task {caches.task}: {hits} of {looked} look-ups in the {kind} cache were hits, for {requests} "
+                "requests: repeated searches measured the cache"
+            )
+    return ""
+
+
+def _uneven(record: Record) -> str:
+    counts = {it.node: it.requests for it in record.course.requests if it.requests is not None}
+    total = sum(counts.values())
+    if len(counts) < 2 or total < _LEAST_REQUESTS:
+        return ""
+    node, most = max(counts.items(), key=lambda it: (it[1], it[0]))
+    if most < _UNEVEN * total / len(counts):
+        return ""
+    return (
+        f"node {node} took {most} of {total} requests, an even share of {len(counts)} nodes is {total // len(counts)}"
+    )
+
+
+def _seconds(task: Task) -> float:
+    start, end = seconds_of(task.started_at), seconds_of(task.ended_at)
+    return end - start if start is not None and end is not None else 0.0

@@ -1,0 +1,75 @@
+"""In what a race's surroundings differ from those of the first race of its Benchmark: only what both know."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from fairlap.api.status import Environment
+from fairlap.results.remarks import RaceRemark, within
+from fairlap_race.contract.reasons import Reason
+
+_LONGEST, _LONGEST_SENTENCE = 300, 1000
+_OF_ALL = (
+    *("version", "build_hash", "lucene_version", "java", "jvm", "jvm_flags", "heap_bytes", "gc", "nodes", "plugins"),
+    *("images", "qos_class", "rally_version", "rally_image", "rally_poll_intervals", "track_params"),
+)
+_OF_MACHINES = ("machine", "cpu_model", "processors", "memory_bytes", "numa_nodes", "kernel")
+_OF_STORAGE = (
+    *("kind", "class_name", "provisioner", "parameters", "source", "file_system", "mount_options", "total_bytes"),
+)
+
+
+def differences(first: Environment, now: Environment) -> list[str]:
+    """Return in one sentence each what differs, the first value before the other; names of pods are no difference."""
+    was, found = dict(_parts(first)), dict(_parts(now))
+    return [
+        f"{name} {_text(was[name])}, now {_text(value)}"
+        for name, value in found.items()
+        if name in was and was[name] != value
+    ]
+
+
+def _parts(environment: Environment) -> Iterator[tuple[str, Any]]:
+    """Yield what is known of an environment, by names that no two races have differently."""
+    for field in _OF_ALL:
+        if (value := getattr(environment, field)) not in (None, "", [], {}, 0):
+            yield field, value
+    for place, machine in enumerate(environment.machines):
+        whose = machine.node if place == len(environment.machines) - 1 else f"node {place}"
+        for field in _OF_MACHINES:
+            if (value := getattr(machine, field)) not in (None, ""):
+                yield f"{field} of {whose}", value
+    for place, storage in enumerate(environment.storage):
+        for field in _OF_STORAGE:
+            # Where a volume comes from a pool, each has a source of its own; its kind is the first word.
+            value = getattr(storage, field).split(" ")[0] if field == "source" else getattr(storage, field)
+            if value not in (None, "", {}):
+                yield f"storage {field} of node {place}", value
+    for index in environment.indices:
+        if index.placement:
+            yield f"copies per node of index {index.name}", _spread(index.placement)
+
+
+def _spread(placement: str) -> list[str]:
+    """Return how many primaries and replicas the nodes had, the fullest first, whatever the nodes' names."""
+    copies: dict[str, Counter[str]] = {}
+    for copy in placement.split(", "):
+        shard, _, node = copy.partition(" ")
+        copies.setdefault(node, Counter())[shard[-1:]] += 1
+    return sorted((f"{of['p']} primaries, {of['r']} replicas" for of in copies.values()), reverse=True)
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def remark(first: str, found: list[str]) -> RaceRemark:
+    """Return what is said of a race whose surroundings differ from those of the race `first`."""
+    return RaceRemark(Reason.ENVIRONMENT_CHANGED, f"unlike in {first}: {'; '.join(found)}")
+
+
+def noted(earlier: list[str], race: str, found: list[str]) -> list[str]:
+    """Return the differences of all races so far, as the status has room for them."""
+    return within([*earlier, *(f"{race}: {text}"[:_LONGEST_SENTENCE] for text in found)], 20_000)[:100]

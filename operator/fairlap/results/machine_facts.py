@@ -1,0 +1,87 @@
+"""What a node's pod ran on: from the kernel's own words in the log of the container that shows them, and the record."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from fairlap.api.base import Json
+from fairlap.api.machine_status import MachineEvidence
+from fairlap_race.contract.record import Record
+from fairlap_race.contract.resources import ELASTICSEARCH, MachineTable
+
+_LONGEST = 300
+
+
+class MachineFacts(NamedTuple):
+    """A machine as its kernel describes it; None for what it does not tell."""
+
+    cpu_model: str | None = None
+    memory_bytes: int | None = None
+    numa_nodes: int | None = None
+
+
+def facts_of(text: str) -> MachineFacts:
+    """Return the facts in /proc/cpuinfo, /proc/meminfo and /proc/self/status, all in one text (proc(5)).
+
+    ARM's kernels give the CPU's model as two numbers.
+    """
+    memory = re.fullmatch(r"(\d{1,15}) kB", _value("MemTotal", text))
+    maker, part = _value("CPU implementer", text), _value("CPU part", text)
+    model = _value("model name", text) or (f"implementer {maker} part {part}" if maker and part else "")
+    return MachineFacts(
+        cpu_model=model[:_LONGEST] or None,
+        memory_bytes=int(memory[1]) * 1024 if memory else None,
+        numa_nodes=_count(_value("Mems_allowed_list", text)),
+    )
+
+
+def _value(key: str, text: str) -> str:
+    found = re.search(rf"^{key}[ \t]*:[ \t]*(\S.*)$", text, re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+def _count(nodes: str) -> int | None:
+    """Return how many numbers a list like 0-1,4 has."""
+    if not re.fullmatch(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*", nodes):
+        return None
+    ends = [part.split("-") for part in nodes.split(",")]
+    return sum(max(0, int(each[-1]) - int(each[0]) + 1) for each in ends)
+
+
+def machine_evidence(
+    record: Record, table: MachineTable | None, elasticsearch_pods: Sequence[Json], load_generator_on: str
+) -> list[MachineEvidence]:
+    """Return what each Elasticsearch node ran on, in the order of their names, and last the load generator."""
+    told = {it.name: it for it in (table.machines if table else ()) if it.role == ELASTICSEARCH}
+    on = _machines(elasticsearch_pods)
+    found = []
+    for node in sorted(record.environment.nodes, key=lambda it: it.name)[:50]:
+        facts = told.get(node.name)
+        found.append(
+            MachineEvidence(
+                node=node.name,
+                machine=on.get(node.name, ""),
+                cpu_model=(facts.cpu_model if facts else "") or "",
+                processors=node.machine_processors,
+                memory_bytes=facts.machine_memory_bytes if facts else None,
+                numa_nodes=facts.numa_nodes if facts else None,
+                kernel=node.kernel or "",
+            )
+        )
+    load = record.environment.load_generator
+    found.append(
+        MachineEvidence(
+            node="load generator",
+            machine=load_generator_on,
+            cpu_model=load.cpu_model or "",
+            processors=load.machine_processors,
+            memory_bytes=load.machine_memory_bytes,
+            numa_nodes=load.numa_nodes,
+            kernel=load.kernel or "",
+        )
+    )
+    return found
+
+
+def _machines(pods: Iterable[Json]) -> Mapping[str, str]:
+    return {str(pod["metadata"]["name"]): str(pod.get("spec", {}).get("nodeName") or "") for pod in pods}

@@ -1,0 +1,161 @@
+"""What was seen of the cluster while a task was measured, and what follows from it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from world import good_record, spec
+
+from fairlap.plan.verdict.checks import first_violation, remarks
+from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.cluster_course import ClusterCourse, MissingCopies, NodeRequests, Recovery, TaskCaches
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Counts, IndexRecord, Node, Record, timestamp
+
+TWO = (Node("race-0", version="9.0.0"), Node("race-1", version="9.0.0"))
+ASKED = {"version": "9.0.0", "nodes": 2}
+BEGAN = 1_800_000_000.0
+
+
+def moment(seconds: float) -> str:
+    return timestamp(BEGAN + seconds)
+
+
+def raced(course: ClusterCourse, *, nodes: tuple[Node, ...] = TWO, replicas: int = 1, **task: Any) -> Record:
+    """A good race whose task `bulk` was measured from second 10 to second 110, on an index t of two shards."""
+    good = good_record()
+    (bulk,) = good.tasks
+    bulk = replace(
+        bulk, started_at=moment(5), measured_from=moment(10), ended_at=moment(110), **{"type": "search", **task}
+    )
+    track = replace(good.track, expected_documents={}, pipelines=())
+    return replace(
+        good, tasks=(bulk,), course=course, track=track, environment=replace(good.environment, nodes=nodes),
+        indices=(IndexRecord("t", shards=2, replicas=replicas, health="green", documents=1),),
+    )  # fmt: skip
+
+
+def missing(since: float, until: float, why: str = "INDEX_CREATED", copies: int = 2, **changes: Any) -> ClusterCourse:
+    return ClusterCourse(missing=(MissingCopies("t", False, copies, why, moment(since), moment(until)),), **changes)
+
+
+@pytest.mark.parametrize(
+    ("course", "replicas", "voided"),
+    [
+        (missing(0, 60), 1, True),
+        (missing(0, 11.5), 1, True),
+        (missing(0, 10.5), 1, False),  # a moment
+        (missing(0, 9), 1, False),  # before it was measured
+        (missing(111, 200), 1, False),
+        (missing(0, 60, "REPLICA_ADDED"), 1, False),
+        (missing(0, 60, "NODE_LEFT", 1), 1, True),
+        (missing(0, 110, copies=2), 2, False),  # two of four can be nowhere: one node too few
+        (missing(0, 110, copies=3), 2, True),
+    ],
+)
+def test_replicas(course: ClusterCourse, replicas: int, voided: bool) -> None:
+    record = raced(course, replicas=replicas)
+    found = first_violation(record, spec(elasticsearch=ASKED))
+    assert (found.reason if found else None) == (Reason.REPLICAS_MISSING if voided else None)
+    if found:
+        assert "replica(s) not started for" in found.message and "in which task bulk was measured" in found.message
+
+
+def test_a_replica_that_one_node_cannot_hold_voids_only_what_asked_for_it() -> None:
+    record = raced(missing(0, 110), nodes=TWO[:1])
+    assert first_violation(record, spec()) is None
+    assert Reason.SHARDS_IN_MOTION not in {it.reason for it in remarks(record, [], "")}
+    gone = replace(record, indices=())
+    assert first_violation(gone, spec()) is None
+    violation = first_violation(record, spec(elasticsearch={"index": {"replicas": 1}}))
+    assert violation is not None and violation.reason is Reason.REPLICAS_MISSING
+
+
+@pytest.mark.parametrize(
+    ("course", "words"),
+    [
+        (ClusterCourse(rejoined=("race-1",)), "joined it again: race-1"),
+        (ClusterCourse(fewest_nodes=1), "had 1 of its 2 nodes"),
+        (ClusterCourse(elections=1), "elected another, 1 time(s)"),
+        (ClusterCourse(rejoined=(), fewest_nodes=2, elections=0), ""),
+        (ClusterCourse(), ""),
+    ],
+)
+def test_nodes_that_left(course: ClusterCourse, words: str) -> None:
+    found = first_violation(raced(course), spec(elasticsearch=ASKED))
+    assert (found is not None) == bool(words)
+    assert found is None or (found.reason is Reason.NODE_LEFT and words in found.message)
+
+
+def requests(*counts: int | None) -> ClusterCourse:
+    return ClusterCourse(requests=tuple(NodeRequests(f"race-{n}", count, 1) for n, count in enumerate(counts)))
+
+
+def caches(hits: int, misses: int, kind: str = "request") -> ClusterCourse:
+    return ClusterCourse(caches=(TaskCaches("bulk", **{f"{kind}_hits": hits, f"{kind}_misses": misses}),))
+
+
+RECOVERED = Recovery("t", 0, True, "PEER", "race-0", "race-1", moment(20), moment(21))
+
+
+@pytest.mark.parametrize(
+    ("course", "task", "reason"),
+    [
+        (ClusterCourse(recoveries=(RECOVERED,)), {}, Reason.SHARDS_IN_MOTION),
+        (ClusterCourse(recoveries=(replace(RECOVERED, ended_at=None),)), {}, Reason.SHARDS_IN_MOTION),
+        (ClusterCourse(recoveries=(replace(RECOVERED, began_at=moment(1), ended_at=moment(9)),)), {}, None),
+        (missing(0, 60, "REPLICA_ADDED"), {}, Reason.SHARDS_IN_MOTION),
+        (missing(0, 10.5), {}, Reason.SHARDS_IN_MOTION),
+        (requests(900, 100), {}, Reason.REQUESTS_UNEVEN),
+        (requests(520, 480), {}, None),
+        (requests(90, 1), {}, None),  # too few to tell
+        (requests(900, None), {}, None),
+        (caches(200, 10), {}, Reason.CACHE_MEASURED),
+        (caches(900, 10, "query"), {}, Reason.CACHE_MEASURED),
+        (caches(100, 110), {}, None),
+        (caches(9, 1), {}, None),  # of 210 requests
+        (caches(200, 10), {"type": "bulk"}, None),
+        (ClusterCourse(merging=2), {}, Reason.MERGES_RUNNING),
+        (ClusterCourse(merging=0), {}, None),
+        (ClusterCourse(looks=0), {}, Reason.MACHINE_FIGURES_INCOMPLETE),
+        (ClusterCourse(looks=9, unlisted=2), {}, Reason.MACHINE_FIGURES_INCOMPLETE),
+        (ClusterCourse(looks=9), {}, None),
+        (ClusterCourse(), {"clock_shift_seconds": 30.0}, Reason.CLOCK_STEPPED),
+        (ClusterCourse(), {"clock_shift_seconds": 0.06}, None),  # of 105 s: as a clock that is kept right
+    ],
+)  # fmt: skip
+def test_what_is_said(course: ClusterCourse, task: dict[str, Any], reason: Reason | None) -> None:
+    record = raced(course, **task)
+    assert first_violation(record, spec(elasticsearch=ASKED)) is None
+    ours = (
+        *(Reason.SHARDS_IN_MOTION, Reason.REQUESTS_UNEVEN, Reason.CACHE_MEASURED, Reason.MERGES_RUNNING),
+        *(Reason.CLOCK_STEPPED, Reason.MACHINE_FIGURES_INCOMPLETE),
+    )
+    said = [it for it in remarks(record, [], "") if it.reason in ours]
+    assert [it.reason for it in said] == ([reason] if reason else [])
+    for it in said:
+        text = it.text.replace("task bulk", "task search")
+        assert any(words in text for words in ("replica(s) not started", "query", "copies")) or looks_like(
+            it.reason.example, text
+        ), text
+
+
+MOMENTS = st.floats(0, 120)
+
+
+@given(MOMENTS, MOMENTS, st.sampled_from(("INDEX_CREATED", "REPLICA_ADDED", "NODE_LEFT")))
+def test_only_a_gap_inside_the_measured_time_counts(since: float, until: float, why: str) -> None:
+    record = raced(missing(since, until, why))
+    found = first_violation(record, spec(elasticsearch=ASKED))
+    inside = min(until, 110) - max(since, 10)
+    if inside <= 0.99 or why == "REPLICA_ADDED":
+        assert found is None
+    elif inside > 1.01:
+        assert found is not None and found.reason is Reason.REPLICAS_MISSING
+
+
+def test_a_task_without_requests_is_no_cause() -> None:
+    record = raced(caches(5, 0), samples=Counts())
+    assert Reason.CACHE_MEASURED not in {it.reason for it in remarks(record, [], "")}

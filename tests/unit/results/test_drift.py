@@ -1,0 +1,89 @@
+"""What differs between two races' surroundings is named, and names of pods are no difference."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap.api.machine_status import MachineEvidence, StorageEvidence
+from fairlap.api.status import Environment, IndexEvidence
+from fairlap.results import drift
+from fairlap.results.machine_facts import MachineFacts, facts_of
+from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.reasons import Reason
+
+
+def environment(race: int = 1, **changes: Any) -> Environment:
+    machine = {"machine": "node-a", "cpu_model": "Xeon", "numa_nodes": 1, "kernel": "6.1", "memory_bytes": 64}
+    return Environment(
+        images=["es:9 sha256:1"], build_hash="abc", jvm_flags=["-Xmx1g"],
+        machines=[
+            MachineEvidence(node=f"bm-race-{race}-es-default-0", **{**machine, **changes.pop("machine", {})}),
+            MachineEvidence(node="load generator", machine="node-b"),
+        ],
+        storage=[StorageEvidence(node=f"bm-race-{race}-es-default-0", claim=f"data-{race}", device=f"/dev/sd{race}",
+                                 **{"file_system": "xfs", **changes.pop("storage", {})})],
+        indices=[IndexEvidence(name="t", placement=changes.pop("placement", f"0p es-{race}, 1p other-{race}"))],
+    ).model_copy(update=changes)  # fmt: skip
+
+
+def test_races_that_ran_alike() -> None:
+    assert drift.differences(environment(1), environment(2)) == []
+    assert drift.differences(environment(1), Environment()) == drift.differences(Environment(), environment(1)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"machine": {"machine": "node-c"}}, "machine of node 0 node-a, now node-c"),
+        ({"machine": {"cpu_model": "EPYC"}}, "cpu_model of node 0 Xeon, now EPYC"),
+        ({"machine": {"kernel": "6.2"}}, "kernel of node 0 6.1, now 6.2"),
+        ({"machine": {"numa_nodes": 2}}, "numa_nodes of node 0 1, now 2"),
+        ({"storage": {"file_system": "ext4"}}, "storage file_system of node 0 xfs, now ext4"),
+        ({"images": ["es:9 sha256:2"]}, 'images ["es:9 sha256:1"], now ["es:9 sha256:2"]'),
+        ({"build_hash": "def"}, "build_hash abc, now def"),
+        ({"jvm_flags": ["-Xmx2g"]}, 'jvm_flags ["-Xmx1g"], now ["-Xmx2g"]'),
+        (
+            {"placement": "0p es-2, 1p es-2"},
+            'copies per node of index t ["1 primaries, 0 replicas", "1 primaries, 0 replicas"], '
+            'now ["2 primaries, 0 replicas"]',
+        ),
+    ],
+)
+def test_each_difference_is_named(changes: dict[str, Any], said: str) -> None:
+    found = drift.differences(environment(1), environment(2, **changes))
+    assert found == [said]
+    remark = drift.remark("race-1", found)
+    assert remark.reason is Reason.ENVIRONMENT_CHANGED and remark.text == f"unlike in race-1: {said}"
+    if "kernel" in said:
+        assert looks_like(remark.reason.example, remark.text.replace("node 0", "load generator"))
+
+
+@given(st.lists(st.text(max_size=400), max_size=200), st.lists(st.text(max_size=9000), max_size=20))
+def test_the_status_has_room_for_what_is_noted(earlier: list[str], found: list[str]) -> None:
+    kept = drift.noted(earlier, "race-2", found)
+    assert len(kept) <= 100 and sum(map(len, kept)) <= 20_000
+    assert all(len(it) <= 1000 for it in kept[len(earlier) :])
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (
+            "==> /proc/self/status <==\nMems_allowed_list:\t0-1,4\n==> /proc/meminfo <==\nMemTotal:   2048 kB\n"
+            "==> /proc/cpuinfo <==\nprocessor\t: 0\nmodel name\t: Xeon \n",
+            MachineFacts("Xeon", 2 << 20, 3),
+        ),
+        ("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n", MachineFacts("implementer 0x41 part 0xd0c", None, None)),
+        ("Mems_allowed_list: 0-\nMemTotal: much\n", MachineFacts()),
+        ("", MachineFacts()),
+    ],
+)
+def test_what_the_kernel_says_of_the_machine(text: str, facts: MachineFacts) -> None:
+    assert facts_of(text) == facts
+
+
+@given(st.text())
+def test_any_text_may_be_in_a_log(text: str) -> None:
+    facts_of(text)
