@@ -1,4 +1,4 @@
-"""How often does a Comparison claim a difference where there is none? Elasticsearch 9.0.0 against 9.0.0, raced for real.
+"""How often does a Comparison claim a difference where there is none? 9.0.0 against 9.0.0, raced for real.
 
 Races comparisons of identical variants one after the other, counts the verdicts that claim a difference, gate by gate,
 and prints them beside the promised 5 %, with the interval that so few comparisons leave (Clopper and Pearson 1934: 0 of
@@ -97,7 +97,7 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
         if manifests:
             # Two clusters that lived for all comparisons would be the same two throughout: how each was compiled and
             # laid out would be one draw, and not one a comparison.
-            throwaway.take_down(kubectl, BENCH, throwaway.KINDS.split(",")[1])
+            throwaway.take_down(kubectl, BENCH, [throwaway.ELASTICSEARCH])
             series.say("building the clusters")
             throwaway.bring_up(kubectl, manifests)
 

@@ -2,9 +2,10 @@
 
     python delaying_proxy.py --upstream HOST:PORT --listen 9200=none:0 --listen 9201=search:5 --listen 9202=indexing:20
 
-Each port holds the answers to one kind of request: at 9201 an answer to a search that took 10 ms is held for 0.5 ms. The time
-is counted from the request's arrival here, so that what the proxy itself takes is slowed alike. All ports are of one process and
-one code, so that between two of them nothing else differs. Standard library alone, since it runs from a ConfigMap.
+Each port holds the answers to one kind of request: at 9201 an answer to a search that took 10 ms is held for 0.5 ms.
+The time is counted from the request's arrival here, so that what the proxy itself takes is slowed alike. All ports are
+of one process and one code, so that between two of them nothing else differs. Standard library alone, since it runs
+from a ConfigMap.
 """
 
 import argparse
@@ -19,7 +20,9 @@ from typing import NamedTuple
 
 SEARCH, INDEXING, NONE = "search", "indexing", "none"
 KINDS = {SEARCH: re.compile(r"/_m?search(?:[/?]|$)"), INDEXING: re.compile(r"/_bulk(?:[/?]|$)")}
-HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "proxy-connection", "upgrade"})
+HOP_BY_HOP = frozenset(
+    {"connection", "keep-alive", "transfer-encoding", "content-length", "proxy-connection", "upgrade"}
+)
 SPIN_SECONDS = 0.0003
 """A sleep ends about this much late; the rest of a hold is waited for with open eyes."""
 UPSTREAM_SECONDS = 300.0

@@ -19,13 +19,17 @@ WORSE, BETTER = ("Regressed", "RegressedWithinMargin"), ("Improved", "ImprovedWi
 DIFFERS = (*WORSE, *BETTER)
 
 
+Prepare = Callable[[], None]
+"""Makes what is raced against."""
+
+
 class Planned(NamedTuple):
     """A comparison to be raced."""
 
     key: Json
     """what it is of the series, for example its number"""
     manifest: Json
-    prepare: Callable[[], None]
+    prepare: Prepare
     """makes what it races against"""
 
     @property

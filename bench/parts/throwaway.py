@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 
 import yaml
+
 from parts.kubectl import Json, Kubectl
 
 LABEL = "fairlap-bench"
@@ -20,7 +21,9 @@ DISK_CONFIG: Json = {
 }
 RESOURCES: Json = {"requests": {"cpu": "200m", "memory": "1Gi"}, "limits": {"memory": "1536Mi"}}
 LOAD: Json = {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
-KINDS = "comparisons.fairlap.dev,elasticsearches.elasticsearch.k8s.elastic.co,deployments,services,configmaps,secrets"
+ELASTICSEARCH = "elasticsearches.elasticsearch.k8s.elastic.co"
+KINDS = ("comparisons.fairlap.dev", ELASTICSEARCH, "deployments", "services", "configmaps", "secrets")
+"""in the order in which they are taken away: what races first, then what it races against"""
 MOST_MINUTES = 10
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:CICompilerCount=1 -XX:-AlwaysPreTouch"
 """for a run that only shows that it works: the optimizing compiler would take half of a node's first minute"""
@@ -102,9 +105,9 @@ def bring_up(kubectl: Kubectl, manifests: Sequence[Json]) -> None:
             kubectl("rollout", "status", f"deployment/{name}", timeout)
 
 
-def take_down(kubectl: Kubectl, bench: str, kinds: str = KINDS) -> None:
-    """Delete what a script has made, and wait until it is gone; raises CalledProcessError."""
+def take_down(kubectl: Kubectl, bench: str, kinds: Sequence[str] = KINDS) -> None:
+    """Delete what a script has made of these kinds, and wait until it is gone; raises CalledProcessError."""
     # Foreground: the Benchmarks of a Comparison have the same names as those of the next one.
     flags = ("--ignore-not-found", "--cascade=foreground", "--wait", f"--timeout={MOST_MINUTES}m")
-    for kind in kinds.split(","):  # Comparisons first: their races use the rest
+    for kind in kinds:
         kubectl("delete", kind, "-l", f"{LABEL}={bench}", *flags)
