@@ -159,15 +159,7 @@ def run(kubectl: Kubectl, size: Size, results: Path) -> int:
         f"comparisons of {size.blocks} blocks",
         flush=True,
     )
-    try:
-        lines = series.race(kubectl, planned(kubectl, size), results)
-    except KeyboardInterrupt:
-        print("\nStopped; the comparison under way goes on. The same command goes on here, --clean removes it all.")
-        return 130
-    except BaseException:
-        throwaway.take_down(kubectl, BENCH)
-        raise
-    throwaway.take_down(kubectl, BENCH)
+    lines = series.run(kubectl, BENCH, planned(kubectl, size), results)
     print(f"\n{table(lines)}")
     for text in false_claims(lines):
         print(f"- {text}")

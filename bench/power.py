@@ -275,15 +275,7 @@ def run(kubectl: Kubectl, size: Size, image: str, results: Path) -> int:
         series.say("building the cluster and the proxy")
         throwaway.bring_up(kubectl, manifests)
 
-    try:
-        lines = series.race(kubectl, planned(size, prepare), results)
-    except KeyboardInterrupt:
-        print("\nStopped; the comparison under way goes on. The same command goes on here, --clean removes it all.")
-        return 130
-    except BaseException:
-        throwaway.take_down(kubectl, BENCH)
-        raise
-    throwaway.take_down(kubectl, BENCH)
+    lines = series.run(kubectl, BENCH, planned(size, prepare), results)
     print(f"\n{table(lines, size.cells, size.looks)}")
     return 0
 

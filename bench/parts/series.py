@@ -2,6 +2,9 @@
 
 import json
 import os
+import shlex
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -10,7 +13,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from parts.kubectl import Json, Kubectl
-from parts.throwaway import DIGEST
+from parts.throwaway import DIGEST, take_down
 
 LOOK_SECONDS = 300
 FAILURES_IN_A_ROW = 3
@@ -113,6 +116,27 @@ def left(seconds: Sequence[float], count: int) -> str:
 def say(text: str) -> None:
     """Print a line of progress with the time."""
     print(f"{datetime.now(UTC):%H:%M:%S}  {text}", flush=True)
+
+
+def run(kubectl: Kubectl, bench: str, planned: Sequence[Planned], path: Path) -> list[Json]:
+    """Race, remove all that was made, and return the lines of all that count.
+
+    Raises SystemExit: when it is interrupted or the cluster does not answer, and leaves all as it is, to go on later.
+    """
+    later = "The comparison under way goes on. The same command goes on here; --clean removes everything."
+    try:
+        lines = race(kubectl, planned, path)
+    except KeyboardInterrupt:
+        print(f"\nStopped. {later}", file=sys.stderr)
+        raise SystemExit(130) from None
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(f"{shlex.join(error.cmd)}: {error.stderr.strip()}\n{later}") from error
+    except SystemExit:
+        take_down(kubectl, bench)
+        raise
+    say("removing what was built")
+    take_down(kubectl, bench)
+    return lines
 
 
 def race(kubectl: Kubectl, planned: Sequence[Planned], path: Path) -> list[Json]:

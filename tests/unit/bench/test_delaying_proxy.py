@@ -19,6 +19,7 @@ class _Server(BaseHTTPRequestHandler):
     """Answers after a while, with what it was asked; in chunks, or without a body, where the path says so."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

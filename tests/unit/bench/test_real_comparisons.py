@@ -102,10 +102,14 @@ class Cluster:
     def __init__(self, phases: dict[str, str] | None = None) -> None:
         self.there: dict[str, Any] = {}
         self.applied: list[str] = []
+        self.removed: list[str] = []
+        """kinds of which all that is labelled was deleted"""
         self.phases = phases or {}
 
     def __call__(self, *words: str) -> str:
-        if words[0] == "delete":
+        if words[0] == "delete" and words[2] == "-l":
+            self.removed.append(words[1])
+        elif words[0] == "delete":
             self.there.pop(words[2], None)
         return ""
 
@@ -133,12 +137,27 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     assert [each["key"]["number"] for each in series.read(path)] == [1, 2, 3]
 
 
-def test_failures_in_a_row_end_it(tmp_path: Path) -> None:
+def test_failures_in_a_row_end_it_and_nothing_stays(tmp_path: Path) -> None:
     failing = {f"aa-{number}": "Failed" for number in range(1, 9)}
     cluster, path = Cluster(failing), tmp_path / "aa.jsonl"
     with pytest.raises(SystemExit, match="3 comparisons failed in a row"):
-        series.race(cluster, [planned(number) for number in range(1, 9)], path)  # type: ignore[arg-type]
+        series.run(cluster, "aa", [planned(number) for number in range(1, 9)], path)  # type: ignore[arg-type]
     assert cluster.applied == ["aa-1", "aa-2", "aa-3"]
+    assert cluster.removed == list(throwaway.KINDS)
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), subprocess.CalledProcessError(1, ["kubectl", "apply"], stderr="no route to host")]
+)
+def test_what_was_interrupted_stays_as_it_is(tmp_path: Path, error: BaseException) -> None:
+    cluster = Cluster()
+
+    def fails() -> None:
+        raise error
+
+    with pytest.raises(SystemExit):
+        series.run(cluster, "aa", [planned(1)._replace(prepare=fails)], tmp_path / "aa.jsonl")  # type: ignore[arg-type]
+    assert cluster.removed == []
 
 
 def test_false_verdicts_are_counted_by_gate_with_their_interval() -> None:
