@@ -186,15 +186,7 @@ def _one(kubectl: Kubectl, planned: Planned) -> Json:
         status: Json = found.get("status", {})
         if over:
             return status
-        if _refused(status):
-            return {**status, "phase": "Failed", "message": _refused(status)}
         if status.get("progress", "") != shown:
             shown = status["progress"]
             say(f"{planned.name}: {shown}")
     raise SystemExit(f"{planned.name} did not end in {LONGEST_SECONDS / 3600:.0f} hours")
-
-
-def _refused(status: Json) -> str:
-    """Return why it was not accepted, "" when it was."""
-    said = [each for each in status.get("conditions", ()) if each["type"] == "Accepted" and each["status"] == "False"]
-    return str(said[0].get("message") or "not accepted") if said else ""
