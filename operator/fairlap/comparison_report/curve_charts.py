@@ -172,7 +172,7 @@ def _value_at(points: Points, x: float) -> float | None:
 def _binned(points: Points, width: float) -> list[tuple[float, float]]:
     bins: dict[int, list[float]] = {}
     for x, y in points:
-        bins.setdefault(min(max(int(x / width), 0), _BINS - 1), []).append(y)
+        bins.setdefault(int(min(max(x / width, 0), _BINS - 1)), []).append(y)
     return [((place + 0.5) * width, sum(values) / len(values)) for place, values in sorted(bins.items())]
 
 

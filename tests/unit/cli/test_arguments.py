@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -132,16 +133,30 @@ def test_completion_scripts(shell: str, capsys: pytest.CaptureFixture[str]) -> N
         subprocess.run(["bash", "-n"], input=text, text=True, check=True)
 
 
-def test_bash_completes_words_by_its_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert program.main(["completion", "bash"]) == 0
+@pytest.mark.parametrize(
+    ("shell", "line", "answer"),
+    [
+        (
+            "bash",
+            "COMP_WORDS=(fairlap track l); COMP_CWORD=2; _fairlap_completion fairlap; echo ${COMPREPLY[@]}",
+            "list\n",
+        ),
+        ("fish", 'complete -C "fairlap track l"', "list\tList the builtin tracks.\n"),
+    ],
+)
+def test_a_shell_completes_words_by_its_script(
+    shell: str, line: str, answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    assert program.main(["completion", shell]) == 0
     (tmp_path / "script").write_text(capsys.readouterr().out)
     (tmp_path / "fairlap").write_text(f'#!/bin/sh\nexec {sys.executable} -m fairlap.cli "$@"\n')
     (tmp_path / "fairlap").chmod(0o755)
-    line = "COMP_WORDS=(fairlap track l); COMP_CWORD=2; _fairlap_completion fairlap; echo ${COMPREPLY[@]}"
-    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    argv = ["bash", "-c", f"source {tmp_path / 'script'}; {line}"]
+    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    argv = [shell, "-c", f"source {tmp_path / 'script'}; {line}"]
     done = subprocess.run(argv, env=environ, cwd=ROOT / "operator", capture_output=True, text=True, check=False)
-    assert done.stdout == "list\n", done.stderr
+    assert done.stdout == answer, done.stderr
 
 
 @pytest.mark.parametrize(
