@@ -37,6 +37,8 @@ PROMISED = "5 %"
 RESULTS = Path(__file__).parent / "results" / "aa.jsonl"
 HAS_KEPT = "state" in Design.model_fields
 """whether Comparisons of this version can keep their clusters over all blocks"""
+SEARCHES = ["search-request", "search-response", "search-time-range", "requests-per-hour"]
+"""what is raced on clusters that are kept"""
 # 400 requests of each measured task: p99 decides from 368 on.
 SHORT: Json = {"documents": 20000, "bulk_size": 50, "search_iterations": 400, "search_warmup_iterations": 50}
 SMALLEST: Json = {"documents": 2000, "bulk_size": 500, "search_iterations": 20, "search_warmup_iterations": 2}
@@ -75,7 +77,7 @@ def spec(size: Size) -> Json:
         # Two variants must differ in something: here in when a race is given up.
         variants = [{"name": CLUSTERS[0]}, {"name": CLUSTERS[1], "patch": {"timeouts": {"race": "31m"}}}]
     if size.state == "kept":
-        design["state"] = "Kept"
+        design |= {"state": "Kept", "tasks": SEARCHES}
     return {
         "baseline": CLUSTERS[0], "template": template, "variants": variants, "design": design, "calibrate": False,
     }  # fmt: skip

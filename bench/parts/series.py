@@ -121,7 +121,8 @@ def say(text: str) -> None:
 def run(kubectl: Kubectl, bench: str, planned: Sequence[Planned], path: Path) -> list[Json]:
     """Race, remove all that was made, and return the lines of all that count.
 
-    Raises SystemExit: when it is interrupted or the cluster does not answer, and leaves all as it is, to go on later.
+    Raises SystemExit: when none counts; and when it is interrupted or the cluster does not answer, where it leaves all
+    as it is, to go on later.
     """
     later = "The comparison under way goes on. The same command goes on here; --clean removes everything."
     try:
@@ -136,6 +137,8 @@ def run(kubectl: Kubectl, bench: str, planned: Sequence[Planned], path: Path) ->
         raise
     say("removing what was built")
     take_down(kubectl, bench)
+    if not lines:
+        raise SystemExit(f"no comparison ended with a verdict; {path} says why")
     return lines
 
 
@@ -159,7 +162,8 @@ def race(kubectl: Kubectl, planned: Sequence[Planned], path: Path) -> list[Json]
         append(path, {**line, "took": round(took[-1], 1)})
         kubectl("delete", "cmp", each.name, "--cascade=foreground", "--wait", "--timeout=10m")
         rest = left(took, len(todo) - number)
-        say(f"{each.name}: {line['phase']} {line['verdict']}, {len(todo) - number} to race, {rest}")
+        how = line["verdict"] or f"{line['phase']}: {line['told']}"
+        say(f"{each.name}: {how}; {len(todo) - number} to race, {rest}")
         if failures == FAILURES_IN_A_ROW:
             raise SystemExit(f"{failures} comparisons failed in a row, the last one: {line['told']}")
     return counted(read(path), planned)

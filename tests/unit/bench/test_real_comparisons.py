@@ -146,6 +146,13 @@ def test_failures_in_a_row_end_it_and_nothing_stays(tmp_path: Path) -> None:
     assert cluster.removed == list(throwaway.KINDS)
 
 
+def test_a_run_without_any_verdict_does_not_end_well(tmp_path: Path) -> None:
+    cluster = Cluster({"aa-1": "Failed"})
+    with pytest.raises(SystemExit, match="no comparison ended with a verdict"):
+        series.run(cluster, "aa", [planned(1)], tmp_path / "aa.jsonl")  # type: ignore[arg-type]
+    assert cluster.removed == list(throwaway.KINDS)
+
+
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), subprocess.CalledProcessError(1, ["kubectl", "apply"], stderr="no route to host")]
 )
