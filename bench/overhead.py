@@ -10,14 +10,14 @@ The operator must watch the namespace and be idle.
 """
 
 import argparse
-import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+
+from parts.kubectl import Json, Kubectl
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.elasticsearch import elasticsearch
@@ -27,7 +27,6 @@ from fairlap.settings import Settings
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 
-Json = dict[str, Any]
 SPEC: Json = {
     "elasticsearch": {
         "version": "9.0.0",
@@ -70,30 +69,6 @@ class Timing(NamedTuple):
     def total(self) -> float:
         """Both parts; the race itself is not in it."""
         return self.to_first_request + self.after_rally
-
-
-class Kubectl:
-    """kubectl in one namespace."""
-
-    def __init__(self, namespace: str) -> None:
-        self.namespace = namespace
-
-    def __call__(self, *arguments: str, given: str | None = None) -> str:
-        """Return what kubectl prints; raises CalledProcessError."""
-        return subprocess.run(
-            ["kubectl", "-n", self.namespace, *arguments], input=given, check=True, capture_output=True, text=True
-        ).stdout
-
-    def apply(self, *manifests: Json) -> None:
-        """Apply manifests in order."""
-        # A List, since kubectl 1.32 takes no `---` between documents of JSON.
-        self("apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}))
-
-    def get(self, *arguments: str) -> Json:
-        """Return what `kubectl get -o json` says, {} when it is not there."""
-        text = self("get", *arguments, "-o", "json", "--ignore-not-found")
-        found: Json = json.loads(text) if text.strip() else {}
-        return found
 
 
 def moment(text: str) -> float:

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted((ROOT / "bench").glob("*.py"))
+sys.path.insert(0, str(ROOT / "bench"))  # where the scripts find their parts
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
@@ -58,7 +59,7 @@ def test_kubectl_is_given_one_document_of_json(overhead: ModuleType, monkeypatch
         given.append(options["input"])
         return subprocess.CompletedProcess(argv, 0, "", "")
 
-    monkeypatch.setattr(overhead.subprocess, "run", run)
+    monkeypatch.setattr("parts.kubectl.subprocess.run", run)
     overhead.Kubectl("here").apply({"kind": "ConfigMap"}, {"kind": "Job"})
     (text,) = given
     assert [item["kind"] for item in json.loads(text)["items"]] == ["ConfigMap", "Job"]

@@ -1,0 +1,1 @@
+"""What several of the scripts beside this folder need; import its modules, which import nothing of the scripts."""
