@@ -162,7 +162,7 @@ class Results(Answer):
     """Garbage collection."""
 
 
-MOST_REMARKS = 20
+MOST_REMARKS = 40
 
 
 class RemarkStatus(Answer):

@@ -45,7 +45,7 @@ def test_their_order_stays(remarks: list[RaceRemark]) -> None:
 def test_what_fits_is_said_as_it_is() -> None:
     remarks = [RaceRemark(Reason.RALLY_WARNING, f"Rally: {number}") for number in range(MOST_REMARKS)]
     assert [it.message for it in fit_remarks(remarks)] == [remark.text for remark in remarks]
-    longest = fit_remarks([RaceRemark(Reason.RALLY_WARNING, "x" * 9999)] * 30)
+    longest = fit_remarks([RaceRemark(Reason.RALLY_WARNING, "x" * 9999)] * (MOST_REMARKS + 10))
     assert sum(len(it.message) for it in longest) <= 8000, "so that a status of 50 races fits"
     assert longest[-1].message.endswith("; and 10 more of this reason")
     (alone,) = fit_remarks([RaceRemark(Reason.RALLY_WARNING, "x" * 9999)])
