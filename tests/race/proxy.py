@@ -1,7 +1,6 @@
 """A plain HTTP proxy in front of Elasticsearch that changes answers, as proxies and older versions do."""
 
 import http.client
-import json
 import ssl
 import threading
 from collections.abc import Callable
@@ -10,17 +9,15 @@ from typing import Any
 
 from .server import VERSION, Elasticsearch
 
+Alter = Callable[[str, int, bytes], tuple[int, bytes]]
+"""From path, status and body of an answer to the status and body that are passed on."""
+
 
 class Proxy(ThreadingHTTPServer):
-    """Passes every request on; drops the product header, says another version, or changes answers as `alter` does."""
+    """Passes every request on; drops the product header, says another version, or changes answers."""
 
     def __init__(
-        self,
-        elasticsearch: Elasticsearch,
-        *,
-        product: bool = True,
-        version: str = VERSION,
-        alter: Callable[[str, Any], Any] | None = None,
+        self, elasticsearch: Elasticsearch, *, product: bool = True, version: str = VERSION, alter: Alter | None = None
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.alter = alter
@@ -48,9 +45,10 @@ class _Handler(BaseHTTPRequestHandler):
         answer = upstream.getresponse()
         content = answer.read().replace(VERSION.encode(), self.server.version.encode())
         upstream.close()
-        if self.server.alter and content and answer.status == 200:
-            content = json.dumps(self.server.alter(self.path, json.loads(content))).encode()
-        self.send_response(answer.status)
+        status = answer.status
+        if self.server.alter is not None:
+            status, content = self.server.alter(self.path, status, content)
+        self.send_response(status)
         for name in ("Content-Type", "X-elastic-product"):
             value = answer.getheader(name)
             if value and (self.server.product or name != "X-elastic-product"):
