@@ -144,3 +144,15 @@ def test_bulks_that_are_sent_again(runner: Runner, elasticsearch: Elasticsearch,
         assert first_violation(ran.record, asked()) is None
     (text,) = remarked(ran, Reason.REQUESTS_REJECTED)
     reads(Reason.REQUESTS_REJECTED, text)
+
+
+def test_the_smoke_test_looks_before_each_search_too(runner: Runner, tmp_path: Path) -> None:
+    early = search("early", operation=SORTED)
+    ran = runner.run(write(tmp_path / "t", CREATE, early, BULK, REFRESH, search()), mode="smoke")
+    assert first_violation(ran.record, asked()) is None
+    assert ran.record.requests is not None
+    found = {(it.task, it.when): it.hits for it in ran.record.requests.answers}
+    every = {("early", "before"): 0, ("early", "after"): 0, ("search", "before"): DOCUMENTS}
+    assert found == {**every, ("search", "after"): DOCUMENTS}
+    (text,) = remarked(ran, Reason.SEARCHES_WITHOUT_HITS)
+    assert "task early" in text and "task search" not in text
