@@ -1,7 +1,7 @@
 """Whether requests did what they were for, against a real Elasticsearch: each finding, and its good neighbour."""
 
+import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -106,18 +106,22 @@ class Refusing:
         self._bad, self._looks = bad, 0
         self.done = False
 
-    def __call__(self, path: str, answer: Any) -> Any:
+    def __call__(self, path: str, status: int, content: bytes) -> tuple[int, bytes]:
         if path.startswith("/_nodes/stats/thread_pool"):
             self._looks += 1
+            answer = json.loads(content)
             for node in answer["nodes"].values():
                 node["thread_pool"]["write"]["rejected"] += 3 * self._looks
-        if path.startswith("/_bulk") and not self.done:
-            self.done, answer["errors"] = True, True
+        elif path.startswith("/_bulk") and not self.done:
+            self.done, answer = True, json.loads(content)
+            answer["errors"] = True
             for number in range(self._bad + 1):
                 (result,) = answer["items"][number].values()
                 result["status"] = 400 if number < self._bad else 429
                 result["error"] = {"type": "rejected", "reason": "because"}
-        return answer
+        else:
+            return status, content
+        return status, json.dumps(answer).encode()
 
 
 @pytest.mark.produces(Reason.DOCUMENTS_LOST, Reason.REQUESTS_REJECTED)
@@ -140,3 +144,15 @@ def test_bulks_that_are_sent_again(runner: Runner, elasticsearch: Elasticsearch,
         assert first_violation(ran.record, asked()) is None
     (text,) = remarked(ran, Reason.REQUESTS_REJECTED)
     reads(Reason.REQUESTS_REJECTED, text)
+
+
+def test_the_smoke_test_looks_before_each_search_too(runner: Runner, tmp_path: Path) -> None:
+    early = search("early", operation=SORTED)
+    ran = runner.run(write(tmp_path / "t", CREATE, early, BULK, REFRESH, search()), mode="smoke")
+    assert first_violation(ran.record, asked()) is None
+    assert ran.record.requests is not None
+    found = {(it.task, it.when): it.hits for it in ran.record.requests.answers}
+    every = {("early", "before"): 0, ("early", "after"): 0, ("search", "before"): DOCUMENTS}
+    assert found == {**every, ("search", "after"): DOCUMENTS}
+    (text,) = remarked(ran, Reason.SEARCHES_WITHOUT_HITS)
+    assert "task early" in text and "task search" not in text
