@@ -14,7 +14,6 @@ Alter = Callable[[str, int, bytes], tuple[int, bytes]]
 
 
 class Proxy(ThreadingHTTPServer):
-<<<<<<< HEAD
     """Passes every request on; drops the product header, says another version, or changes answers.
 
     `alter` changes any answer, `alter_json` the content of one that is good.
@@ -28,12 +27,6 @@ class Proxy(ThreadingHTTPServer):
         version: str = VERSION,
         alter: Alter | None = None,
         alter_json: Callable[[str, Any], Any] | None = None,
-=======
-    """Passes every request on; drops the product header, says another version, or changes answers."""
-
-    def __init__(
-        self, elasticsearch: Elasticsearch, *, product: bool = True, version: str = VERSION, alter: Alter | None = None
->>>>>>> truth1
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.alter, self.alter_json = alter, alter_json
@@ -67,11 +60,8 @@ class _Handler(BaseHTTPRequestHandler):
         content = self.server.changed(self.path, content)
         upstream.close()
         status = answer.status
-<<<<<<< HEAD
         if self.server.alter_json is not None and content and status == 200:
             content = json.dumps(self.server.alter_json(self.path, json.loads(content))).encode()
-=======
->>>>>>> truth1
         if self.server.alter is not None:
             status, content = self.server.alter(self.path, status, content)
         self.send_response(status)
