@@ -210,7 +210,8 @@ def test_a_pipeline_of_which_a_part_fails(run: Run, tmp_path: Path) -> None:
 def test_a_pipeline_without_processors(run: Run, tmp_path: Path) -> None:
     ran = run(write(tmp_path / "t", put("p"), CREATE, through("p")))
     reads(Reason.PIPELINE_NOT_VERIFIED, said(ran, Reason.PIPELINE_NOT_VERIFIED))
-    deletes = {"operation": {"operation-type": "delete-pipeline", "name": "gone", "id": "p"}}
+    request = {"operation-type": "raw-request", "method": "DELETE", "path": "/_ingest/pipeline/p"}
+    deletes = {"name": "gone", "operation": {**request, "name": "d"}}
     ran = run(write(tmp_path / "u", put("p", SETS), CREATE, through("p"), deletes))
     assert said(ran, Reason.PIPELINE_NOT_VERIFIED).endswith("a task deletes it, and its counters with it")
 
