@@ -210,7 +210,8 @@ def test_a_pipeline_of_which_a_part_fails(run: Run, tmp_path: Path) -> None:
 def test_a_pipeline_without_processors(run: Run, tmp_path: Path) -> None:
     ran = run(write(tmp_path / "t", put("p"), CREATE, through("p")))
     reads(Reason.PIPELINE_NOT_VERIFIED, said(ran, Reason.PIPELINE_NOT_VERIFIED))
-    deletes = {"operation": {"operation-type": "delete-pipeline", "name": "gone", "id": "p"}}
+    request = {"operation-type": "raw-request", "method": "DELETE", "path": "/_ingest/pipeline/p"}
+    deletes = {"name": "gone", "operation": {**request, "name": "d"}}
     ran = run(write(tmp_path / "u", put("p", SETS), CREATE, through("p"), deletes))
     assert said(ran, Reason.PIPELINE_NOT_VERIFIED).endswith("a task deletes it, and its counters with it")
 
@@ -281,3 +282,45 @@ def test_documents_in_a_failure_store(run: Run, elasticsearch: Elasticsearch, tm
         twelve["number"] = 0
         ran = run(track, **way)
     assert counts(ran) == [] and ran.record.failure_stores == {"logs": 0}
+
+
+@pytest.mark.parametrize(("idle", "words"), [(1, "processor 1 (set_security_user) never ran, for its `if`"), (2, "")])
+def test_processors_whose_condition_never_holds(
+    run: Run, elasticsearch: Elasticsearch, tmp_path: Path, idle: int, words: str
+) -> None:
+    """A condition is a script: the proxy says of the first, or of both processors, that it never ran."""
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if not path.startswith("/_nodes/stats/ingest"):
+            return status, body
+        answer: Any = json.loads(body)
+        for node in answer["nodes"].values():
+            for it in ((node["ingest"]["pipelines"].get("p") or {}).get("processors") or ())[:idle]:
+                it["set_security_user"]["stats"]["count"] = 0
+        return status, json.dumps(answer).encode()
+
+    track = write(tmp_path / "t", put("p", SETS, SETS), CREATE, through("p"))
+    with altered(elasticsearch, alter) as way:
+        ran = run(track, **way)
+    if words:
+        assert words in said(ran, Reason.PIPELINE_PARTLY_APPLIED)
+    else:
+        violation = ran.violation()
+        assert violation.reason is Reason.PIPELINE_NOT_APPLIED and "did nothing for its 1000" in violation.message
+
+
+def test_documents_through_a_data_stream(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
+    """The proxy shows as a data stream what is an alias, and no alias."""
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if path.startswith("/_data_stream"):
+            stream = {"name": "s", "indices": [{"index_name": "t", "index_uuid": "u"}]}
+            return 200, json.dumps({"data_streams": [stream]}).encode()
+        return (200, b"{}") if path.startswith("/_all/_alias") else (status, body)
+
+    track = write(tmp_path / "t", CREATE, BULK, target="s", index={"aliases": {"s": {}}})
+    with altered(elasticsearch, alter) as way:
+        ran = run(track, **way)
+    assert counts(ran) == []
+    (index,) = ran.record.indices or ()
+    assert (index.name, index.data_stream, index.aliases) == ("t", "s", ())
