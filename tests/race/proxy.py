@@ -1,6 +1,7 @@
 """A plain HTTP proxy in front of Elasticsearch that changes answers, as proxies and older versions do."""
 
 import http.client
+import json
 import ssl
 import threading
 from collections.abc import Callable

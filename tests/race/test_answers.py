@@ -130,7 +130,7 @@ def test_bulks_that_are_sent_again(runner: Runner, elasticsearch: Elasticsearch,
     """Documents with names of their own: sending one again changes nothing, and the track says no number of them."""
     bulk = {**BULK, "operation": {**BULK["operation"], "retries_on_429": 3}}
     track = write(tmp_path / "t", CREATE, bulk, actions=NAMED)
-    proxy = Proxy(elasticsearch, alter_json=Refusing(bad))
+    proxy = Proxy(elasticsearch, alter=Refusing(bad))
     try:
         ran = runner.run(track, hosts=[proxy.host], caFile=None)
     finally:
