@@ -119,7 +119,7 @@ def test_two_thousand_tasks_with_long_names_fit_into_a_status() -> None:
     assert len(status.model_dump_json(by_alias=True)) < 700_000
     said = [remark.message for remark in status.races[0].remarks if remark.reason == "RecordCut"]
     assert any(text.startswith("status.results.tasks has ") and " of 2001 tasks" in text for text in said), said
-    assert said[0].endswith("; and 1 more of this reason"), "the indices"
+    assert any("indices" in text for text in said), said
 
 
 @pytest.mark.parametrize("started", ["x", "0000-01-01T00:00:00Z", "2026-01-01T00:00:00", 7])
