@@ -143,7 +143,7 @@ def _remarked(made: Record, now: float) -> Record:
     deleted = UncountedTask("drop-it", "t", WhyUncounted.DELETED, 1000)
     late = tuple(
         replace(_task(f"late-{number}", "search", "ops/s", 0, now), target_throughput=100.0, schedule_share=0.5)
-        for number in range(25)
+        for number in range(45)
     )
     return replace(
         made,

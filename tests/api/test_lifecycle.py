@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from fairlap.api.status import MOST_REMARKS
 from fairlap.plan.steps import account_name
 from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.config_maps import text_of
@@ -196,13 +197,13 @@ def test_each_remark_is_said_with_its_reason_and_too_many_of_one_are_counted(
     (race,) = status["races"]
     found = race["remarks"]
     assert {it["reason"] for it in found} == {str(reason) for reason in expected}
-    assert len(found) == 20
+    assert len(found) == MOST_REMARKS
     for reason in expected:
         messages = [it["message"] for it in found if it["reason"] == reason]
         if reason is not Reason.SCHEDULE_NOT_KEPT:
             assert any(looks_like(reason.example, message) for message in messages), messages
     late = [it["message"] for it in found if it["reason"] == "ScheduleNotKept"]
-    assert late[-1].endswith(f"; and {25 - len(late)} more of this reason")
+    assert late[-1].endswith(f"; and {45 - len(late)} more of this reason")
     told = conditions(status)
     assert told["ScheduleNotKept"] == ("True", "ScheduleNotKept")
     assert told["LoadGeneratorShared"][0] == ("True" if Reason.LOAD_GENERATOR_SHARED in expected else "False")

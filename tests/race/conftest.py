@@ -30,6 +30,13 @@ def own_loopback() -> None:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP))
 
 
+@pytest.fixture
+def quiet_machine() -> None:
+    """Skip a test whose numbers hold only where the machine does little else: figures of rates and of processors."""
+    if (busy := os.getloadavg()[0]) > (os.cpu_count() or 1) + 1:
+        pytest.skip(f"the machine does something else, too (load {busy:.1f}): make test-race runs it alone")
+
+
 @pytest.fixture(scope="session")
 def folder(own_loopback: None) -> Iterator[Path]:
     """A folder that Elasticsearch's user can reach."""

@@ -160,7 +160,8 @@ ROWS: Final[tuple[FactRow, ...]] = (
         of_machine=True, line="all races of a block belong on the same machines: write template.race.scheduling"),
     FactRow(r"ran: each node's (processors|memory limit)", "CPU and memory of a node", (RESOURCES,), (MACHINES,),
         of_machine=True, fold=True, line="write elasticsearch.resources.limits in the template to hold it"),
-    FactRow(r"ran: (each node's (memory|kernel|processors of the machine)|nodeData\[\d+\]\.memoryBytes)",
+    FactRow(r"ran: (each node's (memory|kernel|processors of the machine)|nodeData\[\d+\]\.memoryBytes"
+        r"|machines\[\d+\]\..+)",
         "machines", (MACHINES, RESOURCES, NODES), of_machine=True, fold=True, line=_SAME_MACHINES),
     FactRow(r"ran: load generator's .+", "load generator", (LOAD_GENERATOR,), by_cluster=False, of_machine=True,
         fold=True, line="write template.race.resources and template.race.scheduling for all variants"),

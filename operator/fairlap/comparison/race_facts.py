@@ -17,7 +17,10 @@ from fairlap_race.contract.request_evidence import AFTER
 
 MOST_FACTS: Final = 3000
 _MOST_TASKS = 300
-_NOT_FLAT = {"rallyPollIntervals", "indices", "storage", "jvmFlags", "plugins", "trackParams"}
+_NOT_FLAT = {
+    "rallyPollIntervals", "indices", "storage", "jvmFlags", "plugins", "trackParams", "machines", "differences",
+}  # fmt: skip
+_NAME_OF_A_NODE = "node"
 _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
 """What two volumes have in common; names and fill are never the same."""
 _DEFAULT_OF_A_PIN = ("spec.elasticsearch.scheduling.exclusiveNodes", False)
@@ -153,6 +156,15 @@ def effective(benchmark: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"{name}: documents", documents[name]  # of a data stream the last one is the sum
         yield from ((f"{name}: {key}", index[key]) for key in _OF_AN_INDEX if key in index)
         yield from ((f"{name}: setting {key}", value) for key, value in (index.get("settings") or {}).items())
+    yield from _machines(environment)
+
+
+def _machines(environment: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what the machines and the volumes are, without the names of nodes and claims, which are never the same."""
+    for number, machine in enumerate(environment.get("machines") or ()):
+        for key in machine:
+            if key != _NAME_OF_A_NODE:
+                yield from leaves(f"ran: machines[{number}].{key}", machine[key])
     for number, volume in enumerate(environment.get("storage") or ()):
         for key in _SAME_STORAGE:
             if key in volume:

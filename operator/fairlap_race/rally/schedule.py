@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from fairlap_race.contract.record import SCHEDULE_KEPT, LoadGenerator, Task
+from fairlap_race.contract.record import LoadGenerator, Task
 from fairlap_race.contract.schedule_record import CLIENT_KEPT, ScheduleRecord
 
 LEAST_REQUESTS = 10
@@ -168,5 +168,5 @@ def _free_share(task: Task) -> float | None:
     plan = task.schedule
     if plan is not None and plan.has_slow_client:
         return plan.slowest_busy_share
-    fell_behind = task.schedule_share is not None and task.schedule_share < SCHEDULE_KEPT
+    fell_behind = task.fell_behind
     return task.client_busy_share if fell_behind else None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import SCHEDULE_KEPT, Record, Task
+from fairlap_race.contract.record import Record, Task
 from fairlap_race.contract.schedule_record import ScheduleRecord
 
 
@@ -17,7 +17,7 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
 
 def _behind(task: Task) -> str:
     plan, share = task.schedule or ScheduleRecord(), task.schedule_share
-    if share is not None and share < SCHEDULE_KEPT:
+    if share is not None and task.fell_behind:
         target = "" if task.target_throughput is None else f" {task.target_throughput:g}"
         some = f"; {_slow(plan)}" if 0 < plan.slow_clients < plan.clients else ""
         return f"task {task.task} reached {100 * share:.0f} % of its target throughput{target}{some}"
