@@ -116,16 +116,17 @@ class Server:
         return self.decide(deciders(plan), seconds)
 
     def decide(self, by: Deciders, seconds: float) -> "Server":
-        """Let its daemon work for so long with these decisions."""
+        """Let its daemon work for so long with these decisions, or for as many turns where the machine stalls."""
 
         async def work() -> None:
             stop = Stop()
             body, logger = self.objects["Comparison", "cmp"], logging.getLogger("test")
             driven = ComparisonDaemon(self.operator, copy.deepcopy(body), "c", None, logger, deciders=by)
             task = asyncio.create_task(driven.run(stop))
-            end = time.monotonic() + seconds
-            while time.monotonic() < end and not self.status.get("completionTime"):  # noqa: ASYNC110 - nobody tells
+            end, turns = time.monotonic() + seconds, seconds / 0.01
+            while (turns > 0 or time.monotonic() < end) and not self.status.get("completionTime"):
                 await asyncio.sleep(0.01)
+                turns -= 1
             stop.set()
             await task
 
@@ -288,7 +289,7 @@ def test_a_record_that_cannot_be_read_ends_it(monkeypatch: pytest.MonkeyPatch, d
     monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))
     server = Server(RECORDING)
     server.add(owned("ConfigMap", "cmp-block-1", binaryData={KEY_BLOCK: data}))
-    server.drive(lambda seen: ComparisonPlan(seen.status, look=() if seen.records else ("records",), wake_in=60), 0.5)
+    server.drive(lambda seen: ComparisonPlan(seen.status, look=() if seen.records else ("records",), wake_in=60), 30)
     assert (server.status["phase"], server.status["reason"]) == ("Failed", "InternalError")
     assert "cannot go on with this Comparison: ValueError: the record of a block" in server.status["message"]
     assert "block" not in server.status and not server.operator.places.holders()
@@ -298,7 +299,7 @@ def test_a_record_that_cannot_be_read_ends_it(monkeypatch: pytest.MonkeyPatch, d
 def test_a_spec_that_this_version_cannot_read_ends_it() -> None:
     server = Server()
     server.objects["Comparison", "cmp"]["spec"]["newer"] = 1
-    server.drive(lambda seen: ComparisonPlan(seen.status))
+    server.drive(lambda seen: ComparisonPlan(seen.status), 30)
     assert (server.status["phase"], server.status["reason"]) == ("Failed", "InvalidSpec")
 
 
