@@ -1,35 +1,14 @@
-"""Metrics and their values in words: what each is called, in which unit, and whether more of it is better."""
+"""Metrics, their values and verdicts in words."""
 
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Final
 
-
-class MetricWords(NamedTuple):
-    """How a metric is spoken of."""
-
-    words: str
-    unit: str
-    more_is_better: bool = False
+from fairlap.comparison.gate_metrics import METRICS, MetricKind
 
 
 _HELD: Final = "\N{NO-BREAK SPACE}"
-_KNOWN: Final = {
-    "throughput": MetricWords("throughput", "ops/s", True),
-    "serviceTimeP50": MetricWords("service time, p50", "ms"),
-    "serviceTimeP90": MetricWords("service time, p90", "ms"),
-    "serviceTimeP99": MetricWords("service time, p99", "ms"),
-    "latencyP50": MetricWords("latency, p50", "ms"),
-    "latencyP90": MetricWords("latency, p90", "ms"),
-    "latencyP99": MetricWords("latency, p99", "ms"),
-    "storeBytes": MetricWords("size of the store", "bytes"),
-    "segments": MetricWords("segments", ""),
-    "documents": MetricWords("documents", ""),
-    "cpuSecondsPerOperation": MetricWords("CPU time for an operation", "s"),
-    "memoryPeakBytes": MetricWords("memory, largest", "bytes"),
-    "diskWriteBytes": MetricWords("written to disk", "bytes"),
-}
 RESOURCES: Final = (
     "cpuSecondsPerOperation",
     "memoryPeakBytes",
@@ -60,9 +39,9 @@ VERDICT_SIGNS: Final = {
 }
 
 
-def words_of(metric: str) -> MetricWords:
-    """Return how a metric is spoken of; one that is not known goes by its own name."""
-    return _KNOWN.get(metric) or MetricWords(metric, "")
+def words_of(metric: str) -> MetricKind:
+    """Return what a metric is; one that is not known, of a newer operator, goes by its own name."""
+    return METRICS.get(metric) or MetricKind(metric, "", metric)
 
 
 def amount(value: float | None, unit: str) -> str:

@@ -13,6 +13,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.comparison import block_record, noise_config_map, race_benchmark
 from fairlap.plan.comparison.block_race import benchmark_of
+from fairlap.plan.comparison.block_words import CLUSTER_RESTARTED
 from fairlap.plan.comparison.comparison_seen import ComparisonSeen, ComparisonSubject, RaceToCreate
 from fairlap.runtime.comparison_reads import is_of
 from fairlap.runtime.ownership import owner_uid
@@ -62,6 +63,9 @@ async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock,
         gone = {"valid": False, "reason": race.reason or "RaceDeleted"}
         return RaceRecord.model_validate({**said, **gone, "seconds": race.seconds})
     builder = await _builder(api_server, seen, race)
+    if builder is None and seen.subject.spec.design.state == "Kept":
+        text = "the Benchmark that has built its cluster was deleted, so nothing is known of that"
+        return RaceRecord.model_validate({**said, "valid": False, "reason": CLUSTER_RESTARTED, "message": text})
     found = record_race((there, await _record_of(api_server, there)), builder, race.variant)
     return found.model_copy(update=said)
 

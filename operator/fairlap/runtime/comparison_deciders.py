@@ -12,14 +12,16 @@ from fairlap.comparison.judgement import judge_blocks
 from fairlap.comparison.race_facts import facts, record_facts
 from fairlap.comparison.raced_benchmark import race_record
 from fairlap.comparison.variants import VariantsRefusedError, expand
+from fairlap.plan.comparison.block_words import CLUSTER_RESTARTED
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.plan.comparison.judges import Judges
-from fairlap.plan.comparison.kept_clusters import facts_on_kept_cluster
+from fairlap.plan.comparison.kept_clusters import changed_meanwhile, facts_on_kept_cluster
 from fairlap.runtime.comparison_acts import OfBenchmark
 from fairlap.runtime.comparison_daemon import Deciders
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.record import KEY_RECORD, Record
 
 JUDGES: Final = Judges(judge_blocks, diff, expect)
 
@@ -47,7 +49,17 @@ def _record_race(race: OfBenchmark, builder: OfBenchmark | None, variant: str) -
     if builder is None:
         return found
     built = race_record(*builder, variant, all_facts)
-    return found.model_copy(update={"facts": facts_on_kept_cluster(built.facts, found.facts)})
+    found = found.model_copy(update={"facts": facts_on_kept_cluster(built.facts, found.facts)})
+    restarted = changed_meanwhile(_starts(builder[1]), _starts(race[1]))
+    if not found.valid or not restarted:
+        return found
+    return found.model_copy(update={"valid": False, "reason": CLUSTER_RESTARTED, "message": restarted})
+
+
+def _starts(config_map: Json | None) -> list[str | None]:
+    """Return for each node what its start is known by, of the record of a race; None where it is not known."""
+    record = Record.from_json(text_of(config_map, KEY_RECORD))
+    return [node.ephemeral_id for node in record.environment.nodes] if record and record.environment.nodes else [None]
 
 
 DECIDERS: Final = Deciders(decide, trials, _record_race, noise_store.priors, noise_store.learnt)

@@ -12,7 +12,10 @@ from fairlap.comparison.expectation import calibrated_every
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.answer import answer
 from fairlap.plan.comparison.block_words import (
+    CLUSTER_IN_DOUBT,
+    CLUSTER_RESTARTED,
     NAME_TAKEN,
+    NOT_A_VARIANTS_FAULT,
     RACE_DELETED,
     RACE_SUSPENDED,
     RECORD_LOST,
@@ -105,7 +108,7 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
         each if not each.valid or each.number == PREPARATION or records.get(each.number) else _lost(each, RECORD_LOST)
         for each in before.blocks
     ]
-    blocks = [*kept, over]
+    blocks = [*_without_doubtful(seen.subject.spec, kept, over), over]
     status = changed(before, blocks=blocks, blocks_done=done(seen.subject.spec, blocks))
     names = [variant.name for variant in before.variants]
     others = [text for text in before.findings if text not in uneven_losses(before.blocks, names)]
@@ -123,10 +126,23 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
     return replace(found, status=changed(give_place_up(seen, found.status), progress=one_line(progress)))
 
 
+def _without_doubtful(spec: ComparisonSpec, blocks: Sequence[Block], over: Block) -> list[Block]:
+    """Return the blocks before one that is over: after a race that failed, kept clusters are no more what they were.
+
+    A preparation becomes void with it, so that they are built and filled again.
+    """
+    ours = NOT_A_VARIANTS_FAULT - {CLUSTER_RESTARTED, RECORD_LOST}
+    if spec.design.state == "Fresh" or over.valid or over.reason in ours:
+        return list(blocks)
+    doubtful = {"valid": False, "reason": CLUSTER_IN_DOUBT}
+    return [each.model_copy(update=doubtful) if each.number == PREPARATION and each.valid else each for each in blocks]
+
+
 def _again(seen: ComparisonSeen, status: ComparisonStatus, over: Block) -> ComparisonPlan:
     """Return what follows from a block that does not count: it is raced again, or all is over."""
     spec = seen.subject.spec
-    void = [block for block in status.blocks if not block.valid]
+    # A preparation that is made again because of a block does not count beside that.
+    void = [block for block in status.blocks if not block.valid and block.reason != CLUSTER_IN_DOUBT]
     title, last = block_title(spec, over), next((race for race in over.races if race.valid is False), None)
     why = f"{last.variant}: {last.reason}: {last.message}" if last else over.reason
     if over.reason == RECORD_LOST and seen.refusal:

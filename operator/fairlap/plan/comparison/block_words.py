@@ -13,7 +13,12 @@ NAME_TAKEN = "NameTaken"
 RACE_REFUSED = "RaceRefused"
 RACE_SUSPENDED = "RaceSuspended"
 RECORD_LOST = "RecordLost"
-NOT_A_VARIANTS_FAULT = frozenset({RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN, RACE_REFUSED, RECORD_LOST})
+CLUSTER_RESTARTED = "ClusterRestarted"
+CLUSTER_IN_DOUBT = "ClusterInDoubt"
+"""of a preparation whose kept clusters are built again, since a race on one of them did not count"""
+NOT_A_VARIANTS_FAULT = frozenset(
+    {RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN, RACE_REFUSED, RECORD_LOST, CLUSTER_RESTARTED, CLUSTER_IN_DOUBT}
+)
 """reasons for which a race does not count that say nothing of what was raced"""
 
 

@@ -53,6 +53,19 @@ def facts_on_kept_cluster(built: Mapping[str, str], raced: Mapping[str, str]) ->
     return {**built, **own}
 
 
+def changed_meanwhile(built: Sequence[str | None], raced: Sequence[str | None]) -> str:
+    """Return in a sentence that a kept cluster is not the one that was filled; "" if it is.
+
+    Both are the ephemeral ids of its nodes, which each start of a node draws anew: when it was built, and in the race.
+    """
+    if None in built or None in raced or set(built) == set(raced):
+        return ""
+    return (
+        "a node of the kept cluster was started again after it had been filled, so it is no longer warm, and may lack "
+        "data"
+    )
+
+
 def still_needs_cluster(comparison: Mapping[str, Any], benchmark: str) -> bool:
     """Return whether a Comparison, as the API has it, still races on the cluster that one of its Benchmarks keeps."""
     status = comparison.get("status") or {}

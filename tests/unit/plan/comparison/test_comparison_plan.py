@@ -183,6 +183,27 @@ def test_kept_clusters_are_built_once_and_raced_on() -> None:
     assert {race.spec["checkedBy"] for race in races[3:]} == {"upgrade-1a", "upgrade-1b"}
 
 
+@pytest.mark.parametrize(("reason", "rebuilt"), [("ClusterUnreachable", True), ("RaceSuspended", False)])
+def test_kept_clusters_are_built_again_after_a_race_that_failed(reason: str, rebuilt: bool) -> None:
+    kept = {**FIXED_2, "state": "Kept", "tasks": ["search"], "retries": 1}
+    film = Film(comparison(design=kept)).until("Running", 2, 2)
+    if reason == "RaceSuspended":
+        film.races[film.created[-1].name] = replace(film.races[film.created[-1].name], suspended=True)
+        film.now += timedelta(minutes=16)
+        film.step()
+    else:
+        film.finish("Failed", reason=reason, message="no answer")
+        film.step(confirmed=True)
+    film.run()
+    assert (film.status.phase, film.status.blocks_done) == ("Complete", "2/2"), "one block was void, and retries is 1"
+    names = [race.name for race in film.created]
+    assert ("upgrade-0a-2" in names) is ("upgrade-0b-2" in names) is rebuilt
+    assert any(name.startswith("upgrade-2") and name.endswith("-2") for name in names)
+    builder = "upgrade-0a-2" if rebuilt else "upgrade-0a"
+    (last,) = {race.spec["target"]["hosts"][0] for race in film.created[-3:] if race.variant == "8.11.0"}
+    assert last.startswith(f"https://{builder}-race-1-es-http")
+
+
 def test_who_needs_more_machines_than_the_first_race_had_is_not_bound_to_them() -> None:
     variants = [{"name": "8.11.0"}, {"name": "three", "patch": {"elasticsearch": {"nodes": 3}}}]
     film = Film(comparison(design=FIXED_2, variants=variants)).run()

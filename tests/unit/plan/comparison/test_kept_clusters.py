@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from fairlap.plan.comparison.kept_clusters import built_once, facts_on_kept_cluster, still_needs_cluster
+from fairlap.plan.comparison.kept_clusters import (
+    built_once,
+    changed_meanwhile,
+    facts_on_kept_cluster,
+    still_needs_cluster,
+)
 
 BLOCKS = [
     {"number": 0, "valid": False, "races": [{"benchmark": "cmp-0a"}, {"benchmark": "cmp-0b"}]},
@@ -37,6 +42,20 @@ def test_how_a_race_on_a_kept_cluster_ran_is_how_that_was_built_and_what_the_rac
     }
     raced = {"spec.target.hosts[0]": "https://a", "ran: target clusterName": "a", "ran: task search: hits": "7"}
     assert facts_on_kept_cluster(built, raced) == {**built, "ran: task search: hits": "7"}
+
+
+@pytest.mark.parametrize(
+    ("built", "raced", "changed"),
+    [
+        (["a", "b"], ["b", "a"], False),
+        (["a"], ["b"], True),
+        (["a", "b"], ["a"], True),
+        (["a"], [None], False),
+        ([None], ["a"], False),
+    ],
+)
+def test_a_node_that_was_started_again_is_seen(built: list[Any], raced: list[Any], changed: bool) -> None:
+    assert bool(changed_meanwhile(built, raced)) is changed
 
 
 @pytest.mark.parametrize(("deadline", "longest"), [("168h", "168h"), ("720h", "720h"), ("2160h", "720h")])
