@@ -18,6 +18,7 @@ _TOLERATED_SECONDS, _TOLERATED_SHARE = 1.0, 0.01
 _MOST = 200
 """Of each list: the runner keeps as many, and each is compared with each task."""
 _ADDED_LATER = "REPLICA_ADDED"
+_NEW = "INDEX_CREATED"
 _CACHED_SHARE = 0.5
 _UNEVEN = 1.5
 """Times the mean of all nodes."""
@@ -134,6 +135,8 @@ def _said(missing: MissingCopies, gap: _Gap) -> str:
 def _in_motion(record: Record) -> Iterator[str]:
     nodes, spans = len(record.environment.nodes), task_spans(record.tasks)
     for missing in record.course.missing[:_MOST]:
+        if missing.primary and missing.why == _NEW:
+            continue  # every index begins so
         # On one node every replica stays away for good, which another remark says.
         if nodes > 1 or missing.primary or missing.why == _ADDED_LATER:
             yield from (_said(missing, gap) for gap in _gaps(spans, missing.since, missing.until))
