@@ -17,6 +17,7 @@ from fairlap.comparison_report.svg_parts import Appearance, Axis2D, figure, log_
 Points = Sequence[tuple[float, float]]
 _MOST_POINTS = 48
 _BINS = 40
+_SHORTEST_SECONDS = 1e-9
 _LAST = 99.99
 _LEAST = 1e-9
 """ms; the axis is a logarithm"""
@@ -84,7 +85,7 @@ def rate_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: s
     """Return a task's throughput over its time, all races begun at 0."""
     races = {name: [race for race in _curves(view, name, task, _rates) if race] for name in view.arms}
     longest = max((x for each in races.values() for race in each for x, _ in race), default=0.0)
-    if longest <= 0:
+    if longest < _SHORTEST_SECONDS:
         return None
     width = longest / _BINS
     courses = {

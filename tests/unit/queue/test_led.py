@@ -237,12 +237,8 @@ def test_whatever_tenants_declare_they_win_no_place(data: st.DataObject, most: i
             was = queue.places.turn(told.uid)
             if told.kind == COMPARISON_KIND and told.admitted and not was.mine:
                 continue  # only the operator writes that, when it was its turn
-            raced = {uid for uid in racing if queue.places.is_lent_one(uid)}
-            if (
-                told.kind == COMPARISON_KIND
-                and told.admitted
-                and any(told.current != Current(NAMES[0], it) for it in raced)
-            ):
+            raced = {Current(NAMES[0], uid) for uid in racing if queue.places.is_lent_one(uid)}
+            if told.kind == COMPARISON_KIND and told.admitted and raced - {told.current}:
                 continue  # it names the next one, or none, only when the one before has ended
             queue.places.observe(replace(told, admitted=holding or told.admitted))
         elif act == "stranger":
