@@ -7,7 +7,6 @@ from typing import Final
 
 from fairlap.comparison.gate_metrics import METRICS, MetricKind
 
-
 _HELD: Final = "\N{NO-BREAK SPACE}"
 RESOURCES: Final = (
     "cpuSecondsPerOperation",
