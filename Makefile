@@ -57,7 +57,10 @@ test-elastic-tracks: ## TRACKS=DIR: `track check` has no error for any track in 
 	@$(MAKE) --no-print-directory venv-rally
 	FAIRLAP_RALLY_TRACKS="$(abspath $(TRACKS))" PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally/test_elastic_tracks.py
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
-	$(BIN)/pytest -n 2 tests/race
+	$(BIN)/pytest -n 2 -m "not long" tests/race
+.PHONY: test-race-long
+test-race-long: venv venv-rally ## its long tests, one after the other: `make soak` begins with them
+	$(BIN)/pytest -m long tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest -n 4 --dist loadfile tests/api
 AXE := tests/report/node_modules/.done
@@ -79,7 +82,7 @@ pictures: venv chromium $(AXE) ## the pictures in docs/pictures, made by that te
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
 .PHONY: soak
-soak: venv ## long proofs, hours; goes on where it was stopped. SOAK_SEED=N; SOAK_MINUTES=M for each that has no end of its own
+soak: test-race-long ## long proofs, hours; goes on where it was stopped. SOAK_SEED=N; SOAK_MINUTES=M for each that has no end of its own
 	$(BIN)/pytest -n 2 --dist loadfile tests/soak
 test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)
 	FAIRLAP_FULL_SIZE=1 $(BIN)/pytest --timeout 7200 tests/e2e/test_examples.py -k 'codec or replicas'

@@ -90,6 +90,7 @@ def test_an_answer_in_part(runner: Runner, tmp_path: Path, *, multiple: bool) ->
         produced(Reason.SEARCHES_INCOMPLETE, ran.violation())
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.SEARCHES_IN_DOUBT)
 def test_an_answer_in_part_that_the_search_allows(runner: Runner, tmp_path: Path) -> None:
     allowed = {**BY_WORD, "request-params": {"allow_partial_search_results": "true"}}

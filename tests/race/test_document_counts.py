@@ -113,6 +113,7 @@ def test_a_bulk_that_its_neighbour_ends(run: Run, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_bulk_that_ends_its_neighbour_is_counted(run: Run, tmp_path: Path) -> None:
     parallel = {"parallel": {"completed-by": "bulk", "tasks": [{**BULK, "clients": 2}, search(seconds=120)]}}
     ran = run(write(tmp_path / "t", CREATE, parallel))
@@ -129,6 +130,7 @@ def test_an_index_that_the_schedule_deletes(run: Run, tmp_path: Path) -> None:
     reads(Reason.DOCUMENTS_NOT_COUNTED, said(ran, Reason.DOCUMENTS_NOT_COUNTED))
 
 
+@pytest.mark.long
 def test_action_lines_are_counted_together(run: Run, tmp_path: Path) -> None:
     same = [{"index": {"_index": "t", "_id": str(number // 2)}} for number in range(DOCUMENTS)]
     text = said(run(write(tmp_path / "same", CREATE, BULK, actions=same)), Reason.DOCUMENTS_NOT_COUNTED)
@@ -145,6 +147,7 @@ def test_documents_elsewhere(run: Run, tmp_path: Path) -> None:
     reads(Reason.DOCUMENTS_DIVERTED, text.replace("<other-{now/d}>", "t").split("other-2")[0] + "other")
 
 
+@pytest.mark.long
 def test_a_user_knows_better(run: Run, tmp_path: Path) -> None:
     same = [{"index": {"_index": "t", "_id": str(number // 2)}} for number in range(DOCUMENTS)]
     track = write(tmp_path / "t", CREATE, BULK, actions=same)
@@ -168,6 +171,7 @@ def test_a_default_pipeline_that_every_document_passes_by(run: Run, tmp_path: Pa
     )
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.PIPELINE_BYPASSED)
 def test_a_default_pipeline_that_some_documents_pass_by(run: Run, tmp_path: Path) -> None:
     schedule = (put("p", SETS), put("q", SETS), CREATE, BULK)
@@ -178,6 +182,7 @@ def test_a_default_pipeline_that_some_documents_pass_by(run: Run, tmp_path: Path
     assert counts(run(write(tmp_path / "v", *schedule[:-1], through("q"), **DEFAULT))) == []
 
 
+@pytest.mark.long
 def test_a_final_pipeline_is_counted(run: Run, tmp_path: Path) -> None:
     track = write(tmp_path / "t", put("p", SETS), CREATE, BULK, settings={"index.final_pipeline": "p"})
     ran = run(track)
@@ -196,6 +201,7 @@ def test_a_pipeline_whose_failures_are_all_ignored(run: Run, tmp_path: Path) -> 
     )
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.PIPELINE_PARTLY_APPLIED)
 def test_a_pipeline_of_which_a_part_fails(run: Run, tmp_path: Path) -> None:
     ran = run(write(tmp_path / "t", put("p", IGNORED, SETS, HANDLED), CREATE, through("p")))
@@ -206,6 +212,7 @@ def test_a_pipeline_of_which_a_part_fails(run: Run, tmp_path: Path) -> None:
     assert counts(whole) == []
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.PIPELINE_NOT_VERIFIED)
 def test_a_pipeline_without_processors(run: Run, tmp_path: Path) -> None:
     ran = run(write(tmp_path / "t", put("p"), CREATE, through("p")))
@@ -241,6 +248,7 @@ def altered(elasticsearch: Elasticsearch, alter: Alter) -> Iterator[Json]:
         proxy.server_close()
 
 
+@pytest.mark.long
 def test_documents_that_a_drop_processor_dropped(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     """The proxy calls the first processor drop, says that it ran for ten documents, and that so many are missing."""
 
@@ -261,6 +269,7 @@ def test_documents_that_a_drop_processor_dropped(run: Run, elasticsearch: Elasti
     assert text == "index t holds 990 of 1000 documents: drop processors of ingest pipeline p dropped 10"
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.DOCUMENT_COUNT_MISMATCH)
 def test_documents_in_a_failure_store(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     """The proxy shows a data stream that has a failure store with twelve documents, and one without any."""
@@ -284,6 +293,7 @@ def test_documents_in_a_failure_store(run: Run, elasticsearch: Elasticsearch, tm
     assert counts(ran) == [] and ran.record.failure_stores == {"logs": 0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("idle", "words"), [(1, "processor 1 (set_security_user) never ran, for its `if`"), (2, "")])
 def test_processors_whose_condition_never_holds(
     run: Run, elasticsearch: Elasticsearch, tmp_path: Path, idle: int, words: str
@@ -309,6 +319,7 @@ def test_processors_whose_condition_never_holds(
         assert violation.reason is Reason.PIPELINE_NOT_APPLIED and "did nothing for its 1000" in violation.message
 
 
+@pytest.mark.long
 def test_documents_through_a_data_stream(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     """The proxy shows as a data stream what is an alias, and no alias."""
 

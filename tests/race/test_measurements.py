@@ -97,6 +97,7 @@ def test_too_little_to_stand_for_more_than_chance(runner: Runner, tmp_path: Path
     reads(Reason.SHORT_MEASUREMENT, "measured for a short time: short for" + told.rpartition("short for")[2])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quiet_machine")
 def test_a_race_that_measured_long_enough_has_no_such_remark(runner: Runner, tmp_path: Path) -> None:
     bulk = {**BULK, "operation": {**BULK["operation"], "bulk-size": 10}, "warmup-time-period": 2}
@@ -114,6 +115,7 @@ def test_a_race_that_measured_long_enough_has_no_such_remark(runner: Runner, tmp
     assert found.load is not None and not found.load.saturated
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quiet_machine")
 def test_edges_and_schedules_and_a_load_generator_that_was_busy_for_one_task(runner: Runner, tmp_path: Path) -> None:
     warm = {"warmup-time-period": 3, "time-period": 12}
@@ -192,6 +194,7 @@ class Throttling(Proxy):
         return json.dumps(stats).encode()
 
 
+@pytest.mark.long
 def test_elasticsearch_that_its_own_limit_holds_back(
     runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path
 ) -> None:

@@ -56,6 +56,7 @@ def test_a_replica_that_is_never_there(runner: Runner, tmp_path: Path) -> None:
     assert said(ran, Reason.SHARDS_UNASSIGNED)
 
 
+@pytest.mark.long
 def test_a_replica_that_the_track_adds_later_is_no_missing_one(runner: Runner, tmp_path: Path) -> None:
     late = replicas_in_schedule(1)
     ran = runner.run(write(tmp_path / "t", CREATE, BULK, REFRESH, search(seconds=4), late, search("again", seconds=5)))
@@ -123,6 +124,7 @@ def test_a_race_in_which_nothing_happened(runner: Runner, tmp_path: Path) -> Non
     assert not any(said(ran, reason) for reason in ours)
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.MERGES_RUNNING)
 def test_merges_that_do_not_end(runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     """No index of a small track merges for a minute: Elasticsearch's answer is altered on its way."""
@@ -192,6 +194,7 @@ GREEN: Json = {
 REPLICATED = {"number_of_replicas": 1}
 
 
+@pytest.mark.long
 def test_two_nodes_take_even_shares_and_hold_the_replica(of_two: Runner, tmp_path: Path) -> None:
     track = write(tmp_path / "t", CREATE, GREEN, BULK, REFRESH, search(seconds=5, clients=2), settings=REPLICATED)
     ran = of_two.run(track)
@@ -202,6 +205,7 @@ def test_two_nodes_take_even_shares_and_hold_the_replica(of_two: Runner, tmp_pat
     assert not said(ran, Reason.SHARDS_IN_MOTION) and not said(ran, Reason.REQUESTS_UNEVEN)
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.REQUESTS_UNEVEN)
 def test_one_of_two_nodes_takes_all_requests(of_two: Runner, tmp_path: Path) -> None:
     track = write(tmp_path / "t", CREATE, GREEN, BULK, REFRESH, search(seconds=10))
@@ -210,6 +214,7 @@ def test_one_of_two_nodes_takes_all_requests(of_two: Runner, tmp_path: Path) -> 
     reads(Reason.REQUESTS_UNEVEN, said(ran, Reason.REQUESTS_UNEVEN))
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.SHARDS_IN_MOTION)
 def test_a_shard_that_moves_while_it_is_searched(
     of_two: Runner, pair: tuple[Elasticsearch, Elasticsearch], tmp_path: Path
@@ -230,6 +235,7 @@ def test_a_shard_that_moves_while_it_is_searched(
     assert looks_like(expected, text), text
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.NODE_LEFT)
 def test_a_node_that_leaves_and_comes_back(
     of_two: Runner, pair: tuple[Elasticsearch, Elasticsearch], tmp_path: Path
