@@ -15,6 +15,8 @@ from fairlap_race.contract.task_spans import TaskSpan, seconds_of, task_spans
 
 _TOLERATED_SECONDS, _TOLERATED_SHARE = 1.0, 0.01
 """Of a task's measured time: an index that is made during a task has its replicas a moment later."""
+_WAITING = frozenset({"cluster-health", "wait-for-recovery", "wait-for-snapshot-create", "wait-for-transform", "sleep"})
+"""Rally's operation types that wait for what is missing (esrally/track/track.py): what they measure is that wait."""
 _MOST = 200
 """Of each list: the runner keeps as many, and each is compared with each task."""
 _ADDED_LATER = "REPLICA_ADDED"
@@ -42,7 +44,7 @@ class _Gap(NamedTuple):
 
 def replicas_were_there(record: Record, spec: BenchmarkSpec) -> Violation | None:
     """Return the first replica that was to be there and was not while a task was measured."""
-    spans = task_spans(record.tasks)
+    spans = _spans(record)
     for missing in record.course.missing[:_MOST]:
         if missing.primary or missing.why == _ADDED_LATER or missing.copies <= _unattainable(record, spec, missing):
             continue
@@ -108,6 +110,12 @@ def _unattainable(record: Record, spec: BenchmarkSpec, missing: MissingCopies) -
     return index.shards * max(0, index.replicas - (nodes - 1))
 
 
+def _spans(record: Record) -> tuple[TaskSpan, ...]:
+    """Return when each task was measured of which Rally reports numbers, and that does not wait for a cluster."""
+    unreported = {task.name for task in record.track.tasks if not task.reported}
+    return task_spans(it for it in record.tasks if it.task not in unreported and it.type not in _WAITING)
+
+
 def _gaps(spans: Iterable[TaskSpan], since: str | None, until: str | None) -> Iterator[_Gap]:
     """Yield for each task for how long something went on while it was measured, if at all; no end is one to come."""
     began, ended = seconds_of(since), seconds_of(until)
@@ -133,7 +141,7 @@ def _said(missing: MissingCopies, gap: _Gap) -> str:
 
 
 def _in_motion(record: Record) -> Iterator[str]:
-    nodes, spans = len(record.environment.nodes), task_spans(record.tasks)
+    nodes, spans = len(record.environment.nodes), _spans(record)
     for missing in record.course.missing[:_MOST]:
         if missing.primary and missing.why == _NEW:
             continue  # every index begins so

@@ -156,6 +156,15 @@ def test_only_a_gap_inside_the_measured_time_counts(since: float, until: float, 
         assert found is not None and found.reason is Reason.REPLICAS_MISSING
 
 
+@pytest.mark.parametrize("task", [{"type": "cluster-health"}, {"type": "wait-for-recovery"}, {"task": "create-index"}])
+def test_a_task_that_waits_for_the_cluster_or_has_no_numbers_measures_no_gap(task: dict[str, Any]) -> None:
+    course = missing(0, 60, recoveries=(Recovery("t", 0, False, "PEER", "a", "b", moment(20), moment(40)),))
+    record = raced(course, **task)
+    assert first_violation(raced(course), spec(elasticsearch=ASKED)) is not None
+    assert Reason.SHARDS_IN_MOTION not in {it.reason for it in remarks(record, [], "")}
+    assert getattr(first_violation(record, spec(elasticsearch=ASKED)), "reason", None) is not Reason.REPLICAS_MISSING
+
+
 def test_a_task_without_requests_is_no_cause() -> None:
     record = raced(caches(5, 0), samples=Counts())
     assert Reason.CACHE_MEASURED not in {it.reason for it in remarks(record, [], "")}
