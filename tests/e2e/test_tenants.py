@@ -13,7 +13,8 @@ FLOOD = 6
 
 
 def small_track(name: str) -> dict[str, Any]:
-    schedule = [{"operation": {"operation-type": "delete-index"}}, {"operation": {"operation-type": "create-index"}}]
+    search = {"operation-type": "search", "index": "notes", "body": {"query": {"match_all": {}}}}
+    schedule = [{"operation": it} for it in ({"operation-type": "create-index"}, search)]
     indices = [{"name": "notes", "body": "index.json"}]
     track = {"version": 2, "description": "small", "indices": indices, "schedule": schedule}
     data = {"track.json": json.dumps(track), "index.json": "{}"}
