@@ -31,7 +31,7 @@ class MetricKind(NamedTuple):
 
 
 METRICS: Final[Mapping[str, MetricKind]] = {
-    "throughput": MetricKind("throughput", "operations/s", "operations/s", more_is_better=True, counted=True),
+    "throughput": MetricKind("throughput", "ops/s", "operations/s", more_is_better=True, counted=True),
     "serviceTimeP50": MetricKind("service time p50", "ms", "service time p50", percentile="p50", requests=6),
     "serviceTimeP90": MetricKind("service time p90", "ms", "service time p90", percentile="p90", requests=36),
     "serviceTimeP99": MetricKind("service time p99", "ms", "service time p99", percentile="p99", requests=368),

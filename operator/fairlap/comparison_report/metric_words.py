@@ -8,6 +8,10 @@ from typing import Final
 from fairlap.comparison.gate_metrics import METRICS, MetricKind
 
 _HELD: Final = "\N{NO-BREAK SPACE}"
+_SHORT = 3
+"""letters of a unit that stays on its number's line"""
+_SAID_BY_NAME: Final = tuple(metric for metric, kind in METRICS.items() if kind.unit == metric)
+"""metrics whose name says what is counted"""
 RESOURCES: Final = (
     "cpuSecondsPerOperation",
     "memoryPeakBytes",
@@ -53,7 +57,9 @@ def amount(value: float | None, unit: str) -> str:
         value, unit = value / 1000, "s"
     elif unit == "s" and 0 < abs(value) < 0.1:
         value, unit = (value * 1000, "ms") if abs(value) >= 1e-4 else (value * 1e6, "µs")
-    return f"{digits(value)}{_HELD}{unit}" if unit else digits(value)
+    if not unit or unit in _SAID_BY_NAME:
+        return digits(value)
+    return f"{digits(value)}{_HELD if len(unit) <= _SHORT else ' '}{unit}"
 
 
 def digits(value: float) -> str:

@@ -104,7 +104,7 @@ details>summary{list-style:none}
 .scroll,pre{overflow:visible;max-height:none;border:0}
 pre{white-space:pre-wrap}
 table{font-size:7.5pt;width:100%;table-layout:auto}
-th,td,td:not(.n){min-width:0;overflow-wrap:anywhere;padding:2px 4px}
+th,td,th.n,td.n,td:not(.n){min-width:0;white-space:normal;overflow-wrap:anywhere;padding:2px 4px}
 th[scope=row]{min-width:0}
 tr,figure>svg,.facts div{break-inside:avoid}
 h2,h3,figcaption{break-after:avoid}
