@@ -11,10 +11,12 @@ from fairlap.comparison.expectation import design_looks
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.block_words import counting, uneven_losses
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
-from fairlap.plan.comparison.judges import BlocksJudged, Judges
+from fairlap.plan.comparison.judges import BlocksJudged, Judge, Judges
 from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 from fairlap.plan.comparison.verdict_reached import changed, complete, continued, fail
 from fairlap.plan.conditions import Observation
+from fairlap.statistics.gates import Look
+from fairlap.statistics.moderation import Prior
 
 _MOST_DIFFERENCES_BYTES = 300_000
 _FAIR, _COMPARED = ComparisonCondition.FAIR, ComparisonCondition.COMPARED
@@ -40,17 +42,29 @@ def answer(
         following = next(look.blocks for look in design if look.blocks > len(blocks))
         text = f"{len(blocks)} of {most_blocks(spec.design)} blocks count, the next look is after {following}"
         return ComparisonPlan(status, observed=(fair, Observation(_COMPARED, False, ComparisonReason.RACING, text)))
-    last = len(blocks) >= design[-1].blocks
-    judged = judges.judge(spec, comparable, blocks, design, priors, last)
-    ends = last or judged.settled or (judged.futile and spec.on_inconclusive != "extend")
-    if ends and not last:
-        judged = judges.judge(spec, comparable, blocks, design, priors, True)
+    judged, ends = judged_at_look(spec, comparable, blocks, design, priors, judges.judge)
     status = _with(status, judged, left_out)
     if ends:
         verdict, sentence = judged.verdict, judged.sentence
         return continued(complete(seen, status, verdict, sentence, gate_passed=_passed(judged, left_out)), fair)
     open_yet = Observation(_COMPARED, False, ComparisonReason.RACING, judged.sentence)
     return ComparisonPlan(status, observed=(fair, open_yet))
+
+
+def judged_at_look(
+    spec: ComparisonSpec,
+    variants: Sequence[ResolvedVariant],
+    blocks: Sequence[BlockRecord],
+    looks: Sequence[Look],
+    priors: Mapping[str, Prior],
+    judge: Judge,
+) -> tuple[BlocksJudged, bool]:
+    """Return what the blocks of a look say, and whether the Comparison ends with it."""
+    last = len(blocks) >= looks[-1].blocks
+    judged = judge(spec, variants, blocks, looks, priors, last)
+    if last or not (judged.settled or (judged.futile and spec.on_inconclusive != "extend")):
+        return judged, last
+    return judge(spec, variants, blocks, looks, priors, True), True
 
 
 def answer_at_deadline(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
