@@ -277,6 +277,36 @@ def test_a_permission_that_stays_missing_in_a_dry_run_is_told(monkeypatch: pytes
     assert server.acts.count("try cmp-0b") == 7, "it is asked again for about a minute"
 
 
+QUOTA = (
+    'benchmarks.fairlap.dev "cmp-0a" is forbidden: exceeded quota: full, requested: count/benchmarks.fairlap.dev=1, '
+    "used: count/benchmarks.fairlap.dev=9, limited: count/benchmarks.fairlap.dev=9"
+)
+
+
+def test_a_full_quota_is_told_and_waited_for() -> None:
+    """Before anything is raced as in a block: it fails for no passing reason, and goes on when there is room."""
+    server = Server()
+    server.refuses = {"cmp-0a": ApiError(403, QUOTA)}
+    server.decide(DECIDERS, 0.2)
+    words = "quota exceeded (raise it, or delete what is over): full, requested: count/benchmarks"
+    assert server.status["phase"] == "Pending" and server.status["progress"].startswith(f"not begun: {words}")
+    assert server.acts == ["try cmp-0a", "say Pending", "try cmp-0a"]
+    server.refuses = {}
+    server.decide(DECIDERS, 0.2)
+    assert server.status["phase"] == "Preparing" and "create Benchmark cmp-0a" in server.acts
+
+    server = Server()
+    tried = server.try_out
+
+    async def then_full(manifest: Json) -> None:
+        await tried(manifest)
+        server.refuses = {"cmp-0a": ApiError(403, QUOTA)} if manifest["metadata"]["name"] == "cmp-0b" else {}
+
+    server.try_out = then_full  # type: ignore[method-assign]
+    server.decide(DECIDERS, 0.3)
+    assert server.status["phase"] == "Preparing" and words in server.status["progress"]
+
+
 def _at_once(self: ComparisonDaemon, error: ApiError) -> float:
     self.failures += 1
     return 0.01

@@ -24,6 +24,7 @@ from fairlap.plan.comparison.block_words import (
     done,
     lost_races,
     next_title,
+    no_room,
     uneven_losses,
 )
 from fairlap.plan.comparison.children import record_name
@@ -55,10 +56,11 @@ def close_block(
     if kept is not None and kept.attempt == block.attempt:
         return _closed(seen, _as_recorded(block, kept, name), variants, judges)
     left = seconds_until_given_up(seen, block)
-    if seen.refusal or (seen.foreign and left <= 0):
-        reason = RECORD_LOST if seen.refusal else NAME_TAKEN
+    if seen.refusal or ((seen.foreign or seen.hindrance) and left <= 0):
+        reason = NAME_TAKEN if seen.foreign and not seen.refusal else RECORD_LOST
         return _closed(seen, _lost(_block(block, ""), reason), variants, judges)
-    words = f"{block_title(seen.subject.spec, block)} · {seen.foreign or 'keeping its numbers'}"
+    full = no_room(seen.hindrance) if seen.hindrance else ""
+    words = f"{block_title(seen.subject.spec, block)} · {seen.foreign or full or 'keeping its numbers'}"
     status = changed(seen.status, progress=one_line(words))
     return ComparisonPlan(status, record=name, wake_in=min(_LOOK_AGAIN_SECONDS, max(left, 1.0)))
 

@@ -16,6 +16,7 @@ from fairlap.plan.comparison.block_words import (
     RACE_REFUSED,
     RACE_SUSPENDED,
     block_title,
+    no_room,
     race_title,
 )
 from fairlap.plan.comparison.children import TWIN_LETTER, benchmark_name, letter_of, race_to_create
@@ -90,6 +91,8 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
     left = seconds_until_given_up(seen, block)
     if seen.foreign and left <= 0:
         return _void(seen, block, NAME_TAKEN, seen.foreign)
+    if seen.hindrance and left <= 0:  # others wait for the place
+        return _void(seen, block, RACE_REFUSED, no_room(seen.hindrance))
     prepared = benchmark_of(seen.status, race, range(PREPARATION, PREPARATION + 1))
     kept = seen.subject.spec.design.state == "Kept"
     create = race_to_create(
@@ -101,7 +104,8 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
         kept_by=prepared if kept else "",
         avoid=_machines_before(seen, block),
     )
-    progress = one_line(f"{title} · {seen.foreign or 'starting'}")
+    full = no_room(seen.hindrance) if seen.hindrance else ""
+    progress = one_line(f"{title} · {seen.foreign or full or 'starting'}")
     wake_in = min(_LOOK_AGAIN_SECONDS, max(left, 1.0))
     return ComparisonPlan(changed(seen.status, progress=progress), create=create, wake_in=wake_in)
 

@@ -22,6 +22,12 @@ NOT_A_VARIANTS_FAULT = frozenset(
 """reasons for which a race does not count that say nothing of what was raced"""
 
 
+def no_room(words: str) -> str:
+    """Return the sentence about a quota that is full, from the API server's words; the cure first, which is not cut."""
+    which = words.rpartition("exceeded quota: ")[2]
+    return f"quota exceeded (raise it, or delete what is over): {which}"
+
+
 def block_title(spec: ComparisonSpec, block: Block) -> str:
     """Return a block's name for people, for example "block 2/10"."""
     name = "preparing" if block.number == PREPARATION else f"block {block.number}/{most_blocks(spec.design)}"

@@ -476,6 +476,17 @@ def test_a_race_that_somebody_suspends_does_not_hold_the_place_for_ever() -> Non
     assert film.status.admitted_time is None and film.run().status.phase == "Complete"
 
 
+def test_a_full_quota_does_not_hold_the_place_for_ever() -> None:
+    film = Film().until("Starting", 1)
+    words = "exceeded quota: full, requested: count/benchmarks.fairlap.dev=1"
+    film.step(hindrance=words)
+    told = "quota exceeded (raise it, or delete what is over): full, requested: count/benchmarks"
+    assert told in film.status.progress and film.status.block
+    film.now += timedelta(minutes=16)
+    film.step(hindrance=words)
+    assert film.status.block.reason == "RaceRefused" and told in film.status.block.races[-1].message
+
+
 def test_a_race_that_is_refused_voids_its_block() -> None:
     film = Film().until("Starting", 1)
     film.step(refusal="exceeded quota")
