@@ -187,6 +187,10 @@ def resources(of: Record) -> MachineTable:
 _OUTCOMES: dict[str, tuple[Reason, str]] = {
     "track": (Reason.TRACK_INVALID, "track.json, line 7: Expecting ',' delimiter"),
     "unknown-challenge": (Reason.UNKNOWN_CHALLENGE, "no challenge nope; there are: default"),
+    "unknown-task": (
+        Reason.UNKNOWN_TASK,
+        "requireTasks: the challenge default has no task search. There are: bulk-index, search-request",
+    ),
     "timeout": (Reason.RACE_TIMEOUT, "the race was not over after its timeout"),
 }
 

@@ -88,9 +88,20 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
     if over.reason in (RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN):
         return _again(seen, status, over)
     race = over.races[-1]
-    unknown = race.reason == ComparisonReason.UNKNOWN_TASK
-    reason = ComparisonReason.UNKNOWN_TASK if unknown else ComparisonReason.PREPARATION_FAILED
-    return refuse(seen, status, reason, f"variant {race.variant}: {race.reason}: {race.message}")
+    if race.reason == ComparisonReason.UNKNOWN_TASK:
+        # It was asked of the Benchmark by a field that the Comparison itself wrote.
+        told = race.message.removeprefix("requireTasks: ")
+        text = f"{_naming_tasks(spec)}: variant {race.variant}: {told}"
+        return refuse(seen, status, ComparisonReason.UNKNOWN_TASK, text)
+    text = f"variant {race.variant}: {race.reason}: {race.message}"
+    return refuse(seen, status, ComparisonReason.PREPARATION_FAILED, text)
+
+
+def _naming_tasks(spec: ComparisonSpec) -> str:
+    """Return the field that names the tasks which must be there."""
+    if spec.design.tasks:
+        return "design.tasks"
+    return "gates[].task" if any(gate.task for gate in spec.gates) else "template.race.requireTasks"
 
 
 def _what_was_prepared(spec: ComparisonSpec, variants: int) -> str:

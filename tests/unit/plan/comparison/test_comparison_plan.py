@@ -308,13 +308,25 @@ def test_a_record_that_somebody_deleted_makes_its_block_void() -> None:
     assert film.status.verdict == "NoDifference" and film.court.asked == [(2, (2,), True)]
 
 
-@pytest.mark.parametrize(("reason", "wanted"), [("UnknownTask", "UnknownTask"), ("TrackNotFound", "PreparationFailed")])
-def test_a_preparation_that_fails_ends_it(reason: str, wanted: str) -> None:
-    film = Film().until("Running", 0, 2)
-    film.finish("Failed", reason=reason, message="there are: a, b")
+KEPT_SEARCH = {**FIXED_2, "state": "Kept", "tasks": ["search"]}
+GATE_ON_A_TASK = [{"task": "search", "metric": "throughput", "margin": 5}]
+
+
+@pytest.mark.parametrize(
+    ("of", "reason", "wanted", "field"),
+    [
+        ({}, "TrackNotFound", "PreparationFailed", "variant 9.0.0: TrackNotFound: requireTasks"),
+        ({"gates": GATE_ON_A_TASK}, "UnknownTask", "UnknownTask", "gates[].task: variant 9.0.0"),
+        ({"design": KEPT_SEARCH}, "UnknownTask", "UnknownTask", "design.tasks: variant 9.0.0"),
+        ({}, "UnknownTask", "UnknownTask", "template.race.requireTasks: variant 9.0.0"),
+    ],
+)
+def test_a_preparation_that_fails_ends_it(of: Any, reason: str, wanted: str, field: str) -> None:
+    film = Film(comparison(**{"design": FIXED_2, **of})).until("Running", 0, 2)
+    film.finish("Failed", reason=reason, message="requireTasks: there are: a, b")
     film.step(), film.step()
     assert (film.status.phase, film.status.reason) == ("Failed", wanted)
-    assert film.status.message == f"variant 9.0.0: {reason}: there are: a, b"
+    assert film.status.message == f"{field}: there are: a, b"
     assert {each.type: each.status for each in film.status.conditions}["Accepted"] == "False"
 
 
