@@ -160,9 +160,9 @@ class Expected(Answer):
     blocks: Annotated[list[int], AtMost(10)] = []
     """After how many blocks it looks."""
     races: int = 0
-    """Races at most, preparation included."""
+    """Races of all blocks at most, without those that are raced again."""
     minutes: float | None = None
-    """How long at most; absent while no race is known."""
+    """How long these take, by the median of the races of block 1, preparation not included; absent before that."""
     smallest_change: float | None = None
     """The smallest change in per cent that the last look finds four times in five; absent while no noise is known."""
 
@@ -221,6 +221,8 @@ class ComparisonStatus(Answer):
     scope: Annotated[list[Text], AtMost(10)] = []
     """How far the verdict reaches: these machines, this data against this memory, this load."""
     cost_races: int = 0
-    """Races so far, those that do not count included."""
+    """Races of the blocks so far, those that do not count included."""
+    cost_preparations: int = 0
+    """Preparations so far: a variant's track checked and smoke-tested, or its cluster built and filled to be kept."""
     cost_seconds: float = 0
-    """Seconds of races so far."""
+    """Seconds of both so far."""

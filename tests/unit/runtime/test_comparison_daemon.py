@@ -437,7 +437,9 @@ def test_a_whole_comparison_by_the_real_decisions(records: bool) -> None:
     made = [act.split()[-1] for act in server.acts if act.startswith("create Benchmark")]
     assert len(made) == len(set(made)), "no race twice"
     if records:
-        assert (status.phase, status.cost_races) == ("Complete", 6) and status.verdict, server.status
+        assert (status.phase, status.cost_races, status.cost_preparations) == ("Complete", 4, 2) and status.verdict, (
+            server.status
+        )
         assert sorted(made) == [f"cmp-{block}{letter}" for block in range(3) for letter in "ab"]
         assert {name for kind, name in server.objects if kind == "ConfigMap" and "block" in name} == {
             "cmp-block-1", "cmp-block-2",

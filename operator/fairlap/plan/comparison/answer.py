@@ -1,7 +1,6 @@
 """What the blocks so far say: whether it is fair, whether more blocks are needed, and the verdict when they are not."""
 
 from collections.abc import Mapping, Sequence
-from statistics import median
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
@@ -9,7 +8,7 @@ from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, Dif
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.comparison.expectation import design_looks
 from fairlap.comparison.variants import ResolvedVariant
-from fairlap.plan.comparison.block_words import counting, uneven_losses
+from fairlap.plan.comparison.block_words import counting, seconds_of_a_race, uneven_losses
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
 from fairlap.plan.comparison.judges import BlocksJudged, Judge, Judges
 from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
@@ -33,7 +32,7 @@ def answer(
         return ComparisonPlan(seen.status, look=("priors",))
     priors = seen.priors or {}
     if len(blocks) == 1:
-        status = changed(status, expected=judges.expect(spec, variants, _seconds_of_a_race(status), priors))
+        status = changed(status, expected=judges.expect(spec, variants, seconds_of_a_race(status.blocks), priors))
     status, fair, left_out, end = _fairness(seen, status, variants, blocks, judges)
     if end:
         return end
@@ -144,11 +143,6 @@ def _records(seen: ComparisonSeen, status: ComparisonStatus) -> list[BlockRecord
     """Return the records of the blocks that count, in the order of their numbers."""
     found = [(seen.records or {}).get(block.number) for block in counting(status.blocks)]
     return [record for record in found if record is not None]
-
-
-def _seconds_of_a_race(status: ComparisonStatus) -> float | None:
-    seconds = [race.seconds for block in counting(status.blocks) for race in block.races if race.seconds]
-    return median(seconds) if seconds else None
 
 
 def _passes_unknown(spec: ComparisonSpec) -> bool | None:

@@ -25,6 +25,7 @@ from fairlap.plan.comparison.block_words import (
     lost_races,
     next_title,
     no_room,
+    seconds_of_a_race,
     uneven_losses,
 )
 from fairlap.plan.comparison.children import record_name
@@ -130,8 +131,8 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
     if not over.valid or lost:
         return _again(seen, status, over if not over.valid else lost[0])
     if over.number == 1:
-        longest = max((race.seconds or 0.0 for race in over.races), default=None)
-        status = changed(status, calibrate_every=calibrated_every(seen.subject.spec, longest))
+        every = calibrated_every(seen.subject.spec, seconds_of_a_race(blocks))
+        status = changed(status, calibrate_every=every)
     found = answer(seen, status, variants, judges)
     if found.look or found.status.completion_time:
         return found

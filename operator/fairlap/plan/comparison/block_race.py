@@ -140,7 +140,7 @@ def _raced(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> Compar
     if len(races) == 1:
         places = {"elasticsearch_on": list(there.elasticsearch_on), "load_generator_on": there.load_generator_on}
     block = block.model_copy(update={"races": races, **places})
-    status = _paid(seen.status, ended)
+    status = _paid(seen.status, block, ended)
     if len(races) < len(block.order):
         return ComparisonPlan(_next_race(seen, status, block, seen.subject.name))
     return _to_record(seen, status, block)
@@ -153,7 +153,7 @@ def _void(
     race = block.races[-1]
     ended = _with(race, valid=False, reason=reason[:63], message=message, seconds=_seconds(there) if there else None)
     block = block.model_copy(update={"races": [*block.races[:-1], ended], "valid": False, "reason": reason[:63]})
-    return _to_record(seen, _paid(seen.status, ended), block)
+    return _to_record(seen, _paid(seen.status, block, ended), block)
 
 
 def _to_record(seen: ComparisonSeen, status: ComparisonStatus, block: CurrentBlock) -> ComparisonPlan:
@@ -161,11 +161,11 @@ def _to_record(seen: ComparisonSeen, status: ComparisonStatus, block: CurrentBlo
     return ComparisonPlan(changed(status, block=_enter(seen, block, "Recording"), progress=one_line(words)))
 
 
-def _paid(status: ComparisonStatus, race: RaceOfBlock) -> ComparisonStatus:
-    began = bool(race.uid)
-    return changed(
-        status, cost_races=status.cost_races + began, cost_seconds=status.cost_seconds + (race.seconds or 0.0)
-    )
+def _paid(status: ComparisonStatus, block: CurrentBlock, race: RaceOfBlock) -> ComparisonStatus:
+    began, seconds = bool(race.uid), status.cost_seconds + (race.seconds or 0.0)
+    if block.number == PREPARATION:
+        return changed(status, cost_preparations=status.cost_preparations + began, cost_seconds=seconds)
+    return changed(status, cost_races=status.cost_races + began, cost_seconds=seconds)
 
 
 def _enter(seen: ComparisonSeen, block: CurrentBlock, stage: BlockStage, **changes: object) -> CurrentBlock:

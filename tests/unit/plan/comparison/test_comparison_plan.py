@@ -121,7 +121,7 @@ def test_a_whole_comparison() -> None:
     status = film.status
     assert (status.phase, status.verdict, status.blocks_done) == ("Complete", "NoDifference", "2/2")
     assert status.progress == "no difference that matters" and status.block is None and status.admitted_time is None
-    assert status.cost_races == 8 and status.cost_seconds == 8 * 60
+    assert (status.cost_races, status.cost_preparations, status.cost_seconds) == (6, 2, 8 * 60)
     assert {each.type: each.status for each in status.conditions} == {
         "Accepted": "True", "Fair": "True", "Compared": "True", "GatePassed": "True", "Complete": "True",
         "Failed": "False",
