@@ -16,7 +16,6 @@ from fairlap.api.names import COMPARISON_KIND, NOISE_CONFIG_MAP
 from fairlap.kube.api_error import ApiError
 from fairlap.plan.comparison.comparison_seen import ComparisonLook, ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.plan.outdated_crd import COMPARISON_STEERING
-from fairlap.plan.unforeseen import unreadable
 from fairlap.queue.summary import Place
 from fairlap.runtime.announce import Announcement, comparison_announcements, comparison_words
 from fairlap.runtime.comparison_acts import Learn, RecordRace, create_race, learn, record_block
@@ -67,7 +66,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         except ValidationError as error:
             if error.title != ComparisonSpec.__name__:
                 raise
-            self._end_with(unreadable(error))
+            await self._take_in_unreadable(error)
             return 0
         if self.intended is not None:
             await self._write(comparison, seen.status, self.intended)

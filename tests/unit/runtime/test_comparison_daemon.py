@@ -13,6 +13,7 @@ from world import good_record
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, RaceRecord
 from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock
+from fairlap.api.crd import COMPARISON, crd
 from fairlap.comparison.block_pack import pack_block
 from fairlap.kube.api_error import ApiError
 from fairlap.plan import unforeseen
@@ -328,9 +329,30 @@ def test_a_record_that_cannot_be_read_ends_it(monkeypatch: pytest.MonkeyPatch, d
 
 def test_a_spec_that_this_version_cannot_read_ends_it() -> None:
     server = Server()
-    server.objects["Comparison", "cmp"]["spec"]["newer"] = 1
+    server.objects["Comparison", "cmp"]["spec"]["baseline"] = 1
     server.drive(lambda seen: ComparisonPlan(seen.status), 30)
     assert (server.status["phase"], server.status["reason"]) == ("Failed", "InvalidSpec")
+
+
+@pytest.mark.parametrize(("value", "reads"), [("Fresh", True), ("Kept", False)])
+def test_defaults_of_a_newer_crd_are_left_out_and_wishes_are_not(value: str, reads: bool) -> None:
+    (version,) = crd(COMPARISON)["spec"]["versions"]
+    schema = version["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["newer"] = {"type": "string", "default": "Fresh"}
+    kind = {"group": "fairlap.dev", "kind": "Comparison", "version": "v1alpha1"}
+    server = Server()
+
+    async def published(_: str) -> Json:
+        return {"x": {**schema, "x-kubernetes-group-version-kind": [kind]}}
+
+    server.read_schemas = published  # type: ignore[attr-defined]
+    server.objects["Comparison", "cmp"]["spec"]["newer"] = value
+    server.drive(lambda seen: ComparisonPlan(seen.status.model_copy(update={"phase": "Complete"})), 30)
+    if reads:
+        assert server.status["phase"] == "Complete"
+    else:
+        assert (server.status["phase"], server.status["reason"]) == ("Failed", "InvalidSpec")
+        assert "spec.newer: not known to this version of the operator" in server.status["message"]
 
 
 def test_a_refused_race_is_told_to_the_plan() -> None:
