@@ -255,7 +255,7 @@ def test_what_stands_out_beside_the_gates_is_a_hint() -> None:
     assert found.verdict == "NoDifference"
 
 
-@pytest.mark.parametrize(("mean", "hinted"), [(0.03, False), (0.4, True)])
+@pytest.mark.parametrize(("mean", "hinted"), [(0.05, False), (0.4, True)])
 def test_a_history_of_too_little_noise_makes_no_hint(mean: float, hinted: bool) -> None:
     """A prior of a thousandth of the noise that is there is made as large as that, as it is for gates."""
     blocks = one_number("throughput", 0.0)[:3]
