@@ -6,7 +6,7 @@ from pydantic import Field
 
 from fairlap.api.base import Answer, AtMost, Text
 from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
-from fairlap.api.status import Condition, Time
+from fairlap.api.status import Conditions, Time
 
 ComparisonPhase = Literal["Pending", "Preparing", "Queued", "Racing", "Complete", "Failed"]
 COMPARISON_TERMINAL = frozenset({"Complete", "Failed"})
@@ -190,14 +190,8 @@ class ComparisonStatus(Answer):
     """Since when it waits for its next place."""
     completion_time: Time | None = None
     """When it ended."""
-    conditions: Annotated[
-        list[Condition],
-        Field(
-            max_length=20,
-            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
-        ),
-    ] = []
-    """Accepted, Fair, Compared, GatePassed, Complete, Failed."""
+    conditions: Conditions = []
+    """Accepted, Fair, Compared, GatePassed, CRDOutdated, Complete, Failed."""
     seed: int | None = None
     """What the order was drawn from."""
     calibrate_every: int = 0

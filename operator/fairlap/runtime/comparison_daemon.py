@@ -64,9 +64,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         try:
             seen = build_comparison_seen(comparison, self.operator.settings, datetime.now(UTC))
         except ValidationError as error:
-            if error.title != ComparisonSpec.__name__:
-                raise
-            await self._take_in_unreadable(error)
+            await self._take_in_unreadable(error, ComparisonSpec.__name__)
             return 0
         if self.intended is not None:
             await self._write(comparison, seen.status, self.intended)

@@ -48,9 +48,7 @@ class Daemon(DriveLoop[BenchmarkStatus]):
         try:
             seen = build_seen(benchmark, self.indexes, self.operator.settings, now)
         except ValidationError as error:
-            if error.title != BenchmarkSpec.__name__:
-                raise
-            await self._take_in_unreadable(error)
+            await self._take_in_unreadable(error, BenchmarkSpec.__name__)
             return 0
         if self.intended is not None:
             await self._write(benchmark, seen.status, self.intended)

@@ -177,8 +177,13 @@ class DriveLoop(ABC, Generic[Status]):
             newest["spec"] = without_defaults(newest["spec"], newer)
         return newest
 
-    async def _take_in_unreadable(self, error: ValidationError) -> None:
-        """End what has a spec that cannot be read, unless that is for defaults newly known. Raises ApiError."""
+    async def _take_in_unreadable(self, error: ValidationError, of: str) -> None:
+        """End what has a spec that cannot be read, unless that is for defaults newly known.
+
+        `of`: the model of the spec. Raises ApiError, and the error itself when it is of something else.
+        """
+        if error.title != of:
+            raise error
         if unknown_fields(error):
             newer = await newer_defaults(self._api_server, self.kind)
             if newer != self.operator.newer_defaults.get(self.kind, {}):
