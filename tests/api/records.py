@@ -71,7 +71,7 @@ def record(
         "track": _track(spec, "1" if fault == "track-changed" else "0"),
     }
     if spec.target:
-        elasticsearch = TARGET
+        elasticsearch = elasticsearch or TARGET
         touch = Touch("index", "access-logs", creates=True, deletes=True)
         common["target"] = TargetReport("shop", "uuid-1", () if spec.mode is Mode.PROBE else (touch,))
     if fault in _OUTCOMES:
