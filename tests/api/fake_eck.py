@@ -28,6 +28,7 @@ class Eck:
         meta = elasticsearch["metadata"]
         if kind != "DELETED" and not meta.get("deletionTimestamp") and meta["uid"] not in self._seen:
             self._seen.add(meta["uid"])
+            self.world.built.append((meta["namespace"], meta["name"]))
             self.world.spawn(self._build(elasticsearch), f"build cluster {meta['name']}")
 
     async def _build(self, elasticsearch: Json) -> None:

@@ -131,7 +131,9 @@ class Jobs:
         same = bench is not None and bench["metadata"]["uid"] == meta["labels"][UID]
         if same and not self._gone[meta["uid"]].is_set() and step.get("jobUID") != meta["uid"]:
             world.blame(job, f"it runs, but the status says {step}")
-        if spec.mode is Mode.CHECK or spec.target:
+        if spec.target:
+            return await self._kept(job, spec.hosts)
+        if spec.mode is Mode.CHECK:
             return None
         elasticsearch = await world.rest.get("elasticsearches", meta["namespace"], meta["name"])
         if elasticsearch is None or elasticsearch["metadata"]["uid"] not in world.ready:
@@ -147,6 +149,19 @@ class Jobs:
             if missing and await self._is_wanted(job):
                 world.blame(job, f"the pod mounts a secret that is not there: {secret}")
         return elasticsearch
+
+    async def _kept(self, job: Json, hosts: tuple[str, ...]) -> Json | None:
+        """Return the cluster that a Benchmark has kept, which must be there, if it is one; None for any other."""
+        space = job["metadata"]["namespace"]
+        host = next((each for each in hosts if f"-es-http.{space}.svc" in each), "")
+        if not host:
+            return None
+        name = host.removeprefix("https://").partition("-es-http.")[0]
+        found = await self.world.rest.get("elasticsearches", space, name)
+        ready = found is not None and found["metadata"]["uid"] in self.world.ready
+        if not ready and await self._is_wanted(job):
+            self.world.blame(job, f"it races on {name}, which is not there")
+        return found
 
     async def _is_wanted(self, job: Json) -> bool:
         """Tell whether the Job is there to stay: deleted with its Benchmark, things go in any order."""

@@ -74,6 +74,8 @@ class World:
     knobs: dict[tuple[str, str], Knobs] = field(default_factory=dict)
     """by namespace and Benchmark name; the name "" stands for the whole namespace"""
     runs: list[Run] = field(default_factory=list)
+    built: list[tuple[str, str]] = field(default_factory=list)
+    """namespace and name of each Elasticsearch that there ever was"""
     running: set[Run] = field(default_factory=set)
     most_running: Counter[str] = field(default_factory=Counter)
     """most Benchmarks with a race at once, by namespace"""

@@ -71,7 +71,7 @@ def record(
         "track": _track(spec, "1" if fault == "track-changed" else "0"),
     }
     if spec.target:
-        elasticsearch = TARGET
+        elasticsearch = elasticsearch or TARGET
         touch = Touch("index", "access-logs", creates=True, deletes=True)
         common["target"] = TargetReport("shop", "uuid-1", () if spec.mode is Mode.PROBE else (touch,))
     if fault in _OUTCOMES:
@@ -187,6 +187,10 @@ def resources(of: Record) -> MachineTable:
 _OUTCOMES: dict[str, tuple[Reason, str]] = {
     "track": (Reason.TRACK_INVALID, "track.json, line 7: Expecting ',' delimiter"),
     "unknown-challenge": (Reason.UNKNOWN_CHALLENGE, "no challenge nope; there are: default"),
+    "unknown-task": (
+        Reason.UNKNOWN_TASK,
+        "requireTasks: the challenge default has no task search. There are: bulk-index, search-request",
+    ),
     "timeout": (Reason.RACE_TIMEOUT, "the race was not over after its timeout"),
 }
 

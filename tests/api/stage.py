@@ -206,3 +206,7 @@ class Stage:
     def runs(self, namespace: str) -> list[str]:
         """Return the names of the steps that were started, in order."""
         return [run.name for run in self.world.runs if run.namespace == namespace]
+
+    def built(self, namespace: str, prefix: str) -> list[str]:
+        """Return the names of the clusters that were ever asked for, those that begin with `prefix`."""
+        return [name for there, name in self.world.built if there == namespace and name.startswith(prefix)]

@@ -15,6 +15,7 @@ from .stage import Stage
 
 pytestmark = pytest.mark.independent
 TWO_BLOCKS = {"stop": "fixed", "blocks": 2}
+KEPT = {**TWO_BLOCKS, "state": "Kept", "tasks": ["search-request"]}
 FAST = {"eck": (0.0, 0.05), "run": (0.05, 0.1)}
 RACES = ["cmp-0a", "cmp-0b", *(f"cmp-{block}{letter}" for block in (1, 2, 3) for letter in "ab")]
 
@@ -51,7 +52,11 @@ def test_a_whole_comparison(stage: Stage, plane: ControlPlane, namespace: str) -
         stage.compares(namespace, "cmp", "Preparing")
         stage.apply(*(benchmark(namespace, name, smokeTest=False) for name in ("x", "y")))
         status = ended_well(stage, namespace)
-        assert status["verdict"] and status["completionTime"] and status["costRaces"] == 8
+        assert (
+            status["verdict"]
+            and status["completionTime"]
+            and (status["costRaces"], status["costPreparations"]) == (6, 2)
+        )
         for name in ("x", "y"):
             assert stage.ends(namespace, name)["phase"] == "Succeeded"
         order = raced(stage, namespace)
@@ -186,7 +191,8 @@ def test_killed_at_random_moments_no_race_is_lost_or_doubled(stage: Stage, plane
     assert not operator.refused(), operator.refused()[:3]
 
 
-def test_killed_at_some_of_its_writes(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+@pytest.mark.parametrize("design", [TWO_BLOCKS, KEPT], ids=["fresh", "kept"])
+def test_killed_at_some_of_its_writes(stage: Stage, plane: ControlPlane, namespace: str, design: Json) -> None:
     """Each of them in tests/soak; here a sample, each in a Comparison of its own."""
     seed = random.SystemRandom().randrange(1, 10**6)
     print(f"seed {seed}")
@@ -194,23 +200,21 @@ def test_killed_at_some_of_its_writes(stage: Stage, plane: ControlPlane, namespa
     operator = Operator(plane, namespace)
     whole = list(operator.command)
     operator.start()
-    one_comparison(stage, operator, namespace, "whole")
+    one_comparison(stage, operator, namespace, "whole", design)
     operator.stop()
     points = kill_points(counted(plane, operator, namespace))
     for at, when in sample(points, 3, random.Random(seed)):
         name = f"k{at}-{when[0]}"
-        killed_at(stage, operator, namespace, name, killed(whole[0], at, when), whole)
+        killed_at(stage, operator, namespace, name, killed(whole[0], at, when), design)
 
 
-def killed_at(
-    stage: Stage, operator: Operator, namespace: str, name: str, command: list[str], whole: list[str]
-) -> bool:
+def killed_at(stage: Stage, operator: Operator, namespace: str, name: str, command: list[str], design: Json) -> bool:
     """Let an operator be killed by this command while it works for a new Comparison, and another one end that one.
 
     Returns whether it was killed.
     """
-    stage.apply(comparison(namespace, name, design=TWO_BLOCKS))
-    operator.command = command
+    stage.apply(comparison(namespace, name, design=design))
+    whole, operator.command = operator.command, command
     operator.start()
     over = until_killed_or(lambda: "completionTime" in stage.comparison(namespace, name), operator)
     stage.until(over, f"{name} is killed, or it is over", 60)
@@ -222,20 +226,28 @@ def killed_at(
         operator.stop()
     operator.command = whole
     operator.start()
-    one_comparison(stage, operator, namespace, name)
+    one_comparison(stage, operator, namespace, name, design)
     operator.stop()
     assert not operator.refused(), operator.refused()[:3]
     return was_killed
 
 
-def one_comparison(stage: Stage, operator: Operator, namespace: str, name: str) -> None:
+def one_comparison(stage: Stage, operator: Operator, namespace: str, name: str, design: Json) -> None:
     """Let a Comparison of two blocks end, with each race once, and remove it; nothing may be left."""
     if stage.find("comparisons", namespace, name) is None:
-        stage.apply(comparison(namespace, name, design=TWO_BLOCKS))
+        stage.apply(comparison(namespace, name, design=design))
     status = ended_well(stage, namespace, name)
     assert [block["valid"] for block in status["blocks"]] == [True] * 3, status["blocks"]
-    mine = [each for each in raced(stage, namespace) if each.startswith(f"{name}-")]
-    assert sorted(mine) == sorted(f"{name}-{block}{letter}" for block in range(3) for letter in "ab")
+    runs = sorted(each for each in stage.runs(namespace) if each.startswith(f"{name}-") and not each.endswith("-check"))
+    prepared = ("smoke", "race-1") if design == KEPT else ("smoke",)
+    wanted = {0: prepared, 1: ("race-1",), 2: ("race-1",)}
+    assert runs == sorted(
+        f"{name}-{block}{letter}-{step}" for block in wanted for letter in "ab" for step in wanted[block]
+    )
+    assert (status["costRaces"], status["costPreparations"]) == (4, 2)
+    if design == KEPT:  # each was built once for the test race and once to be kept, and nothing was built in the blocks
+        built = stage.built(namespace, f"{name}-")
+        assert sorted(built) == sorted(f"{name}-0{letter}-{step}" for letter in "ab" for step in prepared)
     stage.delete("comparisons", namespace, name)
     stage.until(lambda: not stage.all("benchmarks", namespace), f"the Benchmarks of {name} go", 30)
     stage.is_clean(namespace)

@@ -3,25 +3,29 @@
 import pytest
 from tests.api.controlplane import ControlPlane
 from tests.api.kill_points import counted, kill_points, killed
+from tests.api.manifests import Json
 from tests.api.operator_process import Operator
 from tests.api.stage import Stage
-from tests.api.test_comparison import FAST, killed_at, one_comparison
+from tests.api.test_comparison import FAST, KEPT, TWO_BLOCKS, killed_at, one_comparison
 
 from .progress import Progress
 
 
 @pytest.mark.timeout(14400)
-def test_comparison_killed_at_each_write(stage: Stage, plane: ControlPlane, namespace: str, progress: Progress) -> None:
+@pytest.mark.parametrize("design", [TWO_BLOCKS, KEPT], ids=["fresh", "kept"])
+def test_comparison_killed_at_each_write(
+    stage: Stage, plane: ControlPlane, namespace: str, progress: Progress, design: Json
+) -> None:
     operator = Operator(plane, namespace)
     stage.behave(namespace, **FAST)
-    whole = list(operator.command)
+    whole = operator.command[0]
     operator.start()
-    one_comparison(stage, operator, namespace, "whole")
+    one_comparison(stage, operator, namespace, "whole", design)
     operator.stop()
     points = kill_points(counted(plane, operator, namespace))
     assert len(points) > 100, "a Comparison's life, its Benchmarks' included, has many writes"
     for chunk in progress.chunks(most=len(points)):
         at, when = points[chunk - progress.seed]
-        command = killed(whole[0], at, when)
-        was_killed = killed_at(stage, operator, namespace, f"k{at}-{when[0]}", command, whole)
+        command = killed(whole, at, when)
+        was_killed = killed_at(stage, operator, namespace, f"k{at}-{when[0]}", command, design)
         progress.passed(chunk, {"kills": int(was_killed)})

@@ -1,5 +1,7 @@
 """Examples that ask a question are Comparisons whose variants differ in one thing, with gates that can be decided."""
 
+import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +90,16 @@ def test_log_ingest_is_measured_long_enough_to_decide(folder: str) -> None:
 def test_page_cache_is_warmed_up(folder: str) -> None:
     _, spec = comparison(f"{folder}/comparison.yaml")
     assert (spec.template.race.params or {})["bulk_warmup_time_period"] > 0
+
+
+def test_what_the_demo_found_is_told_as_it_was_recorded() -> None:
+    """Three gates, each with its change, its interval and the baseline against itself."""
+    recorded = json.loads(gzip.decompress((EXAMPLES.parent / "tests" / "report" / "demo.json.gz").read_bytes()))
+    status = recorded["comparison"]["status"]
+    told = (EXAMPLES / "version-8-vs-9" / "README.md").read_text()
+    assert f"`{status['verdict']}`" in told
+    rows = [line for line in told.splitlines() if line.startswith(("| throughput", "| service time", "| store size"))]
+    for row, gate in zip(rows, status["contenders"][0]["gates"], strict=True):
+        interval = gate["sentence"].partition(" interval ")[2].partition(",")[0]
+        assert interval in row and f"{gate['change']:+.1f} %" in row and f"±{gate['noise']:.1f} %" in row
+        assert str(gate.get("moreBlocks", "")) in row.split("|")[-2]

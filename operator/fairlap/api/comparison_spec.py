@@ -20,6 +20,8 @@ LOOKS = (3, 5, 7, 10)
 """after how many blocks a sequential design looks; its error rates were simulated for these alone"""
 _WHOLE_RACE = "['storeBytes', 'segments', 'documents', 'memoryPeakBytes', 'diskWriteBytes']"
 
+_AS_IT_IS = "self.variants.filter(v, !has(v.patch) && !has(v.target))"
+
 
 class Template(BenchmarkSpec):
     """What all variants have in common: the spec of a Benchmark, without what the Comparison decides."""
@@ -220,6 +222,12 @@ class ComparisonSpec(Api):
                 "!has(self.variants) || self.variants.exists(v, v.name == self.baseline)",
                 "'spec.baseline %s is none of the variants: write one of %s'"
                 ".format([self.baseline, self.variants.map(v, v.name)])",
+                computed=True,
+            ),
+            rule(
+                f"!has(self.variants) || {_AS_IT_IS}.size() < 2",
+                "'spec.variants %s are the same, each the template as it is: give all but one a patch or a target'"
+                f".format([{_AS_IT_IS}.map(v, v.name)])",
                 computed=True,
             ),
             rule(

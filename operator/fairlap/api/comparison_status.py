@@ -6,7 +6,7 @@ from pydantic import Field
 
 from fairlap.api.base import Answer, AtMost, Text
 from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
-from fairlap.api.status import Condition, Time
+from fairlap.api.status import Conditions, Time
 
 ComparisonPhase = Literal["Pending", "Preparing", "Queued", "Racing", "Complete", "Failed"]
 COMPARISON_TERMINAL = frozenset({"Complete", "Failed"})
@@ -160,9 +160,9 @@ class Expected(Answer):
     blocks: Annotated[list[int], AtMost(10)] = []
     """After how many blocks it looks."""
     races: int = 0
-    """Races at most, preparation included."""
+    """Races of all blocks at most, without those that are raced again."""
     minutes: float | None = None
-    """How long at most; absent while no race is known."""
+    """How long these take, by the median of the races of block 1, preparation not included; absent before that."""
     smallest_change: float | None = None
     """The smallest change in per cent that the last look finds four times in five; absent while no noise is known."""
 
@@ -190,14 +190,8 @@ class ComparisonStatus(Answer):
     """Since when it waits for its next place."""
     completion_time: Time | None = None
     """When it ended."""
-    conditions: Annotated[
-        list[Condition],
-        Field(
-            max_length=20,
-            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
-        ),
-    ] = []
-    """Accepted, Fair, Compared, GatePassed, Complete, Failed."""
+    conditions: Conditions = []
+    """Accepted, Fair, Compared, GatePassed, CRDOutdated, Complete, Failed."""
     seed: int | None = None
     """What the order was drawn from."""
     calibrate_every: int = 0
@@ -221,6 +215,8 @@ class ComparisonStatus(Answer):
     scope: Annotated[list[Text], AtMost(10)] = []
     """How far the verdict reaches: these machines, this data against this memory, this load."""
     cost_races: int = 0
-    """Races so far, those that do not count included."""
+    """Races of the blocks so far, those that do not count included."""
+    cost_preparations: int = 0
+    """Preparations so far: a variant's track checked and smoke-tested, or its cluster built and filled to be kept."""
     cost_seconds: float = 0
-    """Seconds of races so far."""
+    """Seconds of both so far."""

@@ -35,6 +35,13 @@ class Condition(Answer):
     """The generation of the spec this was said of."""
 
 
+Conditions = Annotated[
+    list[Condition],
+    Field(max_length=20, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}),
+]
+"""Those of one object, each of its type once."""
+
+
 class Step(Answer):
     """Where the Benchmark is: one of probe, check, smoke, race-1 … race-N, and how far in it."""
 
@@ -348,13 +355,7 @@ class BenchmarkStatus(Answer):
     """How often its current step has given its place up because no machine had room."""
     completion_time: Time | None = None
     """When it ended."""
-    conditions: Annotated[
-        list[Condition],
-        Field(
-            max_length=20,
-            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
-        ),
-    ] = []
+    conditions: Conditions = []
     """Observations for kubectl wait and for gates."""
     step: Step | None = None
     """Where the operator is; absent once it ended."""

@@ -23,20 +23,18 @@ _WORSE = ("Regressed", "RegressedWithinMargin")
 def gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
     """Print the verdict and the gates of the Comparison `name`; return the exit code.
 
-    Raises CliError with the code for "cannot be told" where no cluster answers: only a regression may look like one.
+    Raises UsageError for a name that is not there, CliError with the code of a time-out, and with that for "cannot be
+    told" where no cluster answers: only a regression may look like one.
     """
     try:
         connection = connect()
-        comparison: Json | None = connection.comparison(name)
-        if wait and comparison is not None and not is_over(comparison):
+        comparison = connection.comparison(name)
+        if wait and not is_over(comparison):
             comparison = _followed(connection, name, timeout)
     except UnknownNameError as error:
         raise UsageError(str(error)) from error
     except CliError as error:
-        raise CliError(str(error), UNDECIDED) from error
-    if comparison is None:
-        say(f"fairlap: {name} is not at an end after {timeout:g} s; it goes on in the cluster", sys.stderr)
-        return TIMED_OUT
+        raise CliError(str(error), TIMED_OUT if error.code == TIMED_OUT else UNDECIDED) from error
     for line in lines(comparison):
         say(line)
     if not is_over(comparison):
@@ -78,8 +76,11 @@ def lines(comparison: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _followed(connection: Connection, name: str, timeout: float | None) -> Json | None:
-    """Return the Comparison at its end, None when the time was over first; shows its progress meanwhile."""
+def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
+    """Return the Comparison at its end and show its progress meanwhile; `timeout` in seconds, None: without end.
+
+    Raises CliError, with the code of a time-out when the time is over first.
+    """
     began, stop, shown = time.monotonic(), threading.Event(), ""
     try:
         for change in connection.comparison_changes(stop):
@@ -93,10 +94,10 @@ def _followed(connection: Connection, name: str, timeout: float | None) -> Json 
                     say(f"{name}: {progress}", sys.stderr)
                     shown = progress
             if timeout is not None and time.monotonic() - began > timeout:
-                return None
+                raise CliError(f"{name} is not at an end after {timeout:g} s; it goes on in the cluster", TIMED_OUT)
     finally:
         stop.set()
-    return None
+    raise CliError(f"nothing more was heard of {name} before its end; it goes on in the cluster")
 
 
 def _status(comparison: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.cli.text_table import align
 from fairlap.comparison.expectation import calibrated_every, design_looks
-from fairlap.comparison.gate_metrics import gates_of
+from fairlap.comparison.gate_metrics import METRICS, gates_of
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.children import TWIN_LETTER, describe_variants
 from fairlap.plan.comparison.looks import most_blocks
@@ -129,8 +129,8 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
 
 
 def _smallest(spec: ComparisonSpec, variants: int, noise: float) -> str:
-    deciding = [gate for gate in gates_of(spec) if gate.policy != "reportOnly"]
-    tests = max(1, len(deciding) * (variants - 1))
+    # Those that are only reported share the level, too.
+    tests = max(1, sum(not METRICS[gate.metric].exact for gate in gates_of(spec)) * (variants - 1))
     look = design_looks(spec.design)[-1]
     try:
         # Holm's first step: what the strictest of all gates needs.

@@ -39,13 +39,13 @@ def expect(
 ) -> Expected:
     """Return what all blocks take, without those that have to be raced again; `variants`: the baseline is one of them.
 
-    A preparation counts as a race, which is more than it takes.
+    `seconds_of_a_race`: the median of those that are known. What comes before block 1 is not in it.
     """
     looks = design_looks(spec.design)
     blocks = looks[-1].blocks
     every = calibrated_every(spec, seconds_of_a_race)
     twins = math.ceil(blocks / every) if every else 0
-    races = len(variants) * (blocks + 1) + twins
+    races = len(variants) * blocks + twins
     seen = visible_changes(spec, len(variants) - 1, looks[-1], noise or {})
     return Expected(
         blocks=[look.blocks for look in looks],

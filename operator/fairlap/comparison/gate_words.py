@@ -31,9 +31,10 @@ def figure_text(value: float) -> str:
     return f"{value:.0f}" if value == math.floor(value) and abs(value) < 1e15 else f"{value:.4g}"
 
 
-def noise_words(noise: float | None) -> str:
-    """Return what the baseline showed against itself, to stand behind a sentence; "" where it was not raced."""
-    return "" if noise is None else f"; the baseline against itself: ±{noise:.1f} %"
+def noise_words(noise: float | None, pairs: int) -> str:
+    """Return what the baseline showed against itself, in so many pairs of races; "" where it was not raced."""
+    found_in = f" ({pairs} pair{'s' * (pairs != 1)})"
+    return "" if noise is None else f"; the baseline against itself: ±{noise:.1f} %{found_in}"
 
 
 def exact_sentence(title: str, change: float, blocks: int, medians: tuple[float, float]) -> str:

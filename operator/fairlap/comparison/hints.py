@@ -1,13 +1,14 @@
 """What stands out beside the gates, and whether the baseline is the same as itself. Decides nothing. Pure."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import variance
 from typing import NamedTuple
 
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.comparison.block_numbers import BlockNumbers
 from fairlap.comparison.gate_metrics import METRICS, family, gates_of
-from fairlap.statistics.moderation import Prior, moderated
+from fairlap.statistics.moderation import Prior, fitted_to, moderated
 from fairlap.statistics.multiplicity import holm, q_values
 from fairlap.statistics.paired import Estimate, paired
 from fairlap.statistics.sentences import signed
@@ -25,27 +26,24 @@ class _Number(NamedTuple):
     estimate: Estimate
 
 
+class _Series(NamedTuple):
+    what: str
+    family: str
+    ratios: list[float]
+
+    @property
+    def noise(self) -> tuple[float, float]:
+        """Variance and its degrees of freedom."""
+        return variance(self.ratios), len(self.ratios) - 1.0
+
+
 def hints(
     spec: ComparisonSpec, contenders: Sequence[str], numbers: BlockNumbers, priors: Mapping[str, Prior]
 ) -> list[str]:
     """Return a sentence for each number that is no gate and stands out (Benjamini and Hochberg, q below 0.05)."""
     if numbers.count < _LEAST_BLOCKS:
         return []
-    gated = {(gate.task or "", gate.metric) for gate in gates_of(spec)}
-    found = []
-    for name in contenders:
-        for task, metric in numbers.keys(name):
-            if METRICS[metric].exact or (task, metric) in gated:
-                continue
-            pairs = numbers.pairs(name, task, metric)
-            if pairs.obstacle:
-                continue
-            ratios = pairs.cost_ratios(more_is_better=False)
-            if max(ratios) - min(ratios) < _NO_NOISE:
-                continue
-            estimate = moderated(paired(ratios), len(ratios), priors.get(family(metric, task or None)))
-            what = METRICS[metric].words + (f" of {task}" if task else "")
-            found.append(_Number(f"{what} of {name}" if len(contenders) > 1 else what, estimate))
+    found = _moderated(list(_series(spec, contenders, numbers)), priors)
     if not found:
         return []
     q = q_values([each.estimate.p_value() for each in found])
@@ -56,6 +54,35 @@ def hints(
     ]
     more = len(standing) - len(told)
     return [*told, f"hint: {more} more numbers stand out"] if more > 0 else told
+
+
+def _series(spec: ComparisonSpec, contenders: Sequence[str], numbers: BlockNumbers) -> Iterator[_Series]:
+    """Yield the log ratios of each number that is no gate and has noise."""
+    gated = {(gate.task or "", gate.metric) for gate in gates_of(spec)}
+    for name in contenders:
+        for task, metric in numbers.keys(name):
+            if METRICS[metric].exact or (task, metric) in gated:
+                continue
+            pairs = numbers.pairs(name, task, metric)
+            if pairs.obstacle:
+                continue
+            ratios = pairs.cost_ratios(more_is_better=False)
+            if max(ratios) - min(ratios) < _NO_NOISE:
+                continue
+            what = METRICS[metric].words + (f" of {task}" if task else "")
+            what = f"{what} of {name}" if len(contenders) > 1 else what
+            yield _Series(what, family(metric, task or None), ratios)
+
+
+def _moderated(found: Sequence[_Series], priors: Mapping[str, Prior]) -> list[_Number]:
+    """Return the estimate of each with its family's prior, which is never believed to be less noise than there is."""
+    fitted = {
+        name: fitted_to(priors[name], [each.noise for each in found if each.family == name])
+        for name in {each.family for each in found} & priors.keys()
+    }
+    return [
+        _Number(each.what, moderated(paired(each.ratios), len(each.ratios), fitted.get(each.family))) for each in found
+    ]
 
 
 def twin_findings(spec: ComparisonSpec, numbers: BlockNumbers) -> list[str]:

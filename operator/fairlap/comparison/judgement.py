@@ -217,7 +217,8 @@ def _gate_status(spec: ComparisonSpec, told: _Told, numbers: BlockNumbers, final
     gate, pairs, kind = told.gate, told.pairs, METRICS[told.gate.metric]
     known = bool(pairs.baseline)
     one, two = pairs.medians() if known else (None, None)
-    noise = None if kind.exact or not known else _noise(numbers, gate, pairs)
+    twins = numbers.twin_ratios(pairs.tasks or (gate.task or "",), gate.metric) if known and not kind.exact else []
+    noise = _noise(twins)
     change, low, high, confidence = _interval(told)
     value: Verdict = told.verdict.value
     return GateStatus(
@@ -239,15 +240,15 @@ def _gate_status(spec: ComparisonSpec, told: _Told, numbers: BlockNumbers, final
         spread=_spread(told),
         more_blocks=told.finding.more_blocks if told.finding else 0,
         passed=_passed(spec, told, final),
-        sentence=_gate_sentence(told, change, noise),
+        sentence=_gate_sentence(told, change, noise_words(noise, len(twins))),
     )
 
 
-def _gate_sentence(told: _Told, change: float | None, noise: float | None) -> str:
+def _gate_sentence(told: _Told, change: float | None, noise: str) -> str:
     title = gate_title(told.gate, told.pairs)
     if told.finding:
         more = METRICS[told.gate.metric].more_is_better
-        return describe(title, told.finding, _margin(told.gate), more_is_better=more) + noise_words(noise)
+        return describe(title, told.finding, _margin(told.gate), more_is_better=more) + noise
     if told.shift is None:
         return told.text if told.text.startswith(title) else f"{title}: cannot tell: {told.text}"
     return exact_sentence(title, (change or 0) / 100, len(told.pairs.baseline), told.pairs.medians())
@@ -275,9 +276,8 @@ def _spread(told: _Told) -> float | None:
     return 100 * math.expm1(math.sqrt(variance(ratios)))
 
 
-def _noise(numbers: BlockNumbers, gate: GateSpec, pairs: Pairs) -> float | None:
+def _noise(found: Sequence[float]) -> float | None:
     """Return the standard deviation of the baseline against itself, in per cent: its true mean is known to be none."""
-    found = numbers.twin_ratios(pairs.tasks or (gate.task or "",), gate.metric)
     return 100 * math.expm1(math.sqrt(fmean(each * each for each in found))) if found else None
 
 

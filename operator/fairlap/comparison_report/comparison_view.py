@@ -172,6 +172,14 @@ class ComparisonView:
         return status.progress or " ".join(sentences) or "It ended without a sentence."
 
     @property
+    def races_and_preparations(self) -> str:
+        """How many there were, in words."""
+        races = self.status.cost_races or sum(len(block.races) for block in self.blocks)
+        prepared = self.status.cost_preparations
+        counted = [(races, "race"), *([(prepared, "preparation")] if prepared else [])]
+        return " and ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in counted)
+
+    @property
     def verdict(self) -> str:
         """Return the verdict's word; "" while there is none."""
         return "" if self.failed else str(self.status.verdict or "")

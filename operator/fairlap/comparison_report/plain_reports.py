@@ -29,7 +29,7 @@ def report_markdown(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     lines = [f"**{VERDICT_SIGNS.get(word, '✕' if view.failed else '…')} {word}**: {_md(view.headline)}", ""]
     said = [f"{kind} {_said(view, condition)}" for kind, condition in (("Gates:", "GatePassed"), ("Fair:", "Fair"))]
     counted = f"{len(view.valid_blocks)} block{'s' * (len(view.valid_blocks) != 1)}"
-    cost = f"{view.status.cost_races} races, {duration(view.status.cost_seconds or None)}"
+    cost = f"{view.races_and_preparations}, {duration(view.status.cost_seconds or None)}"
     lines += [f"{_md(view.name)}: {' · '.join(said)} · {counted} · {cost}", ""]
     if view.judged:
         lines += ["| | Gate | What is known | Change | Interval | Passed |", "|---|---|---|---:|---:|---|"]

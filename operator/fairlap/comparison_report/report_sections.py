@@ -203,10 +203,8 @@ def _extent(view: ComparisonView) -> list[tuple[str, Child]]:
     status, lost = view.status, sum(not block.valid for block in view.blocks)
     void = f", {lost} void" if lost else ""
     found: list[tuple[str, Child]] = [("Blocks", f"{status.blocks_done or len(view.valid_blocks)}{void}")]
-    races = status.cost_races or sum(len(block.races) for block in view.blocks)
-    found.append(
-        ("Cost", f"{races} races, {duration(status.cost_seconds) if status.cost_seconds else 'time not known'}")
-    )
+    time = duration(status.cost_seconds) if status.cost_seconds else "time not known"
+    found.append(("Cost", f"{view.races_and_preparations}, {time}"))
     if status.completion_time:
         found.append(("Ended", _when(text_at(view.raw, "status", "completionTime"))))
     if status.findings:

@@ -12,9 +12,12 @@ class ApiError(Exception):
     @property
     def final(self) -> bool:
         """Whether the same request would be refused again for what it is."""
-        # A quota that is full may have room later.
-        wrong = self.status == 403 and "quota" not in self.message and not self.forbidden
-        return self.unfit or wrong
+        return self.unfit or (self.status == 403 and not self.over_quota and not self.forbidden)
+
+    @property
+    def over_quota(self) -> bool:
+        """Whether a quota is full, which may have room later."""
+        return self.status == 403 and "quota" in self.message and not self.forbidden
 
     @property
     def unfit(self) -> bool:

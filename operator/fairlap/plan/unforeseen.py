@@ -15,6 +15,7 @@ from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.names import KIND
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import LONGEST_MESSAGE, Observation, condition, conditions, stamp
+from fairlap.plan.newer_crd import unknown_fields
 from fairlap.plan.transition import one_line
 from fairlap_race.contract.reasons import Reason
 
@@ -39,6 +40,11 @@ def pause_after(errors: int) -> float | None:
 def unreadable(error: ValidationError) -> Ending:
     """Return the ending of a Benchmark whose spec this version of the operator cannot read."""
     message = f"the specification cannot be read by this version of the operator: {error}"
+    if unknown := unknown_fields(error):
+        message = (
+            f"spec.{', spec.'.join(unknown)}: not known to this version of the operator, which is older than the "
+            "CustomResourceDefinition: upgrade the operator, or leave it out"
+        )
     return Ending(Reason.INVALID_SPEC, message[:LONGEST_MESSAGE])
 
 

@@ -16,7 +16,6 @@ from fairlap.api.names import COMPARISON_KIND, NOISE_CONFIG_MAP
 from fairlap.kube.api_error import ApiError
 from fairlap.plan.comparison.comparison_seen import ComparisonLook, ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.plan.outdated_crd import COMPARISON_STEERING
-from fairlap.plan.unforeseen import unreadable
 from fairlap.queue.summary import Place
 from fairlap.runtime.announce import Announcement, comparison_announcements, comparison_words
 from fairlap.runtime.comparison_acts import Learn, RecordRace, create_race, learn, record_block
@@ -27,6 +26,8 @@ from fairlap.runtime.writes import write_status
 from fairlap.statistics.moderation import Prior
 
 VERDICTS = Counter("fairlap_comparison_verdicts", "Comparisons that have ended, by what they say", ["verdict"])
+
+_LOOK_AGAIN_SECONDS = 10.0
 
 
 class Deciders(NamedTuple):
@@ -47,6 +48,8 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
 
     deciders: Deciders = field(kw_only=True)
     refusal: str = ""
+    hindrance: str = ""
+    """a full quota, in the API server's words"""
     skew: Skew = field(default_factory=lambda: Skew(steering=COMPARISON_STEERING))
 
     @property
@@ -61,9 +64,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         try:
             seen = build_comparison_seen(comparison, self.operator.settings, datetime.now(UTC))
         except ValidationError as error:
-            if error.title != ComparisonSpec.__name__:
-                raise
-            self._end_with(unreadable(error))
+            await self._take_in_unreadable(error, ComparisonSpec.__name__)
             return 0
         if self.intended is not None:
             await self._write(comparison, seen.status, self.intended)
@@ -73,6 +74,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         races = self.operator.races.of(self.uid, seen.subject.namespace)
         turn = self.operator.places.turn(self.uid)
         seen = replace(seen, races=races, turn=turn, foreign=self.foreign, refusal=self.refusal)
+        seen = replace(seen, hindrance=self.hindrance if seen.status.block else "")
         seen = replace(seen, pruned=self.skew.fields)
         if not woken and seen.status.block:
             seen = await self._look_at("races", seen)
@@ -99,7 +101,13 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         match what:
             case "dry_runs":
                 trials = self.deciders.trials(seen)
-                return replace(seen, dry_runs=await try_variants(api_server, seen.subject, trials, self._is_refusal))
+                try:
+                    said = await try_variants(api_server, seen.subject, trials, self._is_refusal)
+                except ApiError as error:
+                    if not error.over_quota:
+                        raise
+                    return replace(seen, hindrance=error.message)
+                return replace(seen, dry_runs=said)
             case "races":
                 return replace(seen, confirmed=True, races=await read_races(api_server, seen))
             case "records":
@@ -111,7 +119,11 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
     async def _act(self, seen: ComparisonSeen, todo: ComparisonPlan) -> float:
         try:
             self.foreign = await self._perform(seen, todo)
+            self.hindrance = ""
         except ApiError as error:
+            if error.over_quota:  # no event tells of its room: try again
+                self.hindrance = error.message
+                return 0 if not seen.hindrance else _LOOK_AGAIN_SECONDS
             if not self._is_refusal(error):
                 raise
             self.refusal = error.message
@@ -154,7 +166,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
 
     def _has_written(self, before: ComparisonStatus, after: ComparisonStatus) -> None:
         if _stage(after) != _stage(before):
-            self.foreign = self.refusal = ""
+            self.foreign = self.refusal = self.hindrance = ""
         if after.phase in COMPARISON_TERMINAL and before.phase not in COMPARISON_TERMINAL:
             VERDICTS.labels(after.verdict or "none").inc()
 

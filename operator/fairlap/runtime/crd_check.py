@@ -5,6 +5,7 @@ compared with our own schema, since that needs no right on CustomResourceDefinit
 """
 
 import logging
+from typing import Any
 
 from prometheus_client import Gauge
 
@@ -13,6 +14,7 @@ from fairlap.api.crd import RESOURCES, Resource, crd
 from fairlap.api.names import GROUP, KIND, VERSION
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+from fairlap.plan.newer_crd import unknown_defaults
 from fairlap.plan.outdated_crd import missing_fields
 from fairlap_race.contract.reasons import Reason
 
@@ -24,13 +26,7 @@ _CURE = Reason.CRD_OUTDATED.cure
 
 async def check_crd(api_server: ApiServer) -> None:
     """Compare those of all our kinds, once; what is missing is logged and counted. Raises ApiError."""
-    schemas = (await api_server.read_schemas(f"apis/{GROUP}/{VERSION}")).values()
-    published = {
-        kind["kind"]: schema
-        for schema in schemas
-        for kind in schema.get("x-kubernetes-group-version-kind") or ()
-        if kind.get("kind")
-    }
+    published = await _published(api_server)
     if KIND not in published:
         raise ApiError(404, f"no schema of {KIND} is published")
     missing: list[str] = []
@@ -42,10 +38,32 @@ async def check_crd(api_server: ApiServer) -> None:
     MISSING.set(len(missing))
 
 
-def _missing(resource: Resource, published: Json) -> list[str]:
+async def newer_defaults(api_server: ApiServer, kind: str) -> dict[str, Any]:
+    """Return the defaults of what the published spec of a kind has and ours has not, by path. Raises ApiError."""
+    (resource,) = [each for each in RESOURCES if each.kind == kind]
+    there = (await _published(api_server)).get(kind, {}).get("properties", {}).get("spec", {})
+    return unknown_defaults(_ours(resource)["spec"], there)
+
+
+async def _published(api_server: ApiServer) -> dict[str, Json]:
+    """Return the published schemas by kind."""
+    schemas = (await api_server.read_schemas(f"apis/{GROUP}/{VERSION}")).values()
+    return {
+        kind["kind"]: schema
+        for schema in schemas
+        for kind in schema.get("x-kubernetes-group-version-kind") or ()
+        if kind.get("kind")
+    }
+
+
+def _ours(resource: Resource) -> Json:
     (version,) = crd(resource)["spec"]["versions"]
-    ours = version["schema"]["openAPIV3Schema"]["properties"]
-    parts = {name: ours[name] for name in ("spec", "status")}
+    found: Json = version["schema"]["openAPIV3Schema"]["properties"]
+    return found
+
+
+def _missing(resource: Resource, published: Json) -> list[str]:
+    parts = {name: _ours(resource)[name] for name in ("spec", "status")}
     missing = sorted(missing_fields({"properties": parts}, published))
     if missing:
         shown = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")

@@ -18,7 +18,6 @@ from fairlap.api.status import TERMINAL, BenchmarkStatus
 from fairlap.kube.api_error import ApiError
 from fairlap.plan.benchmark import plan
 from fairlap.plan.seen import Plan, Refusal, Seen
-from fairlap.plan.unforeseen import unreadable
 from fairlap.queue.summary import Place, held_place
 from fairlap.runtime.announce import Announcement, announcements, phase_words
 from fairlap.runtime.drive_loop import DriveLoop
@@ -49,9 +48,7 @@ class Daemon(DriveLoop[BenchmarkStatus]):
         try:
             seen = build_seen(benchmark, self.indexes, self.operator.settings, now)
         except ValidationError as error:
-            if error.title != BenchmarkSpec.__name__:
-                raise
-            self._end_with(unreadable(error))
+            await self._take_in_unreadable(error, BenchmarkSpec.__name__)
             return 0
         if self.intended is not None:
             await self._write(benchmark, seen.status, self.intended)

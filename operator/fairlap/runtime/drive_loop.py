@@ -15,14 +15,17 @@ from datetime import UTC, datetime
 from typing import Any, Generic, Protocol
 
 from prometheus_client import Counter, Histogram
+from pydantic import ValidationError
 
 from fairlap.api.base import Json
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+from fairlap.plan.newer_crd import unknown_fields, without_defaults
 from fairlap.plan.outdated_crd import Status, describe, say_outdated
-from fairlap.plan.unforeseen import Ending, internal_error, pause_after
+from fairlap.plan.unforeseen import Ending, internal_error, pause_after, unreadable
 from fairlap.queue.summary import Place
 from fairlap.runtime.announce import Announcement
+from fairlap.runtime.crd_check import newer_defaults
 from fairlap.runtime.last_word import INTERNAL_ERRORS, say_last_word
 from fairlap.runtime.project import bounded_copy
 from fairlap.runtime.skew import Skew
@@ -169,7 +172,26 @@ class DriveLoop(ABC, Generic[Status]):
     def _newest(self) -> Json:
         """Return the object as it was last seen or written."""
         seen, written = bounded_copy(self.body), self.written
-        return dict(bounded_copy(written)) if _version(written) > _version(seen) else dict(seen)
+        newest = dict(bounded_copy(written)) if _version(written) > _version(seen) else dict(seen)
+        if newer := self.operator.newer_defaults.get(self.kind):
+            newest["spec"] = without_defaults(newest["spec"], newer)
+        return newest
+
+    async def _take_in_unreadable(self, error: ValidationError, of: str) -> None:
+        """End what has a spec that cannot be read, unless that is for defaults newly known.
+
+        `of`: the model of the spec. Raises ApiError, and the error itself when it is of something else.
+        """
+        if error.title != of:
+            raise error
+        if unknown_fields(error):
+            newer = await newer_defaults(self._api_server, self.kind)
+            if newer != self.operator.newer_defaults.get(self.kind, {}):
+                self.operator.newer_defaults[self.kind] = newer
+                told = "the CustomResourceDefinition of %s is newer than this operator; left out as defaults: %s"
+                self.logger.warning(told, self.kind, ", ".join(sorted(newer)))
+                return
+        self._end_with(unreadable(error))
 
     def _holds_what_it_needs(self, before: Status, after: Status) -> bool:
         """Take a place for one that is to be admitted now; return whether there was one, or none is needed."""

@@ -16,8 +16,10 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.plan.conditions import moment
 from fairlap.plan.explain.log_lines import telling_lines
 from fairlap.plan.explain.warned import event_time, select_warnings
+from fairlap.plan.newer_crd import unknown_fields, without_defaults
 from fairlap.plan.seen import Checker, Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import CHECK, object_name
+from fairlap.runtime.crd_check import newer_defaults
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_pod_of, owner_uid, uid_of
 from fairlap.runtime.project import bounded_copy, project_child
 from fairlap_race.contract.config_maps import text_of
@@ -71,10 +73,20 @@ async def read_checker(api_server: ApiServer, namespace: str, name: str) -> Chec
     """Return the Benchmark of that name, without a spec when there is none or it cannot be read. Raises ApiError."""
     there = bounded_copy(await api_server.find(KIND, namespace, name) or {})
     try:
-        spec = BenchmarkSpec.model_validate(there.get("spec"))
-        return Checker(spec, BenchmarkStatus.model_validate(there.get("status") or {}))
+        return _checker(there)
+    except ValidationError as error:
+        if not unknown_fields(error):
+            return Checker()
+    newer = await newer_defaults(api_server, KIND)
+    try:
+        return _checker({**there, "spec": without_defaults(there.get("spec"), newer)})
     except ValidationError:
         return Checker()
+
+
+def _checker(benchmark: Json) -> Checker:
+    spec = BenchmarkSpec.model_validate(benchmark.get("spec"))
+    return Checker(spec, BenchmarkStatus.model_validate(benchmark.get("status") or {}))
 
 
 class Written(NamedTuple):

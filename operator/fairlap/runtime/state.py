@@ -32,6 +32,8 @@ class Operator:
     drives: Drives = field(default_factory=Drives)
     races: Races = field(default_factory=Races)
     """the Benchmarks of Comparisons"""
+    newer_defaults: dict[str, Json] = field(default_factory=dict)
+    """by kind, defaults of fields of a spec that the cluster knows and this operator does not"""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     """ends the operator; set by a signal and by the lease's loss"""
 

@@ -141,3 +141,11 @@ def test_no_cluster_is_no_regression(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr("fairlap.cli.connection.Connection.open", away)
     assert program.main(["gate", "upgrade"]) == 3
     assert capsys.readouterr().err == "fairlap: the API server does not answer\n"
+
+
+def test_a_watch_that_ends_is_undecided(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster(comparison(phase="Racing"))
+    monkeypatch.setattr(cluster, "comparison_changes", lambda stop: iter(cluster.steps))
+    opened(monkeypatch, cluster)
+    assert program.main(["gate", "upgrade", "--wait"]) == 3
+    assert "fairlap: nothing more was heard of upgrade before its end" in capsys.readouterr().err

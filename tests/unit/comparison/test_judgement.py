@@ -233,9 +233,8 @@ def test_the_noise_of_the_baseline_stands_beside_the_verdict() -> None:
         "throughput", {BASELINE: [0.0] * 3, OTHER: [0.1, 0.12, 0.08], BASELINE + TWIN: [0.02, -0.02, 0.02]}, task="s"
     )
     gate = the_gate(judged(blocks, [{"task": "s", "metric": "throughput", "margin": 5}]))
-    assert (
-        gate.noise == pytest.approx(100 * math.expm1(0.02)) and "the baseline against itself: ±2.0 %" in gate.sentence
-    )
+    assert gate.noise == pytest.approx(100 * math.expm1(0.02))
+    assert gate.sentence.endswith("; the baseline against itself: ±2.0 % (3 pairs)")
 
 
 def test_a_baseline_that_differs_from_itself_is_told() -> None:
@@ -254,6 +253,17 @@ def test_what_stands_out_beside_the_gates_is_a_hint() -> None:
     found = judged(blocks, [gate_of("throughput")])
     assert any(text.startswith("hint: service time p50 of search: +40") for text in found.findings)
     assert found.verdict == "NoDifference"
+
+
+@pytest.mark.parametrize(("mean", "hinted"), [(0.05, False), (0.4, True)])
+def test_a_history_of_too_little_noise_makes_no_hint(mean: float, hinted: bool) -> None:
+    """A prior of a thousandth of the noise that is there is made as large as that, as it is for gates."""
+    blocks = one_number("throughput", 0.0)[:3]
+    for block, by in zip(blocks, (-0.05, 0.0, 0.05), strict=True):
+        for race, log in zip(block.races, (0.0, mean + by), strict=True):
+            race.numbers.append(a_race("", {("search", "serviceTimeP50"): 5 * math.exp(log)}).numbers[0])
+    found = judged(blocks, [gate_of("throughput")], priors={"serviceTimeP50": Prior(2.5e-6, 4)})
+    assert any(text.startswith("hint: service time p50 of search") for text in found.findings) is hinted
 
 
 def test_how_far_it_reaches() -> None:

@@ -13,6 +13,7 @@ from world import good_record
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, RaceRecord
 from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock
+from fairlap.api.crd import COMPARISON, crd
 from fairlap.comparison.block_pack import pack_block
 from fairlap.kube.api_error import ApiError
 from fairlap.plan import unforeseen
@@ -277,6 +278,36 @@ def test_a_permission_that_stays_missing_in_a_dry_run_is_told(monkeypatch: pytes
     assert server.acts.count("try cmp-0b") == 7, "it is asked again for about a minute"
 
 
+QUOTA = (
+    'benchmarks.fairlap.dev "cmp-0a" is forbidden: exceeded quota: full, requested: count/benchmarks.fairlap.dev=1, '
+    "used: count/benchmarks.fairlap.dev=9, limited: count/benchmarks.fairlap.dev=9"
+)
+
+
+def test_a_full_quota_is_told_and_waited_for() -> None:
+    """Before anything is raced as in a block: it fails for no passing reason, and goes on when there is room."""
+    server = Server()
+    server.refuses = {"cmp-0a": ApiError(403, QUOTA)}
+    server.decide(DECIDERS, 0.2)
+    words = "quota exceeded (raise it, or delete what is over): full, requested: count/benchmarks"
+    assert server.status["phase"] == "Pending" and server.status["progress"].startswith(f"not begun: {words}")
+    assert server.acts == ["try cmp-0a", "say Pending", "try cmp-0a"]
+    server.refuses = {}
+    server.decide(DECIDERS, 0.2)
+    assert server.status["phase"] == "Preparing" and "create Benchmark cmp-0a" in server.acts
+
+    server = Server()
+    tried = server.try_out
+
+    async def then_full(manifest: Json) -> None:
+        await tried(manifest)
+        server.refuses = {"cmp-0a": ApiError(403, QUOTA)} if manifest["metadata"]["name"] == "cmp-0b" else {}
+
+    server.try_out = then_full  # type: ignore[method-assign]
+    server.decide(DECIDERS, 0.3)
+    assert server.status["phase"] == "Preparing" and words in server.status["progress"]
+
+
 def _at_once(self: ComparisonDaemon, error: ApiError) -> float:
     self.failures += 1
     return 0.01
@@ -298,9 +329,30 @@ def test_a_record_that_cannot_be_read_ends_it(monkeypatch: pytest.MonkeyPatch, d
 
 def test_a_spec_that_this_version_cannot_read_ends_it() -> None:
     server = Server()
-    server.objects["Comparison", "cmp"]["spec"]["newer"] = 1
+    server.objects["Comparison", "cmp"]["spec"]["baseline"] = 1
     server.drive(lambda seen: ComparisonPlan(seen.status), 30)
     assert (server.status["phase"], server.status["reason"]) == ("Failed", "InvalidSpec")
+
+
+@pytest.mark.parametrize(("value", "reads"), [("Fresh", True), ("Kept", False)])
+def test_defaults_of_a_newer_crd_are_left_out_and_wishes_are_not(value: str, reads: bool) -> None:
+    (version,) = crd(COMPARISON)["spec"]["versions"]
+    schema = version["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["newer"] = {"type": "string", "default": "Fresh"}
+    kind = {"group": "fairlap.dev", "kind": "Comparison", "version": "v1alpha1"}
+    server = Server()
+
+    async def published(_: str) -> Json:
+        return {"x": {**schema, "x-kubernetes-group-version-kind": [kind]}}
+
+    server.read_schemas = published  # type: ignore[attr-defined]
+    server.objects["Comparison", "cmp"]["spec"]["newer"] = value
+    server.drive(lambda seen: ComparisonPlan(seen.status.model_copy(update={"phase": "Complete"})), 30)
+    if reads:
+        assert server.status["phase"] == "Complete"
+    else:
+        assert (server.status["phase"], server.status["reason"]) == ("Failed", "InvalidSpec")
+        assert "spec.newer: not known to this version of the operator" in server.status["message"]
 
 
 def test_a_refused_race_is_told_to_the_plan() -> None:
@@ -407,7 +459,9 @@ def test_a_whole_comparison_by_the_real_decisions(records: bool) -> None:
     made = [act.split()[-1] for act in server.acts if act.startswith("create Benchmark")]
     assert len(made) == len(set(made)), "no race twice"
     if records:
-        assert (status.phase, status.cost_races) == ("Complete", 6) and status.verdict, server.status
+        assert (status.phase, status.cost_races, status.cost_preparations) == ("Complete", 4, 2) and status.verdict, (
+            server.status
+        )
         assert sorted(made) == [f"cmp-{block}{letter}" for block in range(3) for letter in "ab"]
         assert {name for kind, name in server.objects if kind == "ConfigMap" and "block" in name} == {
             "cmp-block-1", "cmp-block-2",

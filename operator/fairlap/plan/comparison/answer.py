@@ -1,7 +1,6 @@
 """What the blocks so far say: whether it is fair, whether more blocks are needed, and the verdict when they are not."""
 
 from collections.abc import Mapping, Sequence
-from statistics import median
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
@@ -9,12 +8,14 @@ from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, Dif
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.comparison.expectation import design_looks
 from fairlap.comparison.variants import ResolvedVariant
-from fairlap.plan.comparison.block_words import counting, uneven_losses
+from fairlap.plan.comparison.block_words import counting, seconds_of_a_race, uneven_losses
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
-from fairlap.plan.comparison.judges import BlocksJudged, Judges
+from fairlap.plan.comparison.judges import BlocksJudged, Judge, Judges
 from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 from fairlap.plan.comparison.verdict_reached import changed, complete, continued, fail
 from fairlap.plan.conditions import Observation
+from fairlap.statistics.gates import Look
+from fairlap.statistics.moderation import Prior
 
 _MOST_DIFFERENCES_BYTES = 300_000
 _FAIR, _COMPARED = ComparisonCondition.FAIR, ComparisonCondition.COMPARED
@@ -31,7 +32,7 @@ def answer(
         return ComparisonPlan(seen.status, look=("priors",))
     priors = seen.priors or {}
     if len(blocks) == 1:
-        status = changed(status, expected=judges.expect(spec, variants, _seconds_of_a_race(status), priors))
+        status = changed(status, expected=judges.expect(spec, variants, seconds_of_a_race(status.blocks), priors))
     status, fair, left_out, end = _fairness(seen, status, variants, blocks, judges)
     if end:
         return end
@@ -40,17 +41,29 @@ def answer(
         following = next(look.blocks for look in design if look.blocks > len(blocks))
         text = f"{len(blocks)} of {most_blocks(spec.design)} blocks count, the next look is after {following}"
         return ComparisonPlan(status, observed=(fair, Observation(_COMPARED, False, ComparisonReason.RACING, text)))
-    last = len(blocks) >= design[-1].blocks
-    judged = judges.judge(spec, comparable, blocks, design, priors, last)
-    ends = last or judged.settled or (judged.futile and spec.on_inconclusive != "extend")
-    if ends and not last:
-        judged = judges.judge(spec, comparable, blocks, design, priors, True)
+    judged, ends = judged_at_look(spec, comparable, blocks, design, priors, judges.judge)
     status = _with(status, judged, left_out)
     if ends:
         verdict, sentence = judged.verdict, judged.sentence
         return continued(complete(seen, status, verdict, sentence, gate_passed=_passed(judged, left_out)), fair)
     open_yet = Observation(_COMPARED, False, ComparisonReason.RACING, judged.sentence)
     return ComparisonPlan(status, observed=(fair, open_yet))
+
+
+def judged_at_look(
+    spec: ComparisonSpec,
+    variants: Sequence[ResolvedVariant],
+    blocks: Sequence[BlockRecord],
+    looks: Sequence[Look],
+    priors: Mapping[str, Prior],
+    judge: Judge,
+) -> tuple[BlocksJudged, bool]:
+    """Return what the blocks of a look say, and whether the Comparison ends with it."""
+    last = len(blocks) >= looks[-1].blocks
+    judged = judge(spec, variants, blocks, looks, priors, last)
+    if last or not (judged.settled or (judged.futile and spec.on_inconclusive != "extend")):
+        return judged, last
+    return judge(spec, variants, blocks, looks, priors, True), True
 
 
 def answer_at_deadline(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
@@ -130,11 +143,6 @@ def _records(seen: ComparisonSeen, status: ComparisonStatus) -> list[BlockRecord
     """Return the records of the blocks that count, in the order of their numbers."""
     found = [(seen.records or {}).get(block.number) for block in counting(status.blocks)]
     return [record for record in found if record is not None]
-
-
-def _seconds_of_a_race(status: ComparisonStatus) -> float | None:
-    seconds = [race.seconds for block in counting(status.blocks) for race in block.races if race.seconds]
-    return median(seconds) if seconds else None
 
 
 def _passes_unknown(spec: ComparisonSpec) -> bool | None:

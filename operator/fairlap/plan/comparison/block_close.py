@@ -24,6 +24,8 @@ from fairlap.plan.comparison.block_words import (
     done,
     lost_races,
     next_title,
+    no_room,
+    seconds_of_a_race,
     uneven_losses,
 )
 from fairlap.plan.comparison.children import record_name
@@ -55,10 +57,11 @@ def close_block(
     if kept is not None and kept.attempt == block.attempt:
         return _closed(seen, _as_recorded(block, kept, name), variants, judges)
     left = seconds_until_given_up(seen, block)
-    if seen.refusal or (seen.foreign and left <= 0):
-        reason = RECORD_LOST if seen.refusal else NAME_TAKEN
+    if seen.refusal or ((seen.foreign or seen.hindrance) and left <= 0):
+        reason = NAME_TAKEN if seen.foreign and not seen.refusal else RECORD_LOST
         return _closed(seen, _lost(_block(block, ""), reason), variants, judges)
-    words = f"{block_title(seen.subject.spec, block)} · {seen.foreign or 'keeping its numbers'}"
+    full = no_room(seen.hindrance) if seen.hindrance else ""
+    words = f"{block_title(seen.subject.spec, block)} · {seen.foreign or full or 'keeping its numbers'}"
     status = changed(seen.status, progress=one_line(words))
     return ComparisonPlan(status, record=name, wake_in=min(_LOOK_AGAIN_SECONDS, max(left, 1.0)))
 
@@ -86,9 +89,20 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
     if over.reason in (RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN):
         return _again(seen, status, over)
     race = over.races[-1]
-    unknown = race.reason == ComparisonReason.UNKNOWN_TASK
-    reason = ComparisonReason.UNKNOWN_TASK if unknown else ComparisonReason.PREPARATION_FAILED
-    return refuse(seen, status, reason, f"variant {race.variant}: {race.reason}: {race.message}")
+    if race.reason == ComparisonReason.UNKNOWN_TASK:
+        # It was asked of the Benchmark by a field that the Comparison itself wrote.
+        told = race.message.removeprefix("requireTasks: ")
+        text = f"{_naming_tasks(spec)}: variant {race.variant}: {told}"
+        return refuse(seen, status, ComparisonReason.UNKNOWN_TASK, text)
+    text = f"variant {race.variant}: {race.reason}: {race.message}"
+    return refuse(seen, status, ComparisonReason.PREPARATION_FAILED, text)
+
+
+def _naming_tasks(spec: ComparisonSpec) -> str:
+    """Return the field that names the tasks which must be there."""
+    if spec.design.tasks:
+        return "design.tasks"
+    return "gates[].task" if any(gate.task for gate in spec.gates) else "template.race.requireTasks"
 
 
 def _what_was_prepared(spec: ComparisonSpec, variants: int) -> str:
@@ -117,8 +131,8 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
     if not over.valid or lost:
         return _again(seen, status, over if not over.valid else lost[0])
     if over.number == 1:
-        longest = max((race.seconds or 0.0 for race in over.races), default=None)
-        status = changed(status, calibrate_every=calibrated_every(seen.subject.spec, longest))
+        every = calibrated_every(seen.subject.spec, seconds_of_a_race(blocks))
+        status = changed(status, calibrate_every=every)
     found = answer(seen, status, variants, judges)
     if found.look or found.status.completion_time:
         return found

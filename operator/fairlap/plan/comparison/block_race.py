@@ -16,6 +16,7 @@ from fairlap.plan.comparison.block_words import (
     RACE_REFUSED,
     RACE_SUSPENDED,
     block_title,
+    no_room,
     race_title,
 )
 from fairlap.plan.comparison.children import TWIN_LETTER, benchmark_name, letter_of, race_to_create
@@ -90,6 +91,8 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
     left = seconds_until_given_up(seen, block)
     if seen.foreign and left <= 0:
         return _void(seen, block, NAME_TAKEN, seen.foreign)
+    if seen.hindrance and left <= 0:  # others wait for the place
+        return _void(seen, block, RACE_REFUSED, no_room(seen.hindrance))
     prepared = benchmark_of(seen.status, race, range(PREPARATION, PREPARATION + 1))
     kept = seen.subject.spec.design.state == "Kept"
     create = race_to_create(
@@ -101,7 +104,8 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
         kept_by=prepared if kept else "",
         avoid=_machines_before(seen, block),
     )
-    progress = one_line(f"{title} · {seen.foreign or 'starting'}")
+    full = no_room(seen.hindrance) if seen.hindrance else ""
+    progress = one_line(f"{title} · {seen.foreign or full or 'starting'}")
     wake_in = min(_LOOK_AGAIN_SECONDS, max(left, 1.0))
     return ComparisonPlan(changed(seen.status, progress=progress), create=create, wake_in=wake_in)
 
@@ -136,7 +140,7 @@ def _raced(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> Compar
     if len(races) == 1:
         places = {"elasticsearch_on": list(there.elasticsearch_on), "load_generator_on": there.load_generator_on}
     block = block.model_copy(update={"races": races, **places})
-    status = _paid(seen.status, ended)
+    status = _paid(seen.status, block, ended)
     if len(races) < len(block.order):
         return ComparisonPlan(_next_race(seen, status, block, seen.subject.name))
     return _to_record(seen, status, block)
@@ -149,7 +153,7 @@ def _void(
     race = block.races[-1]
     ended = _with(race, valid=False, reason=reason[:63], message=message, seconds=_seconds(there) if there else None)
     block = block.model_copy(update={"races": [*block.races[:-1], ended], "valid": False, "reason": reason[:63]})
-    return _to_record(seen, _paid(seen.status, ended), block)
+    return _to_record(seen, _paid(seen.status, block, ended), block)
 
 
 def _to_record(seen: ComparisonSeen, status: ComparisonStatus, block: CurrentBlock) -> ComparisonPlan:
@@ -157,11 +161,11 @@ def _to_record(seen: ComparisonSeen, status: ComparisonStatus, block: CurrentBlo
     return ComparisonPlan(changed(status, block=_enter(seen, block, "Recording"), progress=one_line(words)))
 
 
-def _paid(status: ComparisonStatus, race: RaceOfBlock) -> ComparisonStatus:
-    began = bool(race.uid)
-    return changed(
-        status, cost_races=status.cost_races + began, cost_seconds=status.cost_seconds + (race.seconds or 0.0)
-    )
+def _paid(status: ComparisonStatus, block: CurrentBlock, race: RaceOfBlock) -> ComparisonStatus:
+    began, seconds = bool(race.uid), status.cost_seconds + (race.seconds or 0.0)
+    if block.number == PREPARATION:
+        return changed(status, cost_preparations=status.cost_preparations + began, cost_seconds=seconds)
+    return changed(status, cost_races=status.cost_races + began, cost_seconds=seconds)
 
 
 def _enter(seen: ComparisonSeen, block: CurrentBlock, stage: BlockStage, **changes: object) -> CurrentBlock:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from statistics import median
 
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
@@ -20,6 +21,12 @@ NOT_A_VARIANTS_FAULT = frozenset(
     {RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN, RACE_REFUSED, RECORD_LOST, CLUSTER_RESTARTED, CLUSTER_IN_DOUBT}
 )
 """reasons for which a race does not count that say nothing of what was raced"""
+
+
+def no_room(words: str) -> str:
+    """Return the sentence about a quota that is full, from the API server's words; the cure first, which is not cut."""
+    which = words.rpartition("exceeded quota: ")[2]
+    return f"quota exceeded (raise it, or delete what is over): {which}"
 
 
 def block_title(spec: ComparisonSpec, block: Block) -> str:
@@ -53,6 +60,12 @@ def next_title(spec: ComparisonSpec, blocks: Sequence[Block]) -> str:
 def counting(blocks: Iterable[Block]) -> list[Block]:
     """Return the blocks that count, by their numbers; the preparation is none."""
     return sorted((each for each in blocks if each.valid and each.number != PREPARATION), key=lambda each: each.number)
+
+
+def seconds_of_a_race(blocks: Iterable[Block]) -> float | None:
+    """Return the median of the seconds that the races took of those blocks that count; None where none is known."""
+    seconds = [race.seconds for block in counting(blocks) for race in block.races if race.seconds]
+    return median(seconds) if seconds else None
 
 
 def lost_races(blocks: Sequence[Block], names: Iterable[str]) -> dict[str, tuple[int, int, Counter[str]]]:

@@ -17,7 +17,7 @@ from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
 from fairlap.plan.comparison.answer import answer_at_deadline
 from fairlap.plan.comparison.block_race import begin_block, plan_block
-from fairlap.plan.comparison.block_words import done, next_number, next_title
+from fairlap.plan.comparison.block_words import done, next_number, next_title, no_room
 from fairlap.plan.comparison.children import describe_variants
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
 from fairlap.plan.comparison.judges import Judges
@@ -26,6 +26,8 @@ from fairlap.plan.comparison.verdict_reached import changed, refuse
 from fairlap.plan.conditions import conditions, moment, stamp
 from fairlap.plan.deadline import Deadline, wake_in
 from fairlap.plan.transition import describe_wait, one_line
+
+_LOOK_AGAIN_SECONDS = 30.0
 
 
 def plan_comparison(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
@@ -49,7 +51,7 @@ def _decide(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
         variants = expand(seen.subject.spec)
     except VariantsRefusedError as error:
         return refuse(seen, _first(seen), ComparisonReason.INVALID_SPEC, str(error))
-    if status.phase is None:
+    if status.phase is None or (status.phase == "Pending" and not status.variants):
         return _begin(seen, variants, judges)
     if status.block is None:
         return _between_blocks(seen, variants, judges)
@@ -73,6 +75,9 @@ def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Ju
     ]
     if found:
         return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found))
+    if seen.hindrance:
+        waiting = changed(status, progress=one_line(f"not begun: {no_room(seen.hindrance)}"))
+        return ComparisonPlan(waiting, wake_in=_LOOK_AGAIN_SECONDS)
     if seen.dry_runs is None or seen.priors is None:
         return ComparisonPlan(status, look=("dry_runs", "priors"))
     found = [f"variant {name}: {words}" for name, words in seen.dry_runs.items() if words]

@@ -62,6 +62,8 @@ class ComparisonSeen:
     """an object that has a name we need but is not ours, as a sentence"""
     refusal: str = ""
     """the API server's words about an object that it would not take"""
+    hindrance: str = ""
+    """why the API server takes no object now, in its words, where that may pass by itself: a full quota"""
     dry_runs: Mapping[str, str] | None = None
     """for each variant what the API server says of its Benchmark, "" when it would take it; None: not asked yet"""
     records: Mapping[int, BlockRecord | None] | None = None

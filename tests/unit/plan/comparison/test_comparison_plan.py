@@ -121,7 +121,7 @@ def test_a_whole_comparison() -> None:
     status = film.status
     assert (status.phase, status.verdict, status.blocks_done) == ("Complete", "NoDifference", "2/2")
     assert status.progress == "no difference that matters" and status.block is None and status.admitted_time is None
-    assert status.cost_races == 8 and status.cost_seconds == 8 * 60
+    assert (status.cost_races, status.cost_preparations, status.cost_seconds) == (6, 2, 8 * 60)
     assert {each.type: each.status for each in status.conditions} == {
         "Accepted": "True", "Fair": "True", "Compared": "True", "GatePassed": "True", "Complete": "True",
         "Failed": "False",
@@ -308,13 +308,25 @@ def test_a_record_that_somebody_deleted_makes_its_block_void() -> None:
     assert film.status.verdict == "NoDifference" and film.court.asked == [(2, (2,), True)]
 
 
-@pytest.mark.parametrize(("reason", "wanted"), [("UnknownTask", "UnknownTask"), ("TrackNotFound", "PreparationFailed")])
-def test_a_preparation_that_fails_ends_it(reason: str, wanted: str) -> None:
-    film = Film().until("Running", 0, 2)
-    film.finish("Failed", reason=reason, message="there are: a, b")
+KEPT_SEARCH = {**FIXED_2, "state": "Kept", "tasks": ["search"]}
+GATE_ON_A_TASK = [{"task": "search", "metric": "throughput", "margin": 5}]
+
+
+@pytest.mark.parametrize(
+    ("of", "reason", "wanted", "field"),
+    [
+        ({}, "TrackNotFound", "PreparationFailed", "variant 9.0.0: TrackNotFound: requireTasks"),
+        ({"gates": GATE_ON_A_TASK}, "UnknownTask", "UnknownTask", "gates[].task: variant 9.0.0"),
+        ({"design": KEPT_SEARCH}, "UnknownTask", "UnknownTask", "design.tasks: variant 9.0.0"),
+        ({}, "UnknownTask", "UnknownTask", "template.race.requireTasks: variant 9.0.0"),
+    ],
+)
+def test_a_preparation_that_fails_ends_it(of: Any, reason: str, wanted: str, field: str) -> None:
+    film = Film(comparison(**{"design": FIXED_2, **of})).until("Running", 0, 2)
+    film.finish("Failed", reason=reason, message="requireTasks: there are: a, b")
     film.step(), film.step()
     assert (film.status.phase, film.status.reason) == ("Failed", wanted)
-    assert film.status.message == f"variant 9.0.0: {reason}: there are: a, b"
+    assert film.status.message == f"{field}: there are: a, b"
     assert {each.type: each.status for each in film.status.conditions}["Accepted"] == "False"
 
 
@@ -474,6 +486,17 @@ def test_a_race_that_somebody_suspends_does_not_hold_the_place_for_ever() -> Non
     assert film.status.block and film.status.block.reason == "RaceSuspended"
     film.step(), film.step()
     assert film.status.admitted_time is None and film.run().status.phase == "Complete"
+
+
+def test_a_full_quota_does_not_hold_the_place_for_ever() -> None:
+    film = Film().until("Starting", 1)
+    words = "exceeded quota: full, requested: count/benchmarks.fairlap.dev=1"
+    film.step(hindrance=words)
+    told = "quota exceeded (raise it, or delete what is over): full, requested: count/benchmarks"
+    assert told in film.status.progress and film.status.block
+    film.now += timedelta(minutes=16)
+    film.step(hindrance=words)
+    assert film.status.block.reason == "RaceRefused" and told in film.status.block.races[-1].message
 
 
 def test_a_race_that_is_refused_voids_its_block() -> None:

@@ -1,0 +1,137 @@
+"""What is wrong with a Comparison: the sentence that tells it, and where; nothing is raced before it is told."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pytest
+
+from .controlplane import ControlPlane
+from .manifests import Json, comparison
+from .operator_process import Operator
+from .stage import Stage
+
+pytestmark = pytest.mark.independent
+VERSION_9 = {"elasticsearch": {"version": "9.0.0"}}
+VERSIONS: Json = {"path": "elasticsearch.version", "values": ["8.11.0", "9.0.0"]}
+NODES: Json = {"path": "elasticsearch.nodes", "values": [1, 2, 3, 4]}
+
+
+@dataclass
+class Case:
+    """One Comparison that cannot be raced."""
+
+    where: Literal["apply", "Accepted", "block 0"]
+    """apply: the API server refuses it; Accepted: the condition, before any Benchmark; block 0: the condition, by what
+    the first variant's check or test race has found"""
+    sentence: str
+    spec: Json
+    knobs: Json = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
+    """of the Benchmark cmp-0a that have begun by then"""
+
+
+def variants(*others: Json) -> Json:
+    return {"variants": [{"name": "8.11.0"}, *others]}
+
+
+def of_matrix(*axes: Json, baseline: str) -> Json:
+    return {"variants": None, "matrix": {"axes": list(axes)}, "baseline": baseline}
+
+
+def gate(**values: Any) -> Json:
+    return {"gates": [values]}
+
+
+CASES: dict[str, Case] = {
+    "a patch that changes nothing": Case(
+        "Accepted",
+        "variant same: variants[1].patch changes nothing of the template; leave it out if the template is meant, else "
+        "write what is other. variants 8.11.0 and same are the same: change one of them, or leave it out (the baseline "
+        "is raced against itself with calibrate: true)",
+        variants({"name": "same", "patch": {"elasticsearch": {"version": "8.11.0"}}}),
+    ),
+    "a patch that changes something other than its name says": Case(
+        "Accepted",
+        "variant 9.0.0 is called after version 9.0.0, but its elasticsearch.version is 8.11.0: mend the name or the "
+        "version",
+        variants({"name": "9.0.0", "patch": {"elasticsearch": {"heap": "1g"}}}),
+    ),
+    "another Java than its name says": Case(
+        "Accepted",
+        "variant java17 is called after Java 17, but its elasticsearch.java is 21: mend the name or write java: 17",
+        variants({"name": "java17", "patch": {"elasticsearch": {"heap": "1g"}}}),
+    ),
+    "a baseline that is no variant": Case(
+        "apply",
+        'spec.baseline 8.12.0 is none of the variants: write one of ["8.11.0", "9.0.0"]',
+        {"baseline": "8.12.0"},
+    ),
+    "a baseline that is no variant of a matrix": Case(
+        "Accepted",
+        "baseline 8.12.0 is none of the variants: write one of 8.11.0, 9.0.0",
+        of_matrix(VERSIONS, baseline="8.12.0"),
+    ),
+    "a gate on a task that the challenge does not have": Case(
+        "block 0",
+        "gates[].task: variant 8.11.0: the challenge default has no task search. There are: bulk-index, search-request",
+        gate(task="search", metric="throughput", margin=5),
+        knobs={"race": "unknown-task", "steps": ("check",)},
+        steps=("check",),
+    ),
+    "a matrix above its bound": Case(
+        "Accepted",
+        "matrix gives 8 variants, and matrix.maxVariants is 6: leave values out, exclude more, or raise maxVariants "
+        "(12 at most)",
+        of_matrix(VERSIONS, NODES, baseline="8.11.0-1"),
+    ),
+    "a margin of 0": Case(
+        "apply",
+        "gates[].margin 0 can never be shown to be kept: write the smallest change that matters, for example 2 (per "
+        "cent)",
+        gate(metric="throughput", margin=0),
+    ),
+    "two variants that are equal": Case(
+        "Accepted",
+        "variants 9.0.0 and 9.0.0-again are the same: change one of them, or leave it out (the baseline is raced "
+        "against itself with calibrate: true)",
+        variants({"name": "9.0.0", "patch": VERSION_9}, {"name": "9.0.0-again", "patch": VERSION_9}),
+    ),
+    "two variants without anything": Case(
+        "apply",
+        'spec.variants ["8.11.0", "same"] are the same, each the template as it is: give all but one a patch or a '
+        "target",
+        variants({"name": "same"}),
+    ),
+    "a t-test of a metric without noise": Case(
+        "apply",
+        "gates[].margin is not for segments and documents: they have no noise, any change is real",
+        gate(metric="segments", margin=2),
+    ),
+    "variants that need more memory than a machine has": Case(
+        "block 0",
+        "variant 8.11.0: Unschedulable: pod cmp-0a-smoke-es-default-0: 0/2 nodes are available: 2 Insufficient memory.",
+        {"template__timeouts": {"provisioning": "3s"}},
+        knobs={"cluster": "unschedulable", "steps": ("smoke",)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_told_where_and_in_a_sentence(
+    stage: Stage, plane: ControlPlane, operator: Operator, namespace: str, name: str
+) -> None:
+    case = CASES[name]
+    manifest = comparison(namespace, **case.spec)
+    if case.where == "apply":
+        done = plane.kubectl("create", "--filename=-", stdin=json.dumps(manifest))
+        assert done.returncode != 0 and case.sentence in done.stderr, done.stderr
+        return
+    stage.behave(namespace, **{"eck": (0.0, 0.05), "run": (0.05, 0.1), **case.knobs})
+    stage.apply(manifest)
+    status = stage.compares(namespace, "cmp")
+    told = {each["type"]: each for each in status["conditions"]}
+    assert (status["phase"], told["Accepted"]["status"], told["Failed"]["status"]) == ("Failed", "False", "True")
+    assert told["Accepted"]["message"] == status["message"] == case.sentence
+    assert stage.runs(namespace) == [f"cmp-0a-{step}" for step in case.steps], "nothing was raced"
+    assert bool(stage.all("benchmarks", namespace)) is (case.where == "block 0")
