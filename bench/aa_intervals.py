@@ -24,12 +24,13 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairlap_race.rally.config import Files
-from fairlap_race.rally.launch import POLL_INTERVALS
 from parts import local_race
 from parts.local_race import ArgvOf
 from parts.pairs import T_95, Numbers, in_all, interval, not_compared
 from parts.quiet import OTHERS_SECONDS, Load
+
+from fairlap_race.rally.config import Files
+from fairlap_race.rally.launch import POLL_INTERVALS
 
 
 class Size(NamedTuple):

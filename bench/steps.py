@@ -1,9 +1,9 @@
 """How many seconds does a step of a schedule cost, however small it is? Stock Rally, and Rally as a race starts it.
 
-Races a track of many tiny tasks and a longer one at its end by three kinds of Rally, in turning order: `stock`, `polled`
-(the shorter waits, but workers that look once a second whether their task is over) and `told` (what a race uses). Prints
-the seconds a step of each kind and their ratio to `told`; then how many samples reached Rally's driver in how many
-messages, which costs the measured tasks what sampling costs at all, and what Rally measured of the longer task.
+Races a track of many tiny tasks and a longer one at its end by three kinds of Rally, in turning order: `stock`,
+`polled` (the shorter waits, but workers that look once a second whether their task is over) and `told` (what a race
+uses). Prints the seconds a step of each kind and their ratio to `told`; then how many samples reached Rally's driver in
+how many messages, which is all that sampling costs while a task is measured, and what Rally measured of the longer task.
 
 Needs a Python with Rally, and an Elasticsearch on this machine that nothing else uses:
 
@@ -20,13 +20,15 @@ import statistics
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairlap_race.rally.config import Files
 from parts import local_race, timed_steps
 from parts.lines import Json, read
 from parts.quiet import Load
+
+from fairlap_race.rally.config import Files
 
 LONG = "long"
 
@@ -96,7 +98,7 @@ def timed(lines: list[Json], seconds: float, numbers: dict[str, float]) -> Timed
     """Return what the lines of a race say; they begin where the first step's tasks may begin, before any was raced."""
     # Three steps make the index and fill it; from the end of the third on each step is a tiny one but the last.
     start, end, last = lines[3], lines[-2], lines[-1]
-    tiny = [after["at"] - before["at"] for before, after in zip(lines[3:-2], lines[4:-1], strict=True)]
+    tiny = [after["at"] - before["at"] for before, after in pairwise(lines[3:-1])]
     counts = [{key: b[key] - a[key] for key in ("samples", "messages")} for a, b in ((start, end), (end, last))]
     return Timed(tiny, counts[0], counts[1], seconds, numbers)
 

@@ -14,7 +14,6 @@ import fairlap_race
 from fairlap_race.contract.race_spec import Mode, RaceSpec, TrackSource
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
-
 from parts.quiet import Load
 
 LOOK_SECONDS = 1.0
@@ -66,9 +65,8 @@ def as_stock(argv: list[str]) -> list[str]:
 def run_rally(spec: RaceSpec, password: str | None, work: Path, argv_of: ArgvOf, load: Load) -> float:
     """Run one race by Rally alone and return its seconds; raises RuntimeError when it fails."""
     files = Files(work)
-    assert spec.track.path is not None
     write_files(spec, files, {}, password, spec.cores or 1)
-    argv = argv_of(rally_argv(spec, files, spec.track.path))
+    argv = argv_of(rally_argv(spec, files, spec.track.path or work))
     return follow(process.start(argv, environment(files), work, files.output), files.output, load)
 
 

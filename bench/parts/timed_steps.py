@@ -40,6 +40,7 @@ def main() -> None:
     path, kind, live, *arguments = sys.argv[1:]
     from esrally import rally  # noqa: PLC0415
     from esrally.driver import driver  # noqa: PLC0415
+
     from fairlap_race.rally import launch  # noqa: PLC0415
 
     watch(driver.Driver, Path(path))

@@ -1,4 +1,4 @@
-"""The scripts of bench/ that race without a cluster, at their smallest size; what they measure then is of no meaning."""
+"""The scripts of bench/ that race without a cluster, at their smallest size: what they measure then means nothing."""
 
 import re
 import subprocess

@@ -43,12 +43,12 @@ def install(version: str, grace: float) -> None:
     from esrally.driver import driver  # noqa: PLC0415
 
     changed = (driver.Worker, driver.DriverActor, driver.Driver.move_to_next_task, racecontrol.BenchmarkActor)
-    found = digest(inspect.getsource(each) for each in changed)
-    if found != KNOWN.get(version):
+    found, known = digest(inspect.getsource(each) for each in changed), KNOWN.get(version, "known")
+    if found != known:
+        names = ", ".join(each.__name__ for each in changed)
         raise RuntimeError(
-            f"Rally {version} has other code between two steps than expected (digest {found}, not "
-            f"{KNOWN.get(version, 'known')}): read its Worker, DriverActor, move_to_next_task and BenchmarkActor again, "
-            f"and then {__name__}"
+            f"Rally {version} has other code between two steps than expected: compare its {names} with what {__name__} "
+            f"changes, which was written for code of digest {known} and not {found}"
         )
     tell_workers(driver.Worker)
     follow_at_once(driver.DriverActor, racecontrol.BenchmarkActor, driver.Drive, grace)
