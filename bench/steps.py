@@ -3,7 +3,7 @@
 Races a track of many tiny tasks and a longer one at its end by three kinds of Rally, in turning order: `stock`,
 `polled` (the shorter waits, but workers that look once a second whether their task is over) and `told` (what a race
 uses). Prints the seconds a step of each kind and their ratio to `told`; then how many samples reached Rally's driver in
-how many messages, which is all that sampling costs while a task is measured, and what Rally measured of the longer task.
+how many messages, which is all that sampling does while a task is measured; and what Rally measured of the longer one.
 
 Needs a Python with Rally, and an Elasticsearch on this machine that nothing else uses:
 
@@ -139,9 +139,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="races of each kind")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--kinds", nargs="+", choices=timed_steps.KINDS, default=timed_steps.KINDS)
+    parser.add_argument("--disturbed", action="store_true", help="do not wait until others leave the machine idle")
     parser.add_argument("--smallest", action="store_true", help="one race of the fewest steps of each kind")
     asked = parser.parse_args()
-    full = Size(asked.rounds, asked.steps, long_seconds=20, undisturbed=True)
+    full = Size(asked.rounds, asked.steps, long_seconds=20, undisturbed=not asked.disturbed)
     size = Size(1, steps=3, long_seconds=1, undisturbed=False) if asked.smallest else full
     kinds = list(dict.fromkeys([*asked.kinds, "told"]))
     races: dict[str, list[Timed]] = {kind: [] for kind in kinds}
