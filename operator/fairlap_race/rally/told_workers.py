@@ -43,7 +43,7 @@ def install(version: str, grace: float) -> None:
     from esrally.driver import driver  # noqa: PLC0415
 
     changed = (driver.Worker, driver.DriverActor, driver.Driver.move_to_next_task, racecontrol.BenchmarkActor)
-    found, known = digest(inspect.getsource(each) for each in changed), KNOWN.get(version, "known")
+    found, known = digest(inspect.getsource(each) for each in changed), KNOWN.get(version, "(none)")
     if found != known:
         names = ", ".join(each.__name__ for each in changed)
         raise RuntimeError(
