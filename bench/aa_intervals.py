@@ -114,9 +114,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     local_race.takes_server(parser)
     parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--disturbed", action="store_true", help="do not wait until others leave the machine idle")
     parser.add_argument("--smallest", action="store_true", help="one pair of the shortest races, however disturbed")
     asked = parser.parse_args()
-    full = Size(asked.pairs, documents=100_000, searches=5000, throttled_seconds=15, undisturbed=True)
+    full = Size(asked.pairs, documents=100_000, searches=5000, throttled_seconds=15, undisturbed=not asked.disturbed)
     size = SMALLEST if asked.smallest else full
     password = local_race.password_of(asked)
     pairs: list[dict[str, Any]] = []
