@@ -1,7 +1,6 @@
 """Comparisons that are raced one after the other, their ends kept in a file of a line each: a stopped run goes on."""
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from parts.kubectl import Json, Kubectl
+from parts.lines import append, read
 from parts.throwaway import DIGEST, take_down
 
 LOOK_SECONDS = 300
@@ -44,31 +44,6 @@ class Planned(NamedTuple):
     def design(self) -> str:
         """Digest of its spec: what was raced of another spec does not count here."""
         return str(self.manifest["metadata"]["labels"][DIGEST])
-
-
-def read(path: Path) -> list[Json]:
-    """Return the lines of a file of results; one that was cut off while it was written is left out."""
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        try:
-            each = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(each, dict):
-            found.append(each)
-    return found
-
-
-def append(path: Path, line: Json) -> None:
-    """Write a line, on the disk before it returns; after one that was cut off it begins anew."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as out:
-        if out.tell():
-            out.seek(-1, os.SEEK_END)
-            out.write(b"" if out.read(1) == b"\n" else b"\n")
-        out.write(json.dumps(line).encode() + b"\n")
-        out.flush()
-        os.fsync(out.fileno())
 
 
 def line_of(planned: Planned, status: Json) -> Json:

@@ -100,10 +100,11 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "pydantic_settings": ("fairlap.environ",),
     "kopf": ("fairlap.runtime.driver", "fairlap.runtime.quick_toggles"),
     "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.connection"),
-    "thespian": ("fairlap_race.rally.launch",),
+    "thespian": ("fairlap_race.rally.launch", "fairlap_race.rally.told_workers"),
     "esrally": (
         "fairlap_race.rally.launch",
         "fairlap_race.rally.releases",
+        "fairlap_race.rally.told_workers",
         "fairlap_race.track.load",
         "fairlap_race.track.searches",
         "fairlap_race.track.check.diagnose",

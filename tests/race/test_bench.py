@@ -1,18 +1,44 @@
-"""The comparison of Rally's waits, at its smallest size; what it measures then is of no meaning."""
+"""The scripts of bench/ that race without a cluster, at their smallest size: what they measure then means nothing."""
 
+import re
 import subprocess
+from pathlib import Path
 
 from .runner import PYTHON, ROOT, rally_turn
 from .server import Elasticsearch
 
 
-def test_stock_and_shortened_waits_are_compared(elasticsearch: Elasticsearch) -> None:
-    argv = [str(PYTHON), "bench/aa_intervals.py", "--smallest"]
+def run_bench(script: str, elasticsearch: Elasticsearch, *arguments: str) -> str:
+    """Return what a script of bench/ prints at its smallest size; fails when it fails."""
+    argv = [str(PYTHON), script, "--smallest", *arguments]
     argv += ["--host", f"localhost:{elasticsearch.port}", "--server-pid", str(elasticsearch.pid)]
     argv += ["--password-file", str(elasticsearch.password_file), "--ca-file", str(elasticsearch.ca)]
     environment = {"PYTHONPATH": "operator", "PATH": "/usr/bin:/bin"}
     with rally_turn(alone=True):
         done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "| search-throttled · service time p50 |" in done.stdout
-    assert "whole race: stock " in done.stdout
+    return done.stdout
+
+
+def test_stock_and_shortened_waits_are_compared(elasticsearch: Elasticsearch) -> None:
+    printed = run_bench("bench/aa_intervals.py", elasticsearch)
+    assert "| search-throttled · service time p50 |" in printed
+    assert "whole race: stock " in printed
+
+
+def test_a_step_takes_its_time_when_workers_are_told_and_no_more(elasticsearch: Elasticsearch) -> None:
+    """The same samples in as many messages, and each step in a fraction of the time."""
+    printed = run_bench("bench/steps.py", elasticsearch)
+    took = {kind: float(seconds) for kind, seconds in re.findall(r"^\| (\w+) \| 1 \| ([0-9.]+) \|", printed, re.M)}
+    assert took["stock"] > 5.9 and took["polled"] > 1.9 and took["told"] < 1.0, printed
+    counts = dict(re.findall(r"^\| (stock|polled|told) \| (16 \| 3 \| 200) \|", printed, re.M))
+    assert list(counts) == ["stock", "polled", "told"], printed
+    assert "| long · service time p50 |" in printed
+
+
+def test_a_race_with_all_checks_and_without_them_is_compared(elasticsearch: Elasticsearch, tmp_path: Path) -> None:
+    results = ("--results", str(tmp_path / "truth.jsonl"))
+    printed = run_bench("bench/truth.py", elasticsearch, *results)
+    assert "| search · service time p50 |" in printed and "s are added to a race" in printed
+    again = run_bench("bench/truth.py", elasticsearch, *results)
+    assert "pair 1 " not in again and again.endswith(printed[printed.index("| number |") :])

@@ -76,3 +76,40 @@ def test_simulated_comparisons_err_as_seldom_as_promised() -> None:
     assert done.returncode == 0, done.stderr
     titles = [line for line in done.stdout.splitlines() if line.startswith("## ")]
     assert len(titles) == 4 and "| right | " in done.stdout
+
+
+def race_of(seconds: float, service: float) -> dict[str, object]:
+    return {"seconds": seconds, "others": 0.0, "numbers": {"search · p50": service}}
+
+
+@pytest.mark.parametrize(
+    ("services", "said"),
+    [
+        ([1.0, 1.001, 0.999, 1.0, 1.002, 0.998], "| yes |"),
+        ([1.1, 0.9, 1.2, 0.8, 1.1, 0.9], "| within "),
+        ([1.0], "| unknown |"),
+    ],
+)
+def test_what_checks_cost_is_said_as_far_as_it_is_known(services: list[float], said: str) -> None:
+    bench = loaded("truth")
+    lines = [{"with": race_of(30.0, each), "without": race_of(28.0, 1.0)} for each in services]
+    rows = bench.table(lines).splitlines()
+    assert said in rows[2] and rows[-1].endswith("2.0 s are added to a race")
+
+
+def test_pairs_of_another_design_do_not_count() -> None:
+    bench = loaded("truth")
+    size = bench.Size(100, 1, undisturbed=False)
+    other = bench.Size(100, 2, undisturbed=False)
+    assert bench.counted([{"design": size.design}, {"design": other.design}, {}], size) == [{"design": size.design}]
+
+
+def test_the_seconds_of_steps_are_those_of_the_tiny_tasks() -> None:
+    bench = loaded("steps")
+    lines = [{"at": at, "samples": at * 10, "messages": at} for at in (0, 1, 2, 5, 6, 8, 20)]
+    found = bench.timed(lines, 30.0, {"long · p50": 1.0})
+    assert found.steps == [1, 2] and found.tiny == {"samples": 30, "messages": 3}
+    assert found.long == {"samples": 120, "messages": 12}
+    slow = found._replace(steps=[6.0, 6.0])
+    head, _, stock, told = bench.table({"stock": [slow], "told": [found]}).splitlines()[:4]
+    assert head.endswith("| times `told` |") and stock.endswith("| 4.0 |") and told.startswith("| told | 1 | 1.500 |")

@@ -20,17 +20,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.rally import pinned, releases
+from fairlap_race.rally import pinned, releases, told_workers
 from fairlap_race.rally.live_files import SAMPLES, SHUTDOWN, STATE, pid_file
 from fairlap_race.rally.step_looks import StepLooks
 
 POLL_INTERVALS: dict[str, float] = {
     "trackPreparation": 0.25,
     "workerWakeup": 1.0,
+    "nextStep": 0.1,
     "shutdownGrace": 0.5,
     "shutdownPoll": 0.25,
 }
-"""Seconds; Rally's own are 5, 5, 3 and 1."""
+"""Seconds; Rally's own are 5, 5, 1, 3 and 1."""
 ACTORS_PATIENCE = timedelta(seconds=60)
 """How long Rally's actor system may take to start; with its own 5 s a machine that stalls ends the race."""
 
@@ -210,11 +211,13 @@ def install(directory: Path) -> None:
     from esrally.driver import driver  # noqa: PLC0415
     from thespian.system import multiprocCommon  # noqa: PLC0415
 
-    releases.adapt(version.version().split(" ")[0])
+    release = version.version().split(" ")[0]
+    releases.adapt(release)
     if not hasattr(multiprocCommon, "MAX_ADMIN_STARTUP_DELAY"):
         raise RuntimeError("Rally's actors have their patience elsewhere than expected")
     multiprocCommon.MAX_ADMIN_STARTUP_DELAY = ACTORS_PATIENCE
     driver.Worker.WAKEUP_INTERVAL_SECONDS = POLL_INTERVALS["workerWakeup"]
+    told_workers.install(release, POLL_INTERVALS["nextStep"])
     rally.time = _ShorterSleep(directory / SHUTDOWN, actor.actor_system_already_running)
     _after(driver.TaskExecutionActor, "__init__", _poll_preparation)
     _after(driver.Driver, "__init__", lambda *_: pid_file(directory, "driver").write_text(str(os.getpid())))

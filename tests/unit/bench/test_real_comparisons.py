@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from parts import series, throwaway
+from parts.lines import append, read
 
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.comparison.variants import expand
@@ -81,12 +82,12 @@ def ended(number: int, phase: str = "Complete", design: str = "d") -> dict[str, 
 @given(st.integers(0, 60))
 def test_a_line_that_was_cut_off_is_left_out_and_harms_no_other(tmp_path_factory: Any, cut: int) -> None:
     path = tmp_path_factory.mktemp("results") / "deep" / "aa.jsonl"
-    series.append(path, ended(1))
+    append(path, ended(1))
     whole = path.read_bytes()
-    series.append(path, ended(2))
+    append(path, ended(2))
     path.write_bytes(path.read_bytes()[: len(whole) + cut])
-    series.append(path, ended(3))
-    found = [each["key"]["number"] for each in series.read(path)]
+    append(path, ended(3))
+    found = [each["key"]["number"] for each in read(path)]
     assert found == [1, 3]
 
 
@@ -128,13 +129,13 @@ class Cluster:
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     cluster, path = Cluster(), tmp_path / "aa.jsonl"
-    series.append(path, ended(1))
+    append(path, ended(1))
     cluster.there["aa-2"] = {**planned(2).manifest, "status": {"phase": "Complete", "verdict": "Inconclusive"}}
     cluster.there["aa-3"] = {**planned(3, "other").manifest, "status": {"phase": "Complete", "verdict": "Regressed"}}
     found = series.race(cluster, [planned(number) for number in (1, 2, 3)], path)  # type: ignore[arg-type]
     assert [each["verdict"] for each in found] == ["NoDifference", "Inconclusive", "NoDifference"]
     assert cluster.applied == ["aa-3"] and not cluster.there
-    assert [each["key"]["number"] for each in series.read(path)] == [1, 2, 3]
+    assert [each["key"]["number"] for each in read(path)] == [1, 2, 3]
 
 
 def test_failures_in_a_row_end_it_and_nothing_stays(tmp_path: Path) -> None:

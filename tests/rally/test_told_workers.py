@@ -1,0 +1,45 @@
+"""The installed Rally is the one whose waits between two steps are changed; any other is refused."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
+
+from esrally import version
+
+from fairlap_race.rally import told_workers
+
+# In a process of its own, since it changes Rally.
+INSTALLED = """
+from pathlib import Path
+from esrally.driver import driver
+from fairlap_race.rally import launch
+launch.install(Path({folder!r}))
+print(driver.Worker.receiveMsg_WatchMessage.__module__, driver.DriverActor.receiveMsg_StepKept.__module__)
+"""
+
+
+def install(folder: Path) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-c", INSTALLED.format(folder=str(folder))]
+    return subprocess.run(argv, check=False, capture_output=True, text=True, timeout=300)
+
+
+def test_workers_are_told_by_what_races_start(tmp_path: Path) -> None:
+    done = install(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["fairlap_race.rally.told_workers"] * 2
+
+
+def test_a_release_that_nobody_has_read_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"Rally 2\.99\.0 has other code between two steps than expected"):
+        told_workers.install("2.99.0", 0.1)
+
+
+def test_the_same_release_with_other_code_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = version.version().split(" ")[0]
+    monkeypatch.setattr(told_workers, "KNOWN", {release: "0123456789abcdef"})
+    with pytest.raises(RuntimeError, match=r"Worker, DriverActor, move_to_next_task, BenchmarkActor.*0123456789abcdef"):
+        told_workers.install(release, 0.1)
