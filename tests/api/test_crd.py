@@ -170,6 +170,23 @@ REFUSED: dict[str, tuple[Json, str]] = {
         {"race__expect": {"documents": {"logs": -1}}},
         "spec.race.expect.documents.logs in body should be greater than or equal to 0",
     ),
+    "nothing allowed": ({"race__allow": {}}, "race.allow says nothing: write errorRate, for example"),
+    "an error rate for all": (
+        {"race__allow": {"errorRate": 0.001}},
+        'spec.race.allow.errorRate in body must be of type object: "number"',
+    ),
+    "every request may fail": (
+        {"race__allow": {"errorRate": {"bulk-index": 1}}},
+        "race.allow.errorRate takes the share of a task's requests that may fail, above 0 and below 1",
+    ),
+    "no request may fail": (
+        {"race__allow": {"errorRate": {"bulk-index": 0}}},
+        "race.allow.errorRate takes the share of a task's requests that may fail, above 0 and below 1",
+    ),
+    "0.1 percent, as a number of percent": (
+        {"race__allow": {"errorRate": {"bulk-index": 10}}},
+        "spec.race.allow.errorRate.bulk-index in body should be less than or equal to 1",
+    ),
     "a required task without a name": ({"race__requireTasks": [""]}, "spec.race.requireTasks[0] in body should be"),
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
     "ttl: 7 days": ({"ttlAfterFinished": {"failed": "7 days"}}, f"spec.ttlAfterFinished.failed in body {DURATION}"),
@@ -291,6 +308,7 @@ ACCEPTED: dict[str, Json] = {
     "checked by another": {"checkedBy": "upgrade-0a"},
     "documents by name": {"race__expect": {"documents": {"logs": 0, "a b": 10**12}}},
     "documents in all": {"race__expect": {"totalDocuments": 5}},
+    "errors that are accepted": {"race__allow": {"errorRate": {"bulk-index": 0.001, "search term": 5e-06}}},
     "required tasks": {"race__requireTasks": ["bulk-index", "search term"]},
     "machines": {
         "elasticsearch__scheduling": {"machines": ["node-1", "ip-10-0-0-1.internal"], "exclusiveNodes": True},

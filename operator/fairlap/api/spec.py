@@ -27,6 +27,7 @@ MAX_MACHINES = 50
 Machines = Annotated[list[Name], Field(max_length=MAX_MACHINES)]
 MOST_DOCUMENTS = 1_000_000_000_000
 DocumentNumber = Annotated[int, Field(ge=0, le=MOST_DOCUMENTS)]
+ErrorRate = Annotated[float, Field(ge=0, le=1)]  # CEL says that 0 and 1 are not meant, and what is
 Telemetry = Literal["disk-usage-stats"]  # docs/decisions/telemetry.md
 Codec = Literal["default", "best_compression"]
 SourceMode = Literal["stored", "synthetic", "disabled"]
@@ -381,6 +382,32 @@ class Expect(Api):
     """Documents in all indices of the race together, in its end."""
 
 
+class Allow(Api):
+    """What a race may have and count nevertheless; whatever is accepted by it is remarked on."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "self.errorRate.size() > 0",
+                "race.allow says nothing: write errorRate, for example errorRate: {TASK: 0.001}, or leave it out",
+            ),
+            rule(
+                "self.errorRate.all(task, self.errorRate[task] > 0.0 && self.errorRate[task] < 1.0)",
+                "race.allow.errorRate takes the share of a task's requests that may fail, above 0 and below 1: write "
+                "0.001 for one of a thousand",
+            ),
+            rule(
+                "self.errorRate.all(task, task.size() > 0 && task.size() <= 200)",
+                "race.allow.errorRate takes names of tasks of the challenge, of at most 200 characters",
+            ),
+        )
+    )
+    error_rate: Annotated[dict[str, ErrorRate], Field(max_length=100)] = {}
+    """By the name of a task the share of its requests that may fail, for example 0.001 for one of a thousand: of its
+    measured ones, and of all with those of its warm-up. Rally goes on after such an error; one of the network still
+    ends the race. A task that the challenge does not have is refused by the check."""
+
+
 class Race(Api):
     """What Rally does."""
 
@@ -411,6 +438,8 @@ class Race(Api):
     and says which there are. With it a builtin track is checked, too."""
     expect: Expect | None = None
     """Documents that each race must leave; absent means what the track determines. The smoke test is not held to it."""
+    allow: Allow | None = None
+    """Errors that are accepted; absent means that one failed request voids the race."""
     client_options: FreeForm = {}
     """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
     telemetry: Annotated[list[Telemetry], Field(max_length=1)] = []

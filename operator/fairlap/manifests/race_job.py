@@ -61,6 +61,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         exclude_tasks=tuple(race.exclude_tasks),
         require_tasks=tuple(race.require_tasks) if step == CHECK else (),
         expect=_expected(race.expect) if race.expect and step != SMOKE else None,
+        allowed_errors=race.allow.error_rate if race.allow else {},
         client_options=race.client_options,
         telemetry=tuple(race.telemetry),
         user_tags=race.user_tags,

@@ -115,6 +115,8 @@ class RaceSpec:
     """names of tasks that must be left of the challenge; for the check alone"""
     expect: ExpectedByUser | None = None
     """what the user says about the documents in the end; None for a smoke race, which indexes others"""
+    allowed_errors: Mapping[str, float] = field(default_factory=dict)
+    """by task the share of its requests that may fail"""
     client_options: Mapping[str, Any] = field(default_factory=dict)
     telemetry: tuple[str, ...] = ()
     user_tags: Mapping[str, Any] = field(default_factory=dict)
@@ -199,6 +201,9 @@ def _wrong_numbers(spec: RaceSpec) -> Iterator[str]:
     for name, number, least in numbers:
         if number is not None and number < least:
             yield f"{name}: must be a whole number of at least {least}"
+    for task, share in spec.allowed_errors.items():
+        if not 0 < share < 1:
+            yield f"allowedErrors.{task}: must be a share above 0 and below 1"
     for name, seconds in (("stallSeconds", spec.stall_seconds), ("timeoutSeconds", spec.timeout_seconds)):
         if seconds <= 0:
             yield f"{name}: must be a number of seconds above 0"

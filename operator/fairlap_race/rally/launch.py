@@ -20,7 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.rally import pinned, releases
+from fairlap_race.rally import accepted_errors, pinned, releases
 from fairlap_race.rally.live_files import SAMPLES, SHUTDOWN, STATE, pid_file
 from fairlap_race.rally.step_looks import StepLooks
 
@@ -208,6 +208,7 @@ def install(directory: Path) -> None:
     installed Rally is not a version this module knows."""
     from esrally import actor, metrics, racecontrol, rally, version  # noqa: PLC0415
     from esrally.driver import driver  # noqa: PLC0415
+    from esrally.track import track  # noqa: PLC0415
     from thespian.system import multiprocCommon  # noqa: PLC0415
 
     releases.adapt(version.version().split(" ")[0])
@@ -224,6 +225,7 @@ def install(directory: Path) -> None:
         lambda *_: pid_file(directory, "benchmark").write_text(str(os.getpid())),
     )
     pinned.install(directory)
+    accepted_errors.install(directory, track.Task)
     observer = Observer(directory)
     _after(driver.Driver, "update_samples", lambda _, samples: observer.samples(samples))
     _after(driver.Driver, "update_progress_message", lambda it, task_finished=False: observer.state(it, task_finished))

@@ -33,6 +33,7 @@ from fairlap_race.elasticsearch.evidence import Before, is_user_index
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.linux import cgroup, machine, process
 from fairlap_race.rally import classify
+from fairlap_race.rally.accepted_errors import write_accepted
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
 from fairlap_race.rally.pinned import write_addresses
@@ -155,6 +156,7 @@ class RaceRunner:
         watch = ClusterWatch(client)
         watch.begin()
         write_addresses(self.files.live, watch.addresses())
+        write_accepted(self.files.live, tuple(self.spec.allowed_errors))
         sampler = MachineSampler(client, self.files.live, host.about.pod_name, also=watch.look)
         sampler.start()
         try:

@@ -71,6 +71,8 @@ def test_spec_is_read():
         ({"index": {"colour": 1}}, "colour"),
         ({"cores": True}, "cores"),
         ({"stallSeconds": 0}, "stallSeconds"),
+        ({"allowedErrors": {"bulk": 1}}, "allowedErrors.bulk"),
+        ({"allowedErrors": {"bulk": "1 %"}}, "allowedErrors.bulk"),
         ({"params": []}, "params"),
     ],
 )
@@ -153,6 +155,7 @@ specs = st.builds(
     challenge=maybe | word,
     params=objects,
     include_tasks=words,
+    allowed_errors=st.dictionaries(word, st.floats(0.001, 0.999), max_size=3),
     client_options=objects,
     telemetry=words,
     user_tags=objects,
