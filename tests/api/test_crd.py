@@ -31,7 +31,7 @@ STORAGE = "elasticsearch.storage takes exactly one of size (with an optional cla
 CLASS_NAME = "elasticsearch.storage.className needs elasticsearch.storage.size beside it, for example size: 20Gi"
 PLACE = "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster that "
 PLACE += "exists already)"
-TWO_SECRETS = "target takes at most one of credentialsSecret (keys username and password) and elasticUserSecret "
+TWO_SECRETS = "target takes at most one of credentialsSecret (keys username and password), elasticUserSecret "
 HOSTS = "target.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path"
 HEAP_OPTION = "elasticsearch.jvmOptions sets the size of the heap: write it as elasticsearch.heap, for example heap: 1g"
 FILTERS = "race.includeTasks and race.excludeTasks exclude each other: write one of them"
@@ -62,6 +62,21 @@ REFUSED: dict[str, tuple[Json, str]] = {
             },
         },
         TWO_SECRETS,
+    ),
+    "a user and an API key": (
+        {
+            "elasticsearch": None,
+            "target": {
+                "hosts": ["https://e:9200"],
+                "apiKeySecret": {"name": "a"},
+                "elasticUserSecret": {"name": "b"},
+            },
+        },
+        TWO_SECRETS,
+    ),
+    "a certificate in the clear": (
+        {"elasticsearch": None, "target": {"hosts": ["http://e:9200"], "clientCertificateSecret": {"name": "a"}}},
+        "target.clientCertificateSecret is for https:// hosts only",
     ),
     "no host": ({"elasticsearch": None, "target": {"hosts": []}}, "should have at least 1 items"),
     "no scheme": ({"elasticsearch": None, "target": {"hosts": ["elastic-search:9200"]}}, HOSTS),
@@ -287,6 +302,14 @@ ACCEPTED: dict[str, Json] = {
             "credentialsSecret": {"name": "user"},
             "caSecret": {"name": "ca"},
             "index": {"shards": 2, "replicas": 1},
+        },
+    },
+    "API key and certificate": {
+        "elasticsearch": None,
+        "target": {
+            "hosts": ["https://e:9200"],
+            "apiKeySecret": {"name": "key"},
+            "clientCertificateSecret": {"name": "client"},
         },
     },
     "Elastic's track": {

@@ -258,9 +258,14 @@ class Target(Api):
                 "target.caSecret is for https:// hosts only",
             ),
             rule(
-                "!(has(self.credentialsSecret) && has(self.elasticUserSecret))",
-                "target takes at most one of credentialsSecret (keys username and password) and elasticUserSecret "
-                "(as ECK makes it, key elastic)",
+                "[has(self.credentialsSecret), has(self.elasticUserSecret), has(self.apiKeySecret)]"
+                ".filter(x, x).size() <= 1",
+                "target takes at most one of credentialsSecret (keys username and password), elasticUserSecret "
+                "(as ECK makes it, key elastic) and apiKeySecret (key api-key)",
+            ),
+            rule(
+                "!has(self.clientCertificateSecret) || self.hosts.all(h, h.startsWith('https://'))",
+                "target.clientCertificateSecret is for https:// hosts only",
             ),
         )
     )
@@ -271,6 +276,12 @@ class Target(Api):
     elastic_user_secret: SecretRef | None = None
     """Secret with the key elastic, the password of the user of that name, as ECK makes one for each cluster:
     NAME-es-elastic-user."""
+    api_key_secret: SecretRef | None = None
+    """Secret with the key api-key: the value "encoded" that Elasticsearch gives with a new API key, or its id and key
+    with a colon between them."""
+    client_certificate_secret: SecretRef | None = None
+    """Secret with the keys tls.crt and tls.key (its type kubernetes.io/tls has them, the key without a passphrase), for
+    https hosts that ask for a client's certificate; beside credentials, or alone where it is enough."""
     ca_secret: SecretRef | None = None
     """Secret with the key ca.crt, which signs the certificates of https hosts; absent means the race image's CAs."""
     index: IndexSettings | None = None

@@ -53,7 +53,8 @@ class TargetSpec:
     """How to treat a cluster that exists already."""
 
     credentials_secret: str | None = None
-    """name of the Secret that the files for user and password come from, for messages"""
+    """name of the Secret that the files for user and password, or for the API key, come from, for messages"""
+    certificate_secret: str | None = None
     ca_secret: str | None = None
     overwrite: bool = False
     """the track may delete or overwrite what is there, and run tasks whose effects cannot be foreseen"""
@@ -129,6 +130,11 @@ class RaceSpec:
     user_file: Path | None = None
     """holds the user's name, instead of `user`"""
     password_file: Path | None = None
+    api_key_file: Path | None = None
+    """holds an API key, instead of user and password"""
+    certificate_file: Path | None = None
+    """the client's certificate, for a server that asks for one"""
+    certificate_key_file: Path | None = None
     ca_file: Path | None = None
     target: TargetSpec | None = None
     """set for a cluster that exists already"""
@@ -184,6 +190,10 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
         yield f"requireTasks: the check alone looks at them, not {spec.mode.value}"
     if spec.target and spec.target.remove not in ("always", "onSuccess", "never"):
         yield f"target.remove: must be always, onSuccess or never, not {spec.target.remove!r}"
+    if spec.api_key_file and spec.password_file:
+        yield "apiKeyFile, passwordFile: only one of them can say who asks"
+    if (spec.certificate_file is None) != (spec.certificate_key_file is None):
+        yield "certificateFile, certificateKeyFile: one needs the other"
     if not spec.hosts and (spec.mode is not Mode.CHECK or spec.target):
         yield "hosts: at least one is needed"
     for host in spec.hosts:

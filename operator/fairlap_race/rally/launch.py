@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.rally import accepted_errors, pinned, releases
-from fairlap_race.rally.live_files import SAMPLES, SHUTDOWN, STATE, pid_file
+from fairlap_race.rally.live_files import CLIENT_KEYS, SAMPLES, SHUTDOWN, STATE, pid_file
 from fairlap_race.rally.step_looks import StepLooks
 
 POLL_INTERVALS: dict[str, float] = {
@@ -226,6 +226,9 @@ def install(directory: Path) -> None:
     )
     pinned.install(directory)
     accepted_errors.install(directory, track.Task)
+    if hasattr(driver.Driver, "create_api_key"):
+        made = directory / CLIENT_KEYS
+        _after(driver.Driver, "create_api_key", lambda it, *_: replace_json(made, it.generated_api_key_ids))
     observer = Observer(directory)
     _after(driver.Driver, "update_samples", lambda _, samples: observer.samples(samples))
     _after(driver.Driver, "update_progress_message", lambda it, task_finished=False: observer.state(it, task_finished))

@@ -39,6 +39,7 @@ from fairlap_race.rally.launch import POLL_INTERVALS
 from fairlap_race.rally.pinned import write_addresses
 from fairlap_race.rally.releases import rally_version
 from fairlap_race.runner import bounds
+from fairlap_race.runner.client_keys import remove_client_keys
 from fairlap_race.runner.cluster_watch import ClusterWatch
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
 from fairlap_race.runner.guest import Site
@@ -151,7 +152,7 @@ class RaceRunner:
         track = self._prepare(before)
         about = track.description
         site = self._visit(client, about.touches, about.unforeseen)
-        write_files(self.spec, self.files, about.params, connection.password, host.cores)
+        write_files(self.spec, self.files, about.params, connection.password, host.cores, connection.api_key)
         self._plan_looks(track, before)
         watch = ClusterWatch(client)
         watch.begin()
@@ -168,8 +169,10 @@ class RaceRunner:
                 self.resources = summed_up(sampler, self.record, ask=not self.stop.is_set())
         finally:
             sampler.stop()
+            keys = remove_client_keys(client, self.files.live)
             if site is not None:
                 site.leave(self.record)
+                site.report = replace(site.report, left=(*site.report.left, *(f"API key {key}" for key in keys)))
             client.close()
 
     def _look_before(self, client: ElasticsearchClient) -> Before:

@@ -26,7 +26,7 @@ def failed(
 ) -> rec.Record:
     """A good record of which so many requests failed, where the user accepts a share of them."""
     task = replace(
-        GOOD.tasks[0], samples=rec.Counts(*of), errors=rec.Counts(warmup, normal), units_done=1000.0,
+        GOOD.tasks[0], samples=rec.Counts(*of), errors=rec.Counts(warmup, normal), units_done=990.0,
         first_error="HTTP 429: rejected",
     )  # fmt: skip
     track = replace(GOOD.track, allowed_errors={} if share is None else {"bulk": share})
@@ -76,9 +76,9 @@ def test_what_is_accepted_is_said(warmup: int, normal: int, share: float) -> Non
     assert (violation is None) is within
 
 
-@pytest.mark.parametrize(("missing", "counts"), [(10, True), (40, True), (41, False), (-1, False)])
+@pytest.mark.parametrize(("missing", "counts"), [(10, True), (20, True), (21, False), (-1, False)])
 def test_documents_of_bulks_that_failed(missing: int, counts: bool) -> None:
-    """Ten bulks of two documents at most: twice the mean, for the last ones of a file are smaller."""
+    """Ten bulks of one document each: of twice as many at most, for the last one of a file is smaller."""
     there = 1000 - missing
     record = failed(
         normal=10, of=(0, 1000), indices=(replace(GOOD.indices[0], documents=there),),  # type: ignore[index]

@@ -71,6 +71,8 @@ def test_spec_is_read():
         ({"index": {"colour": 1}}, "colour"),
         ({"cores": True}, "cores"),
         ({"stallSeconds": 0}, "stallSeconds"),
+        ({"apiKeyFile": "/a"}, "apiKeyFile, passwordFile"),
+        ({"certificateFile": "/a"}, "certificateFile, certificateKeyFile"),
         ({"allowedErrors": {"bulk": 1}}, "allowedErrors.bulk"),
         ({"allowedErrors": {"bulk": "1 %"}}, "allowedErrors.bulk"),
         ({"params": []}, "params"),
@@ -168,7 +170,12 @@ specs = st.builds(
     ca_file=maybe | path,
     target=maybe
     | st.builds(
-        TargetSpec, maybe | word, maybe | word, st.booleans(), st.sampled_from(["always", "onSuccess", "never"])
+        TargetSpec,
+        maybe | word,
+        maybe | word,
+        maybe | word,
+        st.booleans(),
+        st.sampled_from(["always", "onSuccess", "never"]),
     ),
     cores=maybe | whole,
     stall_seconds=seconds,
