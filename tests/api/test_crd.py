@@ -211,7 +211,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
     ),
     "keepCluster": ({"keepCluster": "Sometimes"}, 'supported values: "Never", "OnFailure", "Always"'),
     "codec": ({"elasticsearch__index": {"codec": "lz4"}}, 'supported values: "default", "best_compression"'),
-    "telemetry": ({"race__telemetry": ["node-stats"]}, 'race.telemetry[0]: Unsupported value: "node-stats"'),
+    "telemetry": ({"race__telemetry": ["jfr"]}, 'race.telemetry[0]: Unsupported value: "jfr"'),
     "11 secrets of registries": (
         {"imagePullSecrets": [{"name": f"registry-{number}"} for number in range(11)]},
         "spec.imagePullSecrets: Too many: 11: must have at most 10 items",
@@ -331,6 +331,10 @@ ACCEPTED: dict[str, Json] = {
     "checked by another": {"checkedBy": "upgrade-0a"},
     "documents by name": {"race__expect": {"documents": {"logs": 0, "a b": 10**12}}},
     "documents in all": {"race__expect": {"totalDocuments": 5}},
+    "telemetry": {
+        "race__telemetry": ["node-stats", "segment-stats"],
+        "race__telemetryParams": {"node-stats-sample-interval": 5, "node-stats-include-mem": False},
+    },
     "errors that are accepted": {"race__allow": {"errorRate": {"bulk-index": 0.001, "search term": 5e-06}}},
     "required tasks": {"race__requireTasks": ["bulk-index", "search term"]},
     "machines": {
@@ -367,6 +371,7 @@ def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> No
             "clientOptions": {},
             "offline": False,
             "telemetry": [],
+            "telemetryParams": {},
             "userTags": {},
             "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "2", "memory": "2Gi"}},
         },

@@ -28,7 +28,10 @@ Machines = Annotated[list[Name], Field(max_length=MAX_MACHINES)]
 MOST_DOCUMENTS = 1_000_000_000_000
 DocumentNumber = Annotated[int, Field(ge=0, le=MOST_DOCUMENTS)]
 ErrorRate = Annotated[float, Field(ge=0, le=1)]  # CEL says that 0 and 1 are not meant, and what is
-Telemetry = Literal["disk-usage-stats"]  # docs/decisions/telemetry.md
+Telemetry = Literal[  # docs/decisions/telemetry.md
+    "disk-usage-stats", "node-stats", "segment-stats", "recovery-stats", "shard-stats", "ingest-pipeline-stats",
+    "data-stream-stats",
+]  # fmt: skip
 Codec = Literal["default", "best_compression"]
 SourceMode = Literal["stored", "synthetic", "disabled"]
 
@@ -453,9 +456,13 @@ class Race(Api):
     """Errors that are accepted; absent means that one failed request voids the race."""
     client_options: FreeForm = {}
     """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
-    telemetry: Annotated[list[Telemetry], Field(max_length=1)] = []
+    telemetry: Annotated[list[Telemetry], Field(max_length=7)] = []
     """Rally telemetry devices to switch on. disk-usage-stats asks once, after the last task, for the bytes of each
-    field of the track's indices: results.disk_usage_total and its parts in the record's race.json.gz. Since 7.15."""
+    field of the track's indices: results.disk_usage_total and its parts in race.json.gz of the record (since 7.15), as
+    are ingest-pipeline-stats. segment-stats ask once, in the end, the others again and again while the race runs,
+    which is load of its own: what they say is in the record's telemetry.jsonl.gz, as much as fits."""
+    telemetry_params: FreeForm = {}
+    """Parameters of these devices (Rally's --telemetry-params), for example node-stats-sample-interval: 10."""
     user_tags: Annotated[dict[str, Annotated[str, Field(max_length=500)]], Field(max_length=50)] = {}
     """Tags that Rally keeps in race.json."""
     resources: Resources = Resources(requests=ResourceList(cpu="500m"), limits=ResourceList(cpu="2", memory="2Gi"))

@@ -64,6 +64,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         allowed_errors=race.allow.error_rate if race.allow else {},
         client_options=race.client_options,
         telemetry=tuple(race.telemetry),
+        telemetry_params=race.telemetry_params,
         user_tags=race.user_tags,
         index=IndexSpec(index.shards, index.replicas, index.codec, index.source_mode, flatten(index.settings))
         if index

@@ -121,6 +121,17 @@ def _key_per_client_has_a_password(spec: BenchmarkSpec, _: Settings) -> Iterator
         )
 
 
+def _telemetry_params_are_of_a_device(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    for key in sorted(spec.race.telemetry_params):
+        if not key.startswith(tuple(f"{device}-" for device in spec.race.telemetry)):
+            known = ", ".join(spec.race.telemetry) or "none"
+            yield Objection(
+                Reason.INVALID_SPEC,
+                f"race.telemetryParams sets {key}, which is of no device in race.telemetry ({known}): name its device "
+                "there, or remove it; parameters begin with their device's name, as node-stats-sample-interval",
+            )
+
+
 def _track_exists(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection]:
     name, challenge = spec.race.track.builtin, spec.race.challenge
     if name is None:
@@ -145,5 +156,6 @@ CHECKS: tuple[Check, ...] = (
     _index_settings_make_sense,
     _client_options_hold_no_credentials,
     _key_per_client_has_a_password,
+    _telemetry_params_are_of_a_device,
     _track_exists,
 )

@@ -120,6 +120,7 @@ class RaceSpec:
     """by task the share of its requests that may fail"""
     client_options: Mapping[str, Any] = field(default_factory=dict)
     telemetry: tuple[str, ...] = ()
+    telemetry_params: Mapping[str, Any] = field(default_factory=dict)
     user_tags: Mapping[str, Any] = field(default_factory=dict)
     index: IndexSpec = IndexSpec()
     hosts: tuple[str, ...] = ()

@@ -128,6 +128,7 @@ def write_files(
         "include": list(spec.include_tasks),
         "exclude": list(spec.exclude_tasks),
         "tags": dict(spec.user_tags),
+        "telemetry": dict(spec.telemetry_params),
     }
     for name, content in contents.items():
         (files.config / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
@@ -167,6 +168,8 @@ def rally_argv(
     argv += tag_option(spec.user_tags, config / "tags.json", version)
     if spec.telemetry:
         argv.append(f"--telemetry={','.join(spec.telemetry)}")
+    if spec.telemetry_params:
+        argv.append(f"--telemetry-params={config / 'telemetry.json'}")
     if spec.test_mode:
         argv.append("--test-mode")
     return argv

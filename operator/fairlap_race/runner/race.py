@@ -17,6 +17,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     KEY_LOG,
     KEY_RACE,
+    KEY_TELEMETRY,
     LoadGeneratorHost,
     Outcome,
     Progress,
@@ -48,6 +49,7 @@ from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepa
 from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.sampler import MachineSampler, summed_up
 from fairlap_race.runner.supervise import Ended, Supervisor
+from fairlap_race.runner.telemetry_kept import KeptTelemetry, keep_telemetry
 from fairlap_race.runner.watchdog import Watchdog
 from fairlap_race.track.ask import describe_track, make_request, make_track_record
 from fairlap_race.track.ready import get_ready
@@ -69,6 +71,7 @@ class RaceRunner:
     """why the race could not go on"""
     secrets: tuple[str, ...] = ()
     resources: MachineTable = field(default_factory=MachineTable)
+    telemetry: KeptTelemetry = field(default_factory=KeptTelemetry)
 
     def __post_init__(self) -> None:
         """Open what the race holds until its end."""
@@ -82,6 +85,9 @@ class RaceRunner:
     def record(self) -> Record:
         """The record of what is known by now."""
         record = assemble(self._base, self.parts)
+        record = replace(record, left_out=(*record.left_out, *self.telemetry.left_out))
+        nothing = tuple(f"the telemetry device {name} collected nothing" for name in self.telemetry.without)
+        record = replace(record, rally=replace(record.rally, warnings=(*record.rally.warnings, *nothing)))
         if self.failure is None:
             return record
         message = bounds.scrub(self.failure.message, self.secrets)
@@ -117,6 +123,8 @@ class RaceRunner:
             packed = bounds.packed_tail(path, self.secrets)
             if packed is not None:
                 found[key] = packed
+        if self.telemetry.packed:
+            found[KEY_TELEMETRY] = self.telemetry.packed
         return found
 
     def texts(self) -> dict[str, str]:
@@ -258,6 +266,7 @@ class RaceRunner:
             return bounds.scrub(text, self.secrets)
 
         self.parts.requests = read_looks(self.files)
+        self.telemetry = keep_telemetry(self.files.live, self.spec.telemetry, self.secrets)
         self.parts.numbers = read_numbers(self.spec.race_id, self.files, ended, about, versions, scrub)
         if self.stop.is_set():
             return

@@ -160,6 +160,7 @@ specs = st.builds(
     allowed_errors=st.dictionaries(word, st.floats(0.001, 0.999), max_size=3),
     client_options=objects,
     telemetry=words,
+    telemetry_params=objects,
     user_tags=objects,
     index=st.builds(IndexSpec, maybe | whole, maybe | st.integers(0, 9), maybe | word, maybe | word, objects),
     hosts=st.lists(word.map(lambda name: f"{name}:9200"), min_size=1, max_size=3).map(tuple),
