@@ -270,6 +270,7 @@ def _objects(node: Json, path: Path) -> st.SearchStrategy[Json]:
 
 _BY_TYPE: dict[str, Callable[[Json, Path], st.SearchStrategy[Any]]] = {
     "integer": _integers,
+    "number": lambda node, _: st.floats(node.get("minimum", -1e9), node.get("maximum", 1e9)),
     "string": _texts,
     "boolean": lambda _, __: st.booleans(),
     "array": _lists,

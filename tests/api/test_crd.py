@@ -31,7 +31,7 @@ STORAGE = "elasticsearch.storage takes exactly one of size (with an optional cla
 CLASS_NAME = "elasticsearch.storage.className needs elasticsearch.storage.size beside it, for example size: 20Gi"
 PLACE = "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster that "
 PLACE += "exists already)"
-TWO_SECRETS = "target takes at most one of credentialsSecret (keys username and password) and elasticUserSecret "
+TWO_SECRETS = "target takes at most one of credentialsSecret (keys username and password), elasticUserSecret "
 HOSTS = "target.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path"
 HEAP_OPTION = "elasticsearch.jvmOptions sets the size of the heap: write it as elasticsearch.heap, for example heap: 1g"
 FILTERS = "race.includeTasks and race.excludeTasks exclude each other: write one of them"
@@ -62,6 +62,21 @@ REFUSED: dict[str, tuple[Json, str]] = {
             },
         },
         TWO_SECRETS,
+    ),
+    "a user and an API key": (
+        {
+            "elasticsearch": None,
+            "target": {
+                "hosts": ["https://e:9200"],
+                "apiKeySecret": {"name": "a"},
+                "elasticUserSecret": {"name": "b"},
+            },
+        },
+        TWO_SECRETS,
+    ),
+    "a certificate in the clear": (
+        {"elasticsearch": None, "target": {"hosts": ["http://e:9200"], "clientCertificateSecret": {"name": "a"}}},
+        "target.clientCertificateSecret is for https:// hosts only",
     ),
     "no host": ({"elasticsearch": None, "target": {"hosts": []}}, "should have at least 1 items"),
     "no scheme": ({"elasticsearch": None, "target": {"hosts": ["elastic-search:9200"]}}, HOSTS),
@@ -170,6 +185,23 @@ REFUSED: dict[str, tuple[Json, str]] = {
         {"race__expect": {"documents": {"logs": -1}}},
         "spec.race.expect.documents.logs in body should be greater than or equal to 0",
     ),
+    "nothing allowed": ({"race__allow": {}}, "race.allow says nothing: write errorRate, for example"),
+    "an error rate for all": (
+        {"race__allow": {"errorRate": 0.001}},
+        'spec.race.allow.errorRate in body must be of type object: "number"',
+    ),
+    "every request may fail": (
+        {"race__allow": {"errorRate": {"bulk-index": 1}}},
+        "race.allow.errorRate takes the share of a task's requests that may fail, above 0 and below 1",
+    ),
+    "no request may fail": (
+        {"race__allow": {"errorRate": {"bulk-index": 0}}},
+        "race.allow.errorRate takes the share of a task's requests that may fail, above 0 and below 1",
+    ),
+    "0.1 percent, as a number of percent": (
+        {"race__allow": {"errorRate": {"bulk-index": 10}}},
+        "spec.race.allow.errorRate.bulk-index in body should be less than or equal to 1",
+    ),
     "a required task without a name": ({"race__requireTasks": [""]}, "spec.race.requireTasks[0] in body should be"),
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
     "ttl: 7 days": ({"ttlAfterFinished": {"failed": "7 days"}}, f"spec.ttlAfterFinished.failed in body {DURATION}"),
@@ -179,7 +211,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
     ),
     "keepCluster": ({"keepCluster": "Sometimes"}, 'supported values: "Never", "OnFailure", "Always"'),
     "codec": ({"elasticsearch__index": {"codec": "lz4"}}, 'supported values: "default", "best_compression"'),
-    "telemetry": ({"race__telemetry": ["node-stats"]}, 'race.telemetry[0]: Unsupported value: "node-stats"'),
+    "telemetry": ({"race__telemetry": ["jfr"]}, 'race.telemetry[0]: Unsupported value: "jfr"'),
     "11 secrets of registries": (
         {"imagePullSecrets": [{"name": f"registry-{number}"} for number in range(11)]},
         "spec.imagePullSecrets: Too many: 11: must have at most 10 items",
@@ -272,6 +304,14 @@ ACCEPTED: dict[str, Json] = {
             "index": {"shards": 2, "replicas": 1},
         },
     },
+    "API key and certificate": {
+        "elasticsearch": None,
+        "target": {
+            "hosts": ["https://e:9200"],
+            "apiKeySecret": {"name": "key"},
+            "clientCertificateSecret": {"name": "client"},
+        },
+    },
     "Elastic's track": {
         "race__track": {"name": "elastic/logs", "revision": "cff4b31", "repository": "https://mirror/x"}
     },
@@ -291,6 +331,11 @@ ACCEPTED: dict[str, Json] = {
     "checked by another": {"checkedBy": "upgrade-0a"},
     "documents by name": {"race__expect": {"documents": {"logs": 0, "a b": 10**12}}},
     "documents in all": {"race__expect": {"totalDocuments": 5}},
+    "telemetry": {
+        "race__telemetry": ["node-stats", "segment-stats"],
+        "race__telemetryParams": {"node-stats-sample-interval": 5, "node-stats-include-mem": False},
+    },
+    "errors that are accepted": {"race__allow": {"errorRate": {"bulk-index": 0.001, "search term": 5e-06}}},
     "required tasks": {"race__requireTasks": ["bulk-index", "search term"]},
     "machines": {
         "elasticsearch__scheduling": {"machines": ["node-1", "ip-10-0-0-1.internal"], "exclusiveNodes": True},
@@ -326,6 +371,7 @@ def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> No
             "clientOptions": {},
             "offline": False,
             "telemetry": [],
+            "telemetryParams": {},
             "userTags": {},
             "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "2", "memory": "2Gi"}},
         },

@@ -27,7 +27,11 @@ MAX_MACHINES = 50
 Machines = Annotated[list[Name], Field(max_length=MAX_MACHINES)]
 MOST_DOCUMENTS = 1_000_000_000_000
 DocumentNumber = Annotated[int, Field(ge=0, le=MOST_DOCUMENTS)]
-Telemetry = Literal["disk-usage-stats"]  # docs/decisions/telemetry.md
+ErrorRate = Annotated[float, Field(ge=0, le=1)]  # CEL says that 0 and 1 are not meant, and what is
+Telemetry = Literal[  # docs/decisions/telemetry.md
+    "disk-usage-stats", "node-stats", "segment-stats", "recovery-stats", "shard-stats", "ingest-pipeline-stats",
+    "data-stream-stats",
+]  # fmt: skip
 Codec = Literal["default", "best_compression"]
 SourceMode = Literal["stored", "synthetic", "disabled"]
 
@@ -257,9 +261,14 @@ class Target(Api):
                 "target.caSecret is for https:// hosts only",
             ),
             rule(
-                "!(has(self.credentialsSecret) && has(self.elasticUserSecret))",
-                "target takes at most one of credentialsSecret (keys username and password) and elasticUserSecret "
-                "(as ECK makes it, key elastic)",
+                "[has(self.credentialsSecret), has(self.elasticUserSecret), has(self.apiKeySecret)]"
+                ".filter(x, x).size() <= 1",
+                "target takes at most one of credentialsSecret (keys username and password), elasticUserSecret "
+                "(as ECK makes it, key elastic) and apiKeySecret (key api-key)",
+            ),
+            rule(
+                "!has(self.clientCertificateSecret) || self.hosts.all(h, h.startsWith('https://'))",
+                "target.clientCertificateSecret is for https:// hosts only",
             ),
         )
     )
@@ -270,6 +279,12 @@ class Target(Api):
     elastic_user_secret: SecretRef | None = None
     """Secret with the key elastic, the password of the user of that name, as ECK makes one for each cluster:
     NAME-es-elastic-user."""
+    api_key_secret: SecretRef | None = None
+    """Secret with the key api-key: the value "encoded" that Elasticsearch gives with a new API key, or its id and key
+    with a colon between them."""
+    client_certificate_secret: SecretRef | None = None
+    """Secret with the keys tls.crt and tls.key (its type kubernetes.io/tls has them, the key without a passphrase), for
+    https hosts that ask for a client's certificate; beside credentials, or alone where it is enough."""
     ca_secret: SecretRef | None = None
     """Secret with the key ca.crt, which signs the certificates of https hosts; absent means the race image's CAs."""
     index: IndexSettings | None = None
@@ -381,6 +396,32 @@ class Expect(Api):
     """Documents in all indices of the race together, in its end."""
 
 
+class Allow(Api):
+    """What a race may have and count nevertheless; whatever is accepted by it is remarked on."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "self.errorRate.size() > 0",
+                "race.allow says nothing: write errorRate, for example errorRate: {TASK: 0.001}, or leave it out",
+            ),
+            rule(
+                "self.errorRate.all(task, self.errorRate[task] > 0.0 && self.errorRate[task] < 1.0)",
+                "race.allow.errorRate takes the share of a task's requests that may fail, above 0 and below 1: write "
+                "0.001 for one of a thousand",
+            ),
+            rule(
+                "self.errorRate.all(task, task.size() > 0 && task.size() <= 200)",
+                "race.allow.errorRate takes names of tasks of the challenge, of at most 200 characters",
+            ),
+        )
+    )
+    error_rate: Annotated[dict[str, ErrorRate], Field(max_length=100)] = {}
+    """By the name of a task the share of its requests that may fail, for example 0.001 for one of a thousand: of its
+    measured ones, and of all with those of its warm-up. Rally goes on after such an error; one of the network still
+    ends the race. A task that the challenge does not have is refused by the check."""
+
+
 class Race(Api):
     """What Rally does."""
 
@@ -411,11 +452,17 @@ class Race(Api):
     and says which there are. With it a builtin track is checked, too."""
     expect: Expect | None = None
     """Documents that each race must leave; absent means what the track determines. The smoke test is not held to it."""
+    allow: Allow | None = None
+    """Errors that are accepted; absent means that one failed request voids the race."""
     client_options: FreeForm = {}
     """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
-    telemetry: Annotated[list[Telemetry], Field(max_length=1)] = []
+    telemetry: Annotated[list[Telemetry], Field(max_length=7)] = []
     """Rally telemetry devices to switch on. disk-usage-stats asks once, after the last task, for the bytes of each
-    field of the track's indices: results.disk_usage_total and its parts in the record's race.json.gz. Since 7.15."""
+    field of the track's indices: results.disk_usage_total and its parts in race.json.gz of the record (since 7.15), as
+    are ingest-pipeline-stats. segment-stats ask once, in the end, the others again and again while the race runs,
+    which is load of its own: what they say is in the record's telemetry.jsonl.gz, as much as fits."""
+    telemetry_params: FreeForm = {}
+    """Parameters of these devices (Rally's --telemetry-params), for example node-stats-sample-interval: 10."""
     user_tags: Annotated[dict[str, Annotated[str, Field(max_length=500)]], Field(max_length=50)] = {}
     """Tags that Rally keeps in race.json."""
     resources: Resources = Resources(requests=ResourceList(cpu="500m"), limits=ResourceList(cpu="2", memory="2Gi"))

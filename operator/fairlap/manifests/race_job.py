@@ -61,8 +61,10 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         exclude_tasks=tuple(race.exclude_tasks),
         require_tasks=tuple(race.require_tasks) if step == CHECK else (),
         expect=_expected(race.expect) if race.expect and step != SMOKE else None,
+        allowed_errors=race.allow.error_rate if race.allow else {},
         client_options=race.client_options,
         telemetry=tuple(race.telemetry),
+        telemetry_params=race.telemetry_params,
         user_tags=race.user_tags,
         index=IndexSpec(index.shards, index.replicas, index.codec, index.source_mode, flatten(index.settings))
         if index

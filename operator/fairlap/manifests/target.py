@@ -10,23 +10,30 @@ from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
 
 CREDENTIALS = Path("/run/fairlap/credentials")
 CA = Path("/run/fairlap/ca")
+CERTIFICATE = Path("/run/fairlap/certificate")
+API_KEY = "api-key"
 ELASTIC = "elastic"
 """the user whom Elasticsearch is made with, and the key of his password in the Secret that ECK makes"""
 
 
 def with_target(race: RaceSpec, spec: BenchmarkSpec, target: Target, step: str) -> RaceSpec:
     """Return the specification `race` with what it needs of the target: names of secrets, never their content."""
-    credentials, ca = target.credentials_secret, target.ca_secret
-    secret = credentials or target.elastic_user_secret
+    credentials, ca, certificate = target.credentials_secret, target.ca_secret, target.client_certificate_secret
+    with_password = credentials or target.elastic_user_secret
+    secret = with_password or target.api_key_secret
     return replace(
         race,
         hosts=tuple(host.partition("://")[2] for host in target.hosts),
         tls=target.hosts[0].startswith("https://"),
         user_file=CREDENTIALS / "username" if credentials else None,
-        password_file=CREDENTIALS / ("password" if credentials else ELASTIC) if secret else None,
+        password_file=CREDENTIALS / ("password" if credentials else ELASTIC) if with_password else None,
+        api_key_file=CREDENTIALS / API_KEY if target.api_key_secret else None,
+        certificate_file=CERTIFICATE / "tls.crt" if certificate else None,
+        certificate_key_file=CERTIFICATE / "tls.key" if certificate else None,
         ca_file=CA / "ca.crt" if ca else None,
         target=TargetSpec(
             credentials_secret=secret.name if secret else None,
+            certificate_secret=certificate.name if certificate else None,
             ca_secret=ca.name if ca else None,
             overwrite=target.overwrite,
             remove=removal(spec, step),
@@ -44,6 +51,11 @@ def volumes(target: Target) -> list[tuple[Json, Path]]:
         found.append((_secret("credentials", target.credentials_secret.name, "username", "password"), CREDENTIALS))
     if target.elastic_user_secret:
         found.append((_secret("credentials", target.elastic_user_secret.name, ELASTIC), CREDENTIALS))
+    if target.api_key_secret:
+        found.append((_secret("credentials", target.api_key_secret.name, API_KEY), CREDENTIALS))
+    if target.client_certificate_secret:
+        name = target.client_certificate_secret.name
+        found.append((_secret("certificate", name, "tls.crt", "tls.key"), CERTIFICATE))
     if target.ca_secret:
         found.append((_secret("ca", target.ca_secret.name, "ca.crt"), CA))
     return found

@@ -19,6 +19,7 @@ class Objection(NamedTuple):
     message: str
 
 
+_KEY_PER_CLIENT = "create_api_key_per_client"
 Check = Callable[[BenchmarkSpec, Settings], Iterator[Objection]]
 
 # ECK keeps these for itself (its documentation: "Settings managed by ECK") and would ignore or refuse them.
@@ -107,6 +108,30 @@ def _client_options_hold_no_credentials(spec: BenchmarkSpec, _: Settings) -> Ite
         )
 
 
+def _key_per_client_has_a_password(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    wanted = spec.race.client_options.get(_KEY_PER_CLIENT, False)
+    if not isinstance(wanted, bool):
+        words = f"race.clientOptions.{_KEY_PER_CLIENT} is {str(wanted)[:40]!r}: write true, or leave it out"
+        yield Objection(Reason.INVALID_SPEC, words)
+    elif wanted and spec.target and not (spec.target.credentials_secret or spec.target.elastic_user_secret):
+        yield Objection(
+            Reason.INVALID_SPEC,
+            f"race.clientOptions sets {_KEY_PER_CLIENT}, and Rally makes such keys with user and password only: write "
+            "target.credentialsSecret or target.elasticUserSecret, or leave the option out",
+        )
+
+
+def _telemetry_params_are_of_a_device(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    for key in sorted(spec.race.telemetry_params):
+        if not key.startswith(tuple(f"{device}-" for device in spec.race.telemetry)):
+            known = ", ".join(spec.race.telemetry) or "none"
+            yield Objection(
+                Reason.INVALID_SPEC,
+                f"race.telemetryParams sets {key}, which is of no device in race.telemetry ({known}): name its device "
+                "there, or remove it; parameters begin with their device's name, as node-stats-sample-interval",
+            )
+
+
 def _track_exists(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection]:
     name, challenge = spec.race.track.builtin, spec.race.challenge
     if name is None:
@@ -130,5 +155,7 @@ CHECKS: tuple[Check, ...] = (
     _config_leaves_eck_alone,
     _index_settings_make_sense,
     _client_options_hold_no_credentials,
+    _key_per_client_has_a_password,
+    _telemetry_params_are_of_a_device,
     _track_exists,
 )

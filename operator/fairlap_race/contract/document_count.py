@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from fairlap_race.contract.document_plan import WORDS, UncountedTask, WhyUncounted
+from fairlap_race.contract.failed_bulks import accepted_loss
 from fairlap_race.contract.record import Record
 
 NOT_DETERMINED = "the documents were not counted against the track: it does not determine how many there will be"
@@ -183,7 +184,12 @@ def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDo
     if not wrong:
         return CountedDocuments(uncounted=doubts)
     gone = _diverted(record, behind, groups, wrong)
-    return CountedDocuments("", doubts, (gone,)) if gone else CountedDocuments(_mismatch(wrong[0]), doubts)
+    if gone:
+        return CountedDocuments("", doubts, (gone,))
+    lost, fewer = accepted_loss(record), all(group.found <= group.least for group in wrong)
+    if fewer and lost.explains(sum(group.least - group.found for group in wrong)):
+        return CountedDocuments(uncounted=(*doubts, f"{_shortage(wrong)}: {lost.words}"))
+    return CountedDocuments(_mismatch(wrong[0]), doubts)
 
 
 def _holds(group: _Group) -> bool:

@@ -53,7 +53,8 @@ class TargetSpec:
     """How to treat a cluster that exists already."""
 
     credentials_secret: str | None = None
-    """name of the Secret that the files for user and password come from, for messages"""
+    """name of the Secret that the files for user and password, or for the API key, come from, for messages"""
+    certificate_secret: str | None = None
     ca_secret: str | None = None
     overwrite: bool = False
     """the track may delete or overwrite what is there, and run tasks whose effects cannot be foreseen"""
@@ -115,8 +116,11 @@ class RaceSpec:
     """names of tasks that must be left of the challenge; for the check alone"""
     expect: ExpectedByUser | None = None
     """what the user says about the documents in the end; None for a smoke race, which indexes others"""
+    allowed_errors: Mapping[str, float] = field(default_factory=dict)
+    """by task the share of its requests that may fail"""
     client_options: Mapping[str, Any] = field(default_factory=dict)
     telemetry: tuple[str, ...] = ()
+    telemetry_params: Mapping[str, Any] = field(default_factory=dict)
     user_tags: Mapping[str, Any] = field(default_factory=dict)
     index: IndexSpec = IndexSpec()
     hosts: tuple[str, ...] = ()
@@ -127,6 +131,11 @@ class RaceSpec:
     user_file: Path | None = None
     """holds the user's name, instead of `user`"""
     password_file: Path | None = None
+    api_key_file: Path | None = None
+    """holds an API key, instead of user and password"""
+    certificate_file: Path | None = None
+    """the client's certificate, for a server that asks for one"""
+    certificate_key_file: Path | None = None
     ca_file: Path | None = None
     target: TargetSpec | None = None
     """set for a cluster that exists already"""
@@ -182,6 +191,10 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
         yield f"requireTasks: the check alone looks at them, not {spec.mode.value}"
     if spec.target and spec.target.remove not in ("always", "onSuccess", "never"):
         yield f"target.remove: must be always, onSuccess or never, not {spec.target.remove!r}"
+    if spec.api_key_file and spec.password_file:
+        yield "apiKeyFile, passwordFile: only one of them can say who asks"
+    if (spec.certificate_file is None) != (spec.certificate_key_file is None):
+        yield "certificateFile, certificateKeyFile: one needs the other"
     if not spec.hosts and (spec.mode is not Mode.CHECK or spec.target):
         yield "hosts: at least one is needed"
     for host in spec.hosts:
@@ -199,6 +212,9 @@ def _wrong_numbers(spec: RaceSpec) -> Iterator[str]:
     for name, number, least in numbers:
         if number is not None and number < least:
             yield f"{name}: must be a whole number of at least {least}"
+    for task, share in spec.allowed_errors.items():
+        if not 0 < share < 1:
+            yield f"allowedErrors.{task}: must be a share above 0 and below 1"
     for name, seconds in (("stallSeconds", spec.stall_seconds), ("timeoutSeconds", spec.timeout_seconds)):
         if seconds <= 0:
             yield f"{name}: must be a number of seconds above 0"

@@ -18,6 +18,7 @@ _OVERDUE: Final = "tests/e2e/test_overdue.py"
 _SOURCES: Final = "tests/e2e/test_track_sources.py"
 _COUNTS: Final = "tests/race/test_document_counts.py"
 _RACE: Final = "tests/race/test_reasons.py"
+_ACCEPTED: Final = "tests/race/test_accepted_errors.py"
 _ANSWERS: Final = "tests/race/test_answers.py"
 _MEASUREMENTS: Final = "tests/race/test_measurements.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
@@ -151,8 +152,11 @@ class Reason(StrEnum):
     UNKNOWN_TASK = _Entry(
         "UnknownTask",
         cause="A task that is required by its name is not among those that would be raced.",
-        cure="Write a name that the message lists in requireTasks, or leave the task in.",
-        recognized="The names in requireTasks are compared with those of the challenge, once its filters are applied.",
+        cure="Write a name that the message lists in the field that it names, or leave the task in.",
+        recognized=(
+            "The names in requireTasks and race.allow.errorRate are compared with those of the challenge, once its "
+            "filters are applied."
+        ),
         example=(
             "requireTasks: the challenge index-and-search has no task find-note. Did you mean find-notes? There are: "
             "create-index, put-notes-pipeline, index-notes, find-notes."
@@ -542,8 +546,11 @@ class Reason(StrEnum):
     ERROR_RATE = _Entry(
         "ErrorRate",
         cause="Requests failed, measured or during warm-up; failing requests are fast and make numbers meaningless.",
-        cure="Read the first error in the message and remove its cause.",
-        recognized="Failed requests among Rally's samples, warm-up included, in a race that went on in spite of them.",
+        cure="Read the first error in the message and remove its cause, or accept some in race.allow.errorRate.",
+        recognized=(
+            "Failed requests among Rally's samples, warm-up included, in a race that went on in spite of them; more "
+            "than race.allow.errorRate accepts in that task."
+        ),
         example="task search: 40 of 40 requests failed (0 of them in the warm-up); the first answer: HTTP 404: …",
         test=_RACE,
     )
@@ -818,6 +825,18 @@ class Reason(StrEnum):
         ),
         example="task drop-it deleted index t: the 1000 documents in it were not counted",
         test=_COUNTS,
+        remark=True,
+    )
+    ERRORS_ACCEPTED = _Entry(
+        "ErrorsAccepted",
+        cause="Requests failed, and no more of them than race.allow.errorRate accepts.",
+        cure="Read the first answer in the message; the times of failed requests are among Rally's percentiles.",
+        recognized="Failed requests among Rally's samples, in a task that race.allow.errorRate names.",
+        example=(
+            "task search: 4 of 400 requests failed (0 of them in the warm-up), which is 1 %, and race.allow.errorRate "
+            "accepts 5 %; the first answer: HTTP 404: …"
+        ),
+        test=_ACCEPTED,
         remark=True,
     )
     DOCUMENTS_DIVERTED = _Entry(

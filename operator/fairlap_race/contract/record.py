@@ -29,9 +29,11 @@ KEY_PROGRESS = "progress"
 KEY_RECORD = "record.json"
 KEY_RACE = "race.json.gz"
 KEY_LOG = "rally.log.gz"
+KEY_TELEMETRY = "telemetry.jsonl.gz"
 MAX_RECORD_BYTES = 400 * 1024
 """Compressed. A ConfigMap holds 1 MiB: this, two archives, and the table of the machines."""
 MAX_ARTIFACT_BYTES = 200 * 1024
+MAX_TELEMETRY_BYTES = 50 * 1024
 MAX_PROGRESS_CHARACTERS = 4096
 """Of a progress text that is read; the runner writes a tenth of it."""
 SCHEDULE_KEPT = 0.98

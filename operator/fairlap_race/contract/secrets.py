@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 SYSTEM_CAS = Path("/etc/ssl/certs/ca-certificates.crt")
 """Where Debian's package ca-certificates, which the race image has, keeps them."""
+
+
+def read_api_key(path: Path) -> str:
+    """Return the API key in a mounted secret as it goes into a header: base64 of its id and key. Raises OSError."""
+    text = read_secret(path).strip()
+    return base64.b64encode(text.encode()).decode() if ":" in text else text
 
 
 def read_secret(path: Path) -> str:

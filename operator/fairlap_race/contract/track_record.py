@@ -61,6 +61,8 @@ class TrackRecord:
     """documents that the bulk tasks send through each of them; one whose number is not determined is absent"""
     passed_as: Mapping[str, str] = field(default_factory=dict)
     """for each index setting that was asked for the track parameter that carries it; "" when the track has none"""
+    allowed_errors: Mapping[str, float] = field(default_factory=dict)
+    """by task the share of its requests that may fail, as the user says"""
     services: tuple[str, ...] | None = None
     """those of `SERVICES` that the track may use; None when nobody looked"""
     repository: str | None = None

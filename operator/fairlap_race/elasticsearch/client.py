@@ -20,7 +20,7 @@ from typing import Any
 import urllib3
 from urllib3.exceptions import HTTPError, ProtocolError
 
-from fairlap_race.contract.secrets import SYSTEM_CAS, read_secret
+from fairlap_race.contract.secrets import SYSTEM_CAS, read_api_key, read_secret
 from fairlap_race.elasticsearch.answers import dig
 
 TIMEOUT_SECONDS = 30.0
@@ -46,19 +46,30 @@ class ElasticsearchError(Exception):
 class ElasticsearchClient:
     """Asks one cluster through any of `hosts` (NAME:PORT); threads may share it.
 
-    With `ca_file` or `tls` over TLS, verified against that file, without one against the system's CAs.
+    With `ca_file` or `tls` over TLS, verified against that file, without one against the system's CAs; with the files
+    of `certificate` and its key for a server that asks who connects. The API key stands before user and password.
     Raises OSError when a file cannot be read.
     """
 
     def __init__(
-        self, hosts: Sequence[str], user: str, password_file: Path | None, ca_file: Path | None, tls: bool = False
+        self,
+        hosts: Sequence[str],
+        user: str,
+        password_file: Path | None,
+        ca_file: Path | None,
+        tls: bool = False,
+        *,
+        api_key_file: Path | None = None,
+        certificate: tuple[Path, Path] | None = None,
     ) -> None:
         headers = {"Accept": "application/json"}
+        if api_key_file is not None:
+            headers["Authorization"] = f"ApiKey {read_api_key(api_key_file)}"
         if password_file is not None:
             pair = f"{user}:{read_secret(password_file)}".encode()
             headers["Authorization"] = "Basic " + base64.b64encode(pair).decode()
         trusted = ca_file or (SYSTEM_CAS if tls else None)
-        self._pools = {host: _pool(host, headers, trusted) for host in hosts}
+        self._pools = {host: _pool(host, headers, trusted, certificate) for host in hosts}
 
     def get(self, path: str, timeout: float = TIMEOUT_SECONDS) -> Any:
         """Return the JSON answer to GET `path`. Raises ElasticsearchError."""
@@ -128,18 +139,27 @@ class ElasticsearchClient:
         return pool.urlopen(method, path, body=body, headers=own, timeout=limit, retries=False, redirect=False)
 
 
-def _pool(host: str, headers: dict[str, str], trusted: Path | None) -> urllib3.HTTPConnectionPool:
+def _pool(
+    host: str, headers: dict[str, str], trusted: Path | None, certificate: tuple[Path, Path] | None
+) -> urllib3.HTTPConnectionPool:
     name, _, port = host.rpartition(":")
     name = name.strip("[]")
     options: dict[str, Any] = {"maxsize": KEPT_CONNECTIONS, "headers": headers}
     if trusted is None:
         return urllib3.HTTPConnectionPool(name, int(port), **options)
     context = ssl.create_default_context(cafile=str(trusted))
+    if certificate is not None:
+        context.load_cert_chain(*certificate, password=_no_passphrase)
     if _is_address(name):
         # urllib3 1.26 does not tell OpenSSL the name of a server that is an address, and compares it itself instead.
         context.check_hostname = False
         options["assert_hostname"] = name
     return urllib3.HTTPSConnectionPool(name, int(port), ssl_context=context, **options)
+
+
+def _no_passphrase() -> str:
+    """Raise OSError for a key that needs one: OpenSSL would ask at a terminal."""
+    raise OSError("the key of the client's certificate is encrypted: store it without a passphrase")
 
 
 def _is_address(name: str) -> bool:

@@ -17,10 +17,12 @@ from fairlap_race.rally.releases import list_option, tag_option
 CLIENT_TIMEOUT_SECONDS = 240
 """Rally's own default of 60 is lost when options are given as JSON, which would leave 10."""
 
+KEY_PER_CLIENT = "create_api_key_per_client"
+"""The option with which each of Rally's clients has an API key of its own."""
 _OURS = {
     *("use_ssl", "verify_certs", "ca_certs", "client_cert", "client_key", "basic_auth_user", "basic_auth_password"),
     *("api_key", "basic_auth", "bearer_auth", "http_auth", "ssl_show_warn", "ssl_assert_hostname", "headers"),
-    *("ssl_assert_fingerprint", "static_responses", "create_api_key_per_client"),
+    *("ssl_assert_fingerprint", "static_responses"),
 }
 """Client options that a user may not set: TLS is always verified and credentials come from secrets."""
 
@@ -66,7 +68,7 @@ class Files:
         return self.work / ".rally" / "benchmarks" / "races" / race_id / "race.json"
 
 
-def client_options(spec: RaceSpec, password: str | None) -> dict[str, Any]:
+def client_options(spec: RaceSpec, password: str | None, api_key: str | None = None) -> dict[str, Any]:
     """Return the options of Rally's Elasticsearch client. Raises SpecError for an option a user may not set."""
     forbidden = sorted(set(spec.client_options) & _OURS)
     if forbidden:
@@ -75,6 +77,12 @@ def client_options(spec: RaceSpec, password: str | None) -> dict[str, Any]:
     options: dict[str, Any] = {"timeout": CLIENT_TIMEOUT_SECONDS, "max_retries": 0, **spec.client_options}
     if spec.tls or spec.ca_file is not None:
         options |= {"use_ssl": True, "verify_certs": True, "ca_certs": str(spec.ca_file or SYSTEM_CAS)}
+    if options.get(KEY_PER_CLIENT) and password is None:
+        raise SpecError(f"clientOptions.{KEY_PER_CLIENT}: Rally makes such keys with user and password only")
+    if spec.certificate_file is not None:
+        options |= {"client_cert": str(spec.certificate_file), "client_key": str(spec.certificate_key_file)}
+    if api_key is not None:
+        options["api_key"] = api_key
     if password is not None:
         options |= {"basic_auth_user": user_name(spec), "basic_auth_password": password}
     return options
@@ -100,9 +108,16 @@ def rally_ini(cores: int, root: Path) -> str:
     )
 
 
-def write_files(spec: RaceSpec, files: Files, params: Mapping[str, Any], password: str | None, cores: int) -> None:
+def write_files(
+    spec: RaceSpec,
+    files: Files,
+    params: Mapping[str, Any],
+    password: str | None,
+    cores: int,
+    api_key: str | None = None,
+) -> None:
     """Write what Rally reads. Raises SpecError for a forbidden client option and OSError."""
-    options = client_options(spec, password)
+    options = client_options(spec, password, api_key)
     for directory in (files.config, files.live, files.temporary, files.log.parent):
         directory.mkdir(parents=True, exist_ok=True)
     root = files.work / ".rally"
@@ -113,6 +128,7 @@ def write_files(spec: RaceSpec, files: Files, params: Mapping[str, Any], passwor
         "include": list(spec.include_tasks),
         "exclude": list(spec.exclude_tasks),
         "tags": dict(spec.user_tags),
+        "telemetry": dict(spec.telemetry_params),
     }
     for name, content in contents.items():
         (files.config / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
@@ -152,6 +168,8 @@ def rally_argv(
     argv += tag_option(spec.user_tags, config / "tags.json", version)
     if spec.telemetry:
         argv.append(f"--telemetry={','.join(spec.telemetry)}")
+    if spec.telemetry_params:
+        argv.append(f"--telemetry-params={config / 'telemetry.json'}")
     if spec.test_mode:
         argv.append("--test-mode")
     return argv

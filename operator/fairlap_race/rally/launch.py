@@ -20,8 +20,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.rally import pinned, releases, told_workers
-from fairlap_race.rally.live_files import SAMPLES, SHUTDOWN, STATE, pid_file
+from fairlap_race.rally import accepted_errors, pinned, releases, telemetry_file, told_workers
+from fairlap_race.rally.live_files import CLIENT_KEYS, SAMPLES, SHUTDOWN, STATE, pid_file
 from fairlap_race.rally.step_looks import StepLooks
 
 POLL_INTERVALS: dict[str, float] = {
@@ -207,8 +207,9 @@ class _ShorterSleep:
 def install(directory: Path) -> None:
     """Change Rally in this process and all that it forks; writes into `directory`. Raises RuntimeError when the
     installed Rally is not a version this module knows."""
-    from esrally import actor, metrics, racecontrol, rally, version  # noqa: PLC0415
+    from esrally import actor, metrics, racecontrol, rally, telemetry, version  # noqa: PLC0415
     from esrally.driver import driver  # noqa: PLC0415
+    from esrally.track import track  # noqa: PLC0415
     from thespian.system import multiprocCommon  # noqa: PLC0415
 
     release = version.version().split(" ")[0]
@@ -227,6 +228,11 @@ def install(directory: Path) -> None:
         lambda *_: pid_file(directory, "benchmark").write_text(str(os.getpid())),
     )
     pinned.install(directory)
+    accepted_errors.install(directory, track.Task)
+    if hasattr(driver.Driver, "create_api_key"):
+        made = directory / CLIENT_KEYS
+        _after(driver.Driver, "create_api_key", lambda it, *_: replace_json(made, it.generated_api_key_ids))
+    telemetry_file.install(directory, metrics.MetricsStore, telemetry.SegmentStats)
     observer = Observer(directory)
     _after(driver.Driver, "update_samples", lambda _, samples: observer.samples(samples))
     _after(driver.Driver, "update_progress_message", lambda it, task_finished=False: observer.state(it, task_finished))

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+CLIENT_KEYS = "client-keys.json"
+"""Identifiers of the API keys that Rally made for its clients."""
 SAMPLES = "samples.csv"
 STATE = "state.json"
 SHUTDOWN = "shutdown"

@@ -41,6 +41,9 @@ class LookPlan:
     hosts: tuple[str, ...] = ()
     user: str = ""
     password_file: Path | None = None
+    api_key_file: Path | None = None
+    certificate_file: Path | None = None
+    certificate_key_file: Path | None = None
     ca_file: Path | None = None
     tls: bool = False
     searches: tuple[PlannedSearch, ...] = ()
@@ -76,7 +79,11 @@ class StepLooks:
         """Return what the plan in `directory` asks for; None when there is none, or nothing can be asked."""
         try:
             plan = decode(LookPlan, json.loads((directory / PLAN).read_text(encoding="utf-8")))
-            client = ElasticsearchClient(plan.hosts, plan.user, plan.password_file, plan.ca_file, plan.tls)
+            files = plan.certificate_file, plan.certificate_key_file
+            client = ElasticsearchClient(
+                plan.hosts, plan.user, plan.password_file, plan.ca_file, plan.tls, api_key_file=plan.api_key_file,
+                certificate=(files[0], files[1]) if files[0] and files[1] else None,
+            )  # fmt: skip
         except (OSError, ValueError):
             return None
         return (

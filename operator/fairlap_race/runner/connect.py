@@ -9,7 +9,7 @@ import time
 
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.secrets import read_secret
+from fairlap_race.contract.secrets import read_api_key, read_secret
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.rally.config import user_name
@@ -26,17 +26,34 @@ def connect(spec: RaceSpec) -> Connected:
         raise FailedError(Reason.SECRET_MISSING, missing)
     try:
         password = None if spec.password_file is None else read_secret(spec.password_file)
+        api_key = None if spec.api_key_file is None else read_api_key(spec.api_key_file)
         user = user_name(spec)
     except OSError as error:
-        raise FailedError(Reason.AUTHENTICATION_FAILED, f"the password file cannot be read: {error}") from error
+        raise FailedError(Reason.AUTHENTICATION_FAILED, f"the credentials cannot be read: {error}") from error
+    certificate, key = spec.certificate_file, spec.certificate_key_file
     try:
-        client = ElasticsearchClient(spec.hosts, user, spec.password_file, spec.ca_file, spec.tls)
+        client = ElasticsearchClient(
+            spec.hosts, user, spec.password_file, spec.ca_file, spec.tls, api_key_file=spec.api_key_file,
+            certificate=(certificate, key) if certificate and key else None,
+        )  # fmt: skip
     except OSError as error:
-        raise FailedError(Reason.TLS_UNTRUSTED, f"the CA file {spec.ca_file} cannot be used: {error}") from error
+        files = " or ".join(str(file) for file in (spec.ca_file, certificate, key) if file)
+        raise FailedError(Reason.TLS_UNTRUSTED, f"{files} cannot be used for TLS: {error}") from error
+    if api_key:
+        return Connected(client, password, api_key, secrets_of_key(api_key))
     if not password:
         return Connected(client, password)
     basic = base64.b64encode(f"{user}:{password}".encode()).decode()
-    return Connected(client, password, (password, json.dumps(password)[1:-1], basic))
+    return Connected(client, password, secrets=(password, json.dumps(password)[1:-1], basic))
+
+
+def secrets_of_key(api_key: str) -> tuple[str, ...]:
+    """Return the texts of an API key that may stand nowhere: as in a header, and the key without its id."""
+    try:
+        _, _, key = base64.b64decode(api_key, validate=True).decode().partition(":")
+    except ValueError:
+        key = ""
+    return (api_key, key) if key else (api_key,)
 
 
 def look_before(client: ElasticsearchClient, spec: RaceSpec, stop: threading.Event) -> evidence.Before:
@@ -64,7 +81,7 @@ def refuse_impossible(spec: RaceSpec, before: evidence.Before) -> None:
 
 def connection_reason(error: ElasticsearchError) -> Reason:
     """Return the reason for an Elasticsearch that does not answer as it should."""
-    if error.status in (401, 403):
+    if error.status in (401, 403) or "CERTIFICATE_REQUIRED" in str(error):
         return Reason.AUTHENTICATION_FAILED
     if "CERTIFICATE_VERIFY_FAILED" in str(error) or "SSLError" in str(error):
         return Reason.TLS_UNTRUSTED

@@ -220,8 +220,12 @@ def _is_there(client: ElasticsearchClient, touch: Touch, there: Names) -> bool:
 def missing_secret(spec: RaceSpec) -> str:
     """Return in one sentence which Secret of the target, or which key of it, is missing; empty when none is."""
     about = spec.target or TargetSpec()
-    wanted = ((spec.user_file, about.credentials_secret), (spec.password_file, about.credentials_secret))
-    for path, secret in (*wanted, (spec.ca_file, about.ca_secret)):
+    wanted = (
+        *((path, about.credentials_secret) for path in (spec.user_file, spec.password_file, spec.api_key_file)),
+        *((path, about.certificate_secret) for path in (spec.certificate_file, spec.certificate_key_file)),
+        (spec.ca_file, about.ca_secret),
+    )
+    for path, secret in wanted:
         if path is not None and secret is not None and not path.is_file():
             return f"there is no Secret {secret} with the key {path.name} in the namespace {spec.namespace}"
     return ""

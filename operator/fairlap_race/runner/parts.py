@@ -52,6 +52,7 @@ class Connected:
 
     client: ElasticsearchClient
     password: str | None = None
+    api_key: str | None = None
     secrets: tuple[str, ...] = ()
     """texts that may stand in nothing that is published"""
 

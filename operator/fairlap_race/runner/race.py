@@ -17,6 +17,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     KEY_LOG,
     KEY_RACE,
+    KEY_TELEMETRY,
     LoadGeneratorHost,
     Outcome,
     Progress,
@@ -33,11 +34,13 @@ from fairlap_race.elasticsearch.evidence import Before, is_user_index
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.linux import cgroup, machine, process
 from fairlap_race.rally import classify
+from fairlap_race.rally.accepted_errors import write_accepted
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
 from fairlap_race.rally.pinned import write_addresses
 from fairlap_race.rally.releases import rally_version
 from fairlap_race.runner import bounds
+from fairlap_race.runner.client_keys import remove_client_keys
 from fairlap_race.runner.cluster_watch import ClusterWatch
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
 from fairlap_race.runner.guest import Site
@@ -46,6 +49,7 @@ from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepa
 from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.sampler import MachineSampler, summed_up
 from fairlap_race.runner.supervise import Ended, Supervisor
+from fairlap_race.runner.telemetry_kept import KeptTelemetry, keep_telemetry
 from fairlap_race.runner.watchdog import Watchdog
 from fairlap_race.track.ask import describe_track, make_request, make_track_record
 from fairlap_race.track.ready import get_ready
@@ -67,6 +71,7 @@ class RaceRunner:
     """why the race could not go on"""
     secrets: tuple[str, ...] = ()
     resources: MachineTable = field(default_factory=MachineTable)
+    telemetry: KeptTelemetry = field(default_factory=KeptTelemetry)
 
     def __post_init__(self) -> None:
         """Open what the race holds until its end."""
@@ -80,6 +85,9 @@ class RaceRunner:
     def record(self) -> Record:
         """The record of what is known by now."""
         record = assemble(self._base, self.parts)
+        record = replace(record, left_out=(*record.left_out, *self.telemetry.left_out))
+        nothing = tuple(f"the telemetry device {name} collected nothing" for name in self.telemetry.without)
+        record = replace(record, rally=replace(record.rally, warnings=(*record.rally.warnings, *nothing)))
         if self.failure is None:
             return record
         message = bounds.scrub(self.failure.message, self.secrets)
@@ -115,6 +123,8 @@ class RaceRunner:
             packed = bounds.packed_tail(path, self.secrets)
             if packed is not None:
                 found[key] = packed
+        if self.telemetry.packed:
+            found[KEY_TELEMETRY] = self.telemetry.packed
         return found
 
     def texts(self) -> dict[str, str]:
@@ -150,11 +160,12 @@ class RaceRunner:
         track = self._prepare(before)
         about = track.description
         site = self._visit(client, about.touches, about.unforeseen)
-        write_files(self.spec, self.files, about.params, connection.password, host.cores)
+        write_files(self.spec, self.files, about.params, connection.password, host.cores, connection.api_key)
         self._plan_looks(track, before)
         watch = ClusterWatch(client)
         watch.begin()
         write_addresses(self.files.live, watch.addresses())
+        write_accepted(self.files.live, tuple(self.spec.allowed_errors))
         sampler = MachineSampler(client, self.files.live, host.about.pod_name, also=watch.look)
         sampler.start()
         try:
@@ -166,8 +177,10 @@ class RaceRunner:
                 self.resources = summed_up(sampler, self.record, ask=not self.stop.is_set())
         finally:
             sampler.stop()
+            keys = remove_client_keys(client, self.files.live)
             if site is not None:
                 site.leave(self.record)
+                site.report = replace(site.report, left=(*site.report.left, *(f"API key {key}" for key in keys)))
             client.close()
 
     def _look_before(self, client: ElasticsearchClient) -> Before:
@@ -253,6 +266,7 @@ class RaceRunner:
             return bounds.scrub(text, self.secrets)
 
         self.parts.requests = read_looks(self.files)
+        self.telemetry = keep_telemetry(self.files.live, self.spec.telemetry, self.secrets)
         self.parts.numbers = read_numbers(self.spec.race_id, self.files, ended, about, versions, scrub)
         if self.stop.is_set():
             return

@@ -45,6 +45,8 @@ class Request:
     exclude_tasks: tuple[str, ...] = ()
     require_tasks: tuple[str, ...] = ()
     """names of tasks that must be left of the challenge"""
+    allowed_tasks: tuple[str, ...] = ()
+    """names of tasks that may have errors, which must be left of it, too"""
     test_mode: bool = False
     index: IndexSpec = field(default_factory=IndexSpec)
     build_flavor: str = "default"

@@ -293,6 +293,28 @@ def test_the_user_that_eck_makes_is_known_by_his_key_alone() -> None:
     assert volume["secret"]["items"] == [{"key": "elastic", "path": "elastic"}]
 
 
+def test_an_api_key_and_a_certificate_are_files_of_the_race() -> None:
+    target = {
+        "hosts": ["https://es:9200"], "apiKeySecret": {"name": "key"}, "clientCertificateSecret": {"name": "client"},
+    }  # fmt: skip
+    spec = BenchmarkSpec.model_validate({"target": target, "race": {"track": {"builtin": "log_ingest"}}})
+    it = Subject(name="bm", namespace="ns", uid="0123456789abcdef", generation=1, spec=spec)
+    told = race_spec(it, "race-1", SETTINGS)
+    assert (told.password_file, told.user_file) == (None, None)
+    assert str(told.api_key_file) == "/run/fairlap/credentials/api-key"
+    files = told.certificate_file, told.certificate_key_file
+    assert [str(file) for file in files] == ["/run/fairlap/certificate/tls.crt", "/run/fairlap/certificate/tls.key"]
+    assert told.target
+    assert (told.target.credentials_secret, told.target.certificate_secret) == ("key", "client")
+    pod = job(it, "race-1", SETTINGS)["spec"]["template"]["spec"]
+    secrets = {
+        v["secret"]["secretName"]: [i["key"] for i in v["secret"]["items"]] for v in pod["volumes"] if "secret" in v
+    }
+    assert secrets == {"key": ["api-key"], "client": ["tls.crt", "tls.key"]}
+    mounts = {m["name"]: m["mountPath"] for m in pod["containers"][0]["volumeMounts"] if m.get("readOnly")}
+    assert mounts == {"credentials": "/run/fairlap/credentials", "certificate": "/run/fairlap/certificate"}
+
+
 def test_the_load_generator_has_a_scheduling_of_its_own() -> None:
     where = {"nodeSelector": {"pool": "load"}, "tolerations": [{"key": "load", "operator": "Exists"}]}
     spec = BenchmarkSpec.model_validate(

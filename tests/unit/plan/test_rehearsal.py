@@ -16,6 +16,7 @@ from fairlap.plan.steps import steps
         ({}, ("smoke",)),
         ({"race": {"params": {"bulk_size": 1}}}, ("check", "smoke")),
         ({"race": {"requireTasks": ["bulk-index"]}}, ("check", "smoke")),
+        ({"race": {"allow": {"errorRate": {"bulk-index": 0.001}}}}, ("check", "smoke")),
         ({"smokeTest": False}, ("check",)),
         ({"smokeTest": False, "race": {"requireTasks": ["bulk-index"]}}, ("check",)),
     ],

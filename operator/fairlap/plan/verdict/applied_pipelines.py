@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.failed_bulks import accepted_loss
 from fairlap_race.contract.ingest_record import ProcessorCount
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Pipeline, Record
@@ -31,20 +32,20 @@ def remarks(record: Record) -> list[RaceRemark]:
 
 
 def _violations(record: Record) -> Iterator[str]:
-    ran = _ran(record)
+    ran, lost = _ran(record), accepted_loss(record)
     for name in record.track.pipelines:
         pipeline, expected = ran.get(name), record.track.pipeline_documents.get(name, 0)
         if name in _not_counted(record):
             continue
         if pipeline is None or pipeline.count == 0:
             yield f"ingest pipeline {name} processed no document"
-        elif pipeline.count < expected:
+        elif pipeline.count < expected and not lost.explains(expected - pipeline.count):
             yield f"ingest pipeline {name} processed {pipeline.count} of {expected} documents"
     for name in _expected(record):
         pipeline = ran.get(name)
         if pipeline is None or not pipeline.count:
             continue
-        if pipeline.failed:
+        if pipeline.failed and not lost.explains(pipeline.failed):
             yield f"ingest pipeline {name} failed for {pipeline.failed} documents"
         elif _did_nothing(pipeline) and not _of_elasticsearch(name):
             yield (

@@ -13,6 +13,7 @@ from fairlap.plan.verdict import (
     applied_settings,
     existing_cluster,
     measurement,
+    request_errors,
     requests_done,
     schedules,
     steady_cluster,
@@ -22,7 +23,7 @@ from fairlap.results import shards
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.document_count import count_documents
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.record import Record
 
 # Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
 _FRESH_INDEXING_MILLIS = 2000
@@ -157,22 +158,6 @@ def _something_ran(record: Record, _: BenchmarkSpec) -> Violation | None:
     return None
 
 
-def _no_request_failed(record: Record, _: BenchmarkSpec) -> Violation | None:
-    for task in record.tasks:
-        failed, total = _failed(task), task.samples.warmup + task.samples.normal
-        if failed or (task.rally and task.rally.error_rate):
-            return Violation(
-                Reason.ERROR_RATE,
-                f"task {task.task}: {failed} of {total} requests failed ({task.errors.warmup} of them in the "
-                f"warm-up); the first answer: {task.first_error or 'not recorded'}",
-            )
-    return None
-
-
-def _failed(task: Task) -> int:
-    return task.errors.warmup + task.errors.normal
-
-
 def _every_task_has_numbers(record: Record, _: BenchmarkSpec) -> Violation | None:
     measured = {task.task: task for task in record.tasks}
     for wanted in record.track.tasks:
@@ -209,6 +194,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     found = [*_load_generator_remarks(record)]
     found.extend(schedules.remarks(record))
     found.extend(measurement.remarks(record))
+    found.extend(request_errors.remarks(record))
     if load_generator_on and load_generator_on in elasticsearch_on:
         text = f"Elasticsearch and the load generator shared the machine {load_generator_on}"
         found.append(RaceRemark(Reason.LOAD_GENERATOR_SHARED, text))
@@ -256,7 +242,7 @@ CHECKS: tuple[Check, ...] = (
     _nothing_restarted,
     steady_cluster.nodes_stayed,
     _something_ran,
-    _no_request_failed,
+    request_errors.violation,
     _every_task_has_numbers,
     measurement.violation,
     _no_sample_was_dropped,

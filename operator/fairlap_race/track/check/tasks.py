@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,16 +90,21 @@ def nothing_measured(request: Request, challenge: Any) -> Iterator[FoundError]:
 
 
 def missing_tasks(request: Request, challenge: Any) -> Iterator[FoundError]:
-    """Yield an error when tasks that are required are not among those that would be raced."""
+    """Yield an error when tasks that the user names are not among those that would be raced."""
+    for field, wanted in (("requireTasks", request.require_tasks), ("race.allow.errorRate", request.allowed_tasks)):
+        yield from _missing(request, challenge, field, wanted)
+
+
+def _missing(request: Request, challenge: Any, field: str, wanted: Sequence[str]) -> Iterator[FoundError]:
     names = list(dict.fromkeys(leaf.name for element in challenge.schedule for leaf in element))
-    missing = [name for name in dict.fromkeys(request.require_tasks) if name not in names]
+    missing = [name for name in dict.fromkeys(wanted) if name not in names]
     if not missing or not names:  # that there is no task at all is said by task_errors
         return
     close = {name: difflib.get_close_matches(name, names, n=1) for name in missing}
     meant = [f"{found[0]} for {name}" if len(missing) > 1 else found[0] for name, found in close.items() if found]
     filters = "includeTasks" if request.include_tasks else "excludeTasks" if request.exclude_tasks else ""
     what = (
-        f"requireTasks: the challenge {challenge.name}{f' with its {filters}' if filters else ''} has no task "
+        f"{field}: the challenge {challenge.name}{f' with its {filters}' if filters else ''} has no task "
         f"{', '.join(missing[:_LISTED])}{' …' if len(missing) > _LISTED else ''}"
     )
     listed = f"There are: {', '.join(names[:_LISTED])}{' …' if len(names) > _LISTED else ''}"

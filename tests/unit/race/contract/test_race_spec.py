@@ -71,6 +71,10 @@ def test_spec_is_read():
         ({"index": {"colour": 1}}, "colour"),
         ({"cores": True}, "cores"),
         ({"stallSeconds": 0}, "stallSeconds"),
+        ({"apiKeyFile": "/a"}, "apiKeyFile, passwordFile"),
+        ({"certificateFile": "/a"}, "certificateFile, certificateKeyFile"),
+        ({"allowedErrors": {"bulk": 1}}, "allowedErrors.bulk"),
+        ({"allowedErrors": {"bulk": "1 %"}}, "allowedErrors.bulk"),
         ({"params": []}, "params"),
     ],
 )
@@ -153,8 +157,10 @@ specs = st.builds(
     challenge=maybe | word,
     params=objects,
     include_tasks=words,
+    allowed_errors=st.dictionaries(word, st.floats(0.001, 0.999), max_size=3),
     client_options=objects,
     telemetry=words,
+    telemetry_params=objects,
     user_tags=objects,
     index=st.builds(IndexSpec, maybe | whole, maybe | st.integers(0, 9), maybe | word, maybe | word, objects),
     hosts=st.lists(word.map(lambda name: f"{name}:9200"), min_size=1, max_size=3).map(tuple),
@@ -165,7 +171,12 @@ specs = st.builds(
     ca_file=maybe | path,
     target=maybe
     | st.builds(
-        TargetSpec, maybe | word, maybe | word, st.booleans(), st.sampled_from(["always", "onSuccess", "never"])
+        TargetSpec,
+        maybe | word,
+        maybe | word,
+        maybe | word,
+        st.booleans(),
+        st.sampled_from(["always", "onSuccess", "never"]),
     ),
     cores=maybe | whole,
     stall_seconds=seconds,

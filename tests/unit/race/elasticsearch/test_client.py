@@ -3,6 +3,7 @@
 import json
 import socket
 import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, tls: Path | None = None) -> None:
+    def __init__(self, tls: Path | None = None, *, asks_for_certificate: bool = False) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.connections: list[Any] = []
         self.asked: list[str] = []
@@ -31,6 +32,9 @@ class Server(ThreadingHTTPServer):
         if tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(tls / "ca.crt", tls / "tls.key")
+            if asks_for_certificate:
+                context.load_verify_locations(tls / "ca.crt")
+                context.verify_mode = ssl.CERT_REQUIRED
             self.socket = context.wrap_socket(self.socket, server_side=True)
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
@@ -117,6 +121,35 @@ def test_many_requests_use_one_connection_over_tls(secure: Server, account: Path
     answers = [asks.get(f"/{number}") for number in range(5)]
     assert answers == [{"authorization": "Basic bWU6c2VjcmV0"}] * 5
     assert len(secure.connections) == 1
+
+
+@pytest.mark.parametrize("stored", ["aWQ6a2V5", "id:key", "aWQ6a2V5\n"])
+def test_an_api_key_as_elasticsearch_gives_it_or_in_its_parts(server: Server, tmp_path: Path, stored: str) -> None:
+    (tmp_path / "api-key").write_text(stored)
+    assert client(server, api_key_file=tmp_path / "api-key").get("/") == {"authorization": "ApiKey aWQ6a2V5"}
+
+
+def test_a_server_that_asks_for_a_certificate(account: Path) -> None:
+    asking = Server(account, asks_for_certificate=True)
+    pair = account / "ca.crt", account / "tls.key"
+    try:
+        with pytest.raises(ElasticsearchError, match="CERTIFICATE_REQUIRED") as refused:
+            client(asking, ca_file=account / "ca.crt").get("/")
+        assert connection_reason(refused.value) is Reason.AUTHENTICATION_FAILED
+        assert client(asking, ca_file=account / "ca.crt", certificate=pair).get("/") == {"authorization": None}
+    finally:
+        asking.shutdown()
+        asking.server_close()
+
+
+def test_a_key_with_a_passphrase_is_refused_rather_than_asked_for(account: Path, tmp_path: Path) -> None:
+    encrypted = tmp_path / "tls.key"
+    argv = ["openssl", "rsa", "-aes128", "-passout", "pass:secret", "-in", str(account / "tls.key"), "-out"]
+    subprocess.run([*argv, str(encrypted)], check=True, capture_output=True)
+    with pytest.raises(OSError, match="store it without a passphrase"):
+        ElasticsearchClient(
+            ["localhost:1"], "me", None, account / "ca.crt", certificate=(account / "ca.crt", encrypted)
+        )
 
 
 def test_threads_share_a_few_connections(server: Server) -> None:

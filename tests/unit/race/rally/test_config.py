@@ -55,6 +55,25 @@ def test_client_options():
     assert mine["timeout"] == 5 and mine["http_compress"] is True and "basic_auth_user" not in mine
 
 
+def test_an_api_key_and_a_certificate(tmp_path):
+    files = SPEC.ca_file.parent / "tls.crt", SPEC.ca_file.parent / "tls.key"
+    told = replace(SPEC, certificate_file=files[0], certificate_key_file=files[1])
+    write_files(told, Files(tmp_path), {}, None, 1, "aWQ6a2V5")
+    options = json.loads((tmp_path / "config/client.json").read_text())["default"]
+    assert options["api_key"] == "aWQ6a2V5" and "basic_auth_user" not in options
+    assert (options["client_cert"], options["client_key"]) == ("/ca/tls.crt", "/ca/tls.key")
+    assert options["use_ssl"] is True and options["verify_certs"] is True
+    holders = [path for path in tmp_path.rglob("*") if path.is_file() and "aWQ6a2V5" in path.read_text()]
+    assert holders == [tmp_path / "config/client.json"] and stat.S_IMODE(holders[0].stat().st_mode) == 0o600
+
+
+def test_a_key_for_each_client_needs_a_password():
+    spec = replace(SPEC, client_options={"create_api_key_per_client": True})
+    assert client_options(spec, PASSWORD)["create_api_key_per_client"] is True
+    with pytest.raises(SpecError, match="create_api_key_per_client: Rally makes such keys with user and password"):
+        client_options(spec, None, "aWQ6a2V5")
+
+
 @pytest.mark.parametrize("name", ["verify_certs", "use_ssl", "basic_auth_password", "api_key", "headers", "ca_certs"])
 def test_tls_and_credentials_are_not_client_options(name):
     with pytest.raises(SpecError, match=name):

@@ -185,6 +185,12 @@ def test_a_missing_secret_or_key_is_named(tmp_path: Path) -> None:
     sentence = guest.missing_secret(spec(user_file=tmp_path / "username", password_file=tmp_path / "password"))
     assert "shop-user" in sentence
     assert "password" in sentence
+    key = guest.missing_secret(spec(api_key_file=tmp_path / "api-key"))
+    assert key == "there is no Secret shop-user with the key api-key in the namespace ns"
+    (tmp_path / "tls.crt").write_text("c")
+    about = TargetSpec(certificate_secret="shop-client")  # noqa: S106 - a name
+    pair = {"certificate_file": tmp_path / "tls.crt", "certificate_key_file": tmp_path / "tls.key"}
+    assert "Secret shop-client with the key tls.key" in guest.missing_secret(spec(target=about, **pair))
     assert "shop-ca" in guest.missing_secret(spec(ca_file=tmp_path / "ca.crt"))
 
 
