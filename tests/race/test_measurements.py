@@ -97,6 +97,22 @@ def test_too_little_to_stand_for_more_than_chance(runner: Runner, tmp_path: Path
     reads(Reason.SHORT_MEASUREMENT, "measured for a short time: short for" + told.rpartition("short for")[2])
 
 
+@pytest.mark.produces(Reason.NOT_SETTLED)
+def test_a_task_that_still_changed_while_it_was_measured(runner: Runner, tmp_path: Path) -> None:
+    period = {"time-period": 15}
+    cold, warm = waits("cold", 0.03, first=(60, 0.09), **period), waits("warm", 0.03, **period)
+    both = {"parallel": {"tasks": [cold, warm]}}
+    ran = runner.run(write(tmp_path / "t", CREATE, BULK, both, plugin=OWN_RUNNER))
+    assert first_violation(ran.record, asked()) is None
+    found = {task.task: task.settling for task in ran.record.tasks}
+    assert found["warm"] is not None and found["warm"].settled
+    assert found["cold"] is not None and found["cold"].settled is False and 4 <= found["cold"].unsettled_seconds <= 8
+    told = said(ran, Reason.NOT_SETTLED)
+    assert "cold for" in told and "warm" not in told and "bulk" not in told
+    reads(Reason.NOT_SETTLED, told.replace("service time -", "throughput +").replace("cold", "search"))
+    assert found["bulk"] is not None and found["bulk"].settled is None
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("quiet_machine")
 def test_a_race_that_measured_long_enough_has_no_such_remark(runner: Runner, tmp_path: Path) -> None:

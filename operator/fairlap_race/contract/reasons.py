@@ -799,6 +799,21 @@ class Reason(StrEnum):
         test=_MEASUREMENTS,
         remark=True,
     )
+    NOT_SETTLED = _Entry(
+        "NotSettled",
+        cause="A task was still changing while it was measured: its figures depend on how long that lasted.",
+        cure="Give the task a longer warm-up than the message names, or measure it for a longer time, in the track.",
+        recognized=(
+            "Throughput or service time of the first third of the measured time against the last half: another one by "
+            "more than a tenth, and by more than chance (rank sum, 1 %)."
+        ),
+        example=(
+            "had not settled when they were measured: search for 8.0 of 24.0 s (throughput +53 % from the first third "
+            "to the last half)"
+        ),
+        test=_MEASUREMENTS,
+        remark=True,
+    )
     ELASTICSEARCH_THROTTLED = _Entry(
         "ElasticsearchThrottled",
         cause="The CPU limit of an Elasticsearch node held it back while a task was measured.",
