@@ -970,6 +970,21 @@ class Reason(StrEnum):
         test=_STEADY,
         remark=True,
     )
+    MACHINE_DISTURBED = _Entry(
+        "MachineDisturbed",
+        cause="The load generator's machine did something else during the race, or was not as fast after it as before.",
+        cure="Keep other work off the machine while races run, or take one whose processors are your own; race again.",
+        recognized=(
+            "Fixed work before and after the race (by 1.25, the disk's by 3), the hypervisor's steal (5 % of a task), "
+            "or CPU that neither Rally nor Elasticsearch used (half a core in a task, or 5 % of all)."
+        ),
+        example=(
+            "the load generator's machine was disturbed: beside Rally something else used 0.9 cores of it in task "
+            "search"
+        ),
+        test=_MEASUREMENTS,
+        remark=True,
+    )
     TARGET_SHARED = _Entry(
         "TargetShared",
         cause="The existing cluster indexed or searched for others during the race.",
