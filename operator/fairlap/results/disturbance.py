@@ -43,19 +43,13 @@ def _canary(watch: MachineWatch) -> Iterator[str]:
         ("copying memory", before.memory_seconds, after.memory_seconds, CANARY_RATIO, 0.0),
         ("writing to its disk", before.disk_seconds, after.disk_seconds, DISK_RATIO, DISK_SECONDS),
     ):
-        if (
-            first
-            and last
-            and first > 0
-            and last > 0
-            and abs(log(last / first)) > log(most)
-            and _far(first, last, least)
-        ):
+        if first and last and _differ(first, last, most, least):
             yield f"the same work, {what}, took {1000 * first:.3g} ms before the race and {1000 * last:.3g} ms after it"
 
 
-def _far(first: float, last: float, least: float) -> bool:
-    return abs(last - first) >= least
+def _differ(first: float, last: float, ratio: float, least: float) -> bool:
+    """Tell whether two times are apart by more than `ratio` and by `least` seconds; a negative one is none."""
+    return min(first, last) > 0 and abs(log(last / first)) > log(ratio) and abs(last - first) >= least
 
 
 def _steal(watch: MachineWatch) -> Iterator[str]:

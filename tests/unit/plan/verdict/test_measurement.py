@@ -77,8 +77,8 @@ def test_one_measured_task_is_enough() -> None:
         (task(warm=0, samples=(0, 1000)), Reason.NO_WARMUP, "measured without a warm-up on a cold JVM: bulk"),
         (task(warm=0.2, samples=(1, 1000)), None, ""),
         (task(settling=Settling(30.0, 7.5, "throughput", 0.534)), Reason.NOT_SETTLED,
-         "had not settled when they were measured: bulk for 7.5 of 30.0 s (throughput +53 % from the first third to the "
-         "last half)"),
+         "had not settled when they were measured: bulk for 7.5 of 30.0 s (throughput +53 % from the first third to "
+         "the last half)"),
         (task(settling=Settling(30.0, 0.0)), None, ""),
         (task(settling=Settling(8.0, left_out="8 windows")), None, ""),
     ],

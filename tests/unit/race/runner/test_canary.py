@@ -13,7 +13,7 @@ def test_it_takes_the_time_that_it_says(tmp_path: Path) -> None:
     took = time.monotonic() - began
     assert found is not None and found.at.endswith("Z")
     assert found.cpu_seconds and found.memory_seconds and found.disk_seconds
-    assert found.took_seconds <= took < 10
+    assert 0 < found.took_seconds <= took + 0.001
     assert list(tmp_path.iterdir()) == []
 
 
