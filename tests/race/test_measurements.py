@@ -4,13 +4,16 @@ Clients that are slow, free or busy by design come from the track's own runner a
 """
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fairlap.plan.verdict.checks import first_violation
-from fairlap.results import throttled_nodes
+from fairlap.results import disturbance, throttled_nodes
 from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
@@ -95,6 +98,45 @@ def test_too_little_to_stand_for_more_than_chance(runner: Runner, tmp_path: Path
     reads(Reason.NO_WARMUP, said(ran, Reason.NO_WARMUP))
     reads(Reason.FEW_SAMPLES, few.replace("bulk 10 requests, ", "").partition(", short")[0])
     reads(Reason.SHORT_MEASUREMENT, "measured for a short time: short for" + told.rpartition("short for")[2])
+
+
+@pytest.mark.produces(Reason.NOT_SETTLED)
+def test_a_task_that_still_changed_while_it_was_measured(runner: Runner, tmp_path: Path) -> None:
+    period = {"time-period": 15}
+    cold, warm = waits("cold", 0.03, first=(60, 0.09), **period), waits("warm", 0.03, **period)
+    both = {"parallel": {"tasks": [cold, warm]}}
+    ran = runner.run(write(tmp_path / "t", CREATE, BULK, both, plugin=OWN_RUNNER))
+    assert first_violation(ran.record, asked()) is None
+    found = {task.task: task.settling for task in ran.record.tasks}
+    assert found["warm"] is not None and found["warm"].settled
+    assert found["cold"] is not None and found["cold"].settled is False and 4 <= found["cold"].unsettled_seconds <= 8
+    told = said(ran, Reason.NOT_SETTLED)
+    assert "cold for" in told and "warm" not in told and "bulk" not in told
+    reads(Reason.NOT_SETTLED, told.replace("service time -", "throughput +").replace("cold", "search"))
+    assert found["bulk"] is not None and found["bulk"].settled is None
+
+
+@pytest.mark.produces(Reason.MACHINE_DISTURBED)
+def test_a_machine_that_did_something_else_meanwhile(runner: Runner, tmp_path: Path) -> None:
+    burns = "import time\nend = time.monotonic() + 120\nwhile time.monotonic() < end: pass"
+    with subprocess.Popen([sys.executable, "-c", burns]) as burning:
+        try:
+            ran = runner.run(write(tmp_path / "t", CREATE, BULK, search(seconds=10)))
+        finally:
+            burning.kill()
+    assert first_violation(ran.record, asked()) is None
+    table = MachineTable.from_json(text_of({"binaryData": ran.binary}, "resources.json"))
+    assert table is not None and table.watch is not None
+    watch = table.watch
+    assert watch.before is not None and watch.after is not None, "the canary ran before and after the race"
+    assert watch.before.cpu_seconds and watch.after.memory_seconds and watch.before.took_seconds < 4
+    (span,) = (it for it in watch.tasks if it.task == "search")
+    assert span.busy_cores is not None and span.busy_cores > 0.7 and span.steal_share is not None
+    # Whatever Elasticsearch does here counts as something else, too: it is said to be on another machine.
+    (remark,) = disturbance.remarks(table, ["another"], "this")
+    assert "beside Rally something else used" in remark.text
+    only = re.sub(r"disturbed: .*?(beside Rally [^;]*).*", r"disturbed: \1", remark.text)
+    reads(Reason.MACHINE_DISTURBED, only)
 
 
 @pytest.mark.long

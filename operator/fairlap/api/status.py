@@ -107,6 +107,14 @@ class TaskResult(Answer):
     windows_left_out: Text = ""
     """Why windowThroughput is left out, in the last race without it: with fewer than ten requests in a window it would
     tell of how requests fall into windows."""
+    settled: bool | None = None
+    """Whether throughput and service time stayed the same while it was measured, in each race; absent where it cannot
+    be told."""
+    unsettled_seconds: float | None = None
+    """From the first measured moment until nothing changed any more, the worst race; of a race that never settled, all
+    of its measured time."""
+    settled_left_out: Text = ""
+    """Why settled is left out, in the last race of which it cannot be told."""
     overall_throughput: Figure | None = None
     """Units done per second of the measured time, from the raw samples, the time in which some clients had ended
     included."""

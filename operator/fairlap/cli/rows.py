@@ -101,6 +101,7 @@ def _task_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
     yield Row(name, "throughput", unit, tuple(task.get("throughput") for task in found))
     yield Row(name, f"{unit} in 1 s windows".strip(), "", tuple(map(_windows, found)))
     yield Row(name, f"{unit} over the measured time".strip(), "", tuple(it.get("overallThroughput") for it in found))
+    yield Row(name, "settled", "", tuple(map(_settled, found)))
     yield Row(name, "requests measured", "", tuple(it.get("samples") for it in found))
     if any(task.get("targetThroughput") for task in found):
         yield Row(name, "asked for", unit, tuple(_float(task.get("targetThroughput")) for task in found))
@@ -126,6 +127,13 @@ def _supported(task: Mapping[str, Any], cell: Any, percentile: str) -> Any:
 def _windows(task: Mapping[str, Any]) -> Any:
     """Return the figure of the windows, or that it was left out; None where there is neither."""
     return task.get("windowThroughput") or ("left out" if task.get("windowsLeftOut") else None)
+
+
+def _settled(task: Mapping[str, Any]) -> str | None:
+    """Return whether the task had settled, and else for how long it had not; None for a status that says neither."""
+    if task.get("settled") is None:
+        return "unknown" if task.get("settledLeftOut") else None
+    return "yes" if task["settled"] else f"no, not for {number(task.get('unsettledSeconds'), 1)} s"
 
 
 def _float(value: Any) -> float | None:

@@ -79,6 +79,8 @@ def _task(tasks: Sequence[Task]) -> TaskResult:
     first, rally = tasks[0], [task.rally for task in tasks if task.rally]
     plans = [task.schedule for task in tasks if task.schedule]
     windows = [task.windows for task in tasks if task.windows]
+    settling = [task.settling for task in tasks if task.settling]
+    settled = [it.settled for it in settling]
     return TaskResult(
         task=first.task,
         operation=first.operation or "",
@@ -95,6 +97,9 @@ def _task(tasks: Sequence[Task]) -> TaskResult:
         windows=min((it.count for it in windows), default=None),
         window_requests=min((it.requests for it in windows if it.requests is not None), default=None),
         windows_left_out=next((it.left_out for it in reversed(windows) if it.left_out), ""),
+        settled=False if False in settled else None if None in settled or not settled else True,
+        unsettled_seconds=max((it.unsettled_seconds for it in settling if it.unsettled_seconds), default=None),
+        settled_left_out=next((it.left_out for it in reversed(settling) if it.left_out), ""),
         overall_throughput=figure(task.rate for task in tasks),
         support=_support(tasks),
         service_time_millis=_percentiles(rally, lambda numbers: numbers.service_time_millis),

@@ -806,6 +806,21 @@ class Reason(StrEnum):
         test=_MEASUREMENTS,
         remark=True,
     )
+    NOT_SETTLED = _Entry(
+        "NotSettled",
+        cause="A task was still changing while it was measured: its figures depend on how long that lasted.",
+        cure="Give the task a longer warm-up than the message names, or measure it for a longer time, in the track.",
+        recognized=(
+            "Throughput or service time of the first third of the measured time against the last half: another one by "
+            "more than a tenth, and by more than chance (rank sum, 1 %)."
+        ),
+        example=(
+            "had not settled when they were measured: search for 8.0 of 24.0 s (throughput +53 % from the first third "
+            "to the last half)"
+        ),
+        test=_MEASUREMENTS,
+        remark=True,
+    )
     ELASTICSEARCH_THROTTLED = _Entry(
         "ElasticsearchThrottled",
         cause="The CPU limit of an Elasticsearch node held it back while a task was measured.",
@@ -972,6 +987,21 @@ class Reason(StrEnum):
             "computed from it, the throughput of windows is not"
         ),
         test=_STEADY,
+        remark=True,
+    )
+    MACHINE_DISTURBED = _Entry(
+        "MachineDisturbed",
+        cause="The load generator's machine did something else during the race, or was not as fast after it as before.",
+        cure="Keep other work off the machine while races run, or take one whose processors are your own; race again.",
+        recognized=(
+            "Fixed work before and after the race (by 1.25, the disk's by 3), the hypervisor's steal (5 % of a task), "
+            "or CPU that neither Rally nor Elasticsearch used (half a core in a task, or 5 % of all)."
+        ),
+        example=(
+            "the load generator's machine was disturbed: beside Rally something else used 0.9 cores of it in task "
+            "search"
+        ),
+        test=_MEASUREMENTS,
         remark=True,
     )
     TARGET_SHARED = _Entry(

@@ -19,6 +19,7 @@ from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence
 from fairlap_race.contract.schedule_record import ScheduleRecord
+from fairlap_race.contract.settling import Settling
 from fairlap_race.contract.task_load import TaskLoad
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.contract.untrusted import characters, read_object, time_text
@@ -315,6 +316,8 @@ class Task:
     load: TaskLoad | None = None
     """None where the load generator was not looked at"""
     windows: Windows | None = None
+    settling: Settling | None = None
+    """None where nothing was measured"""
     support: Mapping[str, int] = field(default_factory=dict)
     """for each percentile the number of measured samples at or beyond it"""
     fewest_hits: int | None = None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from fairlap_race.contract.codec import decode_bounded, encode
+from fairlap_race.contract.machine_watch import MachineWatch
 from fairlap_race.contract.untrusted import read_object
 
 FORMAT = 1
@@ -180,6 +181,8 @@ class MachineTable:
     sampler: Sampler = Sampler()
     machines: tuple[Machine, ...] = ()
     volumes: tuple[Volume, ...] = ()
+    watch: MachineWatch | None = None
+    """None in a table that was made without"""
     remarks: tuple[str, ...] = ()
     """what could not be found out, and why"""
     completed: bool = False
@@ -203,7 +206,10 @@ class MachineTable:
         longest = {t.task: t.usage.seconds for m in self.machines for t in m.tasks}
         kept = set(sorted(longest, key=lambda name: -longest[name])[: len(longest) // 2])
         machines = tuple(replace(m, tasks=tuple(t for t in m.tasks if t.task in kept)) for m in self.machines)
-        return replace(self, machines=machines, dropped_tasks=self.dropped_tasks + len(longest) - len(kept))
+        watch = self.watch and replace(self.watch, tasks=tuple(it for it in self.watch.tasks if it.task in kept))
+        return replace(
+            self, machines=machines, watch=watch, dropped_tasks=self.dropped_tasks + len(longest) - len(kept)
+        )
 
     @staticmethod
     def from_json(text: str | None) -> MachineTable | None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from fairlap_race.contract.record import Counts, RallyNumbers, Task, timestamp
 from fairlap_race.contract.request_evidence import BulkTrouble
+from fairlap_race.rally import steady
 from fairlap_race.rally.clocks import ClockWatch
 from fairlap_race.rally.schedule import Drift
 from fairlap_race.rally.windows import Pace
@@ -41,6 +42,7 @@ class Tally:
     pace: Pace = field(default_factory=Pace)
     drift: Drift = field(default_factory=Drift)
     clocks: ClockWatch = field(default_factory=ClockWatch)
+    times: steady.WindowTimes = field(default_factory=steady.WindowTimes)
     hits: list[int] = field(default_factory=list)
     """of searches, each with fewer or more than those before it"""
     bulk_trouble: BulkTrouble | None = None
@@ -55,6 +57,8 @@ class Tally:
             return
         self.units_done += units
         self.pace.add(client, start, start + max(0.0, seconds), units)
+        if ok:
+            self.times.add(start + max(0.0, seconds), seconds)
 
     def note_time(self, kind: int, at: float, seconds: float) -> None:
         """Take note of when a request began, in seconds since the epoch, and how long it took altogether."""
@@ -151,6 +155,7 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         units_done=it.units_done if measured else None,
         rate=None if rate is None else round(rate, 6),
         windows=it.pace.windows(),
+        settling=steady.settling_of(it.pace, it.times),
         support=support(it.samples[1]),
         fewest_hits=min(it.hits, default=None),
         most_hits=max(it.hits, default=None),

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairlap_race.contract.race_spec import RaceSpec, SpecError
+from fairlap_race.contract.machine_watch import Canary
+from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     KEY_LOG,
@@ -40,6 +41,7 @@ from fairlap_race.rally.launch import POLL_INTERVALS
 from fairlap_race.rally.pinned import write_addresses
 from fairlap_race.rally.releases import rally_version
 from fairlap_race.runner import bounds
+from fairlap_race.runner.canary import sing
 from fairlap_race.runner.client_keys import remove_client_keys
 from fairlap_race.runner.cluster_watch import ClusterWatch
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
@@ -167,6 +169,7 @@ class RaceRunner:
         write_addresses(self.files.live, watch.addresses())
         write_accepted(self.files.live, tuple(self.spec.allowed_errors))
         sampler = MachineSampler(client, self.files.live, host.about.pod_name, also=watch.look)
+        canary_before = self._canary(host)
         sampler.start()
         try:
             # A failure is known before the guest leaves: it decides whether what the race created stays.
@@ -174,7 +177,8 @@ class RaceRunner:
                 ended = self.parts.ended = self._race(connection, host, track)
                 sampler.stop()
                 self._collect(client, before, ended, track, watch)
-                self.resources = summed_up(sampler, self.record, ask=not self.stop.is_set())
+                canaries = (canary_before, self._canary(host))
+                self.resources = summed_up(sampler, self.record, ask=not self.stop.is_set(), canaries=canaries)
         finally:
             sampler.stop()
             keys = remove_client_keys(client, self.files.live)
@@ -182,6 +186,10 @@ class RaceRunner:
                 site.leave(self.record)
                 site.report = replace(site.report, left=(*site.report.left, *(f"API key {key}" for key in keys)))
             client.close()
+
+    def _canary(self, host: Host) -> Canary | None:
+        """Return how fast the machine is now; None where nothing is measured."""
+        return sing(self.files.work, host.may_use, self.stop) if self.spec.mode is Mode.RACE else None
 
     def _look_before(self, client: ElasticsearchClient) -> Before:
         before = self.parts.before = look_before(client, self.spec, self.stop)

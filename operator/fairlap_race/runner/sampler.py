@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fairlap_race.contract.machine_watch import Canary, MachineWatch
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, MachineTable, Sampler, Volume
 from fairlap_race.contract.series import Points, Sample, Span
 from fairlap_race.contract.task_spans import TaskSpan, machine, race_span, task_spans
+from fairlap_race.contract.watched_span import watched_span
 from fairlap_race.elasticsearch import node_stats
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.linux.cgroup import read_limits
 from fairlap_race.linux.container import read_container
+from fairlap_race.linux.whole_machine import read_machine
 from fairlap_race.rally.live_files import read_state
 
 LOG = logging.getLogger(__name__)
@@ -59,6 +62,7 @@ class MachineSampler:
         self._interval = interval
         self._nodes: dict[str, _Seen] = {}
         self._own = _Seen()
+        self._machine = _Seen()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._answer_seconds: list[float] = []
@@ -104,6 +108,7 @@ class MachineSampler:
     def _look(self) -> None:
         at = time.time()
         self._own.add(at, read_container())
+        self._machine.add(at, Sample(read_machine()))
         began = time.monotonic()
         try:
             stats = self._client.get(node_stats.STATS_PATH, timeout=PATIENCE)
@@ -153,6 +158,14 @@ class MachineSampler:
         remarks = () if nodes else (f"Elasticsearch did not tell its node stats: {self._last_failure}",)
         return MachineTable(race_id=race_id, sampler=self._describe_sampling(), machines=(*nodes, own), remarks=remarks)
 
+    def watched(self, race: Span | None, tasks: Iterable[TaskSpan]) -> MachineWatch:
+        """Return what was seen of the whole machine in the race and in each task."""
+        if race is None:
+            return MachineWatch()
+        signals = self._machine.signals
+        spans = tuple(watched_span(signals, task.span, task.task) for task in tasks)
+        return MachineWatch(race=watched_span(signals, race), tasks=spans)
+
     def _describe_sampling(self) -> Sampler:
         gaps = [later - earlier for earlier, later in zip(self._moments, self._moments[1:], strict=False)]
         answers = self._answer_seconds
@@ -167,7 +180,11 @@ class MachineSampler:
         )
 
 
-def summed_up(sampler: MachineSampler, record: Record, *, ask: bool) -> MachineTable:
+def summed_up(
+    sampler: MachineSampler, record: Record, *, ask: bool, canaries: tuple[Canary | None, Canary | None] = (None, None)
+) -> MachineTable:
     """Return the table of a race that has ended; `ask`: whether Elasticsearch may still be asked for its disks."""
-    table = sampler.table(record.race_id, race_span(record.tasks), task_spans(record.tasks))
-    return replace(table, volumes=sampler.volumes() if ask else ())
+    race, tasks = race_span(record.tasks), task_spans(record.tasks)
+    watch = replace(sampler.watched(race, tasks), before=canaries[0], after=canaries[1])
+    table = sampler.table(record.race_id, race, tasks)
+    return replace(table, volumes=sampler.volumes() if ask else (), watch=watch)

@@ -16,7 +16,7 @@ OPERATOR = Path(__file__).parents[3] / "operator"
 MANY = st.lists(st.builds(RaceRemark, st.sampled_from(REMARKS), st.text("abc", max_size=3)), max_size=60)
 
 
-@given(MANY, st.integers(len(REMARKS), 40))
+@given(MANY, st.integers(len(REMARKS), MOST_REMARKS))
 def test_none_of_a_reason_is_lost(remarks: list[RaceRemark], room: int) -> None:
     found = fit_remarks(remarks, room)
     assert len(found) == min(len(remarks), room)

@@ -13,7 +13,7 @@ from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.violation import Violation
-from fairlap.results import drift, throttled_nodes
+from fairlap.results import disturbance, drift, throttled_nodes
 from fairlap.results.aggregate import aggregate, total
 from fairlap.results.aggregate import remarks as cut_remarks
 from fairlap.results.environment import environment, machines
@@ -200,8 +200,11 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
 
 def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     table = seen.resources.get(race.name)
-    of_machines = [*machine_remarks(table), *throttled_nodes.remarks(table)] if record.first_request_at else []
-    return [*remarks(record, race.elasticsearch_on, race.load_generator_on), *of_machines]
+    said = remarks(record, race.elasticsearch_on, race.load_generator_on)
+    if not record.first_request_at:
+        return said
+    disturbed = disturbance.remarks(table, race.elasticsearch_on, race.load_generator_on)
+    return [*said, *machine_remarks(table), *throttled_nodes.remarks(table), *disturbed]
 
 
 def _observe_violation(violation: Violation, message: str) -> tuple[Observation, ...]:

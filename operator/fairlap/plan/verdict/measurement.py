@@ -45,6 +45,18 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
         yield RaceRemark(Reason.SHORT_MEASUREMENT, f"measured for a short time: {_shown(short)}")
     if cold:
         yield RaceRemark(Reason.NO_WARMUP, f"measured without a warm-up on a cold JVM: {_shown(cold)}")
+    if moving := [words for task in measured if (words := _unsettled(task))]:
+        yield RaceRemark(Reason.NOT_SETTLED, f"had not settled when they were measured: {_shown(moving)}")
+
+
+def _unsettled(task: Task) -> str:
+    """Return the task and how long it took to settle, when it was measured before; "" when not, or not known."""
+    it = task.settling
+    if it is None or it.settled is not False:
+        return ""
+    percent = 100 * (it.change or 0.0)
+    change = f" ({it.measure} {percent:+.0f} % from the first third to the last half)" if it.measure else ""
+    return f"{task.task} for {it.unsettled_seconds:.1f} of {it.of_seconds:.1f} s{change}"
 
 
 def _requests(count: int) -> str:

@@ -11,12 +11,13 @@ from fairlap_docs.message_form import looks_like
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.schedule_record import ScheduleRecord
+from fairlap_race.contract.settling import Settling
 from fairlap_race.contract.task_load import TaskLoad
 from fairlap_race.contract.track_record import TrackTask
 
 GOOD = good_record()
 START = 1_767_225_600.0
-DOUBTS = (Reason.FEW_SAMPLES, Reason.SHORT_MEASUREMENT, Reason.NO_WARMUP)
+DOUBTS = (Reason.FEW_SAMPLES, Reason.SHORT_MEASUREMENT, Reason.NO_WARMUP, Reason.NOT_SETTLED)
 
 
 def task(
@@ -75,6 +76,11 @@ def test_one_measured_task_is_enough() -> None:
          "few requests were measured: bulk 1 request"),
         (task(warm=0, samples=(0, 1000)), Reason.NO_WARMUP, "measured without a warm-up on a cold JVM: bulk"),
         (task(warm=0.2, samples=(1, 1000)), None, ""),
+        (task(settling=Settling(30.0, 7.5, "throughput", 0.534)), Reason.NOT_SETTLED,
+         "had not settled when they were measured: bulk for 7.5 of 30.0 s (throughput +53 % from the first third to "
+         "the last half)"),
+        (task(settling=Settling(30.0, 0.0)), None, ""),
+        (task(settling=Settling(8.0, left_out="8 windows")), None, ""),
     ],
 )  # fmt: skip
 def test_each_doubt_and_its_good_neighbour(ran: rec.Task, reason: Reason | None, words: str) -> None:

@@ -1,0 +1,53 @@
+"""The part of the machine table that says what else happened to the load generator's machine, and how fast it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class WatchedSpan:
+    """The whole machine during the measured part of one task, or during the race; None where it does not tell."""
+
+    task: str = ""
+    """empty for the race from its first request to its last"""
+    seconds: float = 0.0
+    steal_share: float | None = None
+    """of all processors' time (0 to 1) in which the hypervisor ran something else (proc_stat(5))"""
+    processors: float | None = None
+    """that there were"""
+    busy_cores: float | None = None
+    """all processes together, in and outside of containers"""
+    cpu_waiting_share: float | None = None
+    """share of the time (0 to 1) in which some task of the machine waited for CPU (PSI), as are the next two"""
+    memory_waiting_share: float | None = None
+    io_waiting_share: float | None = None
+    interrupts_per_second: float | None = None
+    megahertz: float | None = None
+    """mean of what the processors ran at"""
+
+
+@dataclass(frozen=True)
+class Canary:
+    """Fixed work outside the measurement: the lower quartile of the seconds that each piece of it took."""
+
+    at: str = ""
+    cpu_seconds: float | None = None
+    """SHA-256, on all processors that the load generator may use at the same time"""
+    memory_seconds: float | None = None
+    """copying from memory to memory"""
+    disk_seconds: float | None = None
+    """writing and waiting for the disk (fsync), where the load generator has its files"""
+    took_seconds: float = 0.0
+    """all of it"""
+
+
+@dataclass(frozen=True)
+class MachineWatch:
+    """The load generator's machine, and with it Elasticsearch's where they share one."""
+
+    before: Canary | None = None
+    """None where it was not run, as on a smoke test"""
+    after: Canary | None = None
+    race: WatchedSpan = WatchedSpan()
+    tasks: tuple[WatchedSpan, ...] = ()

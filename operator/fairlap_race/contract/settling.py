@@ -1,0 +1,27 @@
+"""The part of a task's record that says whether the task had settled while it was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settling:
+    """Whether throughput and service time were the same at the end of the measured time as at its beginning."""
+
+    of_seconds: float = 0.0
+    """in which all clients measured: what was judged"""
+    unsettled_seconds: float | None = None
+    """of these, from their beginning, until nothing changed any more; 0 for a settled task, all of them for one that
+    did not settle; None where it cannot be told"""
+    measure: str = ""
+    """what changed the most: throughput or service time"""
+    change: float | None = None
+    """of the measure, from the first third to the last half: 0.2 is 20 % more"""
+    left_out: str = ""
+    """why it cannot be told"""
+
+    @property
+    def settled(self) -> bool | None:
+        """True or False; None where it cannot be told."""
+        return None if self.unsettled_seconds is None else self.unsettled_seconds <= 0

@@ -1,0 +1,161 @@
+"""Whether a task had settled while it was measured: what its first third says against its last half. Pure.
+
+The measured time is cut into 12 to 16 parts. The first third of them is compared with the last half by the rank-sum
+test (Wilcoxon 1945, Mann and Whitney 1947; exact, ties as if they were broken against a difference). This is Geweke's
+comparison of a beginning with an end (1992), with ranks for means, so that one pause in a part decides nothing. A task
+is not settled where throughput or service time differ both by more than chance and by more than a tenth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from statistics import median
+
+from fairlap_race.contract.settling import Settling
+from fairlap_race.rally.windows import WINDOW_SECONDS, Pace, parts_of
+
+FEWEST_PARTS, MOST_PARTS = 12, 16
+"""With fewer the test could not say anything at its level; more would be short, and neighbours resemble each other."""
+LEAST_REQUESTS = 5
+"""In a part on average."""
+LEVEL = 0.01
+"""Two-sided, of each of the two tests."""
+LEAST_CHANGE = 0.1
+"""Of the median: what changes by less moves a figure by less than races differ anyway."""
+MOST_WINDOWS = 86_400
+"""That are judged, from the last one back: a day."""
+
+
+@dataclass
+class WindowTimes:
+    """The service times of one task's measured requests, by the window in which they ended."""
+
+    logarithms: dict[int, float] = field(default_factory=dict)
+    counts: dict[int, int] = field(default_factory=dict)
+
+    def add(self, end: float, seconds: float) -> None:
+        """Take in a request that ended at `end` on the machine's clock; what took no time at all says nothing."""
+        if seconds > 0 and math.isfinite(end):
+            window = math.floor(end / WINDOW_SECONDS)
+            self.logarithms[window] = self.logarithms.get(window, 0.0) + math.log(seconds)
+            self.counts[window] = self.counts.get(window, 0) + 1
+
+
+@dataclass(frozen=True)
+class _Change:
+    measure: str
+    share: float
+    values: tuple[float, ...]
+    """of the measure, part by part"""
+
+    def reached(self) -> float:
+        """Return the share of the parts before the first that is, with its neighbours, like the last half."""
+        end = median(self.values[-(len(self.values) // 2) :])
+        for place in range(len(self.values) - 2):
+            here = median(self.values[place : place + 3])
+            if here > 0 and abs(math.log(here / end)) < math.log1p(LEAST_CHANGE):
+                return (place + 1 if place else 0) / len(self.values)  # two of three are like it
+        return 1.0
+
+
+def settling_of(pace: Pace, times: WindowTimes) -> Settling | None:
+    """Return whether a task settled, from its measured requests; None when nothing was measured."""
+    if not any(it.requests for it in pace.clients.values()):
+        return None
+    together = pace.together()
+    if together is None:
+        return Settling(left_out="its clients never measured all together")
+    first, last = math.ceil(together[0] / WINDOW_SECONDS), math.floor(together[1] / WINDOW_SECONDS)
+    first = max(first, last - MOST_WINDOWS)
+    requests = sum(pace.requests.get(number, 0.0) for number in range(first, last))
+    return settling(first, last, pace.units, times, requests)
+
+
+def settling(first: int, last: int, units: Mapping[int, float], times: WindowTimes, requests: float) -> Settling:
+    """Return whether a task settled in the windows from number `first` to before `last`.
+
+    `units`: what was done in each; `times`: how long it took; `requests`: in all of these windows.
+    """
+    seconds = WINDOW_SECONDS
+    count = max(0, last - first)
+    parts = min(MOST_PARTS, count, int(requests / LEAST_REQUESTS))
+    if parts < FEWEST_PARTS:
+        what = f"{count} windows" if count < FEWEST_PARTS else f"{requests:.0f} requests"
+        text = f"{what}: it takes {FEWEST_PARTS} parts of a window and {LEAST_REQUESTS} requests each"
+        return Settling(round(count * seconds, 3), left_out=text)
+    # Part by part the beginning may go; the rest is judged anew, in parts of its own.
+    worst = None
+    for gone in range(parts):
+        begin = first + count * gone // parts
+        left = min(MOST_PARTS, last - begin, int(requests * (last - begin) / count / LEAST_REQUESTS))
+        if left < FEWEST_PARTS:
+            break
+        found = _changed(begin, last, units, times, left)
+        if found is None:
+            reached = worst.reached() * count if worst else 0.0
+            return _judged(count * seconds, max(begin - first, reached) * seconds, worst)
+        worst = worst or found
+    return _judged(count * seconds, count * seconds, worst)
+
+
+def _judged(of_seconds: float, unsettled: float, worst: _Change | None) -> Settling:
+    return Settling(
+        of_seconds=round(of_seconds, 3),
+        unsettled_seconds=round(unsettled, 3),
+        measure=worst.measure if worst else "",
+        change=round(worst.share, 4) if worst else None,
+    )
+
+
+def _changed(begin: int, last: int, units: Mapping[int, float], times: WindowTimes, parts: int) -> _Change | None:
+    """Return what changed the most from the first third of the windows to the last half; None for nothing."""
+    done = parts_of([units.get(number, 0.0) for number in range(begin, last)], parts)
+    sums = parts_of([times.logarithms.get(number, 0.0) for number in range(begin, last)], parts)
+    counts = parts_of([float(times.counts.get(number, 0)) for number in range(begin, last)], parts)
+    took = [math.exp(total / count) for total, count in zip(sums, counts, strict=True) if count]
+    found = [
+        _Change(measure, share, tuple(values))
+        for measure, values in (("service time", took), ("throughput", done))
+        if (share := change(values)) is not None
+    ]
+    return max(found, key=lambda it: abs(math.log1p(max(it.share, -0.999))), default=None)
+
+
+def change(values: Sequence[float]) -> float | None:
+    """Return by which share the last half of `values` differs from the first third; None where it may be chance.
+
+    None, too, for less than `LEAST_CHANGE` in either direction, and for fewer than 12 values.
+    """
+    if len(values) < FEWEST_PARTS:
+        return None
+    head, tail = values[: len(values) // 3], values[-(len(values) // 2) :]
+    before, after = median(head), median(tail)
+    if before <= 0 or after <= 0 or abs(math.log(after / before)) < math.log1p(LEAST_CHANGE):
+        return None
+    return after / before - 1 if rank_sum_chance(head, tail) <= LEVEL else None
+
+
+def rank_sum_chance(head: Sequence[float], tail: Sequence[float]) -> float:
+    """Return the two-sided chance (0 to 1) of a rank sum at least as far out, were all in any order as likely.
+
+    Mann and Whitney 1947, by counting; equal values count for the direction that is the less likely to be found.
+    """
+    below = sum(low < high for low in head for high in tail)
+    above = sum(low > high for low in head for high in tail)
+    pairs = len(head) * len(tail)
+    extreme = pairs - max(below, above)  # ties count against a difference
+    ways = sum(_ways(len(head), len(tail), found) for found in range(extreme + 1))
+    return min(1.0, 2 * ways / math.comb(len(head) + len(tail), len(head)))
+
+
+@cache
+def _ways(of_head: int, of_tail: int, found: int) -> int:
+    """Return in how many orders of two groups exactly `found` pairs are the wrong way round (Mann and Whitney)."""
+    if found < 0:
+        return 0
+    if of_head == 0 or of_tail == 0:
+        return int(found == 0)
+    return _ways(of_head - 1, of_tail, found - of_tail) + _ways(of_head, of_tail - 1, found)

@@ -1,0 +1,95 @@
+"""A second or two of fixed work before and after a race: another time for it means another machine.
+
+Nothing is measured meanwhile. The work is done in C (the interpreter's lock is free in it), of fixed sizes, pinned to
+nothing, and repeated for a fixed time; the lower quartile is steady where single pauses fall into the repetitions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from fairlap_race.contract.machine_watch import Canary
+from fairlap_race.contract.record import timestamp
+
+LOG = logging.getLogger(__name__)
+SECONDS_EACH = 0.5
+"""For each of three pieces of work: 1.5 s before and 1.5 s after a race."""
+MOST_TIMES = 100
+HASHED_BYTES, COPIED_BYTES, WRITTEN_BYTES = 16 << 20, 32 << 20, 1 << 20
+MOST_THREADS = 16
+
+
+def sing(folder: Path, processors: float, stop: threading.Event, seconds_each: float = SECONDS_EACH) -> Canary | None:
+    """Do the work and return how long it took; None when told to stop. `processors`: how many may be used."""
+    if stop.is_set():
+        return None
+    began, at = time.monotonic(), timestamp(time.time())
+    cpu = _timed("hashing", partial(_hash, max(1, min(MOST_THREADS, int(processors)))), seconds_each)
+    memory = _timed("copying", _copy, seconds_each)
+    disk = _timed("writing", partial(_write, folder), seconds_each)
+    return Canary(at, cpu, memory, disk, round(time.monotonic() - began, 3))
+
+
+def lower_quartile(values: list[float]) -> float | None:
+    """Return the value that a quarter of the others is not above; None for none."""
+    return sorted(values)[(len(values) - 1) // 4] if values else None
+
+
+def _timed(what: str, work: Callable[[Callable[[], bool]], list[float]], seconds: float) -> float | None:
+    """Return the lower quartile of the seconds that one piece of work took; None where it cannot be done."""
+    end = time.monotonic() + seconds
+    try:
+        found = lower_quartile(work(lambda: time.monotonic() < end))
+    except (OSError, MemoryError) as error:
+        LOG.warning("%s of the canary failed: %s", what, error)
+        return None
+    return None if found is None else float(f"{found:.5g}")
+
+
+def _repeated(piece: Callable[[], object], goes_on: Callable[[], bool]) -> list[float]:
+    found = list[float]()
+    while not found or (goes_on() and len(found) < MOST_TIMES):
+        began = time.perf_counter()
+        piece()
+        found.append(time.perf_counter() - began)
+    return found
+
+
+def _hash(threads: int, goes_on: Callable[[], bool]) -> list[float]:
+    content = bytes(HASHED_BYTES)
+    with ThreadPoolExecutor(threads) as pool:
+        running = [pool.submit(_repeated, lambda: hashlib.sha256(content).digest(), goes_on) for _ in range(threads)]
+        return [seconds for it in running for seconds in it.result()]
+
+
+def _copy(goes_on: Callable[[], bool]) -> list[float]:
+    source, target = b"\x01" * COPIED_BYTES, bytearray(COPIED_BYTES)
+
+    def piece() -> None:
+        target[:] = source
+
+    piece()  # its pages are there from now on
+    return _repeated(piece, goes_on)
+
+
+def _write(folder: Path, goes_on: Callable[[], bool]) -> list[float]:
+    content = os.urandom(WRITTEN_BYTES)
+    with tempfile.TemporaryFile(dir=folder) as out:
+
+        def piece() -> None:
+            out.seek(0)
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+
+        piece()
+        return _repeated(piece, goes_on)

@@ -1,0 +1,129 @@
+"""Whether a task had settled: tables of shapes, properties of the test, and how often chance is taken for a change."""
+
+import itertools
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap_race.contract.settling import Settling
+from fairlap_race.rally.samples import Tally, task_record
+from fairlap_race.rally.steady import (
+    LEAST_CHANGE,
+    LEVEL,
+    WindowTimes,
+    change,
+    rank_sum_chance,
+    settling,
+)
+
+
+def seen(shape: Callable[[int], float], windows: int, per: int = 20, rates: bool = True) -> Settling:
+    """Return what is said of a task whose requests in window n are `shape(n)` times as fast as at first."""
+    units, times = {}, WindowTimes()
+    for number in range(windows):
+        units[number] = per * (shape(number) if rates else 1.0)
+        for each in range(per):
+            times.add(number + each / per, 0.01 / shape(number))
+    return settling(0, windows, units, times, per * windows)
+
+
+def noisy(spread: float, seed: int) -> Callable[[int], float]:
+    rng = random.Random(seed)
+    return lambda _: math.exp(rng.gauss(0, spread))
+
+
+@pytest.mark.parametrize(
+    ("shape", "settled", "unsettled"),
+    [
+        (lambda n: 1.0, True, (0, 0)),
+        (lambda n: 1.0 + 0.001 * n, True, (0, 0)),
+        (lambda n: 1.0 if n < 10 else 2.0, False, (9, 12)),
+        (lambda n: 2.0 if n < 10 else 1.0, False, (9, 12)),
+        (lambda n: 1.0 if n != 5 else 0.05, True, (0, 0)),
+        (lambda n: 1.05**n, False, (30, 30)),
+        (lambda n: 2.0 if n == 29 else 1.0, True, (0, 0)),
+    ],
+    ids=["flat", "creeps", "warms up", "slows down", "one pause", "never settles", "one burst"],
+)
+def test_shapes_of_thirty_seconds(shape: Callable[[int], float], settled: bool, unsettled: tuple[float, float]) -> None:
+    found = seen(shape, 30)
+    assert found.settled is settled and found.of_seconds == 30
+    assert found.unsettled_seconds is not None and unsettled[0] <= found.unsettled_seconds <= unsettled[1]
+
+
+def test_where_the_rate_is_planned_the_service_time_tells() -> None:
+    found = seen(lambda n: 1.0 if n < 15 else 2.0, 30, rates=False)
+    assert found.settled is False and found.measure == "service time"
+    assert found.change is not None and found.change < -0.2
+
+
+@pytest.mark.parametrize(
+    ("windows", "per", "words"), [(11, 20, "11 windows"), (0, 20, "0 windows"), (30, 1, "30 requests")]
+)
+def test_too_little_to_tell(windows: int, per: int, words: str) -> None:
+    found = seen(lambda n: 1.0, windows, per)
+    assert found.settled is None and found.left_out.startswith(words)
+
+
+@pytest.mark.parametrize(("head", "tail"), [(3, 4), (4, 6), (5, 5)])
+def test_the_chance_is_the_share_of_all_orders(head: int, tail: int) -> None:
+    places = range(head + tail)
+    sums = [sum(chosen) for chosen in itertools.combinations(places, head)]
+    middle = sum(sums) / len(sums)
+    for chosen in itertools.combinations(places, head):
+        out = abs(sum(chosen) - middle)
+        rest = [place for place in places if place not in chosen]
+        share = sum(abs(it - middle) >= out for it in sums) / len(sums)
+        assert rank_sum_chance(chosen, rest) == pytest.approx(share)
+
+
+@given(st.lists(st.floats(0.001, 1000), min_size=12, max_size=16), st.floats(0.01, 100))
+def test_no_unit_and_no_direction_matters(values: list[float], unit: float) -> None:
+    found = change(values)
+    scaled = change([value * unit for value in values])
+    if found is None:
+        assert scaled is None or abs(scaled) == pytest.approx(LEAST_CHANGE, rel=1e-6) or scaled < -0.09
+        return
+    assert abs(math.log1p(found)) >= math.log1p(LEAST_CHANGE) * (1 - 1e-9)
+    upside_down = change([1 / value for value in values])
+    assert upside_down is None or (upside_down < 0) == (found > 0)
+
+
+@given(st.lists(st.floats(0.5, 2.0), max_size=80), st.integers(1, 30))
+def test_it_says_something_of_every_task(rates: list[float], per: int) -> None:
+    found = seen(lambda n: rates[n], len(rates), per)
+    assert (found.settled is None) == bool(found.left_out)
+    assert found.unsettled_seconds is None or 0 <= found.unsettled_seconds <= found.of_seconds == len(rates)
+    assert (found.settled is False) == bool(found.measure)
+
+
+@pytest.mark.parametrize("windows", [15, 30, 60])
+@pytest.mark.parametrize("spread", [0.05, 0.2])
+def test_noise_is_seldom_taken_for_a_change(windows: int, spread: float) -> None:
+    races = 150
+    alarms = sum(seen(noisy(spread, seed), windows, per=6).settled is False for seed in range(races))
+    # The level, and three standard deviations of a count of that many races.
+    assert alarms <= races * 2 * LEVEL + 3 * math.sqrt(races * 2 * LEVEL)
+
+
+def test_a_warm_up_of_a_third_is_found_in_noise() -> None:
+    races = 60
+    for seed in range(races):
+        noise = noisy(0.05, seed)
+        assert seen(lambda n, noise=noise: noise(n) * (1.0 if n < 10 else 1.5), 30).settled is False  # type: ignore[misc]
+
+
+def test_the_record_of_a_task_says_it() -> None:
+    it = Tally(about={"task": "search", "clients": 1, "target": None})
+    at = 100.0
+    while at < 140:
+        took = 0.1 if at < 115 else 0.05
+        it.add(1, True, 0, at, took, 1.0)
+        it.note_time(1, at, took)
+        at += took
+    found = task_record(it, None).settling
+    assert found is not None and found.settled is False and 14 <= (found.unsettled_seconds or 0) <= 18

@@ -1,0 +1,94 @@
+"""What says that a machine was disturbed, and what does not."""
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+
+from fairlap.results.disturbance import CANARY_RATIO, remarks
+from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
+from fairlap_race.runner.canary import lower_quartile
+
+QUIET = WatchedSpan("search", 30.0, steal_share=0.01, processors=2.0, busy_cores=1.7)
+CANARY = Canary("2026-01-01T00:00:00.000Z", 0.01, 0.02, 0.001)
+
+
+def table(span: WatchedSpan = QUIET, before: Canary | None = CANARY, after: Canary | None = CANARY) -> MachineTable:
+    used = {LOAD_GENERATOR: 0.5, ELASTICSEARCH: 1.0}
+    machines = tuple(
+        Machine(name, name, tasks=(TaskUsage("search", usage=Usage(30.0, cpu_mean_cores=cores)),))
+        for name, cores in used.items()
+    )
+    return MachineTable(race_id="r", machines=machines, watch=MachineWatch(before, after, tasks=(span,)))
+
+
+def said(found: MachineTable | None, elasticsearch: tuple[str, ...] = ("a",), rally: str = "a") -> str:
+    remarked = list(remarks(found, elasticsearch, rally))
+    assert len(remarked) <= 1 and all(it.reason is Reason.MACHINE_DISTURBED for it in remarked)
+    return remarked[0].text if remarked else ""
+
+
+@pytest.mark.parametrize(
+    ("raced", "words"),
+    [
+        (table(), ""),
+        (table(replace(QUIET, steal_share=0.051)), "the hypervisor took 5 % of its processors' time in task search"),
+        (table(replace(QUIET, steal_share=0.3, seconds=4.9)), ""),
+        (table(replace(QUIET, busy_cores=2.0)), ""),
+        (table(replace(QUIET, busy_cores=2.1)), "beside Rally and Elasticsearch something else used 0.6 cores"),
+        (table(replace(QUIET, busy_cores=4.0, processors=64.0)), ""),
+        (table(replace(QUIET, busy_cores=None, steal_share=None)), ""),
+        (table(after=replace(CANARY, cpu_seconds=0.0126)), "hashing, took 10 ms before the race and 12.6 ms after"),
+        (table(after=replace(CANARY, cpu_seconds=0.0124)), ""),
+        (table(before=replace(CANARY, memory_seconds=0.03)), "copying memory, took 30 ms before the race and 20 ms"),
+        (table(after=replace(CANARY, disk_seconds=0.0059)), ""),
+        (table(after=replace(CANARY, disk_seconds=0.0061)), "writing to its disk"),
+        (table(before=None), ""),
+        (table(after=replace(CANARY, cpu_seconds=-1.0, memory_seconds=0.0)), ""),
+        (replace(table(), watch=None), ""),
+        (None, ""),
+    ],
+)
+def test_each_disturbance_and_its_quiet_neighbour(raced: MachineTable | None, words: str) -> None:
+    found = said(raced)
+    assert words in found and bool(words) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("elasticsearch", "rally", "busy", "words"),
+    [
+        (("a",), "a", 1.9, ""),
+        (("b",), "a", 1.1, "beside Rally something else used 0.6 cores of it in task search"),
+        (("b",), "a", 0.9, ""),
+        (("a", "b"), "a", 9.0, ""),
+        ((), "a", 9.0, ""),
+        (("b",), "", 9.0, ""),
+    ],
+)
+def test_whose_cpu_time_it_is(elasticsearch: tuple[str, ...], rally: str, busy: float, words: str) -> None:
+    found = said(table(replace(QUIET, busy_cores=busy)), elasticsearch, rally)
+    assert words in found and bool(words) == bool(found)
+    assert not found or looks_like(Reason.MACHINE_DISTURBED.example, found)
+
+
+def test_what_a_table_of_another_shape_says_is_nothing() -> None:
+    assert MachineTable.from_json('{"format":1,"raceId":"r","watch":7}') is not None
+    read = MachineTable.from_json(table().to_json())
+    assert read is not None and read.watch == table().watch
+
+
+def test_a_quiet_machines_canary_stays_within_its_margin() -> None:
+    """Single pieces of work vary by 6 % on a quiet virtual machine, and every tenth is held up for twice its time."""
+    rng, alarms, races = random.Random(14), 0, 2000
+
+    def quartile() -> float:
+        pieces = [math.exp(abs(rng.gauss(0, 0.06))) * (2 if rng.random() < 0.1 else 1) for _ in range(12)]
+        return lower_quartile(pieces) or 0.0
+
+    for _ in range(races):
+        alarms += abs(math.log(quartile() / quartile())) > math.log(CANARY_RATIO)
+    assert alarms == 0
