@@ -164,7 +164,8 @@ class Expected(Answer):
     minutes: float | None = None
     """How long these take, by the median of the races of block 1, preparation not included; absent before that."""
     smallest_change: float | None = None
-    """The smallest change in per cent that the last look finds four times in five; absent while no noise is known."""
+    """The smallest change in per cent that the last look finds four times in five, in the gate with the most noise;
+    absent while none is known."""
 
 
 class ComparisonStatus(Answer):

@@ -80,13 +80,16 @@ Store = Mapping[str, tuple[Shown, ...]]
 
 
 def noise_key(spec: ComparisonSpec, blocks: Sequence[BlockRecord]) -> str:
-    """Return what noise belongs to: track and challenge as they are asked for, and the machines as the races saw them.
+    """Return what noise belongs to: what is raced, on fresh or kept clusters, and the machines as the races saw them.
 
     Without blocks it is the workload alone, the beginning of the keys of all machines.
     """
     race = spec.template.race.to_json()
     track = {key: value for key, value in (race.get("track") or {}).items() if key != "revision"}
-    workload = _digest({"track": track, "challenge": race.get("challenge"), "params": race.get("params")})
+    tasks = {name: race[name] for name in ("includeTasks", "excludeTasks") if race.get(name)}
+    if spec.design.state == "Kept":  # what differs from one filling to the next is not in their noise
+        tasks |= {"state": spec.design.state, "tasks": sorted(spec.design.tasks)}
+    workload = _digest({"track": track, "challenge": race.get("challenge"), "params": race.get("params"), **tasks})
     machines = _machines(spec.baseline, blocks)
     return f"{workload}/{_digest(machines)}" if machines else f"{workload}/"
 

@@ -25,6 +25,7 @@ from fairlap.plan.comparison.block_words import (
     lost_races,
     next_title,
     no_room,
+    outlook,
     seconds_of_a_race,
     uneven_losses,
 )
@@ -136,8 +137,8 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
     found = answer(seen, status, variants, judges)
     if found.look or found.status.completion_time:
         return found
-    progress = f"{next_title(seen.subject.spec, status.blocks)} is next, {status.blocks_done} blocks count"
-    return replace(found, status=changed(give_place_up(seen, found.status), progress=one_line(progress)))
+    progress = one_line(outlook(seen.subject.spec, found.status))
+    return replace(found, status=changed(give_place_up(seen, found.status), progress=progress))
 
 
 def _without_doubtful(spec: ComparisonSpec, blocks: Sequence[Block], over: Block) -> list[Block]:

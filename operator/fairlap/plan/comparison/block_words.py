@@ -6,7 +6,7 @@ from statistics import median
 
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import PREPARATION, Block
+from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, Expected
 from fairlap.plan.comparison.looks import most_blocks
 
 RACE_DELETED = "RaceDeleted"
@@ -43,6 +43,24 @@ def race_title(spec: ComparisonSpec, block: Block) -> str:
 def done(spec: ComparisonSpec, blocks: Iterable[Block]) -> str:
     """Return how many blocks count, of those there may be, for example "3/10"."""
     return f"{len(counting(blocks))}/{most_blocks(spec.design)}"
+
+
+def expectation(variants: int, expected: Expected) -> str:
+    """Return what a Comparison will take and can show, before it begins."""
+    text = f"{variants} variants, {expected.races} races at most"
+    change = expected.smallest_change
+    return text if change is None else f"{text}; changes from {change:.2g} % on are found four times in five"
+
+
+def outlook(spec: ComparisonSpec, status: ComparisonStatus) -> str:
+    """Return what is raced next, how many blocks count, and how long the others take at most once that is known."""
+    there, most = len(counting(status.blocks)), most_blocks(spec.design)
+    text = f"{next_title(spec, status.blocks)} is next, {there} {'blocks count' if there != 1 else 'block counts'}"
+    minutes = status.expected.minutes if status.expected else None
+    if minutes is None:
+        return text
+    left = minutes * (most - there) / most
+    return f"{text}, {f'{max(1, round(left))} min' if left < 100 else f'{left / 60:.1f} h'} of races at most"
 
 
 def next_number(blocks: Iterable[Block]) -> int:

@@ -17,7 +17,7 @@ from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
 from fairlap.plan.comparison.answer import answer_at_deadline
 from fairlap.plan.comparison.block_race import begin_block, plan_block
-from fairlap.plan.comparison.block_words import done, next_number, next_title, no_room
+from fairlap.plan.comparison.block_words import done, expectation, next_number, next_title, no_room
 from fairlap.plan.comparison.children import describe_variants
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
 from fairlap.plan.comparison.judges import Judges
@@ -91,7 +91,7 @@ def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Ju
         calibrate_every=calibrated_every(spec, None),
         expected=expected,
         blocks_done=done(spec, ()),
-        progress=one_line(f"{len(variants)} variants, {expected.races} races at most"),
+        progress=one_line(expectation(len(variants), expected)),
     )
     return ComparisonPlan(status)
 

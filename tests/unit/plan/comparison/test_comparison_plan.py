@@ -10,8 +10,9 @@ from world import START
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import ComparisonStatus, DifferenceStatus
+from fairlap.api.comparison_status import ComparisonStatus, DifferenceStatus, Expected
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.comparison.block_words import expectation, outlook
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
 from fairlap.plan.conditions import stamp
@@ -225,7 +226,7 @@ def test_the_place_is_held_over_a_block_and_given_up_after_it() -> None:
     film.step(), film.step()
     assert film.status.block is None and film.status.admitted_time is None
     assert film.status.queued_time == "2026-01-01T00:10:01Z", "behind who waits, whatever their clock"
-    assert film.status.progress == "block 2/2 is next, 1/2 blocks count"
+    assert film.status.progress == "block 2/2 is next, 1 block counts, 1 min of races at most"
 
 
 def test_progress_reads_like_a_sentence() -> None:
@@ -238,6 +239,17 @@ def test_progress_reads_like_a_sentence() -> None:
     film.races[name] = replace(film.races[name], progress="x" * 300)
     film.step()
     assert len(film.status.progress) == 120
+
+
+def test_before_it_begins_and_between_blocks_it_says_what_is_to_come() -> None:
+    known = Expected(races=20, minutes=30, smallest_change=3.14)
+    assert expectation(2, known) == "2 variants, 20 races at most; changes from 3.1 % on are found four times in five"
+    film = Film(comparison(design={"stop": "fixed", "blocks": 4, "seed": 1}, calibrate=False)).until("Recording", 1, 2)
+    while film.status.block:
+        film.step()
+    assert film.status.progress == "block 2/4 is next, 1 block counts, 1 min of races at most"
+    long = film.status.model_copy(update={"expected": Expected(minutes=800)})
+    assert outlook(film.spec, long).endswith("1 block counts, 10.0 h of races at most")
 
 
 def test_nothing_is_believed_lost_before_the_api_server_was_asked() -> None:
