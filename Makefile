@@ -58,9 +58,6 @@ test-elastic-tracks: ## TRACKS=DIR: `track check` has no error for any track in 
 	FAIRLAP_RALLY_TRACKS="$(abspath $(TRACKS))" PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally/test_elastic_tracks.py
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest -n 2 -m "not long" tests/race
-.PHONY: test-race-long
-test-race-long: venv venv-rally ## its long tests, one after the other: `make soak` begins with them
-	$(BIN)/pytest -m long tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest -n 4 --dist loadfile tests/api
 AXE := tests/report/node_modules/.done
@@ -80,9 +77,12 @@ pictures: venv chromium $(AXE) ## the pictures in docs/pictures, made by that te
 	@mkdir -p docs/pictures
 	FAIRLAP_PICTURES=docs/pictures $(BIN)/pytest -q tests/report -k pictures
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
-	$(BIN)/pytest -n 4 --dist loadfile tests/e2e
+	$(BIN)/pytest -n 4 --dist loadfile -m "not long" tests/e2e
+.PHONY: test-long
+test-long: venv venv-rally cluster ## what takes longest of the races and the end-to-end tests, one after the other
+	$(BIN)/pytest -m long tests/race tests/e2e
 .PHONY: soak
-soak: test-race-long ## long proofs, hours; goes on where it was stopped. SOAK_SEED=N; SOAK_MINUTES=M for each that has no end of its own
+soak: test-long ## long proofs, hours; goes on where it was stopped. SOAK_SEED=N; SOAK_MINUTES=M for each that has no end of its own
 	$(BIN)/pytest -n 2 --dist loadfile tests/soak
 test-full-size: venv cluster ## the examples of data larger than memory and of replicas as they are (half an hour)
 	FAIRLAP_FULL_SIZE=1 $(BIN)/pytest --timeout 7200 tests/e2e/test_examples.py -k 'codec or replicas'

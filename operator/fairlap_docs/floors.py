@@ -40,7 +40,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
     "fairlap.statistics": (),
     "fairlap.comparison": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
-    "fairlap.comparison_report": ("fairlap.api", "fairlap.statistics"),
+    "fairlap.comparison_report": ("fairlap.api", "fairlap.statistics", "fairlap.comparison"),
     # What decisions stand on; above it explain, then verdict, then the decisions themselves.
     "fairlap.plan.conditions": ("fairlap.api",),
     "fairlap.plan.deadline": (),

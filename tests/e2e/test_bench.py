@@ -34,6 +34,7 @@ def test_the_operator_is_compared_with_a_script(namespace: Namespace) -> None:
     assert any("median: " in line for line in told)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("script", ["aa", "power"])
 def test_comparisons_of_known_truth_are_raced_and_counted(script: str, namespace: Namespace, tmp_path: Path) -> None:
     """bench/aa.py: two clusters that are the same; bench/power.py: one cluster through a proxy that slows searches."""

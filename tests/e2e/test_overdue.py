@@ -13,13 +13,20 @@ pytestmark = [pytest.mark.e2e, pytest.mark.longest(4)]
 IMAGE = "localhost/no/such-image:1"
 # Longer than Kubernetes needs to see how large a volume is: once a minute, every 15 s on localkube.
 SLEEP = {"operation": {"operation-type": "sleep", "duration": 110}}
-WAITS = {"version": 2, "description": "a race that waits", "schedule": [SLEEP]}
+CREATE = {"operation": {"operation-type": "create-index"}}
+SEARCH = {"operation": {"operation-type": "search", "index": "waits", "body": {"query": {"match_all": {}}}}}
+WAITS = {
+    "version": 2,
+    "description": "a race that waits",
+    "indices": [{"name": "waits", "body": "index.json"}],
+    "schedule": [CREATE, SLEEP, SEARCH],
+}
 
 
 @pytest.fixture(scope="module")
 def failing(crowd: Namespace) -> Namespace:
     """The namespace in which all of them have begun."""
-    data = {"track.json": json.dumps(WAITS)}
+    data = {"track.json": json.dumps(WAITS), "index.json": "{}"}
     waits = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "waits"}, "data": data}
     storage = {"ephemeral": {"sizeLimit": "16Ki"}}
     huge = {"requests": {"cpu": "900"}, "limits": {"memory": "2Gi"}}

@@ -34,7 +34,7 @@ def own_loopback() -> None:
 def quiet_machine() -> None:
     """Skip a test whose numbers hold only where the machine does little else: figures of rates and of processors."""
     if (busy := os.getloadavg()[0]) > (os.cpu_count() or 1) + 1:
-        pytest.skip(f"the machine does something else, too (load {busy:.1f}): make test-race-long runs it alone")
+        pytest.skip(f"the machine does something else, too (load {busy:.1f}): make test-long runs it alone")
 
 
 @pytest.fixture(scope="session")
