@@ -64,6 +64,8 @@ def as_stock(argv: list[str]) -> list[str]:
 
 def run_rally(spec: RaceSpec, password: str | None, work: Path, argv_of: ArgvOf, load: Load) -> float:
     """Run one race by Rally alone and return its seconds; raises RuntimeError when it fails."""
+    # What Rally leaves to nobody is ours, too, when it is asked what others use.
+    process.become_subreaper()
     files = Files(work)
     write_files(spec, files, {}, password, spec.cores or 1)
     argv = argv_of(rally_argv(spec, files, spec.track.path or work))
