@@ -151,6 +151,7 @@ class RaceRunner:
         before = self._look_before(client)
         track = self._prepare(before)
         about = track.description
+        canary_before = self._canary(host)
         site = self._visit(client, about.touches, about.unforeseen)
         write_files(self.spec, self.files, about.params, connection.password, host.cores)
         self._plan_looks(track, before)
@@ -158,7 +159,6 @@ class RaceRunner:
         watch.begin()
         write_addresses(self.files.live, watch.addresses())
         sampler = MachineSampler(client, self.files.live, host.about.pod_name, also=watch.look)
-        canary_before = self._canary(host)
         sampler.start()
         try:
             # A failure is known before the guest leaves: it decides whether what the race created stays.
