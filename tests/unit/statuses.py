@@ -52,12 +52,14 @@ def succeeded(version: str = "9.0.0", *throughputs: float) -> BenchmarkStatus:
                     window_throughput=fig(*rates),
                     service_time_millis={"p50": fig(80.04, 81, 82), "p99": fig(9, 10, 11)},
                     overall_throughput=fig(*rates), windows=60, window_requests=600,
+                    settled=False, unsettled_seconds=7.5,
                     support={"p50": 100, "p90": 20, "p99": 2},
                 ),
                 TaskResult(
                     task="search", type="search", unit="ops/s", samples=9, error_rate=0.5, throughput=fig(10, 20, 30),
                     target_throughput=20, latency_millis={"p50": fig(0.5, 0.6, 0.7)},
                     windows=9, window_requests=9, windows_left_out="1 requests in a window on average",
+                    settled_left_out="9 windows",
                 ),
             ],
             ingest_pipelines=[

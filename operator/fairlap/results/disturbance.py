@@ -49,7 +49,7 @@ def _canary(watch: MachineWatch) -> Iterator[str]:
 
 def _differ(first: float, last: float, ratio: float, least: float) -> bool:
     """Tell whether two times are apart by more than `ratio` and by `least` seconds; a negative one is none."""
-    return min(first, last) > 0 and abs(log(last / first)) > log(ratio) and abs(last - first) >= least
+    return min(first, last) > 0 and abs(log(last) - log(first)) > log(ratio) and abs(last - first) >= least
 
 
 def _steal(watch: MachineWatch) -> Iterator[str]:

@@ -25,6 +25,8 @@ LEVEL = 0.01
 """Two-sided, of each of the two tests."""
 LEAST_CHANGE = 0.1
 """Of the median: what changes by less moves a figure by less than races differ anyway."""
+ENOUGH_TRIED = 1 / 3
+"""Of the time must have been taken away, and the rest still change, before a task is said to have never settled."""
 MOST_WINDOWS = 86_400
 """That are judged, from the last one back: a day."""
 
@@ -87,7 +89,7 @@ def settling(first: int, last: int, units: Mapping[int, float], times: WindowTim
         text = f"{what}: it takes {FEWEST_PARTS} parts of a window and {LEAST_REQUESTS} requests each"
         return Settling(round(count * seconds, 3), left_out=text)
     # Part by part the beginning may go; the rest is judged anew, in parts of its own.
-    worst = None
+    worst, tried = None, 0
     for gone in range(parts):
         begin = first + count * gone // parts
         left = min(MOST_PARTS, last - begin, int(requests * (last - begin) / count / LEAST_REQUESTS))
@@ -97,8 +99,11 @@ def settling(first: int, last: int, units: Mapping[int, float], times: WindowTim
         if found is None:
             reached = worst.reached() * count if worst else 0.0
             return _judged(count * seconds, max(begin - first, reached) * seconds, worst)
-        worst = worst or found
-    return _judged(count * seconds, count * seconds, worst)
+        worst, tried = worst or found, begin - first
+    # A rest that is too short to be judged leaves what the whole tells.
+    if worst is None or tried >= ENOUGH_TRIED * count:
+        return _judged(count * seconds, count * seconds, worst)
+    return _judged(count * seconds, max(1.0, worst.reached() * count) * seconds, worst)
 
 
 def _judged(of_seconds: float, unsettled: float, worst: _Change | None) -> Settling:

@@ -49,7 +49,7 @@ def _timed(what: str, work: Callable[[Callable[[], bool]], list[float]], seconds
     end = time.monotonic() + seconds
     try:
         found = lower_quartile(work(lambda: time.monotonic() < end))
-    except (OSError, MemoryError) as error:
+    except (OSError, MemoryError, RuntimeError) as error:  # the last one for a thread that cannot start
         LOG.warning("%s of the canary failed: %s", what, error)
         return None
     return None if found is None else float(f"{found:.5g}")

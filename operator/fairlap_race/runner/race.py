@@ -161,6 +161,7 @@ class RaceRunner:
         before = self._look_before(client)
         track = self._prepare(before)
         about = track.description
+        canary_before = self._canary(host)
         site = self._visit(client, about.touches, about.unforeseen)
         write_files(self.spec, self.files, about.params, connection.password, host.cores, connection.api_key)
         self._plan_looks(track, before)
@@ -169,7 +170,6 @@ class RaceRunner:
         write_addresses(self.files.live, watch.addresses())
         write_accepted(self.files.live, tuple(self.spec.allowed_errors))
         sampler = MachineSampler(client, self.files.live, host.about.pod_name, also=watch.look)
-        canary_before = self._canary(host)
         sampler.start()
         try:
             # A failure is known before the guest leaves: it decides whether what the race created stays.

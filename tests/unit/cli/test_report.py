@@ -37,6 +37,8 @@ def cells(table: str, label: str) -> list[str]:
         ("bulk-index: docs/s over the measured time", ["13,000 (12,000–14,001)", "9,000"]),
         ("bulk-index: requests measured", ["600", "600"]),
         ("search: ops/s in 1 s windows", ["left out", "left out"]),
+        ("bulk-index: settled", ["no, not for 7.5 s"] * 2),
+        ("search: settled", ["unknown"] * 2),
         ("bulk-index: error rate", ["0.00 %"] * 2),
         ("search: asked for, ops/s", ["20", "20"]),
         ("search: latency p50, ms", ["0.60 (0.50–0.70)"] * 2),

@@ -5,6 +5,8 @@ import random
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairlap.results.disturbance import CANARY_RATIO, remarks
 from fairlap_docs.message_form import looks_like
@@ -13,6 +15,8 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
 from fairlap_race.runner.canary import lower_quartile
 
+NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+MAYBE = st.none() | NUMBER
 QUIET = WatchedSpan("search", 30.0, steal_share=0.01, processors=2.0, busy_cores=1.7)
 CANARY = Canary("2026-01-01T00:00:00.000Z", 0.01, 0.02, 0.001)
 
@@ -73,6 +77,17 @@ def test_whose_cpu_time_it_is(elasticsearch: tuple[str, ...], rally: str, busy: 
     found = said(table(replace(QUIET, busy_cores=busy)), elasticsearch, rally)
     assert words in found and bool(words) == bool(found)
     assert not found or looks_like(Reason.MACHINE_DISTURBED.example, found)
+
+
+@given(
+    st.builds(
+        WatchedSpan, task=st.text(max_size=5), seconds=NUMBER, steal_share=MAYBE, processors=MAYBE, busy_cores=MAYBE
+    ),
+    st.builds(Canary, cpu_seconds=MAYBE, memory_seconds=MAYBE, disk_seconds=MAYBE),
+)
+def test_whatever_a_pod_writes_can_be_judged(span: WatchedSpan, canary: Canary) -> None:
+    forth, back = said(table(span, after=canary)), said(table(span, before=canary, after=CANARY))
+    assert bool(forth) == bool(back), "no direction of time matters"
 
 
 def test_what_a_table_of_another_shape_says_is_nothing() -> None:

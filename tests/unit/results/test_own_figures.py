@@ -1,8 +1,11 @@
 """Own figures over several races: what is left out is None with a reason, and a percentile says what it stands on."""
 
+import pytest
+
 from fairlap.results.aggregate import aggregate
 from fairlap_race.contract.record import Counts, RallyNumbers, Record, Task, Windows
 from fairlap_race.contract.schedule_record import ScheduleRecord
+from fairlap_race.contract.settling import Settling
 
 FEW = "0.5 requests in a window on average, and fewer than 10 tell nothing"
 KEPT = Windows(1.0, 60, 20.0, 19.0, 21.0, (), 1200)
@@ -30,6 +33,23 @@ def test_a_race_without_windows_is_no_zero_among_those_that_have_some() -> None:
     assert found.windows_left_out == FEW and found.window_requests == 30
     (without,) = aggregate([race(None)]).tasks
     assert without.window_throughput is without.windows is without.overall_throughput is None
+
+
+@pytest.mark.parametrize(
+    ("races", "settled", "seconds", "why"),
+    [
+        ([Settling(30, 0.0), Settling(30, 0.0)], True, None, ""),
+        ([Settling(30, 0.0), Settling(30, 8.0, "throughput", 0.5), Settling(30, 4.0, "throughput", 0.3)], False, 8, ""),
+        ([Settling(30, 0.0), Settling(9, left_out="9 windows")], None, None, "9 windows"),
+        ([Settling(30, 8.0, "throughput", 0.5), Settling(9, left_out="9 windows")], False, 8, "9 windows"),
+        ([None], None, None, ""),
+    ],
+)
+def test_a_task_is_as_settled_as_in_its_worst_race(
+    races: list[Settling | None], settled: bool | None, seconds: float | None, why: str
+) -> None:
+    (found,) = aggregate([race(KEPT, settling=each) for each in races]).tasks
+    assert (found.settled, found.unsettled_seconds, found.settled_left_out) == (settled, seconds, why)
 
 
 def test_a_percentile_has_the_support_of_the_race_with_the_fewest() -> None:

@@ -55,6 +55,11 @@ def test_shapes_of_thirty_seconds(shape: Callable[[int], float], settled: bool, 
     assert found.unsettled_seconds is not None and unsettled[0] <= found.unsettled_seconds <= unsettled[1]
 
 
+def test_of_a_short_time_the_whole_tells_when_it_settled() -> None:
+    found = seen(lambda n: 1.0 if n < 6 else 3.0, 14)
+    assert found.settled is False and found.unsettled_seconds == 6
+
+
 def test_where_the_rate_is_planned_the_service_time_tells() -> None:
     found = seen(lambda n: 1.0 if n < 15 else 2.0, 30, rates=False)
     assert found.settled is False and found.measure == "service time"
