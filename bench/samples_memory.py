@@ -49,7 +49,7 @@ def _sample(driver, task, kind, meta, number):  # type: ignore[no-untyped-def]
     times = {"latency": 0.01, "service_time": 0.009, "processing_time": 0.0095}
     return driver.Sample(
         client_id=number % 8, absolute_time=at, request_start=number / 100, task_start=0.0, task=task, sample_type=kind,
-        request_meta_data=dict(meta), total_ops=1, total_ops_unit="ops", time_period=number / 100,
+        request_meta_data=dict(meta), throughput=None, total_ops=1, total_ops_unit="ops", time_period=number / 100,
         percent_completed=None, **times,
     )  # fmt: skip
 
