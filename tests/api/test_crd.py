@@ -372,6 +372,7 @@ def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> No
             "offline": False,
             "telemetry": [],
             "telemetryParams": {},
+            "downSampling": 1,
             "userTags": {},
             "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "2", "memory": "2Gi"}},
         },

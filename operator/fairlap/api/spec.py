@@ -463,6 +463,10 @@ class Race(Api):
     which is load of its own: what they say is in the record's telemetry.jsonl.gz, as much as fits."""
     telemetry_params: FreeForm = {}
     """Parameters of these devices (Rally's --telemetry-params), for example node-stats-sample-interval: 10."""
+    down_sampling: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Rally keeps the times of one request of so many, for races of many million requests, whose times it holds in
+    memory: about 6 KiB a request. Errors, throughput and windows are of all requests; latency, service time and
+    processing time of those that are kept, and `support` counts these."""
     user_tags: Annotated[dict[str, Annotated[str, Field(max_length=500)]], Field(max_length=50)] = {}
     """Tags that Rally keeps in race.json."""
     resources: Resources = Resources(requests=ResourceList(cpu="500m"), limits=ResourceList(cpu="2", memory="2Gi"))

@@ -65,6 +65,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         client_options=race.client_options,
         telemetry=tuple(race.telemetry),
         telemetry_params=race.telemetry_params,
+        down_sampling=race.down_sampling,
         user_tags=race.user_tags,
         index=IndexSpec(index.shards, index.replicas, index.codec, index.source_mode, flatten(index.settings))
         if index

@@ -121,6 +121,8 @@ class RaceSpec:
     client_options: Mapping[str, Any] = field(default_factory=dict)
     telemetry: tuple[str, ...] = ()
     telemetry_params: Mapping[str, Any] = field(default_factory=dict)
+    down_sampling: int = 1
+    """Rally keeps the times of one request of so many"""
     user_tags: Mapping[str, Any] = field(default_factory=dict)
     index: IndexSpec = IndexSpec()
     hosts: tuple[str, ...] = ()
@@ -208,6 +210,7 @@ def _wrong_numbers(spec: RaceSpec) -> Iterator[str]:
         ("index.replicas", spec.index.replicas, 0),
         ("corpora.maxBytes", spec.corpora.max_bytes if spec.corpora else None, 1),
         ("cores", spec.cores, 1),
+        ("downSampling", spec.down_sampling, 1),
     )
     for name, number, least in numbers:
         if number is not None and number < least:

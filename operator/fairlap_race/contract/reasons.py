@@ -13,6 +13,7 @@ from typing import Final, Self
 _API: Final = "tests/api/test_failures.py"
 _LIFECYCLE: Final = "tests/api/test_lifecycle.py"
 _STEADY: Final = "tests/race/test_steady_cluster.py"
+_DOWN_SAMPLING: Final = "tests/race/test_down_sampling.py"
 _E2E: Final = "tests/e2e/test_failures.py"
 _OVERDUE: Final = "tests/e2e/test_overdue.py"
 _SOURCES: Final = "tests/e2e/test_track_sources.py"
@@ -840,6 +841,17 @@ class Reason(StrEnum):
         ),
         example="task drop-it deleted index t: the 1000 documents in it were not counted",
         test=_COUNTS,
+        remark=True,
+    )
+    TIMES_DOWN_SAMPLED = _Entry(
+        "TimesDownSampled",
+        cause="Percentiles of times stand on a part of the measured requests, as race.downSampling asks for.",
+        cure="Read `support` beside each percentile, or lower race.downSampling and raise the memory limit.",
+        recognized="The requests that Rally chose are counted as it chooses them.",
+        example=(
+            "times are those of a part of the measured requests (race.downSampling): bulk 10 of 100, search 40 of 400"
+        ),
+        test=_DOWN_SAMPLING,
         remark=True,
     )
     ERRORS_ACCEPTED = _Entry(

@@ -319,7 +319,9 @@ class Task:
     settling: Settling | None = None
     """None where nothing was measured"""
     support: Mapping[str, int] = field(default_factory=dict)
-    """for each percentile the number of measured samples at or beyond it"""
+    """for each percentile the number of measured samples at or beyond it, of those whose times Rally kept"""
+    times_kept: int | None = None
+    """of so many measured requests Rally kept the times; None where it kept those of all"""
     fewest_hits: int | None = None
     """of a successful search, as far as Elasticsearch counted; None where nothing is found by it"""
     most_hits: int | None = None

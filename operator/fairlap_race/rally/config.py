@@ -93,8 +93,11 @@ def user_name(spec: RaceSpec) -> str:
     return spec.user if spec.user_file is None else read_secret(spec.user_file)
 
 
-def rally_ini(cores: int, root: Path) -> str:
-    """Return Rally's configuration file; `cores` is the number of worker processes, `root` Rally's directory."""
+def rally_ini(cores: int, root: Path, down_sampling: int = 1) -> str:
+    """Return Rally's configuration file; `cores` is the number of worker processes, `root` Rally's directory.
+
+    Rally keeps the times of one request of `down_sampling`.
+    """
     return (
         "[meta]\nconfig.version = 17\n\n"
         f"[system]\nenv.name = fairlap\navailable.cores = {cores}\n\n"
@@ -102,7 +105,7 @@ def rally_ini(cores: int, root: Path) -> str:
         "[source]\nremote.repo.url = none\nelasticsearch.src.subdir = elasticsearch\n\n"
         f"[benchmarks]\nlocal.dataset.cache = {root}/benchmarks/data\n\n"
         "[reporting]\ndatastore.type = in-memory\ndatastore.host =\ndatastore.port =\ndatastore.secure = False\n"
-        "datastore.user =\ndatastore.password =\n\n"
+        f"datastore.user =\ndatastore.password =\nmetrics.request.downsample.factor = {down_sampling}\n\n"
         "[tracks]\ndefault.url =\n\n[teams]\ndefault.url =\n\n"
         "[defaults]\npreserve_benchmark_candidate = false\n\n[distributions]\nrelease.cache = true\n"
     )
@@ -121,7 +124,7 @@ def write_files(
     for directory in (files.config, files.live, files.temporary, files.log.parent):
         directory.mkdir(parents=True, exist_ok=True)
     root = files.work / ".rally"
-    (root / "rally.ini").write_text(rally_ini(cores, root), encoding="utf-8")
+    (root / "rally.ini").write_text(rally_ini(cores, root, spec.down_sampling), encoding="utf-8")
     contents = {
         "hosts": {"default": list(spec.hosts)},
         "params": dict(params),

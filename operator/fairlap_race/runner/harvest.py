@@ -12,11 +12,12 @@ from typing import Any
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.rally_releases import is_too_old
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Outcome, timestamp
+from fairlap_race.contract.record import Outcome, Task, timestamp
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.rally import classify, race_json, samples, schedule
 from fairlap_race.rally.config import Files
+from fairlap_race.rally.kept_samples import read_kept
 from fairlap_race.rally.live_files import SAMPLES
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.load_series import judge_tasks, with_loads
@@ -50,7 +51,7 @@ def read_numbers(
     scrub: Callable[[str], str],
 ) -> Numbers:
     """Return what Rally wrote into `files`, joined with every sample, and the outcome that follows from it."""
-    output = read_text(files.output)
+    output, kept = read_text(files.output), read_kept(files.live)
     race = read_json(files.race_json(race_id))
     try:
         with (files.live / SAMPLES).open(encoding="utf-8") as lines:
@@ -63,7 +64,9 @@ def read_numbers(
     return Numbers(
         outcome=replace(outcome, message=scrub(outcome.message)),
         first_request_at=None if first is None else timestamp(first),
-        tasks=tuple(replace(task, first_error=task.first_error and scrub(task.first_error)) for task in tasks),
+        tasks=tuple(
+            replace(with_kept(task, kept), first_error=task.first_error and scrub(task.first_error)) for task in tasks
+        ),
         samples_dropped=classify.dropped_samples(read_text(files.log)),
         # Only a race that ended by itself tells whether its load generator kept up.
         load_generator=schedule.judge_lateness(judge_tasks(ended.load_generator, tasks), tasks)
@@ -71,6 +74,14 @@ def read_numbers(
         else ended.load_generator,
         warnings=(*filter(None, [description.left_to_rally]), *classify.warnings(output)),
     )
+
+
+def with_kept(task: Task, kept: Mapping[str, int]) -> Task:
+    """Return the task with its percentiles' support by the requests that were `kept` of each task; empty for all."""
+    if not kept:
+        return task
+    number = kept.get(task.task, 0)
+    return replace(task, support=samples.support(number), times_kept=number)
 
 
 def judge_ending(ended: Ended, output: str, race: Mapping[str, Any] | None, versions: Versions) -> Outcome:

@@ -41,6 +41,9 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     cold = [task.task for task in _first_bulks(measured) if not task.samples.warmup] if record.target is None else []
     if few:
         yield RaceRemark(Reason.FEW_SAMPLES, f"few requests were measured: {_shown(few)}")
+    if thinned := [f"{it.task} {it.times_kept} of {it.samples.normal}" for it in measured if it.times_kept is not None]:
+        text = f"times are those of a part of the measured requests (race.downSampling): {_shown(thinned)}"
+        yield RaceRemark(Reason.TIMES_DOWN_SAMPLED, text)
     if short:
         yield RaceRemark(Reason.SHORT_MEASUREMENT, f"measured for a short time: {_shown(short)}")
     if cold:

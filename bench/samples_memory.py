@@ -1,0 +1,75 @@
+"""How much memory Rally's metrics take for each request, by how many of them it keeps the times (race.downSampling).
+
+    .venv-rally/bin/python bench/samples_memory.py [--requests 200000] [--factors 1 10 100]
+
+Each factor has a process of its own, with Rally's metrics store in memory and what Rally does with its samples; a
+tenth of the samples comes at a time, as in a race. Told is how much the resident memory (VmRSS) has grown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import subprocess
+import sys
+from pathlib import Path
+
+STATUS = Path("/proc/self/status")
+
+
+def resident() -> int:
+    """Return this process' resident memory in KiB."""
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1])
+
+
+def measure(requests: int, factor: int) -> int:
+    """Return by how many KiB this process grows with so many requests."""
+    from esrally import config, metrics  # noqa: PLC0415
+    from esrally.driver import driver  # noqa: PLC0415
+    from esrally.track import track  # noqa: PLC0415
+
+    settings = config.Config()
+    settings.add(config.Scope.application, "system", "env.name", "bench")
+    store = metrics.InMemoryMetricsStore(settings)
+    store.open("race", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), "track", "challenge", "car", create=True)
+    post = driver.SamplePostprocessor(store, factor, {}, {})
+    task = track.Task("search", track.Operation("search", "search", param_source="search"))
+    kind, meta = metrics.SampleType.Normal, {"success": True, "hits": 5, "took": 3}
+    before = resident()
+    batch = requests // 10
+    for start in range(0, batch * 10, batch):
+        numbers = range(start, start + batch)
+        post([_sample(driver, task, kind, meta, number) for number in numbers])
+    return resident() - before
+
+
+def _sample(driver, task, kind, meta, number):  # type: ignore[no-untyped-def]
+    at = 1_700_000_000 + number / 100
+    times = {"latency": 0.01, "service_time": 0.009, "processing_time": 0.0095}
+    return driver.Sample(
+        client_id=number % 8, absolute_time=at, request_start=number / 100, task_start=0.0, task=task, sample_type=kind,
+        request_meta_data=dict(meta), throughput=None, total_ops=1, total_ops_unit="ops", time_period=number / 100,
+        percent_completed=None, **times,
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Print a row for each factor."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=200_000)
+    parser.add_argument("--factors", type=int, nargs="+", default=[1, 10, 100])
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.one:
+        print(measure(asked.requests, asked.one))
+        return
+    print("| times kept of | MiB | bytes a request |\n|---|---|---|")
+    for factor in asked.factors:
+        argv = [sys.executable, __file__, "--requests", str(asked.requests), "--one", str(factor)]
+        grown = int(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
+        print(f"| 1 of {factor} | {grown / 1024:.0f} | {grown * 1024 / asked.requests:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
