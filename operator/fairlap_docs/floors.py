@@ -100,6 +100,8 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "pydantic_settings": ("fairlap.environ",),
     "kopf": ("fairlap.runtime.driver", "fairlap.runtime.quick_toggles"),
     "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.connection"),
+    "hdrh": ("fairlap_race.rally.histograms",),
+    "pyarrow": ("fairlap_race.rally.sample_table",),
     "thespian": ("fairlap_race.rally.launch",),
     "esrally": (
         "fairlap_race.rally.launch",

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fairlap_race.contract.record import Counts, RallyNumbers, Task, timestamp
 from fairlap_race.contract.request_evidence import BulkTrouble
 from fairlap_race.rally.clocks import ClockWatch
+from fairlap_race.rally.histograms import Times
 from fairlap_race.rally.schedule import Drift
 from fairlap_race.rally.windows import Pace
 
@@ -40,6 +41,7 @@ class Tally:
     last_wallclock: float = -math.inf
     pace: Pace = field(default_factory=Pace)
     drift: Drift = field(default_factory=Drift)
+    times: Times = field(default_factory=Times)
     clocks: ClockWatch = field(default_factory=ClockWatch)
     hits: list[int] = field(default_factory=list)
     """of searches, each with fewer or more than those before it"""
@@ -64,10 +66,11 @@ class Tally:
             self.measured_wallclock = min(self.measured_wallclock, at)
 
 
-def tally(lines: Iterable[str]) -> list[Tally]:
+def tally(lines: Iterable[str], keep: Callable[[str, Sequence[str]], None] | None = None) -> list[Tally]:
     """Return one tally for each task in the sample file's `lines`, in the order of their first sample.
 
-    A last line that was cut off (the writer was killed) is ignored.
+    `keep` is given the task's name and the fields of each sample. A last line that was cut off (the writer was killed)
+    is ignored.
     """
     found: list[Tally] = []
     for line in lines:
@@ -97,6 +100,9 @@ def tally(lines: Iterable[str]) -> list[Tally]:
             it.add(int(parts[1]), parts[2] == "1", client, start, float(parts[5]), float(parts[9]))
             if parts[1] == "1":
                 it.drift.add(client, start, float(parts[7]), float(parts[6]))
+                it.times.add(float(parts[5]), float(parts[5]) + float(parts[7]))
+            if keep is not None:
+                keep(str(it.about["task"]), parts)
     return found
 
 
@@ -156,4 +162,5 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         most_hits=max(it.hits, default=None),
         bulk_trouble=it.bulk_trouble,
         clock_shift_seconds=it.clocks.shift(),
+        histogram=it.times.record(),
     )

@@ -15,10 +15,11 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Outcome, timestamp
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.rally import classify, race_json, samples, schedule
+from fairlap_race.rally import classify, race_json, schedule
 from fairlap_race.rally.config import Files
 from fairlap_race.rally.live_files import SAMPLES
 from fairlap_race.runner.guest import Site
+from fairlap_race.runner.keep_samples import read_samples
 from fairlap_race.runner.load_series import judge_tasks, with_loads
 from fairlap_race.runner.parts import Numbers
 from fairlap_race.runner.supervise import Ended
@@ -42,7 +43,7 @@ class Versions:
 
 
 def read_numbers(
-    race_id: str,
+    spec: RaceSpec,
     files: Files,
     ended: Ended,
     description: TrackDescription,
@@ -51,12 +52,8 @@ def read_numbers(
 ) -> Numbers:
     """Return what Rally wrote into `files`, joined with every sample, and the outcome that follows from it."""
     output = read_text(files.output)
-    race = read_json(files.race_json(race_id))
-    try:
-        with (files.live / SAMPLES).open(encoding="utf-8") as lines:
-            tallies = samples.tally(lines)
-    except FileNotFoundError:
-        tallies = []
+    race = read_json(files.race_json(spec.race_id))
+    tallies, kept = read_samples(files.live / SAMPLES, spec)
     first = min((it.first_wallclock for it in tallies), default=None)
     tasks = with_loads(race_json.tasks(race, tallies, description.tasks), ended.load, ended.may_use)
     outcome = judge_ending(ended, output, race, versions)
@@ -69,6 +66,7 @@ def read_numbers(
         load_generator=schedule.judge_lateness(judge_tasks(ended.load_generator, tasks), tasks)
         if ended.exit_code == 0
         else ended.load_generator,
+        sample_file=kept,
         warnings=(*filter(None, [description.left_to_rally]), *classify.warnings(output)),
     )
 
