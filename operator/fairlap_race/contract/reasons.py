@@ -994,7 +994,7 @@ class Reason(StrEnum):
     SAMPLES_NOT_KEPT = _Entry(
         "SamplesNotKept",
         cause="The samples of a race could not be written to the claim of race.samples; its numbers are not touched.",
-        cure="Look at what the message says: most often the volume is full. Race again if you need them.",
+        cure="Look at what the message says (most often the volume is full), and race again if you need them.",
         recognized="The operating system's words when the file is written after the race.",
         example="race.samples: …parquet could not be written: No such file or directory",
         test="tests/race/test_kept_samples.py",
