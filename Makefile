@@ -21,7 +21,7 @@ venv: $(VENV)/.done ## the Python environment for operator and tests
 RALLY := .venv-rally
 $(RALLY)/.done: pyproject.toml
 	$(PYTHON) -m venv $(RALLY)
-	$(RALLY)/bin/pip install --quiet --disable-pip-version-check --no-compile esrally==2.13.0 pytest==9.2.0 pytest-timeout==2.4.0 hypothesis==6.170.15
+	$(RALLY)/bin/pip install --quiet --disable-pip-version-check --no-compile esrally==2.13.0 hdrhistogram==0.10.8 pyarrow==26.0.1 pytest==9.2.0 pytest-timeout==2.4.0 hypothesis==6.170.15
 	@touch $@
 
 .PHONY: venv-rally

@@ -101,6 +101,8 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "kopf": ("fairlap.runtime.driver", "fairlap.runtime.quick_toggles"),
     "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.connection"),
     "thespian": ("fairlap_race.rally.launch", "fairlap_race.rally.told_workers"),
+    "hdrh": ("fairlap_race.rally.histograms",),
+    "pyarrow": ("fairlap_race.rally.sample_table",),
     "esrally": (
         "fairlap_race.rally.launch",
         "fairlap_race.rally.releases",

@@ -104,6 +104,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
         {"race__track": {"volume": {"claimName": "a", "path": "x/../.."}}},
         "path in body should match",
     ),
+    "samples nowhere": ({"race__samples": {}}, "race.samples.claimName: Required value"),
     "no size": ({"race__corpora": {"claimName": "a", "maxSize": "much"}}, "maxSize in body should match"),
     "no track": ({"race__track": {}}, TRACK),
     "track missing": ({"race__track": None}, "spec.race.track: Required value"),
@@ -317,6 +318,7 @@ ACCEPTED: dict[str, Json] = {
     },
     "git": {"race__track": {"git": {**GIT, "url": "ssh://git@host:2222/x.git", "credentialsSecret": {"name": "s"}}}},
     "track volume": {"race__track": {"volume": {"claimName": "tracks", "path": "shop/catalogue-1.2"}}},
+    "samples": {"race__samples": {"claimName": "samples"}},
     "corpora": {"race__corpora": {"claimName": "corpora", "maxSize": "200Gi"}, "race__offline": True},
     "the longest": {
         "timeouts": {"provisioning": "24h", "race": "0720h0m00s"},

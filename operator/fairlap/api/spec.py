@@ -374,6 +374,13 @@ class Corpora(Api):
     """The most that all corpora on it may take; what was not used for longest goes first. Absent: as much as fits."""
 
 
+class Samples(Api):
+    """A volume on which the sample of every request of each race is kept, one Parquet file a race."""
+
+    claim_name: Name
+    """Name of the volume claim, in the same namespace; ReadWriteMany when races run on several machines."""
+
+
 class Expect(Api):
     """What must be there when a race is over, for who knows better than the track: it stands before what that says."""
 
@@ -454,6 +461,8 @@ class Race(Api):
     """Documents that each race must leave; absent means what the track determines. The smoke test is not held to it."""
     allow: Allow | None = None
     """Errors that are accepted; absent means that one failed request voids the race."""
+    samples: Samples | None = None
+    """Where every request's sample is kept; absent means that the record holds histograms of each task alone."""
     client_options: FreeForm = {}
     """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
     telemetry: Annotated[list[Telemetry], Field(max_length=7)] = []

@@ -15,7 +15,7 @@ from fairlap.manifests.elasticsearch import resource_requirements
 from fairlap.manifests.meta import labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.manifests.target import CA, CREDENTIALS
-from fairlap.manifests.track_source import corpora_spec, track_source
+from fairlap.manifests.track_source import SAMPLES, corpora_spec, track_source
 from fairlap.manifests.track_source import mounts as track_mounts
 from fairlap.plan.seen import Subject
 from fairlap.plan.steps import (
@@ -71,6 +71,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         if index
         else IndexSpec(),
         cores=max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
+        samples=SAMPLES if race.samples and step not in (PROBE, CHECK, SMOKE) else None,
         stall_seconds=_STALL_SECONDS,
         timeout_seconds=_timeout(subject, step),
     )

@@ -1,4 +1,4 @@
-"""Where the race's pod finds its track and its corpora: what the specification says, and what is mounted."""
+"""Where the race's pod finds its track and its corpora and keeps its samples: what it is told, and what is mounted."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from fairlap_race.contract.race_spec import CorporaSpec, GitSource, TrackSource
 
 TRACK = Path("/track")
 CORPORA = Path("/corpora")
+SAMPLES = Path("/samples")
 GIT_CREDENTIALS = Path("/run/fairlap/git")
 
 
@@ -46,7 +47,7 @@ def corpora_spec(race: Race) -> CorporaSpec | None:
 
 
 def mounts(race: Race) -> Mounts:
-    """Return what the track and the corpora need mounted."""
+    """Return what the track, the corpora and the samples need mounted."""
     found = Mounts([], [])
     track = race.track
     if track.config_map:
@@ -59,6 +60,9 @@ def mounts(race: Race) -> Mounts:
         _add(found, "git-credentials", {"secret": secret}, GIT_CREDENTIALS)
     if race.corpora:
         _add(found, "corpora", {"persistentVolumeClaim": {"claimName": race.corpora.claim_name}}, CORPORA, write=True)
+    if race.samples:
+        # In every step: a claim that cannot be mounted is known before a cluster is built for the race.
+        _add(found, "samples", {"persistentVolumeClaim": {"claimName": race.samples.claim_name}}, SAMPLES, write=True)
     return found
 
 

@@ -141,6 +141,8 @@ class RaceSpec:
     ca_file: Path | None = None
     target: TargetSpec | None = None
     """set for a cluster that exists already"""
+    samples: Path | None = None
+    """directory that every request's sample is kept in"""
     cores: int | None = None
     stall_seconds: float = 600.0
     timeout_seconds: float = 21600.0

@@ -1052,6 +1052,15 @@ class Reason(StrEnum):
         test=_LIFECYCLE,
         remark=True,
     )
+    SAMPLES_NOT_KEPT = _Entry(
+        "SamplesNotKept",
+        cause="The samples of a race could not be written to the claim of race.samples; its numbers are not touched.",
+        cure="Look at what the message says (most often the volume is full), and race again if you need them.",
+        recognized="The operating system's words when the file is written after the race.",
+        example="race.samples: …parquet could not be written: No such file or directory",
+        test="tests/race/test_kept_samples.py",
+        remark=True,
+    )
     MACHINE_FIGURES_INCOMPLETE = _Entry(
         "MachineFiguresIncomplete",
         cause="Some of what the machines did during the race could not be recorded.",

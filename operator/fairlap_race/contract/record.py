@@ -16,6 +16,7 @@ from typing import Any
 from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
 from fairlap_race.contract.ingest_record import ProcessorWork
+from fairlap_race.contract.kept_samples import KeptSamples, TaskHistogram
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence
 from fairlap_race.contract.schedule_record import ScheduleRecord
@@ -329,6 +330,8 @@ class Task:
     """None where no bulk met any"""
     clock_shift_seconds: float | None = None
     """by how much at least the load generator's wall clock was set while the task ran; None when nothing shows it"""
+    histogram: TaskHistogram | None = None
+    """None without a measured request, or left out of the record"""
 
     @property
     def keeps_schedule(self) -> bool:
@@ -455,6 +458,8 @@ class Record:
     """None when the steps of the race were not looked at, or left out of the record"""
     target: TargetReport | None = None
     """only for a cluster that exists already"""
+    sample_file: KeptSamples | None = None
+    """None where race.samples is not asked for"""
     left_out: tuple[str, ...] = ()
     """parts that are missing here because the record would have been too large"""
 

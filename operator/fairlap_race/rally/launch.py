@@ -20,7 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.rally import accepted_errors, kept_samples, pinned, releases, telemetry_file, told_workers
+from fairlap_race.rally import accepted_errors, down_sampling, pinned, releases, telemetry_file, told_workers
 from fairlap_race.rally.live_files import CLIENT_KEYS, SAMPLES, SHUTDOWN, STATE, pid_file
 from fairlap_race.rally.step_looks import StepLooks
 
@@ -232,7 +232,7 @@ def install(directory: Path) -> None:
     if hasattr(driver.Driver, "create_api_key"):
         made = directory / CLIENT_KEYS
         _after(driver.Driver, "create_api_key", lambda it, *_: replace_json(made, it.generated_api_key_ids))
-    kept = kept_samples.KeptSamples(directory / kept_samples.KEPT)
+    kept = down_sampling.TimesKept(directory / down_sampling.KEPT)
     _after(driver.SamplePostprocessor, "__call__", lambda it, raw: kept.count(it.downsample_factor, raw))
     telemetry_file.install(directory, metrics.MetricsStore, telemetry.SegmentStats)
     observer = Observer(directory)

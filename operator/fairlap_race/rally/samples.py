@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from fairlap_race.contract.record import Counts, RallyNumbers, Task, timestamp
 from fairlap_race.contract.request_evidence import BulkTrouble
 from fairlap_race.rally import steady
 from fairlap_race.rally.clocks import ClockWatch
+from fairlap_race.rally.histograms import Times
 from fairlap_race.rally.schedule import Drift
 from fairlap_race.rally.windows import Pace
 
@@ -41,8 +42,9 @@ class Tally:
     last_wallclock: float = -math.inf
     pace: Pace = field(default_factory=Pace)
     drift: Drift = field(default_factory=Drift)
+    times: Times = field(default_factory=Times)
     clocks: ClockWatch = field(default_factory=ClockWatch)
-    times: steady.WindowTimes = field(default_factory=steady.WindowTimes)
+    window_times: steady.WindowTimes = field(default_factory=steady.WindowTimes)
     hits: list[int] = field(default_factory=list)
     """of searches, each with fewer or more than those before it"""
     bulk_trouble: BulkTrouble | None = None
@@ -58,7 +60,7 @@ class Tally:
         self.units_done += units
         self.pace.add(client, start, start + max(0.0, seconds), units)
         if ok:
-            self.times.add(start + max(0.0, seconds), seconds)
+            self.window_times.add(start + max(0.0, seconds), seconds)
 
     def note_time(self, kind: int, at: float, seconds: float) -> None:
         """Take note of when a request began, in seconds since the epoch, and how long it took altogether."""
@@ -68,10 +70,11 @@ class Tally:
             self.measured_wallclock = min(self.measured_wallclock, at)
 
 
-def tally(lines: Iterable[str]) -> list[Tally]:
+def tally(lines: Iterable[str], keep: Callable[[str, Sequence[str]], None] | None = None) -> list[Tally]:
     """Return one tally for each task in the sample file's `lines`, in the order of their first sample.
 
-    A last line that was cut off (the writer was killed) is ignored.
+    `keep` is given the task's name and the fields of each sample. A last line that was cut off (the writer was killed)
+    is ignored.
     """
     found: list[Tally] = []
     for line in lines:
@@ -101,6 +104,9 @@ def tally(lines: Iterable[str]) -> list[Tally]:
             it.add(int(parts[1]), parts[2] == "1", client, start, float(parts[5]), float(parts[9]))
             if parts[1] == "1":
                 it.drift.add(client, start, float(parts[7]), float(parts[6]))
+                it.times.add(float(parts[5]), float(parts[5]) + float(parts[7]))
+            if keep is not None:
+                keep(str(it.about["task"]), parts)
     return found
 
 
@@ -155,10 +161,11 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         units_done=it.units_done if measured else None,
         rate=None if rate is None else round(rate, 6),
         windows=it.pace.windows(),
-        settling=steady.settling_of(it.pace, it.times),
+        settling=steady.settling_of(it.pace, it.window_times),
         support=support(it.samples[1]),
         fewest_hits=min(it.hits, default=None),
         most_hits=max(it.hits, default=None),
         bulk_trouble=it.bulk_trouble,
         clock_shift_seconds=it.clocks.shift(),
+        histogram=it.times.record(),
     )

@@ -163,6 +163,7 @@ def _without_processing_times(task: Task) -> Task:
 # The least important first. What the checks of the operator (plan/verdict) read is never here: a check that misses
 # something gives a false reason, or none.
 _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
+    ("the histograms of each task's times", lambda r: _with_tasks(r, lambda t: replace(t, histogram=None))),
     (
         "the names of the track's parameters and challenges",
         lambda r: replace(r, track=replace(r.track, exposed_params=(), challenges=())),

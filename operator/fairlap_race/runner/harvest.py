@@ -17,9 +17,10 @@ from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.rally import classify, race_json, samples, schedule
 from fairlap_race.rally.config import Files
-from fairlap_race.rally.kept_samples import read_kept
+from fairlap_race.rally.down_sampling import read_kept
 from fairlap_race.rally.live_files import SAMPLES
 from fairlap_race.runner.guest import Site
+from fairlap_race.runner.keep_samples import read_samples
 from fairlap_race.runner.load_series import judge_tasks, with_loads
 from fairlap_race.runner.parts import Numbers
 from fairlap_race.runner.supervise import Ended
@@ -43,7 +44,7 @@ class Versions:
 
 
 def read_numbers(
-    race_id: str,
+    spec: RaceSpec,
     files: Files,
     ended: Ended,
     description: TrackDescription,
@@ -51,13 +52,10 @@ def read_numbers(
     scrub: Callable[[str], str],
 ) -> Numbers:
     """Return what Rally wrote into `files`, joined with every sample, and the outcome that follows from it."""
-    output, kept = read_text(files.output), read_kept(files.live)
-    race = read_json(files.race_json(race_id))
-    try:
-        with (files.live / SAMPLES).open(encoding="utf-8") as lines:
-            tallies = samples.tally(lines)
-    except FileNotFoundError:
-        tallies = []
+    output = read_text(files.output)
+    race = read_json(files.race_json(spec.race_id))
+    tallies, sample_file = read_samples(files.live / SAMPLES, spec)
+    kept = read_kept(files.live)
     first = min((it.first_wallclock for it in tallies), default=None)
     tasks = with_loads(race_json.tasks(race, tallies, description.tasks), ended.load, ended.may_use)
     outcome = judge_ending(ended, output, race, versions)
@@ -72,6 +70,7 @@ def read_numbers(
         load_generator=schedule.judge_lateness(judge_tasks(ended.load_generator, tasks), tasks)
         if ended.exit_code == 0
         else ended.load_generator,
+        sample_file=sample_file,
         warnings=(*filter(None, [description.left_to_rally]), *classify.warnings(output)),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from fairlap_race.contract.cluster_course import ClusterCourse
+from fairlap_race.contract.kept_samples import KeptSamples
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     Fresh,
@@ -75,6 +76,7 @@ class Numbers:
     samples_dropped: bool = False
     load_generator: LoadGenerator = field(default_factory=LoadGenerator)
     warnings: tuple[str, ...] = ()
+    sample_file: KeptSamples | None = None
 
 
 @dataclass
@@ -125,6 +127,7 @@ def assemble(base: Record, parts: Parts) -> Record:
             tasks=numbers.tasks,
             samples_dropped=numbers.samples_dropped,
             load_generator=numbers.load_generator,
+            sample_file=numbers.sample_file,
             rally=replace(record.rally, warnings=numbers.warnings),
         )
     if parts.requests:

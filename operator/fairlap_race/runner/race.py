@@ -47,6 +47,7 @@ from fairlap_race.runner.cluster_watch import ClusterWatch
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.harvest import Versions, evidence_limit, look_after, read_numbers
+from fairlap_race.runner.keep_samples import refuse_unwritable
 from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepared, assemble
 from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.sampler import MachineSampler, summed_up
@@ -155,6 +156,7 @@ class RaceRunner:
 
     def _run(self) -> None:
         host = self.parts.host = look_at_host(self.spec)
+        refuse_unwritable(self.spec)
         connection = connect(self.spec)
         self.secrets = connection.secrets
         client = connection.client
@@ -275,7 +277,7 @@ class RaceRunner:
 
         self.parts.requests = read_looks(self.files)
         self.telemetry = keep_telemetry(self.files.live, self.spec.telemetry, self.secrets)
-        self.parts.numbers = read_numbers(self.spec.race_id, self.files, ended, about, versions, scrub)
+        self.parts.numbers = read_numbers(self.spec, self.files, ended, about, versions, scrub)
         if self.stop.is_set():
             return
         limit = evidence_limit(time.monotonic(), self._limit)

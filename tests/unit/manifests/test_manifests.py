@@ -366,6 +366,8 @@ def test_what_the_track_needs_is_mounted() -> None:
     assert volumes["track"]["persistentVolumeClaim"] == {"claimName": "mine", "readOnly": True}
     assert mounts["track"]["readOnly"] and "readOnly" not in mounts["corpora"]
     assert volumes["corpora"]["persistentVolumeClaim"] == {"claimName": "c"}
+    volumes, mounts = pod(track={"builtin": "log_ingest"}, samples={"claimName": "kept"})
+    assert volumes["samples"]["persistentVolumeClaim"] == {"claimName": "kept"} and "readOnly" not in mounts["samples"]
     volumes, mounts = pod(track={"git": GIT})
     assert volumes["git-credentials"]["secret"] == {"secretName": "s", "defaultMode": 0o440}
     assert mounts["git-credentials"]["mountPath"] == "/run/fairlap/git" and mounts["git-credentials"]["readOnly"]
@@ -376,3 +378,10 @@ def test_the_runner_is_told_the_bound_in_bytes() -> None:
         of_track({"builtin": "log_ingest"}, corpora={"claimName": "c", "maxSize": "1Gi"}), "race-1", SETTINGS
     )
     assert told.corpora == CorporaSpec(Path("/corpora"), 2**30) and told.offline is False
+
+
+def test_samples_are_kept_of_races_and_not_of_what_prepares_them() -> None:
+    asked = of_track({"builtin": "log_ingest"}, samples={"claimName": "kept"})
+    assert race_spec(asked, "race-1", SETTINGS).samples == Path("/samples")
+    assert race_spec(asked, "check", SETTINGS).samples is None
+    assert race_spec(asked, "smoke", SETTINGS).samples is None

@@ -208,6 +208,9 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     found.extend(shards.remarks(record))
     found.extend(steady_cluster.remarks(record))
     found.extend(existing_cluster.remarks(record))
+    if record.sample_file and record.sample_file.problem:
+        text = f"race.samples: {record.sample_file.name} could not be written: {record.sample_file.problem}"
+        found.append(RaceRemark(Reason.SAMPLES_NOT_KEPT, text))
     if record.left_out:
         text = f"left out of the record, which would have been too large: {_list(record.left_out)}"
         found.append(RaceRemark(Reason.RECORD_CUT, text))

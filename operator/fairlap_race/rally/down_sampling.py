@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-KEPT = "kept-samples.json"
+KEPT = "times-kept.json"
 """The file that holds the numbers, beside those of `live_files`."""
 
 
-class KeptSamples:
+class TimesKept:
     """Counts the measured requests whose times Rally keeps, by task."""
 
     def __init__(self, path: Path) -> None:

@@ -1,0 +1,61 @@
+"""Reads the samples of a race, and keeps each on the claim of race.samples where there is one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fairlap_race.contract.kept_samples import KeptSamples
+from fairlap_race.contract.race_spec import RaceSpec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.rally import samples
+from fairlap_race.runner.parts import FailedError
+
+LOG = logging.getLogger(__name__)
+
+
+def file_name(race_id: str) -> str:
+    """Return the name of a race's file on the claim."""
+    return f"{race_id}.parquet"
+
+
+def refuse_unwritable(spec: RaceSpec) -> None:
+    """Raise FailedError when nothing can be written to the claim of race.samples: known before the race, not after."""
+    if spec.samples is None:
+        return
+    probe = spec.samples / f".{file_name(spec.race_id)}.probe"
+    try:
+        probe.write_bytes(b"1")
+        probe.unlink()
+    except OSError as error:
+        message = (
+            f"race.samples: the claim cannot be written ({error.strerror or error}): let user 1000 write to it and "
+            "leave room on it, or name another claim"
+        )
+        raise FailedError(Reason.INVALID_SPEC, message) from error
+
+
+def read_samples(path: Path, spec: RaceSpec) -> tuple[list[samples.Tally], KeptSamples | None]:
+    """Return the tallies of the sample file at `path`, and what was kept of the samples; None where none was asked."""
+    if not path.exists():
+        return [], None
+    if spec.samples is None:
+        return _tally(path), None
+    name = file_name(spec.race_id)
+    try:
+        # Needed, and paid for in memory, only where samples are kept, and only when Rally has ended.
+        from fairlap_race.rally.sample_table import SampleTable  # noqa: PLC0415
+
+        about = {"namespace": spec.namespace, "record": spec.record, "race_id": spec.race_id}
+        with SampleTable(spec.samples / name, about) as table:
+            tallies = _tally(path, table.add)
+            return tallies, KeptSamples(name, table.rows, table.finish())
+    except OSError as error:
+        LOG.warning("the samples could not be kept: %s", error)
+        return _tally(path), KeptSamples(name, problem=error.strerror or str(error))
+
+
+def _tally(path: Path, keep: Callable[[str, Sequence[str]], None] | None = None) -> list[samples.Tally]:
+    with path.open(encoding="utf-8") as lines:
+        return samples.tally(lines, keep)
