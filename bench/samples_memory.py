@@ -1,6 +1,6 @@
 """How much memory Rally's metrics take for each request, by how many of them it keeps the times (race.downSampling).
 
-    .venv-rally/bin/python bench/samples_memory.py [--requests 200000] [--factors 1 10 100]
+    .venv-rally/bin/python bench/samples_memory.py [--requests 200000] [--factors 1 10 100] [--smallest]
 
 Each factor has a process of its own, with Rally's metrics store in memory and what Rally does with its samples; a
 tenth of the samples comes at a time, as in a race. Told is how much the resident memory (VmRSS) has grown.
@@ -60,15 +60,17 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=200_000)
     parser.add_argument("--factors", type=int, nargs="+", default=[1, 10, 100])
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--smallest", action="store_true", help="2,000 requests, which says nothing of a large race")
     asked = parser.parse_args()
     if asked.one:
         print(measure(asked.requests, asked.one))
         return
+    requests = 2_000 if asked.smallest else asked.requests
     print("| times kept of | MiB | bytes a request |\n|---|---|---|")
     for factor in asked.factors:
-        argv = [sys.executable, __file__, "--requests", str(asked.requests), "--one", str(factor)]
+        argv = [sys.executable, __file__, "--requests", str(requests), "--one", str(factor)]
         grown = int(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
-        print(f"| 1 of {factor} | {grown / 1024:.0f} | {grown * 1024 / asked.requests:.0f} |")
+        print(f"| 1 of {factor} | {grown / 1024:.0f} | {grown * 1024 / requests:.0f} |")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from .runner import PYTHON, ROOT, rally_turn
 from .server import Elasticsearch
 
@@ -20,12 +22,14 @@ def run_bench(script: str, elasticsearch: Elasticsearch, *arguments: str) -> str
     return done.stdout
 
 
+@pytest.mark.long
 def test_stock_and_shortened_waits_are_compared(elasticsearch: Elasticsearch) -> None:
     printed = run_bench("bench/aa_intervals.py", elasticsearch)
     assert "| search-throttled · service time p50 |" in printed
     assert "whole race: stock " in printed
 
 
+@pytest.mark.long
 def test_a_step_takes_its_time_when_workers_are_told_and_no_more(elasticsearch: Elasticsearch) -> None:
     """The same samples in as many messages, and each step in a fraction of the time."""
     printed = run_bench("bench/steps.py", elasticsearch)
@@ -36,9 +40,17 @@ def test_a_step_takes_its_time_when_workers_are_told_and_no_more(elasticsearch: 
     assert "| long · service time p50 |" in printed
 
 
+@pytest.mark.long
 def test_a_race_with_all_checks_and_without_them_is_compared(elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     results = ("--results", str(tmp_path / "truth.jsonl"))
     printed = run_bench("bench/truth.py", elasticsearch, *results)
     assert "| search · service time p50 |" in printed and "s are added to a race" in printed
     again = run_bench("bench/truth.py", elasticsearch, *results)
     assert "pair 1 " not in again and again.endswith(printed[printed.index("| number |") :])
+
+
+def test_what_rally_keeps_of_requests_is_measured_by_factor() -> None:
+    argv = [str(PYTHON), "bench/samples_memory.py", "--smallest"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^\| 1 of (\d+) \| ", done.stdout, re.M) == ["1", "10", "100"]

@@ -28,7 +28,9 @@ HASHED_BYTES, COPIED_BYTES, WRITTEN_BYTES = 16 << 20, 32 << 20, 1 << 20
 MOST_THREADS = 16
 
 
-def sing(folder: Path, processors: float, stop: threading.Event, seconds_each: float = SECONDS_EACH) -> Canary | None:
+def do_fixed_work(
+    folder: Path, processors: float, stop: threading.Event, seconds_each: float = SECONDS_EACH
+) -> Canary | None:
     """Do the work and return how long it took; None when told to stop. `processors`: how many may be used."""
     if stop.is_set():
         return None

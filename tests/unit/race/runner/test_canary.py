@@ -9,7 +9,7 @@ from fairlap_race.runner.canary import lower_quartile, sing
 
 def test_it_takes_the_time_that_it_says(tmp_path: Path) -> None:
     began = time.monotonic()
-    found = sing(tmp_path, 2.0, threading.Event(), seconds_each=0.1)
+    found = do_fixed_work(tmp_path, 2.0, threading.Event(), seconds_each=0.1)
     took = time.monotonic() - began
     assert found is not None and found.at.endswith("Z")
     assert found.cpu_seconds and found.memory_seconds and found.disk_seconds
@@ -20,11 +20,11 @@ def test_it_takes_the_time_that_it_says(tmp_path: Path) -> None:
 def test_who_is_told_to_stop_does_no_work(tmp_path: Path) -> None:
     stop = threading.Event()
     stop.set()
-    assert sing(tmp_path, 2.0, stop) is None
+    assert do_fixed_work(tmp_path, 2.0, stop) is None
 
 
 def test_a_disk_that_cannot_be_written_to_costs_its_figure_alone(tmp_path: Path) -> None:
-    found = sing(tmp_path / "none", 0.5, threading.Event(), seconds_each=0.02)
+    found = do_fixed_work(tmp_path / "none", 0.5, threading.Event(), seconds_each=0.02)
     assert found is not None and found.cpu_seconds and found.disk_seconds is None
 
 
