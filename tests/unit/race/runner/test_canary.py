@@ -4,7 +4,7 @@ import threading
 import time
 from pathlib import Path
 
-from fairlap_race.runner.canary import lower_quartile, sing
+from fairlap_race.runner.canary import do_fixed_work, lower_quartile
 
 
 def test_it_takes_the_time_that_it_says(tmp_path: Path) -> None:
