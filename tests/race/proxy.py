@@ -4,7 +4,7 @@ import http.client
 import json
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -40,6 +40,10 @@ class Proxy(ThreadingHTTPServer):
         """Where it listens, as NAME:PORT."""
         return f"127.0.0.1:{self.server_address[1]}"
 
+    def answered(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes] | None:
+        """Return status and body of an answer in Elasticsearch's place; `headers` (Like-This) may be changed."""
+        return None
+
     def changed(self, path: str, content: bytes) -> bytes:
         """Return what is answered to a request instead of what Elasticsearch answered."""
         return content
@@ -54,7 +58,13 @@ class _Handler(BaseHTTPRequestHandler):
         upstream = http.client.HTTPSConnection(
             "localhost", self.server.elasticsearch.port, timeout=120, context=self.server.tls
         )
-        kept = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "accept-encoding", "connection")}
+        kept = {
+            k.title(): v for k, v in self.headers.items() if k.lower() not in ("host", "accept-encoding", "connection")
+        }
+        if (own := self.server.answered(self.command, self.path, kept, body)) is not None:
+            self._answer(*own, {"Content-Type": "application/json", "X-elastic-product": "Elasticsearch"})
+            upstream.close()
+            return
         upstream.request(self.command, self.path, body=body, headers=kept)
         answer = upstream.getresponse()
         content = answer.read().replace(VERSION.encode(), self.server.version.encode())
@@ -65,9 +75,12 @@ class _Handler(BaseHTTPRequestHandler):
             content = json.dumps(self.server.alter_json(self.path, json.loads(content))).encode()
         if self.server.alter is not None:
             status, content = self.server.alter(self.path, status, content)
+        headers = {name: answer.getheader(name) for name in ("Content-Type", "X-elastic-product")}
+        self._answer(status, content, headers)
+
+    def _answer(self, status: int, content: bytes, headers: Mapping[str, str | None]) -> None:
         self.send_response(status)
-        for name in ("Content-Type", "X-elastic-product"):
-            value = answer.getheader(name)
+        for name, value in headers.items():
             if value and (self.server.product or name != "X-elastic-product"):
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,17 @@ def test_a_task_that_still_changed_while_it_was_measured(runner: Runner, tmp_pat
     assert found["bulk"] is not None and found["bulk"].settled is None
 
 
+def in_a_container(table: MachineTable, cores: float) -> MachineTable:
+    """Return the table as it is of a load generator with a cgroup of its own: here its cgroup is the machine's."""
+    return replace(
+        table,
+        machines=tuple(
+            replace(it, tasks=tuple(replace(t, usage=replace(t.usage, cpu_mean_cores=cores)) for t in it.tasks))
+            for it in table.machines
+        ),
+    )
+
+
 @pytest.mark.produces(Reason.MACHINE_DISTURBED)
 def test_a_machine_that_did_something_else_meanwhile(runner: Runner, tmp_path: Path) -> None:
     burns = "import time\nend = time.monotonic() + 120\nwhile time.monotonic() < end: pass"
@@ -133,7 +145,7 @@ def test_a_machine_that_did_something_else_meanwhile(runner: Runner, tmp_path: P
     (span,) = (it for it in watch.tasks if it.task == "search")
     assert span.busy_cores is not None and span.busy_cores > 0.7 and span.steal_share is not None
     # Whatever Elasticsearch does here counts as something else, too: it is said to be on another machine.
-    (remark,) = disturbance.remarks(table, ["another"], "this")
+    (remark,) = disturbance.remarks(in_a_container(table, 0.2), ["another"], "this")
     assert "beside Rally something else used" in remark.text
     only = re.sub(r"disturbed: .*?(beside Rally [^;]*).*", r"disturbed: \1", remark.text)
     reads(Reason.MACHINE_DISTURBED, only)

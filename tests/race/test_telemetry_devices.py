@@ -27,7 +27,7 @@ def test_what_the_devices_collect_is_kept(runner: Runner, tmp_path: Path) -> Non
     of = {name: [line for line in found if line["name"] == name] for name in {line["name"] for line in found}}
     assert len(of["node-stats"]) >= 3 and all(line["node"] == "race-0" for line in of["node-stats"])
     assert any(line["index"] == "t" for line in of["segment-stats"])
-    assert {"shard-stats", "recovery-stats"} <= set(of)
+    assert "shard-stats" in of, "recoveries are told only while there are some"
     results = json.loads(gzip.decompress(base64.b64decode(ran.binary["race.json.gz"])))["results"]
     assert "ingest_pipeline_cluster_count" in results
     # There is no data stream: the device that has nothing to say is named.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -53,7 +54,8 @@ def read_samples(path: Path, spec: RaceSpec) -> tuple[list[samples.Tally], KeptS
             return tallies, KeptSamples(name, table.rows, table.finish())
     except OSError as error:
         LOG.warning("the samples could not be kept: %s", error)
-        return _tally(path), KeptSamples(name, problem=error.strerror or str(error))
+        # pyarrow's words name a path of the pod, where the system's alone say it all.
+        return _tally(path), KeptSamples(name, problem=os.strerror(error.errno) if error.errno else str(error))
 
 
 def _tally(path: Path, keep: Callable[[str, Sequence[str]], None] | None = None) -> list[samples.Tally]:

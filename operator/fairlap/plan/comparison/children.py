@@ -71,13 +71,12 @@ def race_to_create(
     spec = _spec(subject.spec, variant, block, checked_by)
     if kept_by and block.number != PREPARATION:
         spec = on_kept_cluster(spec, subject.spec.design.tasks, kept_by, subject.namespace)
-    if block.number != PREPARATION:
-        if len(block.races) == 1:
-            _place(spec, "avoidMachines", *avoid)
-        else:
-            first = by_name[block.races[0].variant.removesuffix(TWIN)]
-            fits = _nodes(variant.spec) <= _nodes(first.spec)
-            _place(spec, "machines", block.elasticsearch_on if fits else (), block.load_generator_on)
+    if len(block.races) > 1 and (block.number != PREPARATION or subject.spec.design.state == "Kept"):
+        first = by_name[block.races[0].variant.removesuffix(TWIN)]
+        fits = _nodes(variant.spec) <= _nodes(first.spec)
+        _place(spec, "machines", block.elasticsearch_on if fits else (), block.load_generator_on)
+    elif block.number != PREPARATION:
+        _place(spec, "avoidMachines", *avoid)
     return RaceToCreate(race.benchmark, race.variant, block.number, spec)
 
 

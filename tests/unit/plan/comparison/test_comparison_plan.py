@@ -172,6 +172,8 @@ def test_kept_clusters_are_built_once_and_raced_on() -> None:
         )
         assert race.spec["race"]["includeTasks"] == [] and race.spec["race"]["requireTasks"] == ["search"]
         BenchmarkSpec.model_validate(race.spec)
+    assert prepared[0].spec["elasticsearch"].get("scheduling") is None
+    assert prepared[1].spec["elasticsearch"]["scheduling"]["machines"] == [f"m-{prepared[0].name}"]
     assert film.status.progress == "no difference that matters" and len(races) == 6
     assert "the clusters of all 2 variants were built, filled and raced on once" in " ".join(film.progress)
     builders = {"8.11.0": "upgrade-0a", "8.11.0*": "upgrade-0a", "9.0.0": "upgrade-0b"}
