@@ -221,7 +221,7 @@ def test_of_the_reruns_the_newest_stay(stage: Stage, namespace: str, install: In
     stage.apply(benchmark(namespace, smokeTest=False, rerunHistoryLimit=1))
     stage.ends(namespace, "bm")
     for number in (2, 3):
-        stage.merge("benchmarks", namespace, "bm", {"metadata": {"annotations": {RERUN: f"night {number}"}}})
+        annotate(stage, namespace, "bm", f"night-{number}")
         stage.until(lambda: stage.find("benchmarks", namespace, f"bm-{number}"), "the next run is there", 30)  # noqa: B023
         stage.ends(namespace, f"bm-{number}")
     stage.until(lambda: stage.find("benchmarks", namespace, "bm-2") is None, "the older rerun goes", 30)
