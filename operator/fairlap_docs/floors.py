@@ -49,6 +49,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.deadline", "fairlap.plan.keep",
     ),
     "fairlap.plan.rerun": ("fairlap.api",),
+    "fairlap.plan.rerun_history": ("fairlap.api", "fairlap.plan.keep", "fairlap.plan.rerun"),
     "fairlap.plan.steps": ("fairlap.api",),
     "fairlap.plan.seen": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
@@ -82,6 +83,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue",
         "fairlap.statistics", "fairlap.comparison", "fairlap.plan", "fairlap.plan.comparison",
         "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.expiry", "fairlap.plan.rerun",
+        "fairlap.plan.rerun_history",
         "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
         "fairlap.manifests", "fairlap.machines",
     ),

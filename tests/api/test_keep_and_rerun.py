@@ -214,3 +214,16 @@ def test_a_run_that_is_refused_is_said(stage: Stage, plane: ControlPlane, namesp
     dealt_with(stage, namespace, "bm", "x")
     stage.until(lambda: "one is enough" in events(stage, namespace, "bm").get("RerunRefused", ""), "the event", 10)
     assert names(stage, namespace) == ["bm"]
+
+
+def test_of_the_reruns_the_newest_stay(stage: Stage, namespace: str, install: Install) -> None:
+    install(namespace, maxActive=3, rbac__deleteExpired=True)
+    stage.apply(benchmark(namespace, smokeTest=False, rerunHistoryLimit=1))
+    stage.ends(namespace, "bm")
+    for number in (2, 3):
+        annotate(stage, namespace, "bm", f"night-{number}")
+        stage.until(lambda: stage.find("benchmarks", namespace, f"bm-{number}"), "the next run is there", 30)  # noqa: B023
+        stage.ends(namespace, f"bm-{number}")
+    stage.until(lambda: stage.find("benchmarks", namespace, "bm-2") is None, "the older rerun goes", 30)
+    assert stage.benchmark(namespace, "bm") and stage.benchmark(namespace, "bm-3")
+    stage.until(lambda: not [name for name in records(stage, namespace) if name.startswith("bm-2-")], "its records", 30)

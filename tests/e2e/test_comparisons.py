@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kube import Namespace, benchmark, condition, run
+from kube import Namespace, benchmark, condition, run, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.longest(2)]
 SECONDS = 900
@@ -90,3 +90,19 @@ def test_two_things_changed_at_once_are_not_comparable(namespace: Namespace) -> 
     assert condition(status, "Fair") == "False" and condition(status, "GatePassed") == "False"
     told = json.dumps([each for each in status["differences"] if not each["fair"]])
     assert "version" in told and "java" in told and "17" in told and "21" in told, told
+
+
+@pytest.mark.long
+def test_one_deleted_while_a_block_runs_is_gone_within_two_minutes(namespace: Namespace) -> None:
+    codec = {"elasticsearch": {"index": {"codec": "best_compression"}}}
+    namespace.apply(comparison("gone", {"name": "default"}, {"name": "best", "patch": codec}))
+    until(lambda: namespace.attempt("get", "bm", "gone-1a").returncode == 0, 400, lambda: "block 1 never began")
+    namespace.reach("gone-1a", "Racing")
+    namespace.kubectl("delete", "cmp", "gone", "--wait=false")
+
+    def left() -> list[str]:
+        found = namespace.items("cmp,bm,elasticsearch,job,pod,pvc,serviceaccount,role,rolebinding,secret,configmap")
+        names = [f"{each['kind']}/{each['metadata']['name']}" for each in found]
+        return [name for name in names if "/gone" in name or "-gone-" in name]
+
+    until(lambda: not left(), 120, lambda: f"two minutes later: {left()}")

@@ -556,7 +556,7 @@ class BenchmarkSpec(Api):
                     f" && (!has(self.{field}) || self.{field} == oldSelf.{field})",
                     f"spec.{field} is immutable: create another Benchmark instead",
                 )
-                for field in ("elasticsearch", "target", "checkedBy", "ttlAfterFinished")
+                for field in ("elasticsearch", "target", "checkedBy", "ttlAfterFinished", "rerunHistoryLimit")
             ),
             rule(
                 "[has(self.elasticsearch), has(self.target)].filter(x, x).size() == 1",
@@ -595,6 +595,9 @@ class BenchmarkSpec(Api):
     ttl_after_finished: TtlAfterFinished | None = None
     """How long its records stay after the end; absent means for ever. The status with the results stays in any case,
     unless `benchmark` is asked for. A kept cluster goes first, in its own time."""
+    rerun_history_limit: Annotated[int | None, Field(ge=1, le=1000)] = None
+    """Of all reruns (annotation fairlap.dev/rerun) so many of those that ended last stay; the others are removed, with
+    their records, each time that one ends. The Benchmark that was first stays. Absent means that all stay."""
     timeouts: Timeouts = Timeouts()
     """How long each part may take."""
     image_pull_secrets: Annotated[list[PullSecret], Field(max_length=10)] = []

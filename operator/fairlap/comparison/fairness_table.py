@@ -37,7 +37,8 @@ VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"race\.(track|challenge|includeTasks|excludeTasks|telemetry|telemetryParams|downSampling|allow)\b", WORK),
     (r"race\.(corpora|offline|userTags|requireTasks|expect|samples)\b", NONE),
     (
-        r"(repetitions|smokeTest|checkedBy|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|imagePullSecrets)\b",
+        r"(repetitions|smokeTest|checkedBy|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|rerunHistoryLimit"
+        r"|imagePullSecrets)\b",
         NONE,
     ),
     (r"suspend\b", NONE),

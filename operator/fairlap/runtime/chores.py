@@ -16,7 +16,7 @@ from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.names import COMPARISON_KIND, KIND, UID_LABEL
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.plan import expiry, rerun
+from fairlap.plan import expiry, rerun, rerun_history
 from fairlap.plan.comparison.kept_clusters import still_needs_cluster
 from fairlap.plan.conditions import stamp
 from fairlap.plan.keep import kept_until
@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 Work = Callable[[Json], Coroutine[Any, Any, None]]
 _LOOK_AGAIN_SECONDS = 300.0
 _LOOK_AT_COMPARISON_SECONDS = 10.0
+_TOGETHER_SECONDS = 2.0
+"""At a start all runs of a kind are seen at once, and one look at their history is enough."""
 PostEvent = Callable[[Mapping[str, Any], str, str, str], None]
 """posts an event: about what, type, reason, message"""
 
@@ -52,6 +54,7 @@ class Chores:
             ("keep", kept_until, self._remove_kept),
             ("expire", expiry.is_due, self._expire),
             ("rerun", rerun.requested_value, self._rerun),
+            ("history", rerun_history.limited_history, self._limit_history),
         )
         for kind, need, work in needs:
             try:
@@ -78,7 +81,9 @@ class Chores:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _begin(self, benchmark: Mapping[str, Any], kind: str, work: Work) -> None:
-        key = (str(benchmark["metadata"]["uid"]), kind)
+        meta = benchmark["metadata"]
+        about = f"{meta['namespace']}/{rerun.first_name(benchmark)}" if kind == "history" else str(meta["uid"])
+        key = (about, kind)
         if key in self._tasks:
             return
         task = asyncio.create_task(_patiently(work, bounded_copy(benchmark)), name=f"{kind} {key[0]}")
@@ -167,6 +172,22 @@ class Chores:
                 upcoming = rerun.Next(value, name)
                 found = await annotate(api_server, found, {rerun.SAID: upcoming.to_text()})
             await self._run_again(found, upcoming)
+
+    async def _limit_history(self, benchmark: Json) -> None:
+        await asyncio.sleep(_TOGETHER_SECONDS)
+        api_server, query = self.connection(), {"labelSelector": f"{rerun.OF}={rerun.first_name(benchmark)}"}
+        runs = await api_server.list_objects(KIND, benchmark["metadata"]["namespace"], query)
+        for there in rerun_history.surplus(runs, datetime.now(UTC)):
+            try:
+                await api_server.delete(KIND, there)  # and with it, by their owner, its records
+            except ApiError as error:
+                if not error.forbidden:
+                    raise
+                text = f"{error.message}; install the operator with rbac.deleteExpired=true"
+                self.post_event(benchmark, "Warning", "HistoryLimitForbidden", text)
+                return
+            words = f"{there['metadata']['name']} and its records are removed: rerunHistoryLimit keeps newer ones"
+            self.post_event(benchmark, "Normal", "HistoryLimited", words)
 
     async def _run_again(self, benchmark: Json, upcoming: rerun.Next) -> None:
         api_server, meta = self.connection(), benchmark["metadata"]

@@ -12,7 +12,7 @@ from fairlap_race.contract.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
 
 Body = Mapping[str, Any]
 _KEPT_STATUS = {"phase", "completionTime", "conditions"}
-_KEPT_SPEC = {"ttlAfterFinished", "keepClusterFor"}
+_KEPT_SPEC = {"ttlAfterFinished", "keepClusterFor", "rerunHistoryLimit"}
 _LARGE = ("spec", "status", "data", "binaryData", "endpoints")
 _META = (
     "name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "labels", "finalizers",

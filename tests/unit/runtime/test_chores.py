@@ -75,6 +75,11 @@ class Server:
         assert (tuple(namespaces), query) == (("ns",), {"labelSelector": "fairlap.dev/uid=u1"})
         return self.config_maps if kind == "ConfigMap" else []
 
+    async def list_objects(self, kind: str, namespace: str, query: Json) -> list[Json]:
+        self._request(before=True)
+        assert (kind, namespace, query) == ("Benchmark", "ns", {"labelSelector": f"{rerun.OF}=bm"})
+        return [copy.deepcopy(each) for each in self.benchmarks.values() if each["metadata"].get("labels")]
+
     async def delete(self, _: str, there: Json) -> None:
         if self.forbidden:
             raise ApiError(403, 'configmaps is forbidden: User "x" cannot delete resource "configmaps"')
@@ -244,6 +249,40 @@ def test_who_may_not_delete_says_so() -> None:
     server = Server()
     server.forbidden = True
     assert expire(server, finished(server)) == ["bm: ExpiryForbidden"]
+
+
+def run_three_times(server: Server) -> list[Json]:
+    for minute in (1, 2, 3):
+        over = server.add(f"bm-{minute + 1}", labels={rerun.OF: "bm"})
+        over["spec"]["rerunHistoryLimit"] = 1
+        over["status"] = {"phase": "Succeeded", "completionTime": f"2026-01-01T00:0{minute}:00Z", "conditions": []}
+    server.add("bm")
+    return [each for each in server.benchmarks.values() if "status" in each]
+
+
+@pytest.mark.parametrize(
+    ("fail_at", "forbidden", "gone", "said"),
+    [
+        (-1, False, ["bm-2", "bm-3"], ["bm-2: HistoryLimited"] * 2),
+        (1, False, ["bm-2", "bm-3"], ["bm-2: HistoryLimited"] * 2),
+        (-1, True, [], ["bm-2: HistoryLimitForbidden"]),
+    ],
+)
+def test_old_reruns_go_and_one_look_serves_all_that_are_seen_at_once(
+    fail_at: int, forbidden: bool, gone: list[str], said: list[str]
+) -> None:
+    server, told = Server(fail_at), list[str]()
+    server.forbidden = forbidden
+
+    async def run() -> None:
+        work = chores(server, told)
+        for each in run_three_times(server):
+            work.look(each)
+        assert len(work.running()) == 1
+        await done(work)
+
+    asyncio.run(run())
+    assert server.deleted == gone and told == said
 
 
 def test_nothing_is_begun_for_others() -> None:

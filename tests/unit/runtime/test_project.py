@@ -8,7 +8,8 @@ import kopf
 import pytest
 
 from fairlap.plan.expiry import expires_at
-from fairlap.plan.rerun import requested_value
+from fairlap.plan.rerun import OF, requested_value
+from fairlap.plan.rerun_history import limited_history
 from fairlap.runtime.project import drop_numbers, drop_record, drop_unread, project_child
 
 LABELS = {"fairlap.dev/uid": "u", "fairlap.dev/step": "race-1", "kubernetes.io/service-name": "bm-race-1-es-http"}
@@ -50,19 +51,21 @@ def test_what_the_first_list_holds_of_a_benchmark_that_is_over() -> None:
     """kopf keeps these dicts until all kinds are listed; what decides when something goes must be the same after."""
     raw: dict[str, Any] = {
         "metadata": {
-            "name": "bm", "namespace": "ns", "uid": "u", "managedFields": ["large"],
+            "name": "bm-2", "namespace": "ns", "uid": "u", "managedFields": ["large"], "labels": {OF: "bm"},
             "annotations": {"fairlap.dev/rerun": "1", "kubectl.kubernetes.io/last-applied-configuration": "large"},
         },
-        "spec": {"race": {"large": 1}, "ttlAfterFinished": {"failed": "1h"}, "keepClusterFor": "2h"},
+        "spec": {"race": {"large": 1}, "ttlAfterFinished": {"failed": "1h"}, "keepClusterFor": "2h",
+                 "rerunHistoryLimit": 3},
         "status": {
             "phase": "Failed", "completionTime": "2026-01-01T00:00:00Z", "results": {"large": 1}, "races": ["large"],
             "conditions": [{"type": "ClusterKept", "status": "True"}, {"type": "Failed", "message": "large"}],
         },
     }  # fmt: skip
     body = kopf.Body(raw)  # type: ignore[arg-type]
-    before = expires_at(body), requested_value(body)
+    before = expires_at(body), requested_value(body), limited_history(body)
     drop_numbers(body)
-    assert "large" not in str(raw) and (expires_at(body), requested_value(body)) == before
+    assert "large" not in str(raw) and (expires_at(body), requested_value(body), limited_history(body)) == before
+    assert before[2] == 3
     assert before[0] == datetime(2026, 1, 1, 2, tzinfo=UTC)
     racing = {"metadata": {}, "spec": {"race": {}}, "status": {"phase": "Racing", "races": []}}
     drop_numbers(racing)
