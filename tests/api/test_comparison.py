@@ -238,7 +238,8 @@ def one_comparison(stage: Stage, operator: Operator, namespace: str, name: str, 
         stage.apply(comparison(namespace, name, design=design))
     status = ended_well(stage, namespace, name)
     assert [block["valid"] for block in status["blocks"]] == [True] * 3, status["blocks"]
-    runs = sorted(each for each in stage.runs(namespace) if each.startswith(f"{name}-") and not each.endswith("-check"))
+    looks = ("-check", "-probe")
+    runs = sorted(each for each in stage.runs(namespace) if each.startswith(f"{name}-") and not each.endswith(looks))
     prepared = ("smoke", "race-1") if design == KEPT else ("smoke",)
     wanted = {0: prepared, 1: ("race-1",), 2: ("race-1",)}
     assert runs == sorted(
