@@ -1,6 +1,7 @@
 """Rally's side of the replay track: the requests of a file, in its order, at random, or repeated as Zipf's law says.
 
-The file requests.ndjson lies beside this one and was checked before: a path a line, or an object with method, path, body.
+The file requests.ndjson lies beside this one and was checked before: each line a path, or an object with method, path
+and body.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def zipf_exponent(hit_rate: float, distinct: int, requests: int) -> float:
     """
     least, most = expected_hit_rate(0.0, distinct, requests), 1 - 1 / requests
     if not 0 < hit_rate < 1:
-        raise ValueError(f"cache_hit_rate must be above 0 and below 1, not {hit_rate:g}; without repetition: order: file")
+        raise ValueError(
+            f"cache_hit_rate must be above 0 and below 1, not {hit_rate:g}; without repetition: order: file"
+        )
     if hit_rate > most:
         raise ValueError(
             f"cache_hit_rate {hit_rate:g} cannot be had with {requests:,} requests, of which the first is no hit; "

@@ -24,6 +24,7 @@ _ANSWERS: Final = "tests/race/test_answers.py"
 _MEASUREMENTS: Final = "tests/race/test_measurements.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
+_REPLAY: Final = "tests/rally/test_replay.py"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,17 @@ class Reason(StrEnum):
             'value renders as nothing: write {{ name | default(VALUE) }}. The line: "bulk-size": {{ bulk_size }},'
         ),
         test=_TRACKS,
+    )
+    REQUESTS_INVALID = _Entry(
+        "RequestsInvalid",
+        cause="The file of requests is not there, or has a line that cannot be replayed.",
+        cure="Correct the line that the message names: each is a path, or a JSON object with method, path and body.",
+        recognized="Every line of the file is read by the track check, and again before each race.",
+        example=(
+            "requests.ndjson line 2: 'shop/_search' is neither a path, which begins with a slash, nor JSON: "
+            "Expecting value"
+        ),
+        test=_REPLAY,
     )
     TRACK_NOT_FOUND = _Entry(
         "TrackNotFound",

@@ -99,8 +99,8 @@ def _request(line: bytes, where: str, writes: bool) -> RequestLine:
     found = RequestLine("GET", text) if text.startswith("/") else _from_json(text, where)
     if not _PATH.fullmatch(found.path):
         raise LinesError(
-            f"{where}: {_shown(found.path)} is no path; write one that begins with one slash, as /shop/_search?q=shoes, "
-            "with all but printable ASCII percent-encoded"
+            f"{where}: {_shown(found.path)} is no path; write one that begins with one slash, as "
+            "/shop/_search?q=shoes, with all but printable ASCII percent-encoded"
         )
     if found.method == "HEAD":
         raise LinesError(f"{where}: Rally takes a HEAD that is answered by 404 as a success; write GET")
