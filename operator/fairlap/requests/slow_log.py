@@ -43,7 +43,7 @@ def from_slow_log(lines: Iterable[Line]) -> Iterator[RequestLine | Skipped]:
         if entry is None:
             yield Skipped(line.number, NO_ENTRY)
             continue
-        body = read_object(entry.source or "{}", _MOST_CHARACTERS)
+        body = _body(entry.source)
         if body is None:
             yield Skipped(line.number, NO_SOURCE)
             continue
@@ -68,6 +68,15 @@ def _from_json(text: str) -> _Entry | None:
     if place is None or not isinstance(source, str) or "search" not in f"{logger} {kind}":
         return None
     return _Entry(place["index"], place["shard"], logger.rpartition(".")[2], source)
+
+
+def _body(source: str) -> dict[str, Any] | None:
+    found = read_object(source or "{}", _MOST_CHARACTERS)
+    if found is None and "\\" in source:
+        # Some releases escape it twice: 8.6 does.
+        once = read_object(f'{{"source":"{source}"}}', _MOST_CHARACTERS)
+        found = read_object(once["source"], _MOST_CHARACTERS) if once and isinstance(once["source"], str) else None
+    return found
 
 
 def _member(data: Mapping[str, Any], name: str, default: Any = None) -> Any:

@@ -57,7 +57,11 @@ SHIPPED = json.dumps(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("line", [ecs(), SEVEN, SIX, SIX_OLD, SHIPPED])
+TWICE = ecs(source=json.dumps(SEARCH)[1:-1])
+"""As 8.6.1 writes it."""
+
+
+@pytest.mark.parametrize("line", [ecs(), TWICE, SEVEN, SIX, SIX_OLD, SHIPPED])
 def test_a_line_of_a_slow_log(line: str) -> None:
     assert read(slow_log.from_slow_log, line) == [RequestLine("POST", "/shop/_search", json.loads(SEARCH))]
 
