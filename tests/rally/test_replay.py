@@ -14,7 +14,6 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from esrally.driver import scheduler
 from esrally.track import loader
 
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
@@ -204,15 +203,12 @@ REFUSED = {
 }
 
 
-@pytest.mark.produces(Reason.REQUESTS_INVALID)
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_before_anything_is_measured(tmp_path: Path, name: str) -> None:
     content, words = REFUSED[name]
     outcome = checked(tmp_path, requests={"path": str(write(tmp_path / "mine", content))}).outcome
     assert outcome.reason is Reason.REQUESTS_INVALID, outcome
     assert words in outcome.message
-    if name == "no path":
-        assert looks_like(outcome.message, Reason.REQUESTS_INVALID.example)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ _ANSWERS: Final = "tests/race/test_answers.py"
 _MEASUREMENTS: Final = "tests/race/test_measurements.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
-_REPLAY: Final = "tests/rally/test_replay.py"
 
 
 @dataclass(frozen=True)
@@ -108,12 +107,15 @@ class Reason(StrEnum):
         "RequestsInvalid",
         cause="The file of requests is not there, or has a line that cannot be replayed.",
         cure="Correct the line that the message names: each is a path, or a JSON object with method, path and body.",
-        recognized="Every line of the file is read by the track check, and again before each race.",
-        example=(
-            "requests.ndjson line 2: 'shop/_search' is neither a path, which begins with a slash, nor JSON: "
-            "Expecting value"
+        recognized=(
+            "The ConfigMap, or the file's key in it, is not there 20 seconds after the Benchmark was created; every "
+            "line of the file is read by the track check, and again before each race."
         ),
-        test=_REPLAY,
+        example=(
+            "race.requests.configMap none does not exist: create it in namespace … with the key requests.ndjson and "
+            "documents.json and index.json, if there are any"
+        ),
+        test=_API,
     )
     TRACK_NOT_FOUND = _Entry(
         "TrackNotFound",

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -150,6 +151,22 @@ def test_what_cannot_be_done_is_said(source: Sources, params: dict[str, Any], wo
     with pytest.raises(ValueError, match=r"\w") as caught:
         source(["/a", "/b", "/c"], **params)
     assert words in str(caught.value)
+
+
+def test_the_example_can_be_sent(source: Sources) -> None:
+    folder = TRACK.parents[1] / "examples" / "replay"
+    requests = yaml.safe_load((folder / "1-requests.yaml").read_text())
+    race = yaml.safe_load((folder / "2-benchmark.yaml").read_text())["spec"]["race"]
+    assert race["requests"]["configMap"]["name"] == requests["metadata"]["name"]
+    params = dict(race["params"])
+    documents = requests["data"]["documents.json"].splitlines()
+    assert [type(json.loads(line)) for line in documents] == [dict] * params.pop("documents")
+    lines = requests["data"]["requests.ndjson"].encode().splitlines(keepends=True)
+    for line in read_lines(lines, "requests.ndjson"):
+        assert line.path.startswith(f"/{params['index']}/")
+    names = ("order", "requests", "cache_hit_rate", "request_cache")
+    made = source(requests["data"]["requests.ndjson"].splitlines(), **{name: params[name] for name in names})
+    assert made.exponent > 0
 
 
 DISTINCT, REQUESTS = st.integers(1, 100_000), st.integers(2, 1_000_000)
