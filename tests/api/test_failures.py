@@ -172,7 +172,8 @@ CASES: dict[str, Case] = {
 
 # The cases whose messages docs/reasons.md shows.
 DOCUMENTED = (
-    "unknown-track", "unknown-challenge", "java-unknown", "no-config-map", "no-requests", "never-green", "no-endpoints", "dies",
+    "unknown-track", "unknown-challenge", "java-unknown", "no-config-map", "no-requests", "never-green",
+    "no-endpoints", "dies",
     "out-of-memory", "es-out-of-memory", "es-evicted", "track-changed",
 )  # fmt: skip
 

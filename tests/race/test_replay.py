@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlap.plan.verdict.checks import first_violation
-from fairlap.requests.found import Line, Skipped
+from fairlap.requests.found import InputLine, Skipped
 from fairlap.requests.search_results import Wanted, from_search_results
 from fairlap.requests.slow_log import ONCE_MORE, from_slow_log
 from fairlap_race.contract.reasons import Reason
@@ -91,7 +91,7 @@ def test_what_elasticsearch_logs_and_answers_becomes_requests(elasticsearch: Ela
     for _ in range(50):  # it is written by a thread of its own
         logs = list((elasticsearch.folder / "logs").glob("*search_slowlog.json"))
         lines = [text for path in logs for text in path.read_text().splitlines() if "[shop]" in text]
-        found = list(from_slow_log(Line(number, text) for number, text in enumerate(lines, start=1)))
+        found = list(from_slow_log(InputLine(number, text) for number, text in enumerate(lines, start=1)))
         if sum(isinstance(each, RequestLine) for each in found) == len(searches):
             break
         time.sleep(0.1)
@@ -103,7 +103,7 @@ def test_what_elasticsearch_logs_and_answers_becomes_requests(elasticsearch: Ela
 
     wanted = Wanted("title", "/shop/_search", {"query": {"match": {"title": "{term}"}}})
     lines = [json.dumps(answer) for answer in answers]
-    terms = list(from_search_results((Line(number, text) for number, text in enumerate(lines, start=1)), wanted))
+    terms = list(from_search_results((InputLine(number, text) for number, text in enumerate(lines, start=1)), wanted))
     assert {each.body["query"]["match"]["title"] for each in terms if isinstance(each, RequestLine)} == {
         "Red Shoes", "Blue Shoes", "靴"
     }  # fmt: skip

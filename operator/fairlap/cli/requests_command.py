@@ -13,9 +13,9 @@ from fairlap.cli.printable import one_line, say
 from fairlap_race.contract.request_lines import MOST_BYTES, MOST_LINES, RequestLine
 
 if TYPE_CHECKING:
-    from fairlap.requests.found import Line, Skipped
+    from fairlap.requests.found import InputLine, Skipped
 
-Reader = Callable[[Iterable["Line"]], Iterator["RequestLine | Skipped"]]
+Reader = Callable[[Iterable["InputLine"]], Iterator["RequestLine | Skipped"]]
 MOST_LINE_BYTES = 16 << 20
 """Of a line that is read: an answer may have many hits."""
 STANDARD_INPUT = "-"
@@ -61,7 +61,7 @@ def make_requests(files: Sequence[str], read: Reader, output: str | None, most: 
     return SUCCEEDED
 
 
-def _copy(name: str, read: Reader, out: BinaryIO, told: _Told, most: int) -> None:
+def _copy(name: str, read: Reader, out: Callable[[str], None], told: _Told, most: int) -> None:
     try:
         with _read(name) as source:
             for found in read(_lines(source, name, told)):
@@ -70,10 +70,10 @@ def _copy(name: str, read: Reader, out: BinaryIO, told: _Told, most: int) -> Non
                     continue
                 if told.written >= most:
                     return
-                line = f"{found.to_line()}\n".encode("utf-8", "replace")
-                if not told.room(len(line)):
+                line = found.to_line()
+                if not told.room(len(line.encode()) + 1):
                     return
-                out.write(line)
+                out(line)
     except OSError as error:
         raise UsageError(f"{name}: {error.strerror}") from error
 
@@ -88,21 +88,21 @@ def _read(name: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _opened(output: str | None) -> Iterator[BinaryIO]:
+def _opened(output: str | None) -> Iterator[Callable[[str], None]]:
+    """Yield what writes a line to the file `output`, or to standard output."""
     if output is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        yield say
         return
     try:
-        with Path(output).open("wb") as file:
-            yield file
+        with Path(output).open("w", encoding="utf-8", newline="\n") as file:
+            yield lambda line: file.writelines((line, "\n"))
     except OSError as error:
         raise UsageError(f"{output}: {error.strerror}") from error
 
 
-def _lines(source: BinaryIO, name: str, told: _Told) -> Iterator[Line]:
+def _lines(source: BinaryIO, name: str, told: _Told) -> Iterator[InputLine]:
     """Yield the lines as texts; of one that is too long nothing is kept in memory."""
-    from fairlap.requests.found import Line  # noqa: PLC0415
+    from fairlap.requests.found import InputLine  # noqa: PLC0415
 
     number = 0
     while line := source.readline(MOST_LINE_BYTES + 1):
@@ -115,7 +115,7 @@ def _lines(source: BinaryIO, name: str, told: _Told) -> Iterator[Line]:
             continue
         text = line.decode("utf-8-sig" if number == 1 else "utf-8", "replace").strip()
         if text:
-            yield Line(number, text)
+            yield InputLine(number, text)
         else:
             told.skip(_EMPTY, name, number)
 

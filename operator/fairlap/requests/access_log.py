@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from fairlap.requests.found import Line, Skipped, accepted
+from fairlap.requests.found import InputLine, Skipped, accepted
 from fairlap_race.contract.request_lines import RequestLine
 from fairlap_race.contract.untrusted import read_object
 
@@ -29,7 +29,7 @@ class _Entry(NamedTuple):
     status: int
 
 
-def from_access_log(lines: Iterable[Line], strip: str = "", match: str = "") -> Iterator[RequestLine | Skipped]:
+def from_access_log(lines: Iterable[InputLine], strip: str = "", match: str = "") -> Iterator[RequestLine | Skipped]:
     """Yield the GETs that were answered without an error, in their order.
 
     `strip`: the beginning of paths that the proxy takes away; `match`: a text that paths must have in them.

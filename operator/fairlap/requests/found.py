@@ -9,7 +9,7 @@ from fairlap_race.contract.request_lines import LinesError, RequestLine, read_li
 
 
 @dataclass(frozen=True)
-class Line:
+class InputLine:
     """A line of a file."""
 
     number: int
@@ -29,6 +29,9 @@ def accepted(line: int, request: RequestLine) -> Iterator[RequestLine | Skipped]
     """Yield the request, or why a replay would refuse it."""
     try:
         yield from read_lines([f"{request.to_line()}\n".encode()], "")
-    except (LinesError, ValueError, RecursionError) as error:
-        why = str(error).partition(": ")[2] if isinstance(error, LinesError) else str(error)
-        yield Skipped(line, why.partition(";")[0])
+    except LinesError as error:
+        yield Skipped(line, str(error).partition(": ")[2].partition(";")[0])
+    except UnicodeEncodeError:
+        yield Skipped(line, "half of a character, which JSON can write and no text can have")
+    except (ValueError, RecursionError) as error:
+        yield Skipped(line, str(error))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from fairlap.requests.found import Line, Skipped, accepted
+from fairlap.requests.found import InputLine, Skipped, accepted
 from fairlap_race.contract.request_lines import RequestLine
 
 NO_ANSWER = "no answer of a search in JSON"
@@ -32,7 +32,7 @@ class Wanted:
     """each word of a value is a term, not the whole"""
 
 
-def from_search_results(lines: Iterable[Line], wanted: Wanted) -> Iterator[RequestLine | Skipped]:
+def from_search_results(lines: Iterable[InputLine], wanted: Wanted) -> Iterator[RequestLine | Skipped]:
     """Yield a search for each term, each once, in the order of the hits; an answer is a line."""
     known: set[str] = set()
     for line in lines:

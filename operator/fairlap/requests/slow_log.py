@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from fairlap.requests.found import Line, Skipped, accepted
+from fairlap.requests.found import InputLine, Skipped, accepted
 from fairlap_race.contract.request_lines import RequestLine
 from fairlap_race.contract.untrusted import read_object
 
@@ -30,7 +30,7 @@ class _Entry(NamedTuple):
     source: str
 
 
-def from_slow_log(lines: Iterable[Line]) -> Iterator[RequestLine | Skipped]:
+def from_slow_log(lines: Iterable[InputLine]) -> Iterator[RequestLine | Skipped]:
     """Yield the searches in their order.
 
     Elasticsearch writes an entry for each shard and phase (query, fetch) that was slow. Of entries with the same index

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from fairlap.cli import main as program
 from fairlap.cli import requests_command
 from fairlap.requests import access_log, search_results, slow_log
-from fairlap.requests.found import Line, Skipped
+from fairlap.requests.found import InputLine, Skipped
 from fairlap.requests.search_results import Wanted
 from fairlap_race.contract.request_lines import RequestLine, read_lines
 
-Reader = Callable[[Iterable[Line]], Iterator[RequestLine | Skipped]]
+Reader = Callable[[Iterable[InputLine]], Iterator[RequestLine | Skipped]]
 SEARCH = '{"query":{"match":{"t":"a \\"b\\" ]"}}}'
 WANTED = Wanted("title", "/i/_search", {"query": {"match": {"title": "{term}"}}})
 
 
 def read(reader: Reader, *texts: str) -> list[RequestLine | Skipped]:
-    return list(reader(Line(number, text) for number, text in enumerate(texts, start=1)))
+    return list(reader(InputLine(number, text) for number, text in enumerate(texts, start=1)))
 
 
 def ecs(source: str = SEARCH, shard: int = 0, phase: str = "query", index: str = "shop") -> str:
@@ -103,7 +103,7 @@ COMBINED = '10.0.0.1 - - [01/Jan/2025:00:00:00 +0000] "{} {} HTTP/1.1" {} 123 "-
     ],
 )
 def test_a_line_of_an_access_log(line: str, expected: str) -> None:
-    assert list(access_log.from_access_log([Line(1, line)], strip="/es/")) == [RequestLine("GET", expected)]
+    assert list(access_log.from_access_log([InputLine(1, line)], strip="/es/")) == [RequestLine("GET", expected)]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_line_of_an_access_log(line: str, expected: str) -> None:
     ],
 )
 def test_what_is_no_get_is_left_out(line: str, why: str) -> None:
-    assert list(access_log.from_access_log([Line(7, line)], match="/_search")) == [Skipped(7, why)]
+    assert list(access_log.from_access_log([InputLine(7, line)], match="/_search")) == [Skipped(7, why)]
 
 
 def hits(*sources: Any) -> dict[str, Any]:
