@@ -8,6 +8,7 @@ BUILTIN_TRACKS: Mapping[str, tuple[str, ...]] = {
     "log_ingest": ("default", "high-concurrency", "ramp-up"),
     "page_cache": ("default",),
     "percolator": ("default",),
+    "replay": ("default",),
 }
 
 

@@ -39,6 +39,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.queue": ("fairlap.api",),
     "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
     "fairlap.statistics": (),
+    "fairlap.requests": ("fairlap_race.contract",),
     "fairlap.comparison": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
     "fairlap.comparison_report": ("fairlap.api", "fairlap.statistics", "fairlap.comparison"),
     # What decisions stand on; above it explain, then verdict, then the decisions themselves.
@@ -91,7 +92,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     # The command line checks tracks with the race image's own code.
     "fairlap.cli": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check",
-        "fairlap.api", "fairlap.results", "fairlap.statistics", "fairlap.comparison",
+        "fairlap.api", "fairlap.results", "fairlap.statistics", "fairlap.requests", "fairlap.comparison",
         "fairlap.comparison_report", "fairlap.plan.expiry", "fairlap.plan.rerun", "fairlap.plan.comparison",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),

@@ -28,6 +28,7 @@ TRACK, SECRET, CLAIM = "a-track", "a-secret", "a-claim"
 ALTERNATIVES: tuple[frozenset[Path], ...] = (
     frozenset({("elasticsearch",), ("target",)}),
     frozenset(("race", "track", source) for source in ("builtin", "configMap", "name", "git", "volume")),
+    frozenset(("race", "requests", source) for source in ("configMap", "git", "volume")),
     frozenset({("elasticsearch", "storage", "ephemeral"), ("elasticsearch", "storage", "size")}),
     frozenset({("race", "includeTasks"), ("race", "excludeTasks")}),
 )
@@ -118,12 +119,13 @@ def schema() -> Json:
 
 def bases() -> list[Json]:
     """Good specs, of every kind of cluster, track and storage."""
-    tracks: tuple[Json, ...] = (
-        {"builtin": "log_ingest"},
-        {"configMap": {"name": TRACK}},
-        {"name": "geonames"},
-        {"git": {"url": "https://example.org/tracks.git", "revision": "main"}},
-        {"volume": {"claimName": CLAIM}},
+    races: tuple[Json, ...] = (
+        {"track": {"builtin": "log_ingest"}},
+        {"track": {"configMap": {"name": TRACK}}},
+        {"track": {"name": "geonames"}},
+        {"track": {"git": {"url": "https://example.org/tracks.git", "revision": "main"}}},
+        {"track": {"volume": {"claimName": CLAIM}}},
+        {"track": {"builtin": "replay"}, "requests": {"volume": {"claimName": CLAIM}}},
     )
     places: tuple[Json, ...] = (
         {"elasticsearch": {"version": "9.0.0"}},
@@ -131,7 +133,7 @@ def bases() -> list[Json]:
         {"target": {"hosts": ["https://shop-es-http:9200"], "credentialsSecret": {"name": SECRET}}},
     )
     soon = {"provisioning": "20s", "race": "1m"}  # what never comes up, because of what was changed, is given up soon
-    return [{**place, "race": {"track": track}, "timeouts": soon} for track in tracks for place in places]
+    return [{**place, "race": race, "timeouts": soon} for race in races for place in places]
 
 
 @st.composite
@@ -289,7 +291,7 @@ KNOWN: dict[str, tuple[Any, ...]] = {
     "race": ("1s", "2s", "0s", "6h", HUGE, "2562047h47m16s", "1h1m1s"),
     "keepClusterFor": ("1s", "0s", "24h", HUGE),
     "version": ("9.0.0", "8.11.0", "8.6.0", "7.17.0", "7.17.999", "8.999.999", "9.0.00", "10.0.0", "6.8.23"),
-    "builtin": ("log_ingest", "page_cache", "percolator", "no-such-track"),
+    "builtin": ("log_ingest", "page_cache", "percolator", "replay", "no-such-track"),
     "name": (TRACK, SECRET, "not-there", "a" * 253, "a.b.c"),
     "claimName": (CLAIM, "not-there"),
     "challenge": ("default", "ramp-up", "nope"),

@@ -24,6 +24,7 @@ VERSION = "elasticsearch.version {} cannot be built: ECK runs 7.17, 8.x and 9.x;
 VERSION += "for example 8.11.0; for a cluster that exists already write target: instead of elasticsearch:"
 REPLICAS = "elasticsearch.index.replicas {} cannot be placed on {} node(s), for each copy needs a node of its own; "
 REPLICAS += "write nodes: {} or fewer replicas"
+REQUESTS = "race.requests and race.track.builtin: replay need each other"
 TRACK = "race.track takes exactly one source: builtin, configMap, name, git or volume"
 TRACK_NAME = "race.track.revision and race.track.repository belong to race.track.name; for git write race.track.git"
 CREDENTIALS = "race.track.git.url must not hold credentials: give them in a secret, as race.track.git.credentialsSecret"
@@ -103,6 +104,20 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "a volume's path that leads out": (
         {"race__track": {"volume": {"claimName": "a", "path": "x/../.."}}},
         "path in body should match",
+    ),
+    "a replay without requests": ({"race__track": {"builtin": "replay"}}, REQUESTS),
+    "requests for another track": ({"race__requests": {"configMap": {"name": "a"}}}, REQUESTS),
+    "requests from nowhere": (
+        {"race__track": {"builtin": "replay"}, "race__requests": {}},
+        "race.requests takes exactly one source: configMap, volume or git",
+    ),
+    "password in an address of requests": (
+        {"race__track": {"builtin": "replay"}, "race__requests": {"git": {**GIT, "url": "https://me:word@host/x"}}},
+        CREDENTIALS.replace("track", "requests"),
+    ),
+    "a file of requests that is a path": (
+        {"race__track": {"builtin": "replay"}, "race__requests": {"configMap": {"name": "a"}, "file": "../b"}},
+        "file in body should match",
     ),
     "samples nowhere": ({"race__samples": {}}, "race.samples.claimName: Required value"),
     "no size": ({"race__corpora": {"claimName": "a", "maxSize": "much"}}, "maxSize in body should match"),
@@ -286,6 +301,10 @@ def test_name_too_long_for_eck(plane: ControlPlane) -> None:
 
 
 ACCEPTED: dict[str, Json] = {
+    "requests from git": {
+        "race__track": {"builtin": "replay"},
+        "race__requests": {"git": GIT, "file": "one-day.ndjson"},
+    },
     "time to live": {"ttlAfterFinished": {"succeeded": "168h", "failed": "24h", "benchmark": True}},
     "8 on Java 17": {"elasticsearch": {"version": "8.11.0", "java": 17}},
     "7 on Java 8": {"elasticsearch": {"version": "7.17.29", "java": 8}},

@@ -94,6 +94,10 @@ CASES: dict[str, Case] = {
     "no-config-map": Case(
         "TrackNotFound", "does not exist", spec={"race__track": {"configMap": {"name": "none"}}}, runs=()
     ),
+    "no-requests": Case(
+        "RequestsInvalid", "does not exist",
+        spec={"race__track": {"builtin": "replay"}, "race__requests": {"configMap": {"name": "none"}}}, runs=(),
+    ),
     # found by rendering the track
     "track-invalid": Case(
         "TrackInvalid", "track.json, line 7", knobs={"race": "track", "steps": CHECK_ONLY}, spec=WITH_PARAMS,
@@ -168,7 +172,8 @@ CASES: dict[str, Case] = {
 
 # The cases whose messages docs/reasons.md shows.
 DOCUMENTED = (
-    "unknown-track", "unknown-challenge", "java-unknown", "no-config-map", "never-green", "no-endpoints", "dies",
+    "unknown-track", "unknown-challenge", "java-unknown", "no-config-map", "no-requests", "never-green",
+    "no-endpoints", "dies",
     "out-of-memory", "es-out-of-memory", "es-evicted", "track-changed",
 )  # fmt: skip
 

@@ -37,6 +37,7 @@ SourceMode = Literal["stored", "synthetic", "disabled"]
 
 GIT_URL = r"^(https?|ssh|git)://[A-Za-z0-9][^\s\\]*$"
 GIT_REVISION = r"^[A-Za-z0-9_]([A-Za-z0-9_./@+-]*[A-Za-z0-9_])?$"
+FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 INNER_PATH = r"^([A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*)?$"
 
 _MAJOR = "int(self.version.split('.')[0])"
@@ -300,18 +301,18 @@ class ConfigMapTrack(Api):
     """Name of the ConfigMap."""
 
 
+def no_credentials_in(path: str) -> Json:
+    """Return the rule for the address of a git repository; `path` names its parent in the sentence."""
+    return rule(
+        "!self.url.matches('^(https?|git)://[^/]*@') && !self.url.matches('^ssh://[^/@]*:[^/@]*@')",
+        f"{path}.url must not hold credentials: give them in a secret, as {path}.credentialsSecret",
+    )
+
+
 class GitTrack(Api):
     """A track in a git repository. The commit is found once, before the first race, and every race runs that one."""
 
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            rule(
-                "!self.url.matches('^(https?|git)://[^/]*@') && !self.url.matches('^ssh://[^/@]*:[^/@]*@')",
-                "race.track.git.url must not hold credentials: give them in a secret, as "
-                "race.track.git.credentialsSecret",
-            )
-        )
-    )
+    model_config = ConfigDict(json_schema_extra=rules(no_credentials_in("race.track.git")))
     url: Annotated[str, Field(pattern=GIT_URL, max_length=500)]
     """Address of the repository: https://, http://, ssh:// or git://."""
     revision: Annotated[str, Field(pattern=GIT_REVISION, max_length=200)]
@@ -363,6 +364,52 @@ class Track(Api):
     """A track in any git repository."""
     volume: VolumeTrack | None = None
     """A track on a volume."""
+
+
+class RequestsConfigMap(Api):
+    """Requests in a ConfigMap of the same namespace."""
+
+    name: Name
+    """Name of the ConfigMap."""
+
+
+class RequestsVolume(Api):
+    """Requests on a volume, mounted read-only."""
+
+    claim_name: Name
+    """Name of the volume claim, in the same namespace."""
+    path: Annotated[str, Field(pattern=INNER_PATH, max_length=500)] = ""
+    """Directory of the file on the volume; empty for its top."""
+
+
+class RequestsGit(GitTrack):
+    """Requests in a git repository. The commit is found once, before the first race, and every race sends that one."""
+
+    model_config = ConfigDict(json_schema_extra=rules(no_credentials_in("race.requests.git")))
+    path: Annotated[str, Field(pattern=INNER_PATH, max_length=500)] = ""
+    """Directory of the file in the repository; empty for its top."""
+
+
+class Requests(Api):
+    """A file of requests, one a line: a path, or a JSON object with method, path and body."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "[has(self.configMap), has(self.volume), has(self.git)].filter(x, x).size() == 1",
+                "race.requests takes exactly one source: configMap, volume or git",
+            )
+        )
+    )
+    config_map: RequestsConfigMap | None = None
+    """In a ConfigMap."""
+    volume: RequestsVolume | None = None
+    """On a volume."""
+    git: RequestsGit | None = None
+    """In a git repository."""
+    file: Annotated[str, Field(pattern=FILE_NAME, min_length=1, max_length=200)] = "requests.ndjson"
+    """Name of the file, or of the ConfigMap's key. Beside it may be documents.json, a document a line, and index.json,
+    the body of their index."""
 
 
 class Corpora(Api):
@@ -437,11 +484,18 @@ class Race(Api):
             rule(
                 "!(self.includeTasks.size() > 0 && self.excludeTasks.size() > 0)",
                 "race.includeTasks and race.excludeTasks exclude each other: write one of them",
-            )
+            ),
+            rule(
+                "has(self.requests) == (has(self.track.builtin) && self.track.builtin == 'replay')",
+                "race.requests and race.track.builtin: replay need each other, for no other track sends requests of a "
+                "file",
+            ),
         )
     )
     track: Track
     """The workload."""
+    requests: Requests | None = None
+    """The requests that the builtin track replay sends."""
     corpora: Corpora | None = None
     """Where documents are kept from race to race; absent means that each race fetches or generates them anew."""
     offline: bool = False

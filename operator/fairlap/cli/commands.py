@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.option_values import Duration, track_params
+from fairlap.cli.request_words import requests
 
 if TYPE_CHECKING:
     from fairlap.cli.connection import Connection
@@ -363,6 +364,9 @@ def list_() -> int:
     from fairlap.cli import builtin  # noqa: PLC0415
 
     return builtin.list_tracks()
+
+
+fairlap.add_command(requests)
 
 
 @fairlap.command(short_help="Print the shell's completion script.")

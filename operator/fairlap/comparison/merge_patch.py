@@ -26,6 +26,7 @@ ONE_OF: Final = (
         ("race", "track"),
         {"builtin": (), "configMap": (), "name": ("revision", "repository"), "git": (), "volume": ()},
     ),
+    OneOf(("race", "requests"), {"configMap": (), "volume": (), "git": ()}),
 )
 MOST_LEVELS: Final = 20
 

@@ -86,7 +86,7 @@ def noise_key(spec: ComparisonSpec, blocks: Sequence[BlockRecord]) -> str:
     """
     race = spec.template.race.to_json()
     track = {key: value for key, value in (race.get("track") or {}).items() if key != "revision"}
-    tasks = {name: race[name] for name in ("includeTasks", "excludeTasks") if race.get(name)}
+    tasks = {name: race[name] for name in ("requests", "includeTasks", "excludeTasks") if race.get(name)}
     if spec.design.state == "Kept":  # what differs from one filling to the next is not in their noise
         tasks |= {"state": spec.design.state, "tasks": sorted(spec.design.tasks)}
     workload = _digest({"track": track, "challenge": race.get("challenge"), "params": race.get("params"), **tasks})

@@ -15,7 +15,7 @@ from fairlap.manifests.elasticsearch import resource_requirements
 from fairlap.manifests.meta import labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.manifests.target import CA, CREDENTIALS
-from fairlap.manifests.track_source import SAMPLES, corpora_spec, track_source
+from fairlap.manifests.track_source import SAMPLES, corpora_spec, requests_source, track_source
 from fairlap.manifests.track_source import mounts as track_mounts
 from fairlap.plan.seen import Subject
 from fairlap.plan.steps import (
@@ -53,6 +53,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         record=name,
         race_id=race_id(subject.namespace, subject.name, subject.uid, step),
         track=track_source(race.track, settings, commit),
+        requests=requests_source(race.requests, commit),
         corpora=corpora_spec(race),
         offline=race.offline,
         challenge=race.challenge,

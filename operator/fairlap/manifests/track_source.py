@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.quantity import parse_quantity
-from fairlap.api.spec import Race, Track
+from fairlap.api.spec import GitTrack, Race, Requests, Track
 from fairlap.settings import Settings
-from fairlap_race.contract.race_spec import CorporaSpec, GitSource, TrackSource
+from fairlap_race.contract.race_spec import CorporaSpec, GitSource, RequestsSource, TrackSource
 
 TRACK = Path("/track")
+REQUESTS = Path("/requests")
 CORPORA = Path("/corpora")
 SAMPLES = Path("/samples")
 GIT_CREDENTIALS = Path("/run/fairlap/git")
@@ -32,10 +33,22 @@ def track_source(track: Track, settings: Settings, commit: str) -> TrackSource:
         url, revision = track.repository or settings.tracks_repository, track.revision or settings.tracks_revision
         return TrackSource(git=GitSource(url=url, revision=commit or revision, path=track.name))
     if track.git:
-        git = track.git
-        secret = GIT_CREDENTIALS if git.credentials_secret else None
-        return TrackSource(git=GitSource(git.url, commit or git.revision, git.path or "", secret))
+        return TrackSource(git=_git_source(track.git, commit))
     return TrackSource(path=TRACK)
+
+
+def requests_source(requests: Requests | None, commit: str) -> RequestsSource | None:
+    """Return where the runner finds the requests of a replay; `commit`: the one that the track check found."""
+    if requests is None:
+        return None
+    if requests.git:
+        return RequestsSource(git=_git_source(requests.git, commit), file=requests.file)
+    return RequestsSource(REQUESTS / requests.volume.path if requests.volume else REQUESTS, file=requests.file)
+
+
+def _git_source(git: GitTrack, commit: str) -> GitSource:
+    secret = GIT_CREDENTIALS if git.credentials_secret else None
+    return GitSource(git.url, commit or git.revision, git.path or "", secret)
 
 
 def corpora_spec(race: Race) -> CorporaSpec | None:
@@ -49,15 +62,17 @@ def corpora_spec(race: Race) -> CorporaSpec | None:
 def mounts(race: Race) -> Mounts:
     """Return what the track, the corpora and the samples need mounted."""
     found = Mounts([], [])
-    track = race.track
-    if track.config_map:
-        _add(found, "track", {"configMap": {"name": track.config_map.name}}, TRACK)
-    if track.volume:
-        _add(found, "track", {"persistentVolumeClaim": {"claimName": track.volume.claim_name, "readOnly": True}}, TRACK)
-    if track.git and track.git.credentials_secret:
-        # Readable for the group only: ssh refuses a private key that its own user shares.
-        secret = {"secretName": track.git.credentials_secret.name, "defaultMode": 0o440}
-        _add(found, "git-credentials", {"secret": secret}, GIT_CREDENTIALS)
+    for name, source, path in (("track", race.track, TRACK), ("requests", race.requests, REQUESTS)):
+        if source and source.config_map:
+            _add(found, name, {"configMap": {"name": source.config_map.name}}, path)
+        if source and source.volume:
+            claim = {"claimName": source.volume.claim_name, "readOnly": True}
+            _add(found, name, {"persistentVolumeClaim": claim}, path)
+        # Only one of them has a repository: with requests the track is a builtin one.
+        if source and source.git and source.git.credentials_secret:
+            # Readable for the group only: ssh refuses a private key that its own user shares.
+            secret = {"secretName": source.git.credentials_secret.name, "defaultMode": 0o440}
+            _add(found, "git-credentials", {"secret": secret}, GIT_CREDENTIALS)
     if race.corpora:
         _add(found, "corpora", {"persistentVolumeClaim": {"claimName": race.corpora.claim_name}}, CORPORA, write=True)
     if race.samples:

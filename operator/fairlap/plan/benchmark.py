@@ -36,7 +36,17 @@ from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_
 from fairlap.plan.keep import KEPT
 from fairlap.plan.room import RoomSearch, give_way, line_up_again, look_again_in, room_search, take_back
 from fairlap.plan.seen import Delete, Plan, Seen
-from fairlap.plan.steps import CHECK, builds_cluster, is_preparation, needs_check, step_after, steps, title, track_words
+from fairlap.plan.steps import (
+    CHECK,
+    builds_cluster,
+    config_map_key,
+    is_preparation,
+    needs_check,
+    step_after,
+    steps,
+    title,
+    track_words,
+)
 from fairlap.plan.transition import (
     describe_progress,
     describe_success,
@@ -154,22 +164,23 @@ def _take_over(seen: Seen) -> Plan | None:
 
 
 def _check_track(seen: Seen) -> Plan:
-    config_map = seen.subject.spec.race.track.config_map
-    if config_map is not None:
+    needed = config_map_key(seen.subject.spec.race)
+    if needed is not None:
         if seen.track_keys is None:
             return Plan(seen.status, look=("track",))
-        if "track.json" not in seen.track_keys:
+        if needed.key not in seen.track_keys:
             began = moment(seen.status.start_time or stamp(seen.now))
             if not Deadline(began, TRACK_PATIENCE).passed(seen.now):
-                text = f"waiting for ConfigMap {config_map.name} with the key track.json"
+                text = f"waiting for ConfigMap {needed.name} with the key {needed.key}"
                 return Plan(update(seen.status, progress=text), wake_in=2)
             has = f"has only {', '.join(sorted(seen.track_keys))}" if seen.track_keys else "does not exist"
             message = (
-                f"race.track.configMap {config_map.name} {has}: create it in namespace {seen.subject.namespace} "
-                "with the key track.json and the files that it uses"
+                f"{needed.field} {needed.name} {has}: create it in namespace {seen.subject.namespace} "
+                f"with the key {needed.key} and {needed.beside}"
             )
-            refused = Observation(ACCEPTED, False, Reason.TRACK_NOT_FOUND, message)
-            return _end(seen, "Failed", Reason.TRACK_NOT_FOUND, message, refused)
+            own = seen.subject.spec.race.requests is None
+            reason = Reason.TRACK_NOT_FOUND if own else Reason.REQUESTS_INVALID
+            return _end(seen, "Failed", reason, message, Observation(ACCEPTED, False, reason, message))
     return Plan(enter(seen.status, CHECK, "Starting", seen))
 
 

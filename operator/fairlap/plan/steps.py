@@ -1,8 +1,9 @@
 """The steps of a Benchmark: probe, check, smoke, race-1 … race-N, and the names that follow from them."""
 
 import hashlib
+from typing import NamedTuple
 
-from fairlap.api.spec import BenchmarkSpec, Track
+from fairlap.api.spec import BenchmarkSpec, Race, Track
 
 PROBE = "probe"
 CHECK = "check"
@@ -23,7 +24,7 @@ def needs_check(spec: BenchmarkSpec) -> bool:
     in a rehearsal without a smoke test, which would do nothing else.
     """
     race = spec.race
-    told = race.params or race.include_tasks or race.exclude_tasks or race.require_tasks or race.allow
+    told = race.requests or race.params or race.include_tasks or race.exclude_tasks or race.require_tasks or race.allow
     nothing_else = not (spec.repetitions or spec.smoke_test)
     return spec.target is not None or race.track.builtin is None or bool(told) or nothing_else
 
@@ -37,6 +38,26 @@ def track_words(track: Track) -> str:
     if track.git:
         return track.git.path or track.git.url.rstrip("/").rpartition("/")[2].removesuffix(".git")
     return track.builtin or track.name or ""
+
+
+class ConfigMapKey(NamedTuple):
+    """A key of a ConfigMap that the pod of the track check needs."""
+
+    field: str
+    name: str
+    key: str
+    beside: str
+    """what else may be in it"""
+
+
+def config_map_key(race: Race) -> ConfigMapKey | None:
+    """Return what must be there before the track can be checked; None when it is in no ConfigMap."""
+    if found := race.track.config_map:
+        return ConfigMapKey("race.track.configMap", found.name, "track.json", "the files that it uses")
+    if race.requests and race.requests.config_map:
+        name, key = race.requests.config_map.name, race.requests.file
+        return ConfigMapKey("race.requests.configMap", name, key, "documents.json and index.json, if there are any")
+    return None
 
 
 def step_after(spec: BenchmarkSpec, finished: str | None) -> str | None:

@@ -15,7 +15,7 @@ from fairlap.kube.index import UidIndex
 from fairlap.machines.complete import complete_table
 from fairlap.machines.prometheus import Prometheus
 from fairlap.plan.seen import Children, LogOf, Look, Seen, Subject
-from fairlap.plan.steps import is_preparation
+from fairlap.plan.steps import config_map_key, is_preparation
 from fairlap.queue.turn import Turn
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_of_job, is_pod_of, objects_of, step_of, uid_of
@@ -102,8 +102,8 @@ async def look_at(what: Look, seen: Seen, api_server: ApiServer, prometheus: Pro
         return replace(seen, logs={**seen.logs, what: text})
     match what:
         case "track":
-            config_map = seen.subject.spec.race.track.config_map
-            keys = await read_config_map_keys(api_server, namespace, config_map.name if config_map else "")
+            needed = config_map_key(seen.subject.spec.race)
+            keys = await read_config_map_keys(api_server, namespace, needed.name if needed else "")
             return replace(seen, track_keys=keys)
         case "checker":
             name = seen.subject.spec.checked_by or ""

@@ -17,6 +17,8 @@ from fairlap_race.contract.codec import DecodeError, decode_strictly, encode
 from fairlap_race.contract.document_plan import ExpectedByUser
 
 FORMAT = 1
+REPLAY = "replay"
+"""The builtin track whose requests come from a file."""
 
 
 class SpecError(ValueError):
@@ -87,6 +89,17 @@ class TrackSource:
 
 
 @dataclass(frozen=True)
+class RequestsSource:
+    """Where the requests of the builtin track replay are: exactly one of `path` and `git`."""
+
+    path: Path | None = None
+    """directory in the pod"""
+    git: GitSource | None = None
+    file: str = "requests.ndjson"
+    """name of the file in that directory; documents.json and index.json may lie beside it"""
+
+
+@dataclass(frozen=True)
 class CorporaSpec:
     """A volume that corpora are kept on from race to race."""
 
@@ -105,6 +118,8 @@ class RaceSpec:
     race_id: str
     track: TrackSource
     format: int = FORMAT
+    requests: RequestsSource | None = None
+    """for the builtin track replay alone, which needs them"""
     corpora: CorporaSpec | None = None
     offline: bool = False
     """fetch nothing: corpora must be beside the track or in the cache"""
@@ -182,11 +197,7 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
     """Yield a sentence for each value that is out of its bounds or contradicts another."""
     yield from (f"{name}: must not be empty" for name, value in _texts(spec) if value == "")
     yield from _wrong_numbers(spec)
-    if [spec.track.builtin, spec.track.path, spec.track.git].count(None) != 2:
-        yield "track: must have exactly one of builtin, path and git"
-    builtin = spec.track.builtin or ""
-    if "/" in builtin or builtin.startswith("."):
-        yield f"track.builtin: {builtin!r} is not a name"
+    yield from _wrong_sources(spec)
     if "/" in spec.race_id or spec.race_id in (".", ".."):
         yield "raceId: becomes a directory name and must not contain '/'"
     if spec.include_tasks and spec.exclude_tasks:
@@ -204,6 +215,21 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
     for host in spec.hosts:
         if not host.rpartition(":")[2].isdecimal():
             yield f"hosts: {host!r} needs a port, as in name:9200"
+
+
+def _wrong_sources(spec: RaceSpec) -> Iterator[str]:
+    if [spec.track.builtin, spec.track.path, spec.track.git].count(None) != 2:
+        yield "track: must have exactly one of builtin, path and git"
+    builtin = spec.track.builtin or ""
+    if "/" in builtin or builtin.startswith("."):
+        yield f"track.builtin: {builtin!r} is not a name"
+    if (spec.requests is not None) != (builtin == REPLAY):
+        yield f"requests: the builtin track {REPLAY} needs them, and no other track takes them"
+    if (found := spec.requests) is not None:
+        if [found.path, found.git].count(None) != 1:
+            yield "requests: must have exactly one of path and git"
+        if not found.file or "/" in found.file or found.file.startswith("."):
+            yield f"requests.file: {found.file!r} is not the name of a file"
 
 
 def _wrong_numbers(spec: RaceSpec) -> Iterator[str]:
@@ -227,10 +253,10 @@ def _wrong_numbers(spec: RaceSpec) -> Iterator[str]:
 
 def _texts(spec: RaceSpec) -> Iterator[tuple[str, str | None]]:
     """Yield the JSON paths and values of the texts that may not be empty."""
-    git = spec.track.git
+    for name, git in (("track", spec.track.git), ("requests", spec.requests.git if spec.requests else None)):
+        yield from ((f"{name}.git.url", git.url), (f"{name}.git.revision", git.revision)) if git else ()
     yield from (("namespace", spec.namespace), ("record", spec.record), ("raceId", spec.race_id))
     yield from (("track.builtin", spec.track.builtin), ("challenge", spec.challenge), ("user", spec.user))
-    yield from (("track.git.url", git.url), ("track.git.revision", git.revision)) if git else ()
     yield from (("index.codec", spec.index.codec), ("index.sourceMode", spec.index.source_mode))
     lists = {
         "includeTasks": spec.include_tasks,

@@ -103,6 +103,20 @@ class Reason(StrEnum):
         ),
         test=_TRACKS,
     )
+    REQUESTS_INVALID = _Entry(
+        "RequestsInvalid",
+        cause="The file of requests is not there, or has a line that cannot be replayed.",
+        cure="Correct the line that the message names: each is a path, or a JSON object with method, path and body.",
+        recognized=(
+            "The ConfigMap, or the file's key in it, is not there 20 seconds after the Benchmark was created; every "
+            "line of the file is read by the track check, and again before each race."
+        ),
+        example=(
+            "race.requests.configMap none does not exist: create it in namespace … with the key requests.ndjson and "
+            "documents.json and index.json, if there are any"
+        ),
+        test=_API,
+    )
     TRACK_NOT_FOUND = _Entry(
         "TrackNotFound",
         cause="There is no track.json where the track should be.",

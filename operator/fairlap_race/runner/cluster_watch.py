@@ -60,6 +60,7 @@ class ClusterWatch:
         """Note what the cluster has counted before Rally starts."""
         self._began = time.time()
         self._start = self._mark()
+        self._look_at_caches(time.time(), CALM_PATIENCE)
 
     def addresses(self) -> tuple[str, ...]:
         """Return the addresses of all nodes in the order of their names; none when Elasticsearch does not tell."""
@@ -68,7 +69,10 @@ class ClusterWatch:
     def look(self, at: float) -> None:
         """Look once, at `at` seconds since the epoch; an answer that cannot be had is a look less."""
         self._look_at_shards(at)
-        for node, counters in course.read_caches(self._ask(course.CACHES_PATH, PATIENCE)).items():
+        self._look_at_caches(at, PATIENCE)
+
+    def _look_at_caches(self, at: float, patience: float) -> None:
+        for node, counters in course.read_caches(self._ask(course.CACHES_PATH, patience)).items():
             for name, value in counters.items():
                 self._caches.setdefault(node, {}).setdefault(name, Points()).add(at, value)
 
@@ -120,6 +124,8 @@ class ClusterWatch:
     def end(self, mine: Callable[[str], bool], tasks: Iterable[Task]) -> ClusterCourse:
         """Return what happened until now to indices that are `mine`; what Elasticsearch does not tell is None."""
         end, start = self._mark(), self._start
+        # What the last task counted after the last look.
+        self._look_at_caches(time.time(), CALM_PATIENCE)
         return ClusterCourse(
             looks=self.looks,
             unlisted=self.unlisted,

@@ -217,7 +217,7 @@ class RaceRunner:
         spec, cache = self.spec, self.files.data_cache
         try:
             found = get_ready(spec, self.files.work, self._corpora, self._preparing, self.stop)
-            request = make_request(spec, found.path, cache, before.environment.build_flavor or "default")
+            request = make_request(spec, found, cache, before.environment.build_flavor or "default")
             about = describe_track(request, self.files, self.stop)
             record = self.parts.track = make_track_record(about, found, spec)
             if about.error is not None:
@@ -237,7 +237,7 @@ class RaceRunner:
 
     def _plan_looks(self, track: Prepared, before: Before) -> None:
         flavor = before.environment.build_flavor or "default"
-        request = make_request(self.spec, track.ready.path, self.files.data_cache, flavor)
+        request = make_request(self.spec, track.ready, self.files.data_cache, flavor)
         try:
             plan_looks(self.spec, self.files, track.description, request, self.stop)
         except StoppedError as error:

@@ -25,13 +25,13 @@ DESCRIBE_PATIENCE = 300.0
 _OUTPUT_CHARACTERS = 800
 
 
-def make_request(spec: RaceSpec, track: Path, data_cache: Path, flavor: str = "default") -> Request:
-    """Return what to ask about the track in the directory `track`: of `track.load` or `track.check.review`.
+def make_request(spec: RaceSpec, track: Ready, data_cache: Path, flavor: str = "default") -> Request:
+    """Return what to ask about `track`: of `track.load` or `track.check.review`.
 
     `data_cache` is Rally's own directory for corpora, `flavor` the kind of build that Elasticsearch says it is.
     """
     return Request(
-        track_path=str(track),
+        track_path=str(track.path),
         challenge=spec.challenge,
         params=spec.params,
         include_tasks=spec.include_tasks,
@@ -44,6 +44,7 @@ def make_request(spec: RaceSpec, track: Path, data_cache: Path, flavor: str = "d
         build_flavor=flavor,
         data_cache=str(data_cache),
         downloads=True,
+        replayed_writes=track.writes,
     )
 
 

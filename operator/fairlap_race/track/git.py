@@ -92,6 +92,12 @@ def check_source(source: GitSource) -> None:
 
 def fetch(source: GitSource, work: Path, stop: threading.Event, protocols: str = PROTOCOLS) -> Checkout:
     """Fetch the commit that `source` names into a new directory below `work`. Raises TrackError."""
+    root, commit = fetch_commit(source, work, stop, protocols)
+    return Checkout(root, track_in(root, source, commit), commit)
+
+
+def fetch_commit(source: GitSource, work: Path, stop: threading.Event, protocols: str = PROTOCOLS) -> tuple[Path, str]:
+    """Fetch the commit that `source` names into a new directory below `work`; return both. Raises TrackError."""
     check_source(source)
     # Rally takes the name of a track from its directory, which is this one when the path is empty.
     root = work / "repository" / (Path(urlsplit(source.url).path).name.removesuffix(".git") or "track")
@@ -101,7 +107,7 @@ def fetch(source: GitSource, work: Path, stop: threading.Event, protocols: str =
     git.run("init", "--quiet", "--template=", "--initial-branch=none", str(root))
     commit = _fetched(git, source)
     git.must("checkout", "--quiet", "--force", "--detach", commit, "--")
-    return Checkout(root, track_in(root, source, commit), commit)
+    return root, commit
 
 
 def track_in(root: Path, source: GitSource, commit: str) -> Path:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.document_plan import DocumentPlan, WhyUncounted
-from fairlap_race.contract.race_spec import IndexSpec
+from fairlap_race.contract.race_spec import REPLAY, IndexSpec
 from fairlap_race.contract.record import Touch
 from fairlap_race.contract.track_record import TrackTask
 from fairlap_race.corpora.need import CorpusFile
@@ -57,6 +57,8 @@ class Request:
     """All challenges are looked at, not only the one that would be raced."""
     touches: bool = False
     """find out what the track changes on the cluster, too"""
+    replayed_writes: tuple[str, ...] | None = None
+    """of the builtin track replay: method and path of its requests that do more than read; None for other tracks"""
 
 
 @dataclass(frozen=True)
@@ -151,13 +153,13 @@ def _load(request: Request, found: dict[str, Any]) -> None:
         for leaf in leaves
     )
     found["sleeps"] = tuple(leaf.name for leaf in leaves if leaf.operation.type == "sleep")
-    acts = _acts(track, challenge)
+    acts = _acts(request, track, challenge)
     found["expected_documents"], found["documents"] = foresee(acts)
     through = _through_pipelines(acts)
     found["pipelines"] = tuple(sorted(through))
     found["pipeline_documents"] = {name: documents for name, documents in through.items() if documents is not None}
     if request.touches:
-        found["touches"], found["unforeseen"] = touches.touches(_action(track, leaf) for leaf in leaves)
+        found["touches"], found["unforeseen"] = touches.touches(_action(request, track, leaf) for leaf in leaves)
     found["own_code"] = bool(track.has_plugins)
     found["corpora"], found["left_to_rally"] = _corpora(request, params, track)
 
@@ -237,14 +239,25 @@ def rally_config(request: Request, params: Mapping[str, Any]) -> Any:
     return cfg
 
 
-def _acts(track: Any, challenge: Any) -> list[Act]:
+def _replayed(request: Request, leaf: Any) -> dict[str, Any] | None:
+    """Return what the task of a replay sends that does more than read, as a composite operation; None for others."""
+    if request.replayed_writes is None or leaf.operation.param_source != REPLAY:
+        return None
+    sent = [text.partition(" ") for text in request.replayed_writes]
+    return {"requests": [{"operation-type": "raw-request", "method": it[0], "path": it[2]} for it in sent]}
+
+
+def _acts(request: Request, track: Any, challenge: Any) -> list[Act]:
     """Return the tasks of a challenge, in their order, as far as they concern documents."""
     found = []
     for element in challenge.schedule:
         for leaf in element:
             kind = str(leaf.operation.type)
             bulk = _bulk_facts(track, element, leaf) if kind == "bulk" else None
-            found.append(Act(leaf.name, kind, leaf.operation.params, bulk))
+            if (replayed := _replayed(request, leaf)) is not None:
+                found.append(Act(leaf.name, "composite", replayed))
+            else:
+                found.append(Act(leaf.name, kind, leaf.operation.params, bulk))
     return found
 
 
@@ -302,9 +315,11 @@ def _is_ended(element: Any, leaf: Any) -> bool:
     return any(other.completes_parent for other in others)
 
 
-def _action(track: Any, leaf: Any) -> touches.Action:
+def _action(request: Request, track: Any, leaf: Any) -> touches.Action:
     from esrally.track import loader  # noqa: PLC0415
 
+    if (replayed := _replayed(request, leaf)) is not None:
+        return touches.Action(leaf.name, "composite", params=replayed)
     kind, own_code = str(leaf.operation.type), bool(leaf.operation.param_source)
     if kind == "bulk":
         return touches.Action(leaf.name, kind, bulk=None if own_code else _bulk_targets(track, leaf))

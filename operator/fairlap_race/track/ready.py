@@ -14,6 +14,7 @@ from fairlap_race.corpora.corpora import CorporaSource
 from fairlap_race.corpora.need import Tell
 from fairlap_race.track.git import fetch
 from fairlap_race.track.prepare import GENERATOR, digest, generate, generator_options, prepare
+from fairlap_race.track.request_source import add_requests
 
 BUILTIN_TRACKS = Path("/opt/fairlap/tracks")
 """Where the race image keeps the tracks that ship with it."""
@@ -31,6 +32,8 @@ class Ready:
     """the commit"""
     known: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the files that come from the corpora cache, by name"""
+    writes: tuple[str, ...] | None = None
+    """of a replay: method and path of its requests that do more than read"""
 
 
 def get_ready(
@@ -62,4 +65,7 @@ def get_ready(
         builtin=source.builtin is not None,
         generator=generate_once if corpora.shared else None,
     )
-    return Ready(target, digest(target, known), known=known)
+    if spec.requests is None:
+        return Ready(target, digest(target, known), known=known)
+    replayed = add_requests(spec, spec.requests, target, work, stop)
+    return Ready(target, digest(target, known), replayed.repository, replayed.commit, known, replayed.writes)

@@ -21,7 +21,7 @@ _WORDS: Mapping[str, re.Pattern[str]] = {
     ),
     "watcher": re.compile(r"watcher"),
 }
-_TEXTS = {".json", ".py", ".j2", ".jinja", ".jinja2", ".txt", ".yml", ".yaml", ".mustache", ""}
+_TEXTS = {".json", ".py", ".j2", ".jinja", ".jinja2", ".txt", ".yml", ".yaml", ".mustache", ".ndjson", ""}
 _LARGEST_FILE = 2 << 20
 """Bytes: what is larger holds documents."""
 _MOST_FILES, _MOST_BYTES = 5_000, 64 << 20
@@ -37,6 +37,8 @@ def services_used(track: Path, shared: bool = False) -> tuple[str, ...]:
     for number, path in enumerate(_files(track.parent if shared else track)):
         try:
             size = path.stat().st_size
+            if size > _LARGEST_FILE and path.suffix == ".ndjson":
+                return SERVICES  # requests of a replay, of which any may use one
             if size > _LARGEST_FILE:
                 continue
             left -= size

@@ -22,7 +22,7 @@ from fairlap.cli.option_values import Duration, track_params
 from fairlap.settings import BUILTIN_TRACKS
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = ["run", "plan", "rerun", "results", "compare", "gate", "report", "logs", "track", "completion"]
+COMMANDS = ["run", "plan", "rerun", "results", "compare", "gate", "report", "logs", "track", "requests", "completion"]
 
 
 class FakeConnection:
@@ -56,7 +56,7 @@ def completed(*words: str) -> list[str]:
     ("words", "answer"),
     [
         ([""], COMMANDS),
-        (["re"], ["rerun", "results", "report"]),
+        (["re"], ["rerun", "results", "report", "requests"]),
         (["track", ""], ["check", "generate", "new", "list"]),
         (["track", "check", ""], [":file"]),
         (["track", "check", "a", ""], [":file"]),
@@ -82,12 +82,14 @@ def completed(*words: str) -> list[str]:
         (["run", "--wait", "-f", "x", "--dr"], ["--dry-run"]),
         (["completion", "z"], ["zsh"]),
         ([], COMMANDS),
-        (["-n", "perf", "re"], ["rerun", "results", "report"]),
+        (["-n", "perf", "re"], ["rerun", "results", "report", "requests"]),
         (["-n", "perf", "results", ""], ["es-8", "es-9"]),
         (["rerun", "es-"], ["es-8", "es-9"]),
         (["logs", "nosuch"], []),
         (["track", "generate", ""], list(BUILTIN_TRACKS)),
         (["track", "check", "page"], [":file", "page_cache"]),
+        (["requests", ""], ["from-access-log", "from-search-results", "from-slowlog"]),
+        (["requests", "from-slowlog", ""], [":file"]),
         (["track", "new", ""], [":dir"]),
     ],
 )

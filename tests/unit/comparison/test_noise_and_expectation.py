@@ -99,16 +99,21 @@ def test_noise_of_other_work_or_of_kept_clusters_is_another() -> None:
     """Kept clusters show less of it: as a history of fresh ones it would make too much sure."""
     template = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}}}
     some = {**template, "race": {**template["race"], "includeTasks": ["search-request"]}}
+    replays = [
+        {**template, "race": {"track": {"builtin": "replay"}, "requests": {"configMap": {"name": name}}}}
+        for name in ("mine", "yours")
+    ]
     kept = {"stop": "fixed", "blocks": 5, "state": "Kept"}
     specs = [
         a_spec(),
         a_spec(template=some),
+        *(a_spec(template=replay) for replay in replays),
         a_spec(design={**kept, "tasks": ["search-request"]}),
         a_spec(design={**kept, "tasks": ["search-request", "search-response"]}),
     ]
     assert len({noise_key(spec, raced(0)) for spec in specs}) == len(specs)
-    store = learn(learn({}, specs[2], raced(0), NOW), specs[2], raced(1), NOW)
-    assert priors_for(store, noise_key(specs[2], ()), NOW) and not priors_for(store, noise_key(specs[0], ()), NOW)
+    store = learn(learn({}, specs[4], raced(0), NOW), specs[4], raced(1), NOW)
+    assert priors_for(store, noise_key(specs[4], ()), NOW) and not priors_for(store, noise_key(specs[0], ()), NOW)
 
 
 def test_the_store_is_bounded() -> None:

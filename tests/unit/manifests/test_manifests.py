@@ -15,7 +15,7 @@ from fairlap.manifests.race_job import access, job, race_spec, record
 from fairlap.plan.seen import Subject
 from fairlap.settings import JdkImage, Settings
 from fairlap_race.contract.document_plan import ExpectedByUser
-from fairlap_race.contract.race_spec import CorporaSpec, parse_spec
+from fairlap_race.contract.race_spec import CorporaSpec, GitSource, RequestsSource, parse_spec
 
 SETTINGS = Settings(race_image="fairlap/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
 
@@ -371,6 +371,31 @@ def test_what_the_track_needs_is_mounted() -> None:
     volumes, mounts = pod(track={"git": GIT})
     assert volumes["git-credentials"]["secret"] == {"secretName": "s", "defaultMode": 0o440}
     assert mounts["git-credentials"]["mountPath"] == "/run/fairlap/git" and mounts["git-credentials"]["readOnly"]
+
+
+VOLUME = Path("/requests")
+
+
+@pytest.mark.parametrize(
+    ("source", "commit", "told"),
+    [
+        ({"configMap": {"name": "mine"}}, "", RequestsSource(VOLUME)),
+        ({"volume": {"claimName": "v", "path": "a/b"}, "file": "x"}, "", RequestsSource(VOLUME / "a/b", file="x")),
+        (
+            {"git": GIT}, "c" * 40,
+            RequestsSource(git=GitSource(GIT["url"], "c" * 40, "shop", Path("/run/fairlap/git"))),
+        ),
+    ],
+)  # fmt: skip
+def test_the_runner_is_told_where_the_requests_are(source: dict[str, Any], commit: str, told: RequestsSource) -> None:
+    asked = of_track({"builtin": "replay"}, requests=source)
+    written = race_spec(asked, "race-1", SETTINGS, commit).to_json()
+    assert parse_spec(written).requests == told
+    found = job(asked, "check", SETTINGS)["spec"]["template"]["spec"]
+    mounts = {mount["name"]: mount["mountPath"] for mount in found["containers"][0]["volumeMounts"]}
+    assert mounts.get("requests") == (None if "git" in source else "/requests")
+    assert mounts.get("git-credentials") == ("/run/fairlap/git" if "git" in source else None)
+    assert all(it["readOnly"] for it in found["containers"][0]["volumeMounts"] if it["name"] == "requests")
 
 
 def test_the_runner_is_told_the_bound_in_bytes() -> None:

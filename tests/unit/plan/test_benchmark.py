@@ -66,6 +66,22 @@ def test_a_missing_config_map_is_said_before_anything_is_created() -> None:
     assert "has only a.json" in todo.status.message
 
 
+def test_a_missing_file_of_requests_is_said_too() -> None:
+    wanted = spec(
+        race={"track": {"builtin": "replay"}, "requests": {"configMap": {"name": "mine"}, "file": "a.ndjson"}}
+    )
+    first = seen(plan(seen(of=wanted)).status, wanted)
+    assert plan(first).look == ("track",)
+    early = plan(replace(first, track_keys=frozenset()))
+    assert "waiting for ConfigMap mine with the key a.ndjson" in early.status.progress
+    todo = plan(replace(first, track_keys=frozenset(), now=later(seconds=21)))
+    assert (todo.status.phase, todo.status.reason) == ("Failed", "RequestsInvalid")
+    assert "race.requests.configMap mine does not exist: create it" in todo.status.message
+    assert "with the key a.ndjson" in todo.status.message
+    there = plan(replace(first, track_keys=frozenset({"a.ndjson"})))
+    assert there.status.step and there.status.step.name == "check"
+
+
 def test_waits_in_the_queue_and_says_for_whom() -> None:
     status = at("check", "Cleaning").model_copy(update={"step": None, "finished_step": None})
     todo = plan(seen(status, turn=Turn(mine=False, ahead=2, behind="ns/other")))

@@ -46,7 +46,7 @@ def check(
     try:
         found = get_ready(spec, work, corpora, tell, stop, builtin_tracks)
         track = replace(track, digest=found.digest, repository=found.repository, revision=found.revision)
-        answer, finding = _diagnose(make_request(spec, found.path, Files(work).data_cache), work, stop)
+        answer, finding = _diagnose(make_request(spec, found, Files(work).data_cache), work, stop)
         track = make_track_record(answer, found, spec)
         if spec.target is not None:
             planned = TargetReport(touches=answer.touches, unforeseen=answer.unforeseen)

@@ -20,6 +20,7 @@ TRACKS = Path(__file__).parents[4] / "tracks"
         ("index.json", '{"mappings": {"properties": {"a": {"type": "semantic_text"}}}}', ("ml",)),
         ("x.j2", '{"operation-type": "raw-request", "path": "/_watcher/watch/x"}', ("watcher",)),
         ("README.md", "geoip and watcher", ()),
+        ("requests.ndjson", '{"path": "/a/_search", "body": {"query": {"text_expansion": {}}}}', ("ml",)),
         ("all.json", "GeoIP Watcher ELSER", SERVICES),
     ],
 )
@@ -43,6 +44,8 @@ def test_too_much_to_tell_is_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert services_used(tmp_path) == SERVICES
     monkeypatch.setattr(services, "_LARGEST_FILE", 0)
     assert services_used(tmp_path) == (), "documents are not read"
+    (tmp_path / "requests.ndjson").write_text("/a")
+    assert services_used(tmp_path) == SERVICES, "requests are what may use them"
 
 
 def test_the_builtin_tracks_use_none() -> None:

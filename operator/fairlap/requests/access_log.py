@@ -1,0 +1,76 @@
+"""Requests from the access log of a proxy before Elasticsearch: common and combined format, or JSON lines. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from fairlap.requests.found import InputLine, Skipped, accepted
+from fairlap_race.contract.request_lines import RequestLine
+from fairlap_race.contract.untrusted import read_object
+
+NO_ENTRY = "no entry of an access log"
+NO_BODY = "not a GET: an access log does not have the body"
+FAILED = "answered by an error"
+OTHER = "another path than was asked for"
+_MOST_CHARACTERS = 1 << 20
+_QUOTED = re.compile(r'"(?P<method>[A-Z]{3,10}) (?P<target>\S+)(?: HTTP/[\d.]+)?" (?P<status>\d{3})\b')
+_REQUEST = re.compile(r"(?P<method>[A-Z]{3,10}) (?P<target>\S+)(?: HTTP/[\d.]+)?")
+_ADDRESS = re.compile(r"https?://[^/?#]*", re.I)
+_METHODS, _TARGETS = ("method", "request_method", "http_method"), ("request_uri", "uri", "path", "url", "target")
+_STATUSES = ("status", "status_code", "response", "response_code")
+
+
+class _Entry(NamedTuple):
+    method: str
+    target: str
+    status: int
+
+
+def from_access_log(lines: Iterable[InputLine], strip: str = "", match: str = "") -> Iterator[RequestLine | Skipped]:
+    """Yield the GETs that were answered without an error, in their order.
+
+    `strip`: the beginning of paths that the proxy takes away; `match`: a text that paths must have in them.
+    """
+    for line in lines:
+        entry = _from_json(line.text) if line.text.lstrip().startswith("{") else _from_text(line.text)
+        if entry is None:
+            yield Skipped(line.number, NO_ENTRY)
+        elif entry.method != "GET":
+            yield Skipped(line.number, NO_BODY)
+        elif entry.status >= 400:
+            yield Skipped(line.number, FAILED)
+        elif match not in (path := _path(entry.target, strip)):
+            yield Skipped(line.number, OTHER)
+        else:
+            yield from accepted(line.number, RequestLine("GET", path))
+
+
+def _path(target: str, strip: str) -> str:
+    path = _ADDRESS.sub("", target, count=1).partition("#")[0].removeprefix(strip.rstrip("/"))
+    # nginx writes what is not printable as \xE9; what stands encoded already stays.
+    path = re.sub(r"\\x([0-9A-Fa-f]{2})", r"%\1", path if path.startswith("/") else f"/{path}")
+    return quote(path, safe="".join(map(chr, range(0x21, 0x7F))))
+
+
+def _from_text(text: str) -> _Entry | None:
+    found = _QUOTED.search(text)
+    return _Entry(found["method"], found["target"], int(found["status"])) if found else None
+
+
+def _from_json(text: str) -> _Entry | None:
+    data = read_object(text, _MOST_CHARACTERS)
+    if data is None:
+        return None
+    status = str(_first(data, _STATUSES) or "")
+    whole = _REQUEST.fullmatch(str(data.get("request") or ""))
+    method, target = (whole["method"], whole["target"]) if whole else (_first(data, _METHODS), _first(data, _TARGETS))
+    if not (isinstance(method, str) and isinstance(target, str) and re.fullmatch(r"\d{3}", status)):
+        return None
+    return _Entry(method.upper(), target, int(status))
+
+
+def _first(data: Mapping[str, Any], names: Iterable[str]) -> Any:
+    return next((data[name] for name in names if data.get(name) is not None), None)

@@ -1,0 +1,151 @@
+"""The lines of a file of requests: a path, or a JSON object with method, path and body. Pure.
+
+The race image reads them strictly, before anything is measured; the command line writes them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MOST_BYTES = 128 << 20
+"""Of a whole file: each process of Rally holds it in memory."""
+MOST_LINES = 1_000_000
+MOST_LINE_BYTES = 1 << 20
+_METHODS = ("GET", "POST", "PUT", "DELETE")
+_MEMBERS = ("method", "path", "body")
+_PATH = re.compile(r"/(?!/)[!-~]*")
+_SHOWN = 80
+_BOM = b"\xef\xbb\xbf"
+_READING_ENDS = (
+    *("/_search", "/_msearch", "/_count", "/_explain", "/_validate/query", "/_search/template", "/_msearch/template"),
+    *("/_mget", "/_field_caps", "/_termvectors", "/_mtermvectors", "/_rank_eval", "/_terms_enum", "/_knn_search"),
+    *("/_eql/search", "/_query", "/_sql", "/_render/template", "/_analyze"),
+)
+_WITH_ID = re.compile(r"/[^/]+/(_explain|_termvectors)/[^/]+")
+_ORDINARY = re.compile(r"/[^/]+/(_doc|_create|_update|_bulk)(/.*)?|/_bulk")
+
+
+class LinesError(ValueError):
+    """A file of requests cannot be replayed; a sentence that names the line, what is wrong and what to write."""
+
+
+@dataclass(frozen=True)
+class RequestLine:
+    """A request."""
+
+    method: str
+    path: str
+    """with the query, if it has one; percent-encoded"""
+    body: Any = None
+    """an object; a list is one JSON text a line, as for a multi-search; a text is sent as it is"""
+
+    @property
+    def reads(self) -> bool:
+        """Whether it leaves everything as it is."""
+        path = self.path.partition("?")[0].rstrip("/")
+        if self.method == "GET":
+            return True
+        # An id may look like the name of something else.
+        return self.method == "POST" and not _ORDINARY.fullmatch(path) and (
+            path.endswith(_READING_ENDS) or bool(_WITH_ID.fullmatch(path))
+        )  # fmt: skip
+
+    def to_line(self) -> str:
+        """Return the line that is read as this request, without its end."""
+        found = {"method": self.method, "path": self.path, **({} if self.body is None else {"body": self.body})}
+        return json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def read_lines(lines: Iterable[bytes], name: str, *, writes: bool = False) -> Iterator[RequestLine]:
+    """Yield the requests of a file's lines, which end as they stand in the file called `name`.
+
+    With `writes` they may do more than read. Raises LinesError at the first line that is not as it must be.
+    """
+    size, empty, number = 0, 0, 0
+    for number, line in enumerate(lines, start=1):
+        size += len(line)
+        where = f"{name} line {number}"
+        if number > MOST_LINES or size > MOST_BYTES:
+            raise LinesError(
+                f"{where}: a file of requests has at most {MOST_LINES:,} lines and {MOST_BYTES >> 20} MiB, since each "
+                "process of Rally holds it in memory; leave some out"
+            )
+        if number == 1 and line.startswith(_BOM):
+            raise LinesError(f"{where}: the file begins with a byte order mark; save it as UTF-8 without one")
+        if line.endswith(b"\r\n"):
+            raise LinesError(f"{where}: the line ends with CR LF, as Windows writes it; save the file with LF")
+        text = line.rstrip(b"\n")
+        if not text:
+            empty = empty or number
+            continue
+        if empty:
+            raise LinesError(f"{name} line {empty}: the line is empty; write a path or a JSON object, or leave it out")
+        yield _request(text, where, writes)
+    if number == 0 or empty == 1:
+        raise LinesError(f"{name}: the file is empty; write a request in each line: a path, or a JSON object with path")
+
+
+def _request(line: bytes, where: str, writes: bool) -> RequestLine:
+    if len(line) > MOST_LINE_BYTES:
+        raise LinesError(f"{where}: the line has {len(line):,} bytes; a request may have {MOST_LINE_BYTES:,}")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise LinesError(f"{where}: the line is not UTF-8 text: {error.reason}; save the file as UTF-8") from None
+    found = RequestLine("GET", text) if text.startswith("/") else _from_json(text, where)
+    if not _PATH.fullmatch(found.path):
+        raise LinesError(
+            f"{where}: {_shown(found.path)} is no path; write one that begins with one slash, as "
+            "/shop/_search?q=shoes, with all but printable ASCII percent-encoded"
+        )
+    if found.method == "HEAD":
+        raise LinesError(f"{where}: Rally takes a HEAD that is answered by 404 as a success; write GET")
+    if found.method not in _METHODS:
+        raise LinesError(f"{where}: the method {_shown(found.method)} is none of {', '.join(_METHODS)}; write one")
+    if not found.reads and not writes:
+        raise LinesError(
+            f"{where}: {found.method} {_shown(found.path)} does more than read; leave it out, or write "
+            "race.params.allow_writes: true"
+        )
+    return found
+
+
+def _from_json(text: str, where: str) -> RequestLine:
+    try:
+        data = json.loads(text, parse_constant=_no_number)
+    except RecursionError:
+        raise LinesError(f"{where}: the JSON is nested too deeply") from None
+    except ValueError as error:
+        raise LinesError(
+            f"{where}: {_shown(text)} is neither a path, which begins with a slash, nor JSON: {_words(error)}"
+        ) from None
+    if not isinstance(data, Mapping):
+        raise LinesError(f'{where}: {_shown(text)} is not a JSON object; write {{"path": "/shop/_search", "body": …}}')
+    if unknown := [str(key) for key in data if key not in _MEMBERS]:
+        known = ", ".join(_MEMBERS)
+        raise LinesError(f"{where}: there is no member {_shown(unknown[0])}; a request has {known}; leave it out")
+    path, body = data.get("path"), data.get("body")
+    if not isinstance(path, str):
+        raise LinesError(f'{where}: the object has no path; write "path": "/shop/_search"')
+    method = data.get("method", "GET" if body is None else "POST")
+    if not isinstance(method, str):
+        raise LinesError(f'{where}: the method must be a text, as "GET"')
+    if body is not None and not isinstance(body, Mapping | list | str):
+        raise LinesError(f"{where}: the body must be an object, a list with an item for each of its lines, or a text")
+    return RequestLine(method.upper(), path, body)
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _words(error: ValueError) -> str:
+    return str(getattr(error, "msg", None) or error)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

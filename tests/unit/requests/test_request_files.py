@@ -1,0 +1,274 @@
+"""Requests from slow logs, access logs and answers: what each line becomes, and what is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap.cli import main as program
+from fairlap.cli import requests_command
+from fairlap.requests import access_log, search_results, slow_log
+from fairlap.requests.found import InputLine, Skipped
+from fairlap.requests.search_results import Wanted
+from fairlap_race.contract.request_lines import RequestLine, read_lines
+
+Reader = Callable[[Iterable[InputLine]], Iterator[RequestLine | Skipped]]
+SEARCH = '{"query":{"match":{"t":"a \\"b\\" ]"}}}'
+WANTED = Wanted("title", "/i/_search", {"query": {"match": {"title": "{term}"}}})
+
+
+def read(reader: Reader, *texts: str) -> list[RequestLine | Skipped]:
+    return list(reader(InputLine(number, text) for number, text in enumerate(texts, start=1)))
+
+
+def ecs(source: str = SEARCH, shard: int = 0, phase: str = "query", index: str = "shop") -> str:
+    return json.dumps(
+        {
+            "@timestamp": "2025-01-01T00:00:00.000Z", "log.level": "WARN", "elasticsearch.slowlog.took": "1ms",
+            "elasticsearch.slowlog.message": f"[{index}][{shard}]", "elasticsearch.slowlog.source": source,
+            "event.dataset": "elasticsearch.index_search_slowlog", "log.logger": f"index.search.slowlog.{phase}",
+        }
+    )  # fmt: skip
+
+
+SEVEN = json.dumps(
+    {
+        "type": "index_search_slowlog", "level": "WARN", "component": "i.s.s.query", "message": "[shop][3]",
+        "took": "1ms", "source": SEARCH,
+    }
+)  # fmt: skip
+TEXT = (
+    "[2019-01-01T00:00:00,000][WARN ][index.search.slowlog.query] [node-1] [shop][0] took[2.1ms], took_millis[2], "
+    "total_hits[1 hits], types[], stats[], search_type[QUERY_THEN_FETCH], total_shards[5], "
+)
+SIX = f"{TEXT}source[{SEARCH}], id[],"
+SIX_OLD = f"{TEXT.replace('[node-1]', '[n]')}source[{SEARCH}],"
+SHIPPED = json.dumps(
+    {
+        "elasticsearch": {"slowlog": {"message": "[shop][0]", "source": SEARCH}},
+        "log": {"logger": "index.search.slowlog.query"}, "event": {"dataset": "elasticsearch.index_search_slowlog"},
+    }
+)  # fmt: skip
+
+
+TWICE = ecs(source=json.dumps(SEARCH)[1:-1])
+"""As 8.6.1 writes it."""
+
+
+@pytest.mark.parametrize("line", [ecs(), TWICE, SEVEN, SIX, SIX_OLD, SHIPPED])
+def test_a_line_of_a_slow_log(line: str) -> None:
+    assert read(slow_log.from_slow_log, line) == [RequestLine("POST", "/shop/_search", json.loads(SEARCH))]
+
+
+def test_shards_and_phases_of_a_search_are_one() -> None:
+    twice = [ecs(shard=shard, phase=phase) for _ in range(2) for phase in ("query", "fetch") for shard in range(3)]
+    found = read(slow_log.from_slow_log, *twice, ecs(index="other"))
+    assert [type(each) for each in found].count(RequestLine) == 3
+    assert {each.why for each in found if isinstance(each, Skipped)} == {slow_log.ONCE_MORE}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("hello", slow_log.NO_ENTRY),
+        ("{", slow_log.NO_ENTRY),
+        (json.dumps({"message": "[shop][0]", "source": SEARCH, "component": "i.i.s.index"}), slow_log.NO_ENTRY),
+        (ecs(source='{"query'), slow_log.NO_SOURCE),
+        (ecs(source="[" * 100_000), slow_log.NO_SOURCE),
+    ],
+)
+def test_what_is_no_search_is_left_out(line: str, why: str) -> None:
+    assert read(slow_log.from_slow_log, line, ecs())[0] == Skipped(1, why)
+
+
+COMBINED = '10.0.0.1 - - [01/Jan/2025:00:00:00 +0000] "{} {} HTTP/1.1" {} 123 "-" "curl/8"'
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (COMBINED.format("GET", "/shop/_search?q=a%20b", 200), "/shop/_search?q=a%20b"),
+        (COMBINED.format("GET", "/es/shop/_search", 200), "/shop/_search"),
+        (COMBINED.format("GET", "http://es:9200/shop/_doc/1", 200), "/shop/_doc/1"),
+        (COMBINED.format("GET", r"/shop/_search?q=\xC3\xA9", 200), "/shop/_search?q=%C3%A9"),
+        (COMBINED.format("GET", "/shop/_search?q=é", 200), "/shop/_search?q=%C3%A9"),
+        ('{"request": "GET /shop/_count HTTP/1.1", "status": 200}', "/shop/_count"),
+        ('{"method": "GET", "uri": "/shop/_count", "status": "304"}', "/shop/_count"),
+    ],
+)
+def test_a_line_of_an_access_log(line: str, expected: str) -> None:
+    assert list(access_log.from_access_log([InputLine(1, line)], strip="/es/")) == [RequestLine("GET", expected)]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("hello", access_log.NO_ENTRY),
+        ('{"a": 1}', access_log.NO_ENTRY),
+        (COMBINED.format("POST", "/shop/_search", 200), access_log.NO_BODY),
+        (COMBINED.format("GET", "/shop/_search", 404), access_log.FAILED),
+        (COMBINED.format("GET", "/shop/_count", 200), access_log.OTHER),
+        (COMBINED.format("GET", "//shop/_search", 200), "'//shop/_search' is no path"),
+    ],
+)
+def test_what_is_no_get_is_left_out(line: str, why: str) -> None:
+    assert list(access_log.from_access_log([InputLine(7, line)], match="/_search")) == [Skipped(7, why)]
+
+
+def hits(*sources: Any) -> dict[str, Any]:
+    return {"hits": {"hits": [{"_id": "1", "_source": source} for source in sources]}}
+
+
+def groonga(*titles: Any) -> list[Any]:
+    return [[0, 1.0, 0.1], [[[len(titles)], [["_id", "UInt32"], ["title", "ShortText"]], *([1, it] for it in titles)]]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "terms"),
+    [
+        (hits({"title": "Red Shoes"}, {"title": "Blue"}, {"title": "Blue"}, {"other": 1}), ["Red Shoes", "Blue"]),
+        (hits({"title": ["a b", "c d"]}), ["a b", "c d"]),
+        ({"hits": {"hits": [{"fields": {"title": ["靴"]}}]}}, ["靴"]),
+        ({"responses": [hits({"title": "one"}), {"error": {}}, hits({"title": "two"})]}, ["one", "two"]),
+        (groonga("東京", 3, "Tokyo"), ["東京", "Tokyo"]),
+    ],
+)
+def test_terms_of_an_answer(answer: Any, terms: list[str]) -> None:
+    found = read(lambda lines: search_results.from_search_results(lines, WANTED), json.dumps(answer))
+    assert [each.body["query"]["match"]["title"] for each in found if isinstance(each, RequestLine)] == terms
+
+
+def test_terms_in_paths_and_words() -> None:
+    wanted = Wanted("a.title", "/d/select?query={term}", None, words=True)
+    answer = json.dumps(hits({"a": {"title": "Red, a red-ish Shoe/靴 x"}}))
+    found = read(lambda lines: search_results.from_search_results(lines, wanted), answer)
+    assert [each.path for each in found if isinstance(each, RequestLine)] == [
+        "/d/select?query=Red", "/d/select?query=red", "/d/select?query=ish", "/d/select?query=Shoe",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("{", search_results.NO_ANSWER), ('{"hits": 3}', search_results.NO_FIELD),
+        ("[1, [2]]", search_results.NO_FIELD),
+        (json.dumps(hits({"title": "x" * 501})), search_results.TOO_LONG), ("3", search_results.NO_FIELD),
+    ],
+)  # fmt: skip
+def test_what_is_no_answer_is_left_out(answer: str, why: str) -> None:
+    reader: Reader = lambda lines: search_results.from_search_results(lines, WANTED)  # noqa: E731
+    assert read(reader, answer) == [Skipped(1, why)]
+
+
+READERS: list[Reader] = [
+    slow_log.from_slow_log, access_log.from_access_log,
+    lambda lines: search_results.from_search_results(lines, WANTED),
+    lambda lines: search_results.from_search_results(lines, Wanted("title", "/d?query={term}")),
+]  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["hits", "_source", "title", "responses", "message", "source", "request", "status"]), inner
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.sampled_from(READERS), st.lists(st.text(max_size=60) | JSON.map(json.dumps), max_size=4))
+def test_no_text_is_too_strange_and_what_is_made_of_it_is_accepted(reader: Reader, texts: list[str]) -> None:
+    for each in read(reader, *texts):
+        if isinstance(each, RequestLine):
+            assert list(read_lines([f"{each.to_line()}\n".encode()], "f")) == [each]
+        else:
+            assert each.why
+
+
+@given(st.text(min_size=2, max_size=30).filter(str.strip))
+def test_any_term_comes_through_path_and_body(title: str) -> None:
+    answer = json.dumps(hits({"title": title}))
+    found = read(READERS[2], answer)
+    assert [each.body["query"]["match"]["title"] for each in found if isinstance(each, RequestLine)] == [title.strip()]
+
+
+def run(arguments: list[str], capfdbinary: pytest.CaptureFixture[bytes]) -> tuple[int, str, str]:
+    code = program.main(["requests", *arguments])
+    out, err = capfdbinary.readouterr()
+    return code, out.decode(), err.decode()
+
+
+def test_the_command_writes_and_tells(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    log = tmp_path / "slow.json"
+    log.write_bytes(b"\xef\xbb\xbf" + f"{ecs()}\r\nnonsense \x1b[31m\n\n{ecs(shard=1)}\nmore\n{ecs()}\n".encode())
+    code, out, err = run(["from-slowlog", str(log)], capfdbinary)
+    assert code == 0
+    assert [each.body for each in read_lines(out.encode().splitlines(keepends=True), "f")] == [json.loads(SEARCH)] * 2
+    assert err.splitlines() == [
+        "2 requests from 6 lines",
+        f"  left out, 2: {slow_log.NO_ENTRY} (the first: {log} line 2)",
+        f"  left out, 1: empty (the first: {log} line 3)",
+        f"  left out, 1: {slow_log.ONCE_MORE} (the first: {log} line 4)",
+    ]
+    target = tmp_path / "requests.ndjson"
+    code, out, err = run(["from-slowlog", str(log), str(log), "-o", str(target), "--most", "3"], capfdbinary)
+    assert (code, out) == (0, "") and target.read_bytes().count(b"\n") == 3
+    assert f"3 requests to {target}" in err and "as many as were asked for: 3" in err
+
+
+def test_a_line_without_an_end_takes_no_memory(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests_command, "MOST_LINE_BYTES", 100)
+    log = tmp_path / "access.log"
+    entry = COMBINED.format("GET", "/a", 200).replace("curl/8", "")
+    log.write_text(f"{'x' * 1000}\n{entry}\n")
+    code, out, err = run(["from-access-log", str(log)], capfdbinary)
+    assert code == 0 and "1 requests from 2 lines" in err and "longer than" in err and "line 1" in err
+    assert out == '{"method":"GET","path":"/a"}\n'
+
+
+def test_a_file_of_requests_has_its_bound(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests_command, "MOST_LINES", 2)
+    log = tmp_path / "access.log"
+    log.write_text(f"{COMBINED.format('GET', '/a', 200)}\n" * 5)
+    code, out, _ = run(["from-access-log", str(log)], capfdbinary)
+    assert code == 0 and out.count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["from-access-log", "none.log"], 2, "none.log: No such file or directory"),
+        (["from-slowlog"], 2, "Missing argument"),
+        (["from-search-results", "a", "--field", "title"], 2, "say what to ask: --index INDEX, or --path PATH"),
+        (["from-search-results", "a", "--field", "t", "--index", "i", "--path", "/{term}"], 2, "say what to ask"),
+        (["from-search-results", "a", "--field", "t", "--path", "/x"], 2, "neither --path nor --body has {term}"),
+        (["from-search-results", "a", "--field", "t", "--index", "i", "--body", "{"], 2, "--body is not JSON"),
+        (["from-slowlog", "/dev/null"], 1, "there is no request in /dev/null"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    arguments: list[str], code: int, words: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    found, _, err = run(arguments, capfdbinary)
+    assert found == code and words in err
+
+
+def test_terms_of_an_index(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    answers = tmp_path / "answers.json"
+    answers.write_text(f"{json.dumps(hits({'title': 'Red Shoes'}))}\n")
+    code, out, _ = run(["from-search-results", str(answers), "--index", "shop", "--field", "title"], capfdbinary)
+    assert code == 0 and json.loads(out) == {
+        "method": "POST", "path": "/shop/_search",
+        "body": {"query": {"match": {"title": {"query": "Red Shoes", "operator": "and"}}}},
+    }  # fmt: skip
