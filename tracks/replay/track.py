@@ -109,7 +109,7 @@ def _request(line: str, request_cache: bool) -> Request:
     path, body = data["path"], data.get("body")
     bare, _, query = path.partition("?")
     if request_cache and bare.endswith("/_search") and "request_cache=" not in query:
-        path += f"{'&' if query else '?'}request_cache=true".replace("??", "?")
+        path = f"{bare}?{query}{'&' if query else ''}request_cache=true"
     method = data.get("method", "GET" if body is None else "POST").upper()
     if isinstance(body, list):
         return method, path, "".join(f"{_text(item)}\n" for item in body), "application/x-ndjson"
@@ -179,7 +179,10 @@ class Replay:
     def _solved(self, hit_rate: Any) -> float:
         if hit_rate is None:
             raise ValueError("order: zipf needs cache_hit_rate, as 0.5 for one hit in two requests")
-        return zipf_exponent(float(hit_rate), len(_ranked(FILE, self._cache)), self._number or 1)
+        distinct = len(_ranked(FILE, self._cache))
+        exponent = zipf_exponent(float(hit_rate), distinct, self._number or 1)
+        _bounds(distinct, exponent)  # so that no request waits for it
+        return exponent
 
     def partition(self, partition_index: int, total_partitions: int) -> Replay:
         """Return what client `partition_index` of `total_partitions` sends."""

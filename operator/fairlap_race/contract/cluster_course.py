@@ -54,6 +54,8 @@ class TaskCaches:
     """What the caches of the cluster did while a task ran, its warm-up included."""
 
     task: str = ""
+    whole: bool = False
+    """read before its first request and after its last one; else computed from readings every few seconds"""
     request_hits: int | None = None
     request_misses: int | None = None
     request_evictions: int | None = None

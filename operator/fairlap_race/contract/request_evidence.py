@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fairlap_race.contract.cluster_course import TaskCaches
+
 BEFORE, AFTER = "before", "after"
 SEARCHES = frozenset({"search", "paginated-search", "scroll-search", "composite-agg"})
 """Rally's operations of which every request is a search of Elasticsearch's."""
@@ -94,3 +96,5 @@ class RequestEvidence:
     answers: tuple[SearchAnswer, ...] = ()
     not_looked_at: Mapping[str, str] = field(default_factory=dict)
     """by task: why its searches could not be sent once more"""
+    caches: tuple[TaskCaches, ...] = ()
+    """of tasks that ran alone, until they are in the record's course"""

@@ -22,6 +22,7 @@ _SHOWN = 80
 _BOM = b"\xef\xbb\xbf"
 _READING_ENDS = (
     *("/_search", "/_msearch", "/_count", "/_explain", "/_validate/query", "/_search/template", "/_msearch/template"),
+    "/_search/scroll",
     *("/_mget", "/_field_caps", "/_termvectors", "/_mtermvectors", "/_rank_eval", "/_terms_enum", "/_knn_search"),
     *("/_eql/search", "/_query", "/_sql", "/_render/template", "/_analyze"),
 )
@@ -125,6 +126,8 @@ def _from_json(text: str, where: str) -> RequestLine:
         ) from None
     if not isinstance(data, Mapping):
         raise LinesError(f'{where}: {_shown(text)} is not a JSON object; write {{"path": "/shop/_search", "body": …}}')
+    if "\\ud" in text.lower() and not _can_be_sent(data):
+        raise LinesError(f"{where}: a text has half of a character (\\ud800 to \\udfff); write both halves")
     if unknown := [str(key) for key in data if key not in _MEMBERS]:
         known = ", ".join(_MEMBERS)
         raise LinesError(f"{where}: there is no member {_shown(unknown[0])}; a request has {known}; leave it out")
@@ -137,6 +140,14 @@ def _from_json(text: str, where: str) -> RequestLine:
     if body is not None and not isinstance(body, Mapping | list | str):
         raise LinesError(f"{where}: the body must be an object, a list with an item for each of its lines, or a text")
     return RequestLine(method.upper(), path, body)
+
+
+def _can_be_sent(data: Any) -> bool:
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _no_number(name: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from fairlap_race.contract.cluster_course import TaskCaches
 from fairlap_race.elasticsearch.answers import dig, whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.elasticsearch.course import CACHES_PATH, read_caches
 
 _INDICES = (
     "/_stats/search,segments?filter_path=indices.*.total.search.query_total,"
@@ -36,12 +38,14 @@ class RequestCounters:
     """index -> bytes of documents that a search does not find yet"""
     rejected: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """node -> writes and searches that it rejected"""
+    caches: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """node -> counter of `TaskCaches` -> value"""
 
 
 def ask_counters(client: ElasticsearchClient) -> RequestCounters:
     """Return the counters as they are. Raises ElasticsearchError."""
     stats, nodes = _first(client, f"{_INDICES}&expand_wildcards=all", _INDICES), _first(client, *_NODES)
-    return read_counters(stats, nodes)
+    return replace(read_counters(stats, nodes), caches=read_caches(client.get(CACHES_PATH, TIMEOUT_SECONDS)))
 
 
 def _first(client: ElasticsearchClient, *paths: str) -> Any:
@@ -100,6 +104,23 @@ def rejected_between(start: RequestCounters, end: RequestCounters) -> tuple[int 
         grown = [end.rejected[node][kind] - start.rejected[node][kind] for node in end.rejected]
         found.append(None if any(it < 0 for it in grown) else sum(grown))
     return found[0], found[1]
+
+
+def caches_between(start: RequestCounters, end: RequestCounters, task: str) -> TaskCaches | None:
+    """Return what the caches did between two looks, in which `task` ran alone.
+
+    None when a node came, went or began anew; what a version does not count stays unknown.
+    """
+    if set(start.caches) != set(end.caches) or not end.caches:
+        return None
+    sums: dict[str, Any] = {}
+    for node, after in end.caches.items():
+        before = start.caches[node]
+        for name in set(before) & set(after):
+            if (grown := after[name] - before[name]) < 0:
+                return None
+            sums[name] = sums.get(name, 0) + round(grown)
+    return TaskCaches(task, whole=True, **sums)
 
 
 def ask_shards(client: ElasticsearchClient, index: str, path: str) -> dict[str, int]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from fairlap_race.contract.cluster_course import TaskCaches
 from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.planned_search import PlannedSearch
 from fairlap_race.contract.request_evidence import AFTER, BEFORE, RequestEvidence, SearchAnswer, StepCounters
@@ -22,6 +23,7 @@ from fairlap_race.elasticsearch.request_counters import (
     RequestCounters,
     ask_counters,
     ask_shards,
+    caches_between,
     queries_between,
     rejected_between,
 )
@@ -94,13 +96,18 @@ class StepLooks:
 
     def look(self, step: int, ended: Iterable[str], next_ones: Iterable[str]) -> None:
         """Look at what the tasks `ended` of a step (1-based; 0 before the first) did, and what is before the next."""
+        ended = tuple(ended)
         searched, wrote = self._of(ended, self._plan.search_tasks), self._of(ended, self._plan.bulk_tasks)
         asked, coming = self._of(ended, self._by_task), self._of(next_ones, self._by_task)
-        counted = self._of(next_ones, (*self._plan.search_tasks, *self._plan.bulk_tasks))
+        counted = self._of(next_ones, (*self._plan.search_tasks, *self._plan.bulk_tasks, *self._by_task))
         now = self._counters() if searched or wrote or asked or counted else None
         places = {task: self._shards_of(task) for task in {*searched, *asked, *coming}}
         if searched or wrote:
             self._write("counters", self._grown(step, searched, wrote, now, places))
+        if len(ended) == 1 and (searched or wrote or asked) and self._last and now:
+            caches = caches_between(self._last, now, ended[0])
+            if caches is not None:
+                self._write("caches", caches)
         sent = self._send(asked, AFTER, now, places)
         if self._plan.before:
             sent += self._send(coming, BEFORE, now, places)
@@ -163,14 +170,14 @@ class StepLooks:
             self._kept += 1
         return sent
 
-    def _write(self, kind: str, what: StepCounters | SearchAnswer) -> None:
+    def _write(self, kind: str, what: StepCounters | SearchAnswer | TaskCaches) -> None:
         with self._found.open("a", encoding="utf-8") as out:
             out.write(json.dumps({kind: encode(what)}) + "\n")
 
 
 def read_found(lines: Iterable[str], plan: LookPlan) -> RequestEvidence:
     """Return what was found, from the lines of its file; a last line that was cut off is ignored."""
-    steps, answers = list[StepCounters](), list[SearchAnswer]()
+    steps, answers, caches = list[StepCounters](), list[SearchAnswer](), list[TaskCaches]()
     for line in lines:
         try:
             data: Any = json.loads(line)
@@ -180,4 +187,6 @@ def read_found(lines: Iterable[str], plan: LookPlan) -> RequestEvidence:
             steps.append(decode(StepCounters, data["counters"]))
         elif "answer" in data:
             answers.append(decode(SearchAnswer, data["answer"]))
-    return RequestEvidence(tuple(steps), tuple(answers[:MOST_ANSWERS]), plan.not_looked_at)
+        elif "caches" in data and len(caches) < MOST_STEPS:
+            caches.append(decode(TaskCaches, data["caches"]))
+    return RequestEvidence(tuple(steps), tuple(answers[:MOST_ANSWERS]), plan.not_looked_at, tuple(caches))

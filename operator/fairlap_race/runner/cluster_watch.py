@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -121,8 +122,13 @@ class ClusterWatch:
             LOG.info("the cluster could not be looked at: %s", error)
             return None
 
-    def end(self, mine: Callable[[str], bool], tasks: Iterable[Task]) -> ClusterCourse:
-        """Return what happened until now to indices that are `mine`; what Elasticsearch does not tell is None."""
+    def end(
+        self, mine: Callable[[str], bool], tasks: Iterable[Task], known: Iterable[TaskCaches] = ()
+    ) -> ClusterCourse:
+        """Return what happened until now to indices that are `mine`; what Elasticsearch does not tell is None.
+
+        `known`: what the caches did in tasks before and after which they were looked at.
+        """
         end, start = self._mark(), self._start
         # What the last task counted after the last look.
         self._look_at_caches(time.time(), CALM_PATIENCE)
@@ -136,7 +142,7 @@ class ClusterWatch:
             rejoined=course.rejoined(start, end),
             elections=course.elections(start, end),
             requests=course.requests(start, end)[:MOST],
-            caches=self.caches(tasks),
+            caches=_better(self.caches(tasks), known),
             merging=self.merging,
         )
 
@@ -175,9 +181,18 @@ class ClusterWatch:
         return tuple(it for name, span in spans if (it := _caches(name, ready, span)) is not None)
 
 
+def _better(found: Iterable[TaskCaches], known: Iterable[TaskCaches]) -> tuple[TaskCaches, ...]:
+    """Return what was found, with what is known for the tasks in it; a task that stands twice was not alone."""
+    listed, known = tuple(found), tuple(known)
+    whole, times = {each.task: each for each in known}, Counter(each.task for each in known)
+    better = (whole[each.task] if times[each.task] == 1 else each for each in listed)
+    more = (each for each in whole.values() if times[each.task] == 1 and each.task not in {it.task for it in listed})
+    return (*better, *more)
+
+
 def _caches(task: str, nodes: Iterable[Mapping[str, Points]], span: Span) -> TaskCaches | None:
     """Return the growth of each counter in a span, summed over the nodes; None when nothing of it is known."""
-    sums: dict[str, int] = {}
+    sums: dict[str, Any] = {}
     for of_node in nodes:
         for name, points in of_node.items():
             if (grew := increase(points, span)) is not None:

@@ -285,7 +285,9 @@ class RaceRunner:
         mine = site.mine if site else is_user_index
         watch.await_merges(mine, limit, self.stop)
         self.parts.after = look_after(client, self.spec, before, site, about.pipelines, limit, self.stop)
-        self.parts.course = watch.end(mine, self.parts.numbers.tasks)
+        requests = self.parts.requests
+        self.parts.course = watch.end(mine, self.parts.numbers.tasks, requests.caches if requests else ())
+        self.parts.requests = replace(requests, caches=()) if requests else None
 
 
 def look_at_host(spec: RaceSpec) -> Host:

@@ -104,8 +104,9 @@ def test_what_is_sent(source: Sources) -> None:
 
 
 def test_searches_ask_for_the_cache_where_it_is_wanted(source: Sources) -> None:
-    lines = ["/i/_search", "/i/_search?q=a", "/i/_search?request_cache=false", "/i/_count"]
-    assert paths(source(lines, request_cache=True).partition(0, 1), 4) == [
+    lines = ["/i/_search", "/i/_search?", "/i/_search?q=a", "/i/_search?request_cache=false", "/i/_count"]
+    assert paths(source(lines, request_cache=True).partition(0, 1), 5) == [
+        "/i/_search?request_cache=true",
         "/i/_search?request_cache=true", "/i/_search?q=a&request_cache=true", "/i/_search?request_cache=false",
         "/i/_count",
     ]  # fmt: skip

@@ -6,16 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlap_race.contract.cluster_course import TaskCaches
 from fairlap_race.elasticsearch.client import ElasticsearchError
 from fairlap_race.elasticsearch.request_counters import (
     RequestCounters,
     ask_counters,
     ask_shards,
+    caches_between,
     queries_between,
     read_counters,
     rejected_between,
 )
 
+Caches = dict[str, dict[str, float]]
 COUNTS = st.dictionaries(st.sampled_from("abc"), st.integers(0, 99))
 
 
@@ -73,6 +76,24 @@ def test_rejected_between(start: Any, end: Any, found: Any) -> None:
     assert rejected_between(RequestCounters(rejected=start), RequestCounters(rejected=end)) == found
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "found"),
+    [
+        ({"a": {"request_hits": 1.0}}, {"a": {"request_hits": 5.0}}, TaskCaches("t", whole=True, request_hits=4)),
+        (
+            {"a": {"request_hits": 1.0, "query_hits": 0.0}, "b": {"request_hits": 2.0}},
+            {"a": {"request_hits": 2.0, "query_hits": 3.0}, "b": {"request_hits": 4.0}},
+            TaskCaches("t", whole=True, request_hits=3, query_hits=3),
+        ),
+        ({"a": {"request_hits": 5.0}}, {"a": {"request_hits": 1.0}}, None),
+        ({"a": {}}, {"b": {}}, None),
+        ({}, {}, None),
+    ],
+)
+def test_what_caches_did_between_two_looks(start: Caches, end: Caches, found: TaskCaches | None) -> None:
+    assert caches_between(RequestCounters(caches=start), RequestCounters(caches=end), "t") == found
+
+
 class Old:
     """An Elasticsearch that knows neither hidden indices nor indexing pressure."""
 
@@ -91,7 +112,7 @@ class Old:
 def test_an_old_version_is_asked_for_less() -> None:
     old = Old()
     assert ask_counters(old).rejected == {"x": (1, 2)}  # type: ignore[arg-type]
-    assert len(old.asked) == 4
+    assert len(old.asked) == 5
 
 
 def test_shards_are_counted_once_whatever_their_copies() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fairlap_race.contract.cluster_course import TaskCaches
 from fairlap_race.contract.codec import encode
 from fairlap_race.contract.planned_search import PlannedSearch
 from fairlap_race.contract.request_evidence import RequestEvidence
@@ -33,6 +34,9 @@ class Cluster:
                 "segments": {"index_writer_memory_in_bytes": self.waiting},
             }
             return {"indices": {name: {"total": total} for name in self.indices}}
+        if path.startswith("/_nodes/stats/indices"):
+            counted = {"request_cache": {"hit_count": self.queries, "miss_count": 2, "evictions": 0}}
+            return {"nodes": {"n": {"name": "es-0", "indices": counted}}}
         if path.startswith("/_nodes"):
             return {"nodes": {"n": {"thread_pool": {"write": {"rejected": self.rejected}, "search": {"rejected": 0}}}}}
         return {"shards": [[{"index": "t"}]] if path.startswith("/t/") and "t" in self.indices else []}
@@ -82,6 +86,25 @@ def test_the_searches_of_a_step_are_counted_without_our_own(cluster: Cluster, tm
     assert (second.searches, second.shards, second.queries) == (("lost",), {"lost": 0}, 0)
     assert (third.bulks, third.queries, third.writes_rejected) == (("bulk",), None, 7)
     assert [(it.task, it.when, it.hits) for it in evidence.answers] == [("find", "after", 3), ("lost", "after", 3)]
+
+
+def test_what_the_caches_did_belongs_to_the_task_that_ran_alone(cluster: Cluster, tmp_path: Path) -> None:
+    raw = PlannedSearch("replay", "GET", "/t/_search", "{}", index="t")
+    planned = plan(FIND, raw)
+    look = looks(cluster, planned, tmp_path / "f")
+    look.look(0, [], ["sleep"])
+    cluster.queries += 9
+    look.look(1, ["sleep"], ["replay"])
+    cluster.queries += 30
+    look.look(2, ["replay"], ["find", "bulk"])
+    cluster.queries += 5
+    look.look(3, ["find", "bulk"], [])
+    evidence = found(tmp_path / "f", planned)
+    assert evidence.caches == (
+        TaskCaches("replay", whole=True, request_hits=30, request_misses=0, request_evictions=0),
+    )
+    # A raw request is no search of Rally's: how many of them there must be is not judged.
+    assert [it.step for it in evidence.steps] == [3]
 
 
 def test_before_a_step_only_when_planned(cluster: Cluster, tmp_path: Path) -> None:

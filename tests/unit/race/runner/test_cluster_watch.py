@@ -89,6 +89,11 @@ def test_what_the_caches_did_in_a_task_and_in_all() -> None:
         TaskCaches("", request_hits=200, request_misses=0), TaskCaches("cold", request_hits=0, request_misses=0),
         TaskCaches("cached", request_hits=200, request_misses=0),
     )  # fmt: skip
+    known = [TaskCaches("cached", whole=True, request_hits=300), TaskCaches("more", whole=True, request_hits=1)]
+    better = found.end(everything, tasks[:2], known).caches
+    assert (*better[1:],) == (of_all[1], *known), "what was read before and after the task stands before the rest"
+    twice = found.end(everything, tasks[:2], [known[0], known[0]]).caches
+    assert [it.whole for it in twice] == [False] * 3, "a task that stands twice in the schedule"
     assert found.caches(tasks[2:]) == () and watch(Cluster()).caches(tasks) == ()
 
 

@@ -1,0 +1,69 @@
+"""The lines of a file of requests: what reads, what is refused, and that no bytes are too strange."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap_race.contract import request_lines
+from fairlap_race.contract.request_lines import LinesError, RequestLine, read_lines
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "reads"),
+    [
+        ("GET", "/shop/_doc/1", True),
+        ("GET", "/_cat/indices", True),
+        ("POST", "/_search", True),
+        ("POST", "/shop/_search?size=3", True),
+        ("POST", "/shop/_msearch/", True),
+        ("POST", "/shop/_explain/1", True),
+        ("POST", "/_search/scroll", True),
+        ("POST", "/shop/_doc", False),
+        ("POST", "/shop/_doc/_search", False),
+        ("POST", "/shop/_create/_count", False),
+        ("POST", "/_bulk", False),
+        ("POST", "/shop/_delete_by_query", False),
+        ("POST", "/shop/_update_by_query?q=/_search", False),
+        ("POST", "/_sql/close", False),
+        ("PUT", "/shop/_search", False),
+        ("DELETE", "/shop", False),
+    ],
+)
+def test_what_reads(method: str, path: str, reads: bool) -> None:
+    line = RequestLine(method, path)
+    assert line.reads is reads
+    text = [f"{line.to_line()}\n".encode()]
+    assert list(read_lines(text, "f", writes=True)) == [line]
+    if not reads:
+        with pytest.raises(LinesError, match=r"does more than read; leave it out, or write race\.params\.allow_writes"):
+            list(read_lines(text, "f"))
+
+
+def test_half_of_a_character_cannot_be_sent() -> None:
+    with pytest.raises(LinesError, match="f line 1: a text has half of a character"):
+        list(read_lines([rb'{"path": "/a", "body": {"q": "\ud83d"}}'], "f"))
+    (whole,) = read_lines([rb'{"path": "/a", "body": {"q": "\ud83d\ude00"}}'], "f", writes=True)
+    assert whole.body == {"q": "\U0001f600"}
+
+
+def test_line_ends_at_the_end_are_no_requests() -> None:
+    assert list(read_lines([b"/a\n", b"\n", b"\n"], "f")) == [RequestLine("GET", "/a")]
+    assert list(read_lines([b"/a\n", b"/b"], "f")) == [RequestLine("GET", "/a"), RequestLine("GET", "/b")]
+
+
+@pytest.mark.parametrize(("name", "value"), [("MOST_LINES", 2), ("MOST_BYTES", 6)])
+def test_a_file_has_its_bounds(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
+    monkeypatch.setattr(request_lines, name, value)
+    assert len(list(read_lines([b"/a\n"] * 2, "f"))) == 2
+    with pytest.raises(LinesError, match="f line 3: a file of requests has at most"):
+        list(read_lines([b"/a\n"] * 3, "f"))
+
+
+@given(st.lists(st.binary(max_size=40) | st.text(max_size=20).map(str.encode), max_size=4))
+def test_no_bytes_are_too_strange(lines: list[bytes]) -> None:
+    try:
+        found = list(read_lines([line + b"\n" for line in lines], "f", writes=True))
+    except LinesError as error:
+        assert str(error).startswith("f")
+    else:
+        assert all(each.path.startswith("/") and each.path.isascii() for each in found)
