@@ -26,7 +26,7 @@ def produced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     told = tmp_path_factory.mktemp("produces") / "produces.json"
     argv = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "tests.produces_plugin", *SUITES]
     done = subprocess.run(
-        argv, cwd=ROOT, env={**os.environ, "PRODUCES_FILE": str(told), "PYTHONPATH": str(ROOT)}, capture_output=True,
+        argv, cwd=ROOT, env={**os.environ, "PRODUCES_FILE": str(told), "PYTHONPATH": f"{ROOT}:{ROOT}/operator"}, capture_output=True,
         text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
