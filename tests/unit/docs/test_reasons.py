@@ -25,10 +25,8 @@ def produced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """Which reasons the tests of each file produce; nothing is run for it."""
     told = tmp_path_factory.mktemp("produces") / "produces.json"
     argv = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "tests.produces_plugin", *SUITES]
-    done = subprocess.run(
-        argv, cwd=ROOT, env={**os.environ, "PRODUCES_FILE": str(told), "PYTHONPATH": f"{ROOT}:{ROOT}/operator"}, capture_output=True,
-        text=True, check=False, timeout=120,
-    )  # fmt: skip
+    environment = {**os.environ, "PRODUCES_FILE": str(told), "PYTHONPATH": f"{ROOT}:{ROOT}/operator"}
+    done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     found = {name: set(reasons) for name, reasons in json.loads(told.read_text()).items()}
     # Rally's own environment collects these; each of its tests is a row that says what it must produce.
