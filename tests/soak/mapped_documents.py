@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 Json = dict[str, Any]
+Path = tuple[str, ...]
 WORDS = (
     "the of and city river lake station north south east west school church hill park university database query time "
     "user error page index node search machine data street bridge island valley forest python java gene cell protein"
@@ -47,22 +48,36 @@ def lines(mapping: Mapping[str, Any], count: int, index: str = "", seed: int = 0
 def value(field: Mapping[str, Any], dice: random.Random) -> Any:
     """Return a value for the `field` of a mapping; None when it takes none."""
     kind = field.get("type", "object")
-    if kind in ("object", "nested"):
-        one = _object(field.get("properties") or {}, dice)
-        return [one, _object(field["properties"], dice)] if kind == "nested" and one else one or None
+    if kind == "nested":
+        return [one for _ in range(2) if (one := _object(field.get("properties") or {}, dice))] or None
     if kind in _WHOLE:
         return dice.randrange(1 << dice.randint(1, _WHOLE[kind]))
     made = _KINDS.get(kind)
     return made(field, dice) if made else None
 
 
+def _leaves(properties: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Yield each field that has values of its own, with its path of names."""
+    for name, field in properties.items():
+        if field.get("type", "object") == "object":
+            yield from _leaves(field.get("properties") or {}, (*above, name))
+        else:
+            yield (*above, name), field
+
+
 def _object(properties: Mapping[str, Any], dice: random.Random) -> Json:
-    names = list(properties)
-    if len(names) > FIELDS:
-        kept = set(dice.sample(names, FIELDS)) | ({"@timestamp"} & set(names))
-        names = [name for name in names if name in kept]
-    found = {name: value(properties[name], dice) for name in names}
-    return {name: it for name, it in found.items() if it is not None}
+    leaves = list(_leaves(properties))
+    if len(leaves) > FIELDS:
+        first = [leaf for leaf in leaves if leaf[0] == ("@timestamp",)]
+        leaves = first + dice.sample([leaf for leaf in leaves if leaf not in first], FIELDS)
+    found: Json = {}
+    for path, field in leaves:
+        if (it := value(field, dice)) is not None:
+            inner = found
+            for name in path[:-1]:
+                inner = inner.setdefault(name, {})
+            inner[path[-1]] = it
+    return found
 
 
 def _text(_: Mapping[str, Any], dice: random.Random) -> str:

@@ -46,6 +46,7 @@ STAND_INS = {
 """Types and analyzers of modules that the Elasticsearch here lacks, and what a mapping has instead."""
 LACKING = {
     r"No handler for type \[(\w+)\]|no handler found for uri \[([^\]?]+)": "the stand-in lacks",
+    r"script_lang not supported \[(\w+)\]": "it lacks",
     r"[Uu]nknown (?:query|tokenizer|filter|analyzer|type|key)[^\[]*\[(\w+)\]|\[(\w+)\] query malformed": "it lacks",
 }
 """How the Elasticsearch here says that it lacks something; the groups name it."""

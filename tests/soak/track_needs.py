@@ -21,6 +21,9 @@ LACKED = {
     '"script': "scripts",
     '"lang":': "scripts",
     '"runtime_mappings"': "runtime fields",
+    '"auto_date_histogram"': "aggregations of a module",
+    '"matrix_stats"': "aggregations of a module",
+    '"percolate"': "percolator",
     "/_sql": "SQL",
     "/_query": "ES|QL",
     "/_eql": "EQL",
@@ -30,7 +33,7 @@ LACKED = {
     "/_inference": "inference",
 }
 """What the Elasticsearch of tests/race lacks, by what a task's parameters have when it needs that."""
-LACKED_TYPES = {"esql": "ES|QL", "sql": "SQL", "transport": "snapshots", "put-pipeline": "processors", "knn": "scripts"}
+LACKED_TYPES = {"esql": "ES|QL", "sql": "SQL", "eql": "EQL", "knn-recall": "scripts", "put-pipeline": "processors"}
 
 
 @dataclass(frozen=True)
