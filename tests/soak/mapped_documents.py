@@ -11,10 +11,11 @@ from typing import Any
 
 Json = dict[str, Any]
 Path = tuple[str, ...]
-WORDS = (
+_TEXT = (
     "the of and city river lake station north south east west school church hill park university database query time "
     "user error page index node search machine data street bridge island valley forest python java gene cell protein"
-).split()
+)
+WORDS = _TEXT.split()
 FIELDS = 60
 """Of more fields a document has only so many: a mapping of thousands is one of documents that each have a few."""
 EPOCH = datetime(2017, 1, 1, tzinfo=UTC)
@@ -32,7 +33,7 @@ _WHOLE = {"byte": 7, "short": 15, "integer": 20, "long": 40, "unsigned_long": 40
 
 def documents(mapping: Mapping[str, Any], count: int, seed: int = 0) -> Iterator[Json]:
     """Yield `count` documents for an index with this `mapping`."""
-    dice = random.Random(seed)  # noqa: S311 - not a secret
+    dice = random.Random(seed)
     properties = mapping.get("properties") or {}
     for number in range(count):
         yield _object(properties, dice) or {"number": number, "message": _text({}, dice)}

@@ -1,6 +1,6 @@
 """What a track of others needs to be raced here: its files of documents, their mappings, and tasks left out.
 
-Run with Rally's interpreter as `python -m tests.soak.track_needs REQUEST.json ANSWER.json`: loading a track runs its code.
+Run with Rally's interpreter as `python -m tests.soak.track_needs REQUEST.json ANSWER.json`: it runs the track's code.
 """
 
 from __future__ import annotations
