@@ -70,7 +70,7 @@ def _descriptor(version: str, name: str, class_name: str, java_version: str) -> 
     return "".join(f"{key}={value}\n" for key, value in values.items())
 
 
-def _add_stand_in(version: str, home: Path, work: Path, paths: Paths, log: Path) -> None:
+def add_stand_in(version: str, home: Path, work: Path, paths: Paths, log: Path) -> None:
     """Compile our small plugin (in `work`) and install it as a module."""
     old = version.startswith("7.")
     against, release = ("7.17.29", "11") if old else ("8.6.1", "17")
@@ -117,7 +117,8 @@ def java_of(version: str, paths: Paths) -> Artifact:
     return java.artifact({**ELASTICSEARCH_JAVA, **COMPLETE_JAVA}[version], paths)
 
 
-def _drop_vector_module(home: Path) -> None:
+def drop_vector_module(home: Path) -> None:
+    """Let the Elasticsearch in `home` start without the JVM's incubator module for vectors."""
     options = home / "config/jvm.options"
     lines = options.read_text().splitlines()
     # The runtimes here are without this incubator module, and the JVM would not start.
@@ -142,8 +143,8 @@ def lay_out(version: str, context: Path, work: Path, paths: Paths, log: Path) ->
     for unneeded in [*(home / "bin").glob("*.exe"), *(home / "bin").glob("*.bat")]:
         unneeded.unlink()
     if version not in COMPLETE_JAVA:
-        _add_stand_in(version, home, work, paths, log)
-        _drop_vector_module(home)
+        add_stand_in(version, home, work, paths, log)
+        drop_vector_module(home)
     if version.startswith("7."):
         add_modules_7(version, home, paths)
     _open_to_group(home)

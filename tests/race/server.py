@@ -45,11 +45,23 @@ def unpacked(folder: Path, version: str = VERSION) -> tuple[Path, Path]:
     # Elasticsearch refuses to run as root, and another user may not be able to read the cache.
     shutil.copytree(jdk, folder / "jdk", symlinks=True)
     home = folder / f"elasticsearch-{version}"
-    if version.startswith("7."):
-        paths = paths_from()
-        with lock(paths):
-            elasticsearch.add_modules_7(version, home, paths)
+    if version != VERSION:
+        complete(version, home, folder / "built")
     return home, folder / "jdk"
+
+
+def complete(version: str, home: Path, work: Path) -> None:
+    """Make an Elasticsearch that is not of VERSION, unpacked in `home`, one that starts; `work` is for scratch."""
+    paths = paths_from()
+    work.mkdir()
+    with lock(paths):
+        if version.startswith("7."):
+            elasticsearch.add_modules_7(version, home, paths)
+        else:
+            elasticsearch.drop_vector_module(home)
+            # Without it nothing answers to GET /, which is in a module since 8.11.
+            elasticsearch.add_stand_in(version, home, work, paths, work / "log")
+    shutil.rmtree(work)
 
 
 def certificates(folder: Path) -> None:

@@ -69,7 +69,7 @@ def _leaves(properties: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[P
 def _object(properties: Mapping[str, Any], dice: random.Random) -> Json:
     leaves = list(_leaves(properties))
     if len(leaves) > FIELDS:
-        first = [leaf for leaf in leaves if leaf[0] == ("@timestamp",)]
+        first = [leaf for leaf in leaves if leaf[0] == ("@timestamp",) or leaf[1].get("time_series_dimension")]
         leaves = first + dice.sample([leaf for leaf in leaves if leaf not in first], FIELDS)
     found: Json = {}
     for path, field in leaves:
