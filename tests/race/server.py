@@ -55,12 +55,12 @@ def complete(version: str, home: Path, work: Path) -> None:
     paths = paths_from()
     work.mkdir()
     with lock(paths):
+        # Without it nothing answers to GET / since 8.11, and there are no processors.
+        elasticsearch.add_stand_in(version, home, work, paths, work / "log")
         if version.startswith("7."):
             elasticsearch.add_modules_7(version, home, paths)
         else:
             elasticsearch.drop_vector_module(home)
-            # Without it nothing answers to GET /, which is in a module since 8.11.
-            elasticsearch.add_stand_in(version, home, work, paths, work / "log")
     shutil.rmtree(work)
 
 

@@ -18,7 +18,7 @@ _TEXT = (
 WORDS = _TEXT.split()
 FIELDS = 60
 """Of more fields a document has only so many: a mapping of thousands is one of documents that each have a few."""
-EPOCH = datetime(2017, 1, 1, tzinfo=UTC)
+EPOCH = datetime(2016, 1, 1, tzinfo=UTC)
 _SPAN_SECONDS = 30 * 86400
 _JAVA = {"yyyy": "%Y", "uuuu": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "SSS": "000"}
 _NAMED = {

@@ -9,20 +9,22 @@ table of what was seen is .soak/elastic-tracks.md.
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
 import re
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.race.runner import PYTHON, ROOT, Race, Ran, Runner, asked, rally_turn
 from tests.race.server import VERSION, Elasticsearch
+from tests.race.test_sources import Files
+from tests.race.tracks import Json
 
 from fairlap.plan.verdict.checks import first_violation
 from fairlap_race.contract.codec import decode
@@ -36,6 +38,7 @@ from .track_needs import TrackNeeds
 
 HOME = Path(os.environ.get("FAIRLAP_RALLY_TRACKS") or os.devnull)
 TRACKS = sorted(path.parent for path in HOME.rglob("track.json")) if HOME.is_dir() else []
+BUILTIN = sorted(path.parent for path in (ROOT / "tracks").glob("*/track.json"))
 EVERY_CHALLENGE = os.environ.get("FAIRLAP_RALLY_CHALLENGES") == "all"
 ELASTICSEARCH = os.environ.get("FAIRLAP_RALLY_ELASTICSEARCH") or VERSION
 TABLE = ROOT / ".soak/elastic-tracks.md"
@@ -49,8 +52,11 @@ STAND_INS = {
 """Types and analyzers of modules that 8.6.1 lacks here, and what a mapping has instead."""
 OF_MODULES_7 = ("scal", "match_only")
 HAS_MODULES = ELASTICSEARCH.startswith("7.")
+OFFERED = {*(["percolator"] if HAS_MODULES else []), *(["processors"] if ELASTICSEARCH != VERSION else [])}
+"""What an Elasticsearch of another version has here, beside the modules."""
 LACKING = {
-    r"No handler for type \[(\w+)\]|no handler found for uri \[([^\]?]+)": "the stand-in lacks",
+    r"No handler for type \[(\w+)\]|no handler found for uri \[([^\]?]+)": "it lacks",
+    r"Unknown aggregation type \[(\w+)\]|Incorrect HTTP method for uri \[([^\]?]+)": "it lacks",
     r"script_lang not supported \[(\w+)\]": "it lacks",
     r"[Uu]nknown (?:query|tokenizer|filter|analyzer|type|key)[^\[]*\[(\w+)\]|\[(\w+)\] query malformed": "it lacks",
 }
@@ -102,10 +108,15 @@ def empty(elasticsearch: Elasticsearch) -> Iterator[Elasticsearch]:
             elasticsearch.ask("DELETE", f"/{path}")
 
 
-def prepared(track: Path, target: Path) -> Path:
-    """Return a copy of `track` below `target` whose mappings the Elasticsearch here can hold."""
-    copy = shutil.copytree(track, target / track.name, ignore=shutil.ignore_patterns(".git", "__pycache__"))
-    for file in copy.rglob("*.json"):
+def prepared(track: Path, home: Path, target: Path) -> Path:
+    """Return a copy of `track` below `target`, whose mappings the Elasticsearch here can hold.
+
+    What is beside it in `home` comes along: tracks of a common folder use that.
+    """
+    where = track.relative_to(home)
+    top = shutil.copytree(home / where.parts[0], target / where.parts[0], ignore=shutil.ignore_patterns("__pycache__"))
+    copy = target / where
+    for file in top.rglob("*.json"):
         text = changed = file.read_text(encoding="utf-8")
         for pattern, instead in STAND_INS.items() if len(text) < 5_000_000 else ():
             if HAS_MODULES and any(word in pattern for word in OF_MODULES_7):
@@ -126,8 +137,7 @@ def needs_of(track: Path, work: Path, challenge: str | None) -> TrackNeeds:
     module = "tests.soak.track_needs"
     answer = ask_child(module, request, work, environment, 120, threading.Event(), python=str(PYTHON))
     needed = decode(TrackNeeds, answer)
-    left_out = {task: why for task, why in needed.left_out.items() if not (HAS_MODULES and why == "percolator")}
-    return replace(needed, left_out=left_out)
+    return replace(needed, left_out={task: why for task, why in needed.left_out.items() if why not in OFFERED})
 
 
 def put_documents(track: Path, needed: TrackNeeds) -> None:
@@ -141,9 +151,26 @@ def put_documents(track: Path, needed: TrackNeeds) -> None:
         path.write_text("".join(made), encoding="utf-8")
 
 
-def race(runner: Runner, track: Path, needed: TrackNeeds) -> Ran:
+@contextmanager
+def source_of(track: Path, top: Path) -> Iterator[Json]:
+    """Yield where the race is to take `track` from: a folder, or a repository when it uses what is beside it."""
+    if track == top:
+        yield {"path": str(track)}
+        return
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(top)]
+    for words in ("init -q -b main", "add --force .", "commit -q -m tracks", "update-server-info"):
+        subprocess.run([*git, *words.split()], check=True)
+    served = Files(top)
+    try:
+        yield {"git": {"url": f"{served.url}/.git", "revision": "main", "path": str(track.relative_to(top))}}
+    finally:
+        served.shutdown()
+        served.server_close()
+
+
+def race(runner: Runner, source: Json, needed: TrackNeeds) -> Ran:
     """Race the challenge in test mode, without the tasks that cannot run here."""
-    spec: dict[str, Any] = {"mode": "smoke", "track": {"path": str(track)}, "challenge": needed.challenge}
+    spec: Json = {"mode": "smoke", "track": source, "challenge": needed.challenge}
     if needed.left_out:
         spec["excludeTasks"] = sorted(needed.left_out)
     if "number_of_replicas" in needed.exposed:
@@ -203,19 +230,12 @@ def challenges_of(track: Path, work: Path) -> list[str | None]:
     return [None, *(name for name in first.challenges if name != first.challenge)]
 
 
-@pytest.mark.skipif(not TRACKS, reason="FAIRLAP_RALLY_TRACKS names no checkout of github.com/elastic/rally-tracks")
-@pytest.mark.parametrize("track", TRACKS, ids=lambda path: str(path.relative_to(HOME)))
-def test_a_public_track_is_measured_and_not_refused(
-    track: Path,
-    runner: Runner,
-    empty: Elasticsearch,
-    tmp_path: Path,
-) -> None:
-    """Every race counts, with numbers of each task that it reports; or the words say what this Elasticsearch lacks."""
-    name, told = str(track.relative_to(HOME)), []
-    for number, challenge in enumerate(challenges_of(track, tmp_path / "asked")):
-        copy = prepared(track, tmp_path / str(number))
-        needed = needs_of(copy, tmp_path / f"needs{number}", challenge)
+def told_of(track: Path, home: Path, runner: Runner, empty: Elasticsearch, work: Path) -> list[Told]:
+    """Race the challenges of `track`, of those in `home`, and return what the operator says of each."""
+    name, told = str(track.relative_to(home)), []
+    for number, challenge in enumerate(challenges_of(track, work / "asked")):
+        copy = prepared(track, home, work / str(number))
+        needed = needs_of(copy, work / f"needs{number}", challenge)
         if needed.error:
             told.append(Told(name, challenge or "", "lacks", why=f"Rally cannot load it here: {needed.error[:300]}"))
         elif len(needed.left_out) == needed.tasks or not needed.files:
@@ -223,11 +243,42 @@ def test_a_public_track_is_measured_and_not_refused(
         else:
             put_documents(copy, needed)
             empty.reset()
-            told.append(judged(name, needed, race(runner, copy, needed)))
+            with source_of(copy, work / str(number) / Path(name).parts[0]) as source:
+                told.append(judged(name, needed, race(runner, source, needed)))
         told[-1].keep()
-        print(json.dumps(vars(told[-1])))
+    return told
 
+
+def is_good(told: list[Told]) -> None:
+    """Fail when a race was refused, or passed unmeasured; skip when this Elasticsearch lacks something in each."""
     refused = [it for it in told if it.verdict not in ("counts", "lacks")]
     assert not refused, refused
     if all(it.verdict == "lacks" for it in told):
         pytest.skip("; ".join(f"{it.challenge or 'default'}: {it.why}" for it in told))
+
+
+def name_of(track: Path) -> str:
+    """Return a test's name of its own for each track, for its texts, and for each way to race it."""
+    texts = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(track.rglob("*.json"))))
+    home = HOME if track in TRACKS else ROOT / "tracks"
+    return f"{track.relative_to(home)}-{ELASTICSEARCH}{'-all' if EVERY_CHALLENGE else ''}-{texts.hexdigest()[:8]}"
+
+
+@pytest.mark.skipif(not TRACKS, reason="FAIRLAP_RALLY_TRACKS names no checkout of github.com/elastic/rally-tracks")
+@pytest.mark.parametrize("track", TRACKS, ids=name_of)
+def test_a_public_track_is_measured_and_not_refused(
+    track: Path, runner: Runner, empty: Elasticsearch, tmp_path: Path
+) -> None:
+    """Every race counts, with numbers of each task that it reports; or the words say what this Elasticsearch lacks."""
+    is_good(told_of(track, HOME, runner, empty, tmp_path))
+
+
+@pytest.mark.skipif(not TRACKS, reason="FAIRLAP_RALLY_TRACKS names no checkout of github.com/elastic/rally-tracks")
+@pytest.mark.parametrize("track", BUILTIN, ids=name_of)
+def test_a_builtin_track_is_measured_and_not_refused(
+    track: Path, runner: Runner, empty: Elasticsearch, tmp_path: Path
+) -> None:
+    """The same for those that come with the race image, with the documents of their own generators."""
+    generated = shutil.copytree(track, tmp_path / "tracks" / track.name)
+    subprocess.run([str(PYTHON), str(generated / "generate.py"), "--output", str(generated)], check=True)
+    is_good(told_of(generated, tmp_path / "tracks", runner, empty, tmp_path))

@@ -23,7 +23,10 @@ LACKED = {
     '"runtime_mappings"': "runtime fields",
     '"auto_date_histogram"': "aggregations of a module",
     '"matrix_stats"': "aggregations of a module",
+    '"multi_terms"': "aggregations of a module",
+    '"top_metrics"': "aggregations of a module",
     '"percolate"': "percolator",
+    '"pipeline":': "processors",
     "/_sql": "SQL",
     "/_query": "ES|QL",
     "/_eql": "EQL",
@@ -33,7 +36,14 @@ LACKED = {
     "/_inference": "inference",
 }
 """What the Elasticsearch of tests/race lacks, by what a task's parameters have when it needs that."""
-LACKED_TYPES = {"esql": "ES|QL", "sql": "SQL", "eql": "EQL", "knn-recall": "scripts", "put-pipeline": "processors"}
+LACKED_TYPES = {
+    "esql": "ES|QL",
+    "sql": "SQL",
+    "eql": "EQL",
+    "knn-recall": "scripts",
+    "put-pipeline": "processors",
+    "reindex": "reindexing",
+}
 
 
 @dataclass(frozen=True)
