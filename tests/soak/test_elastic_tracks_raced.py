@@ -46,6 +46,7 @@ STAND_INS = {
     r'"type"\s*:\s*"scaled_float"\s*,\s*"scaling_factor"\s*:\s*[0-9.]+': '"type": "double"',
     r'"scaling_factor"\s*:\s*[0-9.]+\s*,\s*"type"\s*:\s*"scaled_float"': '"type": "double"',
     r'"type"\s*:\s*"(match_only_text|pattern_text)"': '"type": "text"',
+    r'"type"\s*:\s*"geo_shape"': '"type": "geo_point"',
     r'"type"\s*:\s*"wildcard"': '"type": "keyword"',
     r'"analyzer"\s*:\s*"english"': '"analyzer": "standard"',
 }

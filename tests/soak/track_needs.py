@@ -23,6 +23,7 @@ LACKED = {
     '"runtime_mappings"': "runtime fields",
     '"auto_date_histogram"': "aggregations of a module",
     '"matrix_stats"': "aggregations of a module",
+    '"time_series"': "aggregations of a module",
     '"multi_terms"': "aggregations of a module",
     '"top_metrics"': "aggregations of a module",
     '"percolate"': "percolator",
@@ -101,6 +102,8 @@ def _needs(request: Request) -> TrackNeeds:
 
 def _lacking(leaf: Any) -> str:
     kind = str(leaf.operation.type)
+    if "transform" in kind:
+        return "transforms"
     text = json.dumps(leaf.operation.params, default=str)
     return LACKED_TYPES.get(kind) or next((why for mark, why in LACKED.items() if mark in text), "")
 
