@@ -52,10 +52,11 @@ test-together: venv venv-rally cluster  # what is built, is built before: then a
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
 .PHONY: test-elastic-tracks
-test-elastic-tracks: ## TRACKS=DIR: `track check` has no error for any track in a checkout of Elastic's repository
+test-elastic-tracks: ## TRACKS=DIR: a checkout of Elastic's repository: `track check` finds no error, and races of its tracks in test mode count
 	@test -n "$(TRACKS)" || { echo "Say where the checkout is: TRACKS=DIR make test-elastic-tracks" >&2; exit 1; }
-	@$(MAKE) --no-print-directory venv-rally
+	@$(MAKE) --no-print-directory venv venv-rally
 	FAIRLAP_RALLY_TRACKS="$(abspath $(TRACKS))" PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally/test_elastic_tracks.py
+	FAIRLAP_RALLY_TRACKS="$(abspath $(TRACKS))" FAIRLAP_RALLY_ELASTICSEARCH="$(VERSION)" $(BIN)/pytest tests/soak/test_elastic_tracks_raced.py
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest -n 2 -m "not long" tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops

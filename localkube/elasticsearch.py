@@ -70,14 +70,14 @@ def _descriptor(version: str, name: str, class_name: str, java_version: str) -> 
     return "".join(f"{key}={value}\n" for key, value in values.items())
 
 
-def _add_stand_in(version: str, home: Path, work: Path, paths: Paths, log: Path) -> None:
+def add_stand_in(version: str, home: Path, work: Path, paths: Paths, log: Path) -> None:
     """Compile our small plugin (in `work`) and install it as a module."""
     old = version.startswith("7.")
     against, release = ("7.17.29", "11") if old else ("8.6.1", "17")
     libraries = home / "lib"
     if version != against:
         other = work / "libraries"
-        _unzip(maven(_coordinate(against), paths), other)
+        _unzip(maven(coordinate(against), paths), other)
         libraries = next(other.glob("*/lib"))
     classes = work / "classes"
     plugin = SOURCES / "plugin"
@@ -95,7 +95,8 @@ def _add_stand_in(version: str, home: Path, work: Path, paths: Paths, log: Path)
     (module / "plugin-descriptor.properties").write_text(descriptor)
 
 
-def _add_modules_7(version: str, home: Path, paths: Paths) -> None:
+def add_modules_7(version: str, home: Path, paths: Paths) -> None:
+    """Install MODULES_7 of a 7.17 as modules of the Elasticsearch in `home`."""
     for name, (class_name, further) in MODULES_7.items():
         module = home / "modules" / name
         module.mkdir()
@@ -104,7 +105,8 @@ def _add_modules_7(version: str, home: Path, paths: Paths) -> None:
         (module / "plugin-descriptor.properties").write_text(_descriptor(version, name, class_name, "1.8"))
 
 
-def _coordinate(version: str) -> str:
+def coordinate(version: str) -> str:
+    """The archive of a version, as Maven names it."""
     if version in COMPLETE_JAVA:
         return f"org.elasticsearch.distribution.zip:elasticsearch:{version}:zip"
     return f"org.elasticsearch.distribution.integ-test-zip:elasticsearch:{version}:zip"
@@ -115,7 +117,8 @@ def java_of(version: str, paths: Paths) -> Artifact:
     return java.artifact({**ELASTICSEARCH_JAVA, **COMPLETE_JAVA}[version], paths)
 
 
-def _drop_vector_module(home: Path) -> None:
+def drop_vector_module(home: Path) -> None:
+    """Let the Elasticsearch in `home` start without the JVM's incubator module for vectors."""
     options = home / "config/jvm.options"
     lines = options.read_text().splitlines()
     # The runtimes here are without this incubator module, and the JVM would not start.
@@ -131,7 +134,7 @@ def _open_to_group(home: Path) -> None:
 def lay_out(version: str, context: Path, work: Path, paths: Paths, log: Path) -> None:
     """Fill an image's build context: elasticsearch/, jdk/, local/ and the Dockerfile; `work` is for scratch."""
     packages.ensure({p: packages.BUILD_PROGRAMS[p] for p in ("javac", "mvn")}, paths)
-    _unzip(maven(_coordinate(version), paths), context / "unzipped")
+    _unzip(maven(coordinate(version), paths), context / "unzipped")
     home = context / "elasticsearch"
     next((context / "unzipped").glob("elasticsearch-*")).rename(home)
     (context / "unzipped").rmdir()
@@ -140,10 +143,10 @@ def lay_out(version: str, context: Path, work: Path, paths: Paths, log: Path) ->
     for unneeded in [*(home / "bin").glob("*.exe"), *(home / "bin").glob("*.bat")]:
         unneeded.unlink()
     if version not in COMPLETE_JAVA:
-        _add_stand_in(version, home, work, paths, log)
-        _drop_vector_module(home)
+        add_stand_in(version, home, work, paths, log)
+        drop_vector_module(home)
     if version.startswith("7."):
-        _add_modules_7(version, home, paths)
+        add_modules_7(version, home, paths)
     _open_to_group(home)
     shutil.copytree(obtain(java_of(version, paths), paths) / "jdk", context / "jdk", symlinks=True)
     local = context / "local"

@@ -26,19 +26,17 @@ START_SECONDS = 600.0
 Json = dict[str, Any]
 
 
-def downloaded() -> tuple[Path, Path]:
+def downloaded(version: str = VERSION) -> tuple[Path, Path]:
     """Return the archive of Elasticsearch and a Java to run it with; both are downloaded once and cached."""
     paths = paths_from()
     with lock(paths):
-        archive = elasticsearch.maven(
-            f"org.elasticsearch.distribution.integ-test-zip:elasticsearch:{VERSION}:zip", paths
-        )
-        return archive, obtain(java.artifact(ELASTICSEARCH_JAVA[VERSION], paths), paths) / "jdk"
+        archive = elasticsearch.maven(elasticsearch.coordinate(version), paths)
+        return archive, obtain(java.artifact(ELASTICSEARCH_JAVA[version], paths), paths) / "jdk"
 
 
-def unpacked(folder: Path) -> tuple[Path, Path]:
+def unpacked(folder: Path, version: str = VERSION) -> tuple[Path, Path]:
     """Unpack Elasticsearch into `folder` and return its home and its Java."""
-    archive, jdk = downloaded()
+    archive, jdk = downloaded(version)
     with zipfile.ZipFile(archive) as zipped:
         for info in zipped.infolist():
             target = Path(zipped.extract(info, folder))
@@ -46,7 +44,24 @@ def unpacked(folder: Path) -> tuple[Path, Path]:
                 target.chmod(mode & 0o777)
     # Elasticsearch refuses to run as root, and another user may not be able to read the cache.
     shutil.copytree(jdk, folder / "jdk", symlinks=True)
-    return folder / f"elasticsearch-{VERSION}", folder / "jdk"
+    home = folder / f"elasticsearch-{version}"
+    if version != VERSION:
+        complete(version, home, folder / "built")
+    return home, folder / "jdk"
+
+
+def complete(version: str, home: Path, work: Path) -> None:
+    """Make an Elasticsearch that is not of VERSION, unpacked in `home`, one that starts; `work` is for scratch."""
+    paths = paths_from()
+    work.mkdir()
+    with lock(paths):
+        # Without it nothing answers to GET / since 8.11, and there are no processors.
+        elasticsearch.add_stand_in(version, home, work, paths, work / "log")
+        if version.startswith("7."):
+            elasticsearch.add_modules_7(version, home, paths)
+        else:
+            elasticsearch.drop_vector_module(home)
+    shutil.rmtree(work)
 
 
 def certificates(folder: Path) -> None:
@@ -71,7 +86,12 @@ class Elasticsearch:
     """
 
     def __init__(
-        self, folder: Path, transport_ports: tuple[int, ...] = (), number: int = 0, password: str = ""
+        self,
+        folder: Path,
+        transport_ports: tuple[int, ...] = (),
+        number: int = 0,
+        password: str = "",
+        version: str = VERSION,
     ) -> None:
         self.folder = folder
         self.port = free_port()
@@ -79,7 +99,7 @@ class Elasticsearch:
         self._transport_ports, self._number = transport_ports or (free_port(),), number
         self.ca, self.password_file = folder / "tls/ca.crt", folder / "password"
         self._process: subprocess.Popen[bytes] | None = None
-        self._home, jdk = unpacked(folder)
+        self._home, jdk = unpacked(folder, version)
         self._env = {"PATH": os.environ["PATH"], "ES_JAVA_HOME": str(jdk), "HOME": str(folder)}
         # Its own choice under /tmp would stay for ever when it is killed.
         self._env["ES_TMPDIR"] = str(folder / "tmp")

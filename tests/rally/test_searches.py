@@ -72,6 +72,7 @@ class Client:
     [
         ("search", {"index": "t*", "body": {"query": {"match_all": {}}}}),
         ("search", {"index": "t", "type": "doc", "body": {}, "cache": False, "request-params": {"routing": "a b"}}),
+        ("search", {"index": None, "body": {"query": {"match_all": {}}}}),
         ("search", {"index": "t", "body": {}, "results-per-page": 5}),
         ("paginated-search", {"index": "t", "body": {"sort": ["n"]}, "pages": 1, "results-per-page": 5}),
         ("scroll-search", {"index": "t", "body": {}, "pages": 1, "results-per-page": 5}),

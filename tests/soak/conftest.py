@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 from tests.api.conftest import install, namespace, plane, stage  # noqa: F401 - the API tests' fixtures serve here, too
+from tests.race.conftest import account, elasticsearch, folder, runner  # noqa: F401 - and those of the races
 
 from .progress import FOLDER, Progress
 

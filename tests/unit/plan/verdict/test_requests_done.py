@@ -102,9 +102,9 @@ def test_an_answer_before_a_task_decides_nothing() -> None:
 
 
 def test_a_search_that_nobody_looked_at_is_said_with_its_reason() -> None:
-    told = remarks(record(answer=None, not_looked_at={"find": "it names no index"}), [], "")
+    told = remarks(record(answer=None, not_looked_at={"find": "it searches what another operation has opened"}), [], "")
     (remark,) = (each for each in told if each.reason == Reason.SEARCHES_IN_DOUBT)
-    assert remark.text == "task find: its search was not looked at: it names no index"
+    assert remark.text == "task find: its search was not looked at: it searches what another operation has opened"
     assert said(replace(SEARCHING, requests=None)) == [Reason.SEARCHES_IN_DOUBT], "a record of an older runner"
     assert not said(GOOD) and not said(replace(SEARCHING, outcome=rec.Outcome(Reason.RACE_STALLED, "stood")))
 

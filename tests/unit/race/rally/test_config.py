@@ -87,7 +87,8 @@ def test_arguments(tmp_path):
     assert "--test-mode" not in argv and f"--include-tasks={tmp_path}/config/include.json" in argv
     # Rally refuses to start when it finds its own name in another Python process's arguments.
     assert not any("esrally" in argument for argument in argv)
-    assert "--test-mode" in rally_argv(replace(SPEC, mode=Mode.SMOKE), Files(tmp_path), tmp_path)
+    smoke = rally_argv(replace(SPEC, mode=Mode.SMOKE), Files(tmp_path), tmp_path)
+    assert "--test-mode" in smoke and "--enable-assertions" not in smoke, "assertions are of all the documents"
 
 
 def test_environment(tmp_path):

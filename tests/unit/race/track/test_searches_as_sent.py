@@ -24,6 +24,8 @@ TEXT = '{"query": {"match_all": {}}}'
         ("scroll-search", {"index": "t", "body": {}, "results-per-page": 7}, "/t/_search?size=7", '{"size": 7}',
          "t"),
         ("composite-agg", {"index": "t", "body": {}, "results-per-page": 7}, "/t/_search", "{}", "t"),
+        ("search", {"index": None, "body": ALL}, "/_search", TEXT, "_all"),
+        ("search", {"body": ALL}, "/_search", TEXT, "_all"),
         ("raw-request", {"path": "/t/_search", "body": ALL}, "/t/_search", TEXT, "t"),
         ("raw-request", {"path": "/_search?size=0", "request-params": {"a": True}}, "/_search?size=0&a=true", None,
          "_all"),
@@ -47,7 +49,6 @@ def test_headers_go_along() -> None:
 @pytest.mark.parametrize(
     ("kind", "params", "why"),
     [
-        ("search", {"body": {}}, "it names no index"),
         ("search", {"index": "t", "with-point-in-time-from": "pit"}, "it searches what another operation has opened"),
         ("composite", {}, "its searches are parts of a composite operation"),
         ("search", {"index": "t", "body": "x" * (MOST_CHARACTERS + 1)}, "its request is longer than"),
