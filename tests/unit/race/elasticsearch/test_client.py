@@ -35,7 +35,7 @@ class Server(ThreadingHTTPServer):
             if asks_for_certificate:
                 context.load_verify_locations(tls / "ca.crt")
                 context.verify_mode = ssl.CERT_REQUIRED
-            self.socket = context.wrap_socket(self.socket, server_side=True)
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     @property
@@ -52,7 +52,21 @@ class Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
+        if isinstance(self.connection, ssl.SSLSocket):
+            self._shake_hands(self.connection)
         self.server.connections.append(self.connection)
+
+    def _shake_hands(self, connection: ssl.SSLSocket) -> None:
+        """A refusal is read before its connection is closed: a request that nobody read would reset it."""
+        try:
+            connection.do_handshake()
+        except ssl.SSLError:
+            raw = socket.socket(fileno=connection.detach())
+            raw.shutdown(socket.SHUT_WR)
+            while raw.recv(4096):
+                pass
+            raw.close()
+            raise
 
     def do_GET(self) -> None:
         self.server.asked.append(f"{self.command} {self.path}")
