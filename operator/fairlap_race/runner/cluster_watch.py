@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from fairlap_race.contract.cluster_course import ClusterCourse, MissingCopies, Recovery, TaskCaches
@@ -27,6 +27,9 @@ MOST = 200
 """Of each list in the record."""
 MOST_LISTED = 2000
 """Copies of shards: a list of more, every few seconds, would be a load of its own."""
+_RACE = ""
+"""The name under which the race as a whole stands among its tasks."""
+_COUNTERS = [field.name for field in fields(TaskCaches) if field.name not in ("task", "whole")]
 MERGE_PATIENCE = 60.0
 """Seconds that merges get to end before the size of the data is read."""
 MERGE_LOOK = 0.5
@@ -172,7 +175,7 @@ class ClusterWatch:
     def caches(self, tasks: Iterable[Task]) -> tuple[TaskCaches, ...]:
         """Return what the caches did in the race as a whole (without a name) and in each task, warm-up included."""
         listed = tuple(tasks)
-        spans: list[tuple[str, Span]] = [] if (race := race_span(listed)) is None else [("", race)]
+        spans: list[tuple[str, Span]] = [] if (race := race_span(listed)) is None else [(_RACE, race)]
         for task in listed:
             start, end = seconds_of(task.started_at), seconds_of(task.ended_at)
             if start is not None and end is not None and end > start:
@@ -184,10 +187,25 @@ class ClusterWatch:
 def _better(found: Iterable[TaskCaches], known: Iterable[TaskCaches]) -> tuple[TaskCaches, ...]:
     """Return what was found, with what is known for the tasks in it; a task that stands twice was not alone."""
     listed, known = tuple(found), tuple(known)
-    whole, times = {each.task: each for each in known}, Counter(each.task for each in known)
-    better = (whole[each.task] if times[each.task] == 1 else each for each in listed)
-    more = (each for each in whole.values() if times[each.task] == 1 and each.task not in {it.task for it in listed})
+    times = Counter(each.task for each in known)
+    whole = {each.task: each for each in known if times[each.task] == 1}
+    better = (_at_least(each, known) if each.task == _RACE else whole.get(each.task, each) for each in listed)
+    more = (each for each in whole.values() if each.task not in {it.task for it in listed})
     return (*better, *more)
+
+
+def _at_least(race: TaskCaches, known: Iterable[TaskCaches]) -> TaskCaches:
+    """Return what the caches did in the race: no less than in the tasks of which it is known exactly.
+
+    Between two readings a counter is taken to grow evenly, and the last one comes some seconds after the race.
+    """
+    parts = tuple(known)
+    counted = {
+        name: max(value, sum(getattr(part, name) or 0 for part in parts))
+        for name in _COUNTERS
+        if (value := getattr(race, name)) is not None
+    }
+    return replace(race, **counted)
 
 
 def _caches(task: str, nodes: Iterable[Mapping[str, Points]], span: Span) -> TaskCaches | None:

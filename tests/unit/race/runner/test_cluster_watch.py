@@ -92,6 +92,7 @@ def test_what_the_caches_did_in_a_task_and_in_all() -> None:
     known = [TaskCaches("cached", whole=True, request_hits=300), TaskCaches("more", whole=True, request_hits=1)]
     better = found.end(everything, tasks[:2], known).caches
     assert (*better[1:],) == (of_all[1], *known), "what was read before and after the task stands before the rest"
+    assert better[0].request_hits == max(of_all[0].request_hits or 0, 301), "the race has all that its tasks have"
     twice = found.end(everything, tasks[:2], [known[0], known[0]]).caches
     assert [it.whole for it in twice] == [False] * 3, "a task that stands twice in the schedule"
     assert found.caches(tasks[2:]) == () and watch(Cluster()).caches(tasks) == ()
