@@ -118,6 +118,9 @@ def kubelet_config(layout: Layout) -> str:
         # There is no registry to get an image from again.
         "imageGCHighThresholdPercent": 100,
         "enforceNodeAllocatable": ["pods"],
+        # A pod that asks for whole processors has them to itself; the first one is kept for all that does not.
+        "cpuManagerPolicy": "static",
+        "systemReserved": {"cpu": "100m"},
         "podLogsDir": f"{layout.state}/pod-logs",
         "volumePluginDir": f"{layout.state}/volume-plugins",
         "maxPods": 200,

@@ -22,6 +22,10 @@ class MachineEvidence(Answer):
     """Number of NUMA nodes whose memory the container may use."""
     kernel: Text = ""
     """Version of its kernel."""
+    cpus: Text = ""
+    """Processors that the container may use, as the kernel lists them."""
+    exclusive_cpus: bool | None = None
+    """Whether these are the container's alone, as the kubelet's static CPU manager policy gives whole cores."""
 
 
 class StorageEvidence(Answer):

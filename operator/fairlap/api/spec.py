@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from fairlap.api.base import FREE_FORM, Api, Json, rule, rules
 from fairlap.api.names import MAX_REPETITIONS
-from fairlap.api.quantity import DURATION, HEAP, QUANTITY
+from fairlap.api.quantity import DURATION, HEAP, QUANTITY, parse_quantity
 
 Quantity = Annotated[
     str,
@@ -124,6 +124,18 @@ class Resources(Api):
     """What the scheduler reserves. A missing value is taken from limits."""
     limits: ResourceList = ResourceList()
     """What the container may use at most. A CPU limit can throttle a race; the record says when it did."""
+
+    def whole_cores(self) -> int | None:
+        """Return how many processors a kubelet with the static CPU manager policy gives to this container alone.
+
+        None where it gives none: only a pod whose requests are its limits, with a whole number of CPUs, gets some.
+        """
+        for name in ("cpu", "memory"):
+            limit, request = getattr(self.limits, name), getattr(self.requests, name)
+            if limit is None or (request is not None and parse_quantity(request) != parse_quantity(limit)):
+                return None
+        cores = parse_quantity(self.limits.cpu or "0")
+        return int(cores) if cores >= 1 and cores == int(cores) else None
 
 
 class Ephemeral(Api):

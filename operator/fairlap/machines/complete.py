@@ -92,7 +92,12 @@ def with_facts(machine: Machine, log: str | None) -> Machine:
         return machine
     found = facts_of(log)
     return replace(
-        machine, cpu_model=found.cpu_model, machine_memory_bytes=found.memory_bytes, numa_nodes=found.numa_nodes
+        machine,
+        cpu_model=found.cpu_model,
+        machine_memory_bytes=found.memory_bytes,
+        numa_nodes=found.numa_nodes,
+        cpus=found.cpus,
+        processors=found.processors,
     )
 
 

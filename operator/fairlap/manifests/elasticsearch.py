@@ -131,7 +131,7 @@ def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
         "terminationGracePeriodSeconds": 30,
         "automountServiceAccountToken": False,
         "affinity": {**apart, **node_affinity(wanted.scheduling)},
-        "initContainers": [_show_mounts()],
+        "initContainers": [_show_mounts(wanted.resources)],
         "containers": [container],
         "volumes": [],
         **pull_secrets(subject.spec, settings),
@@ -145,17 +145,19 @@ def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
     return {"metadata": meta, "spec": spec}
 
 
-def _show_mounts() -> Json:
+def _show_mounts(resources: Resources) -> Json:
     # Only the kernel knows file system and options of the mounted data, and the machine; the operator reads this
     # container's log. A large machine says the same of each of its processors: the first lines are enough.
-    small = {"cpu": "100m", "memory": "64Mi"}
+    small: Json = {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "100m", "memory": "64Mi"}}
+    # A container with whole processors of its own is given those that an init container of the same size had.
+    same = resources.whole_cores() is not None
     return {
         "name": MOUNTS_CONTAINER,  # ECK gives it the image and the mounts of the main container
         "command": [
             *("head", "-n", "1000"),
             *("/proc/self/mountinfo", "/proc/self/status", "/proc/meminfo", "/proc/cpuinfo"),
         ],
-        "resources": {"requests": small, "limits": small},
+        "resources": resource_requirements(resources) if same else small,
         "securityContext": dict(_RESTRICTED),
     }
 

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.machine_status import MachineEvidence
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.results.cores import exclusive
+from fairlap_race.contract.cpu_list import count_of
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.resources import ELASTICSEARCH, MachineTable
 
@@ -18,6 +21,8 @@ class MachineFacts(NamedTuple):
     cpu_model: str | None = None
     memory_bytes: int | None = None
     numa_nodes: int | None = None
+    cpus: str | None = None
+    processors: int | None = None
 
 
 def facts_of(text: str) -> MachineFacts:
@@ -27,11 +32,14 @@ def facts_of(text: str) -> MachineFacts:
     """
     memory = re.fullmatch(r"(\d{1,15}) kB", _value("MemTotal", text))
     maker, part = _value("CPU implementer", text), _value("CPU part", text)
+    cpus = _value("Cpus_allowed_list", text)
     model = _value("model name", text) or (f"implementer {maker} part {part}" if maker and part else "")
     return MachineFacts(
         cpu_model=model[:_LONGEST] or None,
         memory_bytes=int(memory[1]) * 1024 if memory else None,
-        numa_nodes=_count(_value("Mems_allowed_list", text)),
+        numa_nodes=count_of(_value("Mems_allowed_list", text)),
+        cpus=cpus if count_of(cpus) and len(cpus) <= _LONGEST else None,
+        processors=len(re.findall(r"^processor[ \t]*:", text, re.MULTILINE)) or None,
     )
 
 
@@ -40,18 +48,15 @@ def _value(key: str, text: str) -> str:
     return found[1].strip() if found else ""
 
 
-def _count(nodes: str) -> int | None:
-    """Return how many numbers a list like 0-1,4 has."""
-    if not re.fullmatch(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*", nodes):
-        return None
-    ends = [part.split("-") for part in nodes.split(",")]
-    return sum(max(0, int(each[-1]) - int(each[0]) + 1) for each in ends)
-
-
 def machine_evidence(
-    record: Record, table: MachineTable | None, elasticsearch_pods: Sequence[Json], load_generator_on: str
+    record: Record,
+    table: MachineTable | None,
+    elasticsearch_pods: Sequence[Json],
+    load_generator_on: str,
+    spec: BenchmarkSpec,
 ) -> list[MachineEvidence]:
     """Return what each Elasticsearch node ran on, in the order of their names, and last the load generator."""
+    whole = spec.elasticsearch.resources.whole_cores() if spec.elasticsearch else None
     told = {it.name: it for it in (table.machines if table else ()) if it.role == ELASTICSEARCH}
     on = _machines(elasticsearch_pods)
     found = []
@@ -66,6 +71,8 @@ def machine_evidence(
                 memory_bytes=facts.machine_memory_bytes if facts else None,
                 numa_nodes=facts.numa_nodes if facts else None,
                 kernel=node.kernel or "",
+                cpus=(facts.cpus if facts else "") or "",
+                exclusive_cpus=exclusive(facts.cpus, whole, facts.processors) if facts else None,
             )
         )
     load = record.environment.load_generator
@@ -78,6 +85,8 @@ def machine_evidence(
             memory_bytes=load.machine_memory_bytes,
             numa_nodes=load.numa_nodes,
             kernel=load.kernel or "",
+            cpus=load.cpus or "",
+            exclusive_cpus=exclusive(load.cpus, spec.race.resources.whole_cores(), load.machine_processors),
         )
     )
     return found

@@ -751,6 +751,21 @@ class Reason(StrEnum):
         test=_LIFECYCLE,
         remark=True,
     )
+    PROCESSORS_SHARED = _Entry(
+        "ProcessorsShared",
+        cause="Elasticsearch asked for whole processors, and what else runs on its machine may use them, too.",
+        cure=(
+            "Start the machine's kubelet with --cpu-manager-policy=static (and a reserve, like "
+            "--system-reserved=cpu=500m); ask for a part of a processor where sharing is meant."
+        ),
+        recognized="The kernel's list of the processors that the container may use is longer than what it asked for.",
+        example=(
+            "elasticsearch.resources asks for 1 whole processor a node, but node es-default-0 ran on processors 0-1, "
+            "which others may use, too"
+        ),
+        test=_LIFECYCLE,
+        remark=True,
+    )
     LOAD_GENERATOR_SATURATED = _Entry(
         "LoadGeneratorSaturated",
         cause="The load generator had no CPU left or fell behind its own schedule, so that it measured itself.",

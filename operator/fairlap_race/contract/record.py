@@ -141,6 +141,8 @@ class LoadGeneratorHost:
     machine_memory_bytes: int | None = None
     numa_nodes: int | None = None
     """whose memory the container may use; None where the kernel does not tell"""
+    cpus: str | None = None
+    """processors that the container may use, as the kernel lists them"""
     python_version: str | None = None
 
 

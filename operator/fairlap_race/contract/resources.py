@@ -120,6 +120,10 @@ class Machine:
     """of the machine that it ran on, as are the following"""
     machine_memory_bytes: int | None = None
     numa_nodes: int | None = None
+    cpus: str | None = None
+    """processors that its pod may use, as the kernel lists them"""
+    processors: int | None = None
+    """of the machine, or as many of them as its kernel's words had room for"""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from fairlap_race.contract.cpu_list import count_of
+
 
 def cpu_model(path: Path = Path("/proc/cpuinfo")) -> str | None:
     """Return the name of the first CPU; None where the kernel does not tell, as on many ARM machines."""
@@ -19,10 +21,13 @@ def memory_bytes(path: Path = Path("/proc/meminfo")) -> int | None:
 
 def numa_nodes(path: Path = Path("/proc/self/status")) -> int | None:
     """Return of how many NUMA nodes this process may use the memory (proc_pid_status(5)); None where it is not told."""
-    parts = [part.split("-") for part in (_value("Mems_allowed_list", path) or "").split(",")]
-    if not all(1 <= len(ends) <= 2 and all(end.isdecimal() for end in ends) for ends in parts):
-        return None
-    return sum(int(ends[-1]) - int(ends[0]) + 1 for ends in parts)
+    return count_of(_value("Mems_allowed_list", path) or "")
+
+
+def allowed_cpus(path: Path = Path("/proc/self/status")) -> str | None:
+    """Return the processors that this process may use, like 0-1,4 (proc_pid_status(5)); None where it is not told."""
+    listed = _value("Cpus_allowed_list", path) or ""
+    return listed if count_of(listed) else None
 
 
 def _value(key: str, path: Path) -> str | None:

@@ -305,6 +305,7 @@ def look_at_host(spec: RaceSpec) -> Host:
         machine_processors=os.cpu_count(),
         machine_memory_bytes=machine.memory_bytes(),
         numa_nodes=machine.numa_nodes(),
+        cpus=machine.allowed_cpus(),
         python_version=platform.python_version(),
     )
     rally = Rally(version=rally_version(), poll_intervals=dict(POLL_INTERVALS))

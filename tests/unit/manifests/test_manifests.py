@@ -103,6 +103,32 @@ def test_the_mounts_are_shown_without_more_rights_or_much_memory() -> None:
     assert "image" not in shows and shows["command"][0] == "head"
 
 
+@pytest.mark.parametrize(
+    ("resources", "whole"),
+    [
+        ({}, 1),  # the default: 1 CPU, 2 GiB
+        ({"limits": {"cpu": "3", "memory": "4Gi"}, "requests": {"cpu": "3000m"}}, 3),
+        ({"limits": {"cpu": "1500m", "memory": "4Gi"}}, None),
+        ({"limits": {"cpu": "500m", "memory": "4Gi"}}, None),
+        ({"limits": {"cpu": "2", "memory": "4Gi"}, "requests": {"cpu": "1"}}, None),
+        ({"limits": {"cpu": "2", "memory": "4Gi"}, "requests": {"memory": "1Gi"}}, None),
+        ({"limits": {"memory": "4Gi"}, "requests": {"cpu": "2"}}, None),
+        ({"limits": {"cpu": "2"}}, None),
+    ],
+)
+def test_what_shows_the_processors_is_as_large_as_elasticsearch_where_these_are_whole(
+    resources: dict[str, Any], whole: int | None
+) -> None:
+    """A kubelet with the static policy gives a container the processors that an init container of its size had."""
+    wanted = subject(**({"resources": resources} if resources else {}))
+    pod = pod_of(elasticsearch(wanted, "race-1", SETTINGS))
+    (shows,), (main,) = pod["initContainers"], pod["containers"]
+    assert wanted.spec.elasticsearch is not None
+    assert wanted.spec.elasticsearch.resources.whole_cores() == whole
+    assert (shows["resources"] == main["resources"]) is (whole is not None)
+    assert whole is not None or shows["resources"]["limits"] == {"cpu": "100m", "memory": "64Mi"}
+
+
 def test_the_job_is_created_suspended_and_runs_once() -> None:
     spec = job(subject(), "race-1", SETTINGS)["spec"]
     assert spec["suspend"] is True and spec["backoffLimit"] == 0

@@ -73,8 +73,13 @@ def test_the_status_has_room_for_what_is_noted(earlier: list[str], found: list[s
         (
             "==> /proc/self/status <==\nMems_allowed_list:\t0-1,4\n==> /proc/meminfo <==\nMemTotal:   2048 kB\n"
             "==> /proc/cpuinfo <==\nprocessor\t: 0\nmodel name\t: Xeon \n",
-            MachineFacts("Xeon", 2 << 20, 3),
+            MachineFacts("Xeon", 2 << 20, 3, processors=1),
         ),
+        (
+            "processor\t: 0\nmodel name\t: Xeon\nprocessor\t: 1\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1\n",
+            MachineFacts("Xeon", cpus="0-1", processors=2),
+        ),
+        ("Cpus_allowed_list:\t" + ",".join("1" * 200) + "\n", MachineFacts()),
         ("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n", MachineFacts("implementer 0x41 part 0xd0c", None, None)),
         ("Mems_allowed_list: 0-\nMemTotal: much\n", MachineFacts()),
         ("", MachineFacts()),

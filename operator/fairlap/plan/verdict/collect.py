@@ -13,7 +13,7 @@ from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.violation import Violation
-from fairlap.results import disturbance, drift, throttled_nodes
+from fairlap.results import cores, disturbance, drift, throttled_nodes
 from fairlap.results.aggregate import aggregate, total
 from fairlap.results.aggregate import remarks as cut_remarks
 from fairlap.results.environment import environment, machines
@@ -122,11 +122,12 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
     changes: dict[str, object] = {"races_done": f"{len(valid)}/{seen.subject.spec.repetitions}"}
     remarked = _remarks(seen, race, record)
     if is_race(step.name):
-        pods = seen.children.pods
+        pods, spec = seen.children.pods, seen.subject.spec
         ran = environment(record, elasticsearch_pods(pods), load_generators(pods))
         table = seen.resources.get(step.name)
         storage = within(storage_evidence(table.volumes[:50]), 50_000) if table else []
-        evidence = machine_evidence(record, table, elasticsearch_pods(pods), race.load_generator_on)
+        evidence = machine_evidence(record, table, elasticsearch_pods(pods), race.load_generator_on, spec)
+        remarked += cores.remarks(evidence, spec.elasticsearch.resources.whole_cores() if spec.elasticsearch else None)
         ran = ran.model_copy(update={"storage": storage, "machines": within(evidence, 30_000)})
         changes["environment"], drifted = _environment(seen, race.name, ran)
         remarked += drifted

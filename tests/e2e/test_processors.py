@@ -1,0 +1,33 @@
+"""Whole processors: localkube's kubelet gives them, Elasticsearch has them to itself, and the status says so."""
+
+import os
+
+import pytest
+
+from kube import Namespace, benchmark, until
+
+pytestmark = [
+    pytest.mark.e2e,
+    # Half of a small machine is nobody else's meanwhile.
+    pytest.mark.long,
+    pytest.mark.skipif(os.environ.get("CLUSTER") == "current", reason="the kubelet's policy is localkube's"),
+    pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor is kept for all pods"),
+]
+ALLOWED = ("exec", "whole-race-1-es-default-0", "-c", "elasticsearch", "--", "grep", "Cpus_allowed_list",
+           "/proc/self/status")  # fmt: skip
+
+
+def test_whole_processors_are_ones_own(namespace: Namespace) -> None:
+    whole = {"limits": {"cpu": "1", "memory": "1536Mi"}}
+    namespace.apply(benchmark("whole", elasticsearch={"resources": whole}))
+
+    def given() -> str:
+        return namespace.attempt(*ALLOWED).stdout.partition(":")[2].strip()
+
+    had = until(given, 300, lambda: "Elasticsearch's container never ran")
+    status = namespace.until_over("whole")
+    assert status["phase"] == "Succeeded", status
+    node, load = status["environment"]["machines"]
+    assert (node["cpus"], node["exclusiveCpus"]) == (had, True)
+    assert had.isdecimal() and load["exclusiveCpus"] is False and had not in load["cpus"].split(",")
+    assert "ProcessorsShared" not in {it["reason"] for it in status["races"][0].get("remarks", ())}

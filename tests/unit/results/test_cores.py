@@ -1,0 +1,56 @@
+"""Whether processors were a container's alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap.api.machine_status import MachineEvidence
+from fairlap.results.cores import exclusive, remarks
+from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.cpu_list import count_of
+from fairlap_race.contract.reasons import Reason
+
+
+@pytest.mark.parametrize(
+    ("cpus", "wanted", "processors", "found"),
+    [
+        ("1", 1, 2, True),
+        ("2-3,6", 3, 8, True),
+        ("0-1", 1, 2, False),
+        ("0-1", 2, 2, False),  # all of a machine are given by no static policy
+        ("1", None, 2, False),  # not whole ones were asked for
+        ("1", 2, 4, False),
+        ("1", 1, None, None),
+        ("", 1, 2, None),
+        (None, 1, 2, None),
+        ("0-", 1, 2, None),
+    ],
+)
+def test_exclusive(cpus: str | None, wanted: int | None, processors: int | None, found: bool | None) -> None:
+    assert exclusive(cpus, wanted, processors) is found
+
+
+@given(st.sets(st.integers(0, 400), min_size=1))
+def test_lists_are_counted(numbers: set[int]) -> None:
+    assert count_of(",".join(map(str, sorted(numbers)))) == len(numbers)
+    first, last = min(numbers), max(numbers)
+    assert count_of(f"{first}-{last}") == last - first + 1
+
+
+@given(st.text(alphabet="0123456789-, x", max_size=40))
+def test_no_text_raises(text: str) -> None:
+    assert count_of(text) is None or count_of(text) >= 0  # type: ignore[operator]
+
+
+def node(name: str, shared: bool | None) -> MachineEvidence:
+    return MachineEvidence(node=name, cpus="0-1", exclusive_cpus=None if shared is None else not shared)
+
+
+def test_shared_processors_are_said_where_whole_ones_were_asked_for() -> None:
+    load = node("load generator", shared=True)
+    assert list(remarks([node("a", False), node("b", None), load], 1)) == []
+    assert list(remarks([node("a", True), load], None)) == []
+    (one,) = remarks([node("es-default-0", True), load], 1)
+    assert one.reason is Reason.PROCESSORS_SHARED and looks_like(Reason.PROCESSORS_SHARED.example, one.text)
+    (two,) = remarks([node("a", True), node("b", True), load], 2)
+    assert "asks for 2 whole processors a node, but node a and 1 more nodes ran on processors 0-1" in two.text
