@@ -19,6 +19,8 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
+from fairlap.manifests.elasticsearch import MOUNTS_CONTAINER
+
 from .rest import Json, Rest, RestError
 
 log = logging.getLogger("fakes")
@@ -195,6 +197,9 @@ def _owners(thing: Json) -> list[str]:
 
 BOOTSTRAP = "bootstrap check failure [1] of [1]: max virtual memory areas vm.max_map_count [65530] is too low"
 
+SHARED_PROCESSORS = "Cpus_allowed_list:\t0-3\n" + "".join(f"processor\t: {number}\n" for number in range(4))
+"""What the kernel says on the machine of a second node, where everybody may use all processors."""
+
 
 class Kubelet:
     """Ends pods that are deleted, which else would stay Terminating for ever, and serves containers' logs."""
@@ -230,6 +235,8 @@ class Kubelet:
     async def _log(self, request: web.Request) -> web.Response:
         if "-es-" not in request.match_info["pod"]:
             return web.Response(text="INFO the runner began\n")
+        if request.match_info["container"] == MOUNTS_CONTAINER and request.match_info["pod"].endswith("-1"):
+            return web.Response(text=SHARED_PROCESSORS)
         if request.query.get("previous") != "true":
             return web.Response(text="INFO starting\n")
         return web.Response(text=f"INFO starting\nERROR {BOOTSTRAP}\n")

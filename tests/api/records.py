@@ -175,9 +175,9 @@ def resources(of: Record) -> MachineTable:
     ]  # fmt: skip
     if of.load_generator.throttled_periods:  # then the CPU limits of all were tight
         held = replace(usage, throttled_periods=120.0, throttled_seconds=6.0)
-        first, *others = nodes
-        tight = (replace(tasks[0], usage=held), *tasks[1:])
-        nodes = [replace(first, cpu_limit=2.0, cpus="0-3", processors=4, tasks=tight), *others]
+        nodes = [
+            replace(node, cpu_limit=2.0, tasks=(replace(tasks[0], usage=held), *tasks[1:])) for node in nodes[:1]
+        ] + nodes[1:]
     own = Machine(of.environment.load_generator.pod_name or "", LOAD_GENERATOR, race=usage, tasks=tasks)
     machines = tuple(replace(machine, missing=missing(machine)) for machine in (*nodes, own))
     volumes = tuple(Volume(node.name, "/data", "/data", "ext4", 10**10, 9 * 10**9) for node in nodes)

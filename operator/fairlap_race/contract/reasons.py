@@ -760,8 +760,8 @@ class Reason(StrEnum):
         ),
         recognized="The kernel's list of the processors that the container may use is longer than what it asked for.",
         example=(
-            "elasticsearch.resources asks for 1 whole processor a node, but node es-default-0 ran on processors 0-1, "
-            "which others may use, too"
+            "elasticsearch.resources asks for 1 whole processor a node, but node bm-race-1-es-default-0 ran on "
+            "processors 0-1, which others may use, too"
         ),
         test=_LIFECYCLE,
         remark=True,

@@ -50,7 +50,7 @@ def test_shared_processors_are_said_where_whole_ones_were_asked_for() -> None:
     load = node("load generator", shared=True)
     assert list(remarks([node("a", False), node("b", None), load], 1)) == []
     assert list(remarks([node("a", True), load], None)) == []
-    (one,) = remarks([node("es-default-0", True), load], 1)
+    (one,) = remarks([node("bm-race-1-es-default-0", True), load], 1)
     assert one.reason is Reason.PROCESSORS_SHARED and looks_like(Reason.PROCESSORS_SHARED.example, one.text)
     (two,) = remarks([node("a", True), node("b", True), load], 2)
     assert "asks for 2 whole processors a node, but node a and 1 more nodes ran on processors 0-1" in two.text
