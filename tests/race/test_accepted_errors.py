@@ -60,6 +60,7 @@ def test_a_task_that_may_fail_now_and_then(runner: Runner, tmp_path: Path) -> No
         assert violation and violation.reason is Reason.ERROR_RATE and "task search" in violation.message
 
 
+@pytest.mark.long
 def test_another_task_ends_the_race_at_once(runner: Runner, tmp_path: Path) -> None:
     track = write(tmp_path / "t", CREATE, BULK, search(seconds=60, **OPTIONS), plugin=SOMETIMES)
     ran = runner.run(track, allowedErrors={"bulk": 0.2})

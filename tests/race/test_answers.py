@@ -77,7 +77,9 @@ def test_a_pattern_that_matches_nothing(runner: Runner, tmp_path: Path) -> None:
 
 
 @pytest.mark.produces(Reason.SEARCHES_INCOMPLETE)
-@pytest.mark.parametrize("multiple", [False, True], ids=["shards", "multi-search"])
+@pytest.mark.parametrize(
+    "multiple", [pytest.param(False, id="shards"), pytest.param(True, id="multi-search", marks=pytest.mark.long)]
+)
 def test_an_answer_in_part(runner: Runner, tmp_path: Path, *, multiple: bool) -> None:
     partial = search(index="t,tt", operation=BY_WORD)
     several = {"name": "search", "operation": MULTI, "iterations": 20}
@@ -126,7 +128,7 @@ class Refusing:
 
 
 @pytest.mark.produces(Reason.DOCUMENTS_LOST, Reason.REQUESTS_REJECTED)
-@pytest.mark.parametrize("bad", [0, 2], ids=["taken", "lost"])
+@pytest.mark.parametrize("bad", [pytest.param(0, marks=pytest.mark.long), 2], ids=["taken", "lost"])
 def test_bulks_that_are_sent_again(runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path, bad: int) -> None:
     """Documents with names of their own: sending one again changes nothing, and the track says no number of them."""
     bulk = {**BULK, "operation": {**BULK["operation"], "retries_on_429": 3}}
@@ -147,6 +149,7 @@ def test_bulks_that_are_sent_again(runner: Runner, elasticsearch: Elasticsearch,
     reads(Reason.REQUESTS_REJECTED, text)
 
 
+@pytest.mark.long
 def test_the_smoke_test_looks_before_each_search_too(runner: Runner, tmp_path: Path) -> None:
     early = search("early", operation=SORTED)
     ran = runner.run(write(tmp_path / "t", CREATE, early, BULK, REFRESH, search()), mode="smoke")

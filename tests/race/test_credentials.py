@@ -87,6 +87,7 @@ def with_keys(elasticsearch: Elasticsearch, tmp_path: Path) -> Iterator[tuple[Ke
     proxy.server_close()
 
 
+@pytest.mark.long
 def test_an_api_key_alone(runner: Runner, with_keys: tuple[Keys, dict[str, Any]], tmp_path: Path) -> None:
     proxy, there = with_keys
     made = proxy.make()
@@ -125,6 +126,7 @@ class Asking(Proxy):
         """Say nothing: a refused handshake is what is tested."""
 
 
+@pytest.mark.long
 def test_a_certificate_of_the_client(runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     certificates(tmp_path / "tls")
     proxy = Asking(elasticsearch, tmp_path / "tls")
@@ -142,6 +144,7 @@ def test_a_certificate_of_the_client(runner: Runner, elasticsearch: Elasticsearc
     assert key not in written(ran, runner.folder)
 
 
+@pytest.mark.long
 def test_a_key_for_each_client_is_gone_after_the_race(
     runner: Runner, with_keys: tuple[Keys, dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from .runner import Runner, asked
 from .tracks import BULK, CREATE, DOCUMENTS, search, write
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.TIMES_DOWN_SAMPLED)
 def test_times_of_one_request_of_ten(runner: Runner, tmp_path: Path) -> None:
     track = write(

@@ -37,6 +37,7 @@ def test_every_sample_is_kept_and_the_histograms_agree(runner: Runner, tmp_path:
         assert compute.max(mine[column]).as_py() == pytest.approx(rally["p100"], rel=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.SAMPLES_NOT_KEPT)
 def test_samples_that_cannot_be_kept_are_a_remark(runner: Runner, tmp_path: Path) -> None:
     kept = tmp_path / "claim"

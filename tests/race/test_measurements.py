@@ -101,6 +101,7 @@ def test_too_little_to_stand_for_more_than_chance(runner: Runner, tmp_path: Path
     reads(Reason.SHORT_MEASUREMENT, "measured for a short time: short for" + told.rpartition("short for")[2])
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.NOT_SETTLED)
 def test_a_task_that_still_changed_while_it_was_measured(runner: Runner, tmp_path: Path) -> None:
     period = {"time-period": 15}
@@ -128,6 +129,7 @@ def in_a_container(table: MachineTable, cores: float) -> MachineTable:
     )
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.MACHINE_DISTURBED)
 def test_a_machine_that_did_something_else_meanwhile(runner: Runner, tmp_path: Path) -> None:
     burns = "import time\nend = time.monotonic() + 120\nwhile time.monotonic() < end: pass"

@@ -59,6 +59,7 @@ def test_the_request_cache_hits_as_often_as_was_asked_for(
     assert caches.request_hits + caches.request_misses == 2000, caches
 
 
+@pytest.mark.long
 def test_an_answer_with_an_error_status_is_an_error_and_no_other(runner: Runner, tmp_path: Path) -> None:
     good = (
         "/replay/_search?q=word:w3%20AND%20n:%3E5&size=3",

@@ -5,6 +5,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from fairlap.plan.verdict.checks import first_violation
 from fairlap_race.contract.reasons import Reason
 
@@ -14,6 +16,7 @@ from .tracks import BULK, CREATE, search, write
 DEVICES = ["node-stats", "segment-stats", "recovery-stats", "shard-stats", "ingest-pipeline-stats", "data-stream-stats"]
 
 
+@pytest.mark.long
 def test_what_the_devices_collect_is_kept(runner: Runner, tmp_path: Path) -> None:
     params = {
         f"{name}-sample-interval": 1 for name in DEVICES if name not in ("segment-stats", "ingest-pipeline-stats")
