@@ -9,6 +9,7 @@ A Comparison lines up like a Benchmark. Its own Benchmarks never do: its place i
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import get_args
 
 from fairlap.api.names import COMPARISON_KIND, KIND
@@ -48,6 +49,9 @@ class Places:
     def observe(self, summary: Summary) -> None:
         """Take in what an event shows of a Benchmark or a Comparison."""
         before = self._seen.get(summary.uid)
+        if before and any(before.says_it_holds(place) and summary.says_it_holds(place) for place in PLACES):
+            # It races in the place that it began in, its own or a lent one, whoever is declared its owner meanwhile.
+            summary = replace(summary, led_by=before.led_by)
         self._take_in(summary, before)
         if before and before.led_by != summary.led_by:
             self._leave(before)

@@ -110,6 +110,17 @@ def test_an_owner_that_is_written_later_frees_no_place() -> None:
     assert not places.turn("s").mine
 
 
+@pytest.mark.parametrize("owner", ["s0", ""])
+def test_another_owner_written_while_it_races_makes_no_second_place(owner: str) -> None:
+    places = Queue(comparison(), led(state="holds"), stranger()).places
+    places.observe(led(state="holds", by=owner))
+    assert places.is_lent_one("a") and places.holders() == {"c", "a"} and not places.turn("s").mine
+    places.observe(comparison("over"))
+    assert not places.turn("s").mine, "it races on in a place of its own"
+    places.observe(led(state="over", by=owner))
+    assert places.turn("s").mine
+
+
 def test_its_check_is_in_its_comparisons_place() -> None:
     places = Queue(comparison(), led(state="checks")).places
     for number in range(2):
@@ -229,10 +240,13 @@ def test_whatever_tenants_declare_they_win_no_place(data: st.DataObject, most: i
     """Who races is only ever a holder, or the one Benchmark that a holding Comparison names."""
     queue = Queue(most=most)
     racing: set[str] = set()
+    named: dict[str, str] = {}
     for _ in range(data.draw(st.integers(1, 25))):
         act = data.draw(st.sampled_from(["comparison", "led", "stranger", "begin", "end"]))
         if act in CHANGES:
             told = CHANGES[act](data)
+            if told.uid in named:  # nothing gets another name
+                told = replace(told, name=named[told.uid])
             holding = told.uid in racing
             was = queue.places.turn(told.uid)
             if told.kind == COMPARISON_KIND and told.admitted and not was.mine:
@@ -240,6 +254,7 @@ def test_whatever_tenants_declare_they_win_no_place(data: st.DataObject, most: i
             raced = {Current(NAMES[0], uid) for uid in racing if queue.places.is_lent_one(uid)}
             if told.kind == COMPARISON_KIND and told.admitted and raced - {told.current}:
                 continue  # it names the next one, or none, only when the one before has ended
+            named[told.uid] = told.name
             queue.places.observe(replace(told, admitted=holding or told.admitted))
         elif act == "stranger":
             uid = data.draw(st.sampled_from(["s0", "s1"]))
