@@ -81,7 +81,8 @@ test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile -m "not long" tests/e2e
 .PHONY: test-long
 test-long: venv venv-rally cluster ## what takes longest of the races and the end-to-end tests, one after the other
-	$(BIN)/pytest -m long tests/race tests/e2e
+	$(BIN)/pytest -m long tests/race  # apart: it takes a network of its own
+	$(BIN)/pytest -m long tests/e2e
 .PHONY: soak
 soak: test-long ## long proofs, hours; goes on where it was stopped. SOAK_SEED=N; SOAK_MINUTES=M for each that has no end of its own
 	$(BIN)/pytest -n 2 --dist loadfile tests/soak

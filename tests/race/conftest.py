@@ -20,8 +20,11 @@ CLONE_NEWNET, SIOCSIFFLAGS, IFF_UP = 0x40000000, 0x8914, 1  # of Linux' sched.h,
 
 @pytest.fixture(scope="session", autouse=True)
 def own_loopback() -> None:
-    """Give a worker of several a network of its own: all Rally processes of a machine meet at one fixed port."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
+    """Give the run a network of its own: all Rally processes of a machine meet at one fixed port.
+
+    So it is for each worker of several, and, where that is allowed (as root), for a run beside another.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ and os.geteuid():
         return
     downloaded()  # from here on nothing outside can be reached
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
