@@ -38,7 +38,8 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     measured = [task for task in record.tasks if task.task in reported and task.samples.normal]
     few = [f"{it.task} {_requests(it.samples.normal)}" for it in measured if it.samples.normal < FEWEST_REQUESTS]
     short = [words for task in measured if (words := _short(task))]
-    cold = [task.task for task in _first_bulks(measured) if not task.samples.warmup] if record.target is None else []
+    counted = {task.task for task in measured}
+    cold = [task.task for task in _first_bulks(record.tasks) if task.task in counted and not task.samples.warmup]
     if few:
         yield RaceRemark(Reason.FEW_SAMPLES, f"few requests were measured: {_shown(few)}")
     if thinned := [f"{it.task} {it.times_kept} of {it.samples.normal}" for it in measured if it.times_kept is not None]:
@@ -46,7 +47,7 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
         yield RaceRemark(Reason.TIMES_DOWN_SAMPLED, text)
     if short:
         yield RaceRemark(Reason.SHORT_MEASUREMENT, f"measured for a short time: {_shown(short)}")
-    if cold:
+    if cold and record.target is None:
         yield RaceRemark(Reason.NO_WARMUP, f"measured without a warm-up on a cold JVM: {_shown(cold)}")
     if moving := [words for task in measured if (words := _unsettled(task))]:
         yield RaceRemark(Reason.NOT_SETTLED, f"had not settled when they were measured: {_shown(moving)}")

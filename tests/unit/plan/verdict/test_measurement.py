@@ -95,6 +95,10 @@ def test_only_the_first_bulks_meet_a_cold_jvm() -> None:
     (found,) = said(raced(one, beside, later))
     assert found.text == "measured without a warm-up on a cold JVM: one, beside"
     assert said(raced(task("warmed"), task("later", begin=100, **cold))) == []  # type: ignore[arg-type]
+    # What warms up need not be reported on.
+    planned = (TrackTask("warms"), TrackTask("later", reported=True))
+    warmed = raced(task("warms", **cold), task("later", begin=100, **cold))  # type: ignore[arg-type]
+    assert said(replace(warmed, track=replace(warmed.track, tasks=planned))) == []
     # A cluster that was there before the race is not cold.
     assert said(raced(one, target=rec.TargetReport())) == []
 
