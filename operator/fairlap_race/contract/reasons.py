@@ -89,7 +89,9 @@ class Reason(StrEnum):
         cause="The track has no challenge of that name.",
         cure="Use one of the challenges that the message lists, or leave the field out for the track's default.",
         recognized="Rally's loader, or the operator for a builtin track: no challenge of that name.",
-        example="race.challenge nope does not exist in track log_ingest; it has: default, quick, high-concurrency, ramp-up",
+        example=(
+            "race.challenge nope does not exist in track log_ingest; it has: default, quick, high-concurrency, ramp-up"
+        ),
         test=_API,
     )
     TRACK_INVALID = _Entry(
