@@ -33,7 +33,7 @@ def ask(server: Elasticsearch, method: str, path: str, body: Json | None = None)
         headers={"Authorization": f"Basic {pair}", "Content-Type": "application/json"},
     )  # fmt: skip
     context = ssl.create_default_context(cafile=str(server.ca))
-    with urllib.request.urlopen(request, context=context, timeout=60) as answer:
+    with urllib.request.urlopen(request, context=context, timeout=60) as answer:  # noqa: S310
         return json.loads(answer.read() or b"null")
 
 
@@ -79,7 +79,7 @@ def test_a_race_leaves_what_rally_would(runner: Runner, elasticsearch: Elasticse
 def test_a_wrong_password_is_refused_before_anything_is_measured(
     runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path, mode: str
 ) -> None:
-    store = keeper(elasticsearch, tmp_path, ENOUGH, password="wrong")
+    store = keeper(elasticsearch, tmp_path, ENOUGH, password="wrong")  # noqa: S106
     ran = runner.run(track(tmp_path), metricsStore=store, mode=mode)
     outcome = ran.record.outcome
     assert outcome.reason is Reason.METRICS_STORE_UNUSABLE and not ran.record.tasks

@@ -450,7 +450,7 @@ def test_the_runner_is_told_of_the_metrics_store_and_given_its_secrets_as_files(
     folder = Path("/run/fairlap/metrics-store")
     expected = MetricsStoreSpec(
         hosts=("keep:9200", "keep2:9200"), tls=True, ca_file=Path("/run/fairlap/metrics-store-ca/ca.crt"),
-        credentials_secret="s" if secret else None, ca_secret="ca",
+        credentials_secret="s" if secret else None, ca_secret="ca",  # noqa: S106
         **{name: folder / key for name, key in told.items()},  # type: ignore[arg-type]
     )  # fmt: skip
     for step in ("check", "smoke", "race-1"):
