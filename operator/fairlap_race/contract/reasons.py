@@ -21,6 +21,7 @@ _COUNTS: Final = "tests/race/test_document_counts.py"
 _RACE: Final = "tests/race/test_reasons.py"
 _ACCEPTED: Final = "tests/race/test_accepted_errors.py"
 _ANSWERS: Final = "tests/race/test_answers.py"
+_METRICS_STORE: Final = "tests/race/test_metrics_store.py"
 _MEASUREMENTS: Final = "tests/race/test_measurements.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
@@ -242,6 +243,16 @@ class Reason(StrEnum):
         recognized="The files of a mounted Secret that the pod was to find are not there.",
         example="there is no Secret nobody with the key username in the namespace …",
         test="tests/e2e/test_existing_clusters.py",
+    )
+    METRICS_STORE_UNUSABLE = _Entry(
+        "MetricsStoreUnusable",
+        cause="The Elasticsearch of race.metricsStore does not answer, or whoever asks may not write there.",
+        cure="Look at what the message says: its address and CA, the Secret's content, or the privileges of that user.",
+        recognized=(
+            "Its answers to GET / and to the question which privileges the user has, before anything is measured."
+        ),
+        example="race.metricsStore: GET /: HTTP 401 security_exception: who asks with the Secret … is not accepted",
+        test=_METRICS_STORE,
     )
     CORPORA_CACHE = _Entry(
         "CorporaCacheUnusable",
@@ -1081,6 +1092,15 @@ class Reason(StrEnum):
         recognized="The warnings in Rally's output.",
         example="Rally: …",
         test=_LIFECYCLE,
+        remark=True,
+    )
+    METRICS_NOT_STORED = _Entry(
+        "MetricsNotStored",
+        cause="Rally's documents did not all reach the Elasticsearch of race.metricsStore; its numbers are untouched.",
+        cure="Look at what the message says the store answered, and race again if you need them there.",
+        recognized="The store's answers, while the documents are sent to it after the race.",
+        example=("race.metricsStore: 0 documents were stored, not all: GET /_index_template/rally-metrics: HTTP 401 …"),
+        test=_METRICS_STORE,
         remark=True,
     )
     SAMPLES_NOT_KEPT = _Entry(

@@ -21,6 +21,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence
 from fairlap_race.contract.schedule_record import ScheduleRecord
 from fairlap_race.contract.settling import Settling
+from fairlap_race.contract.stored_metrics import StoredMetrics
 from fairlap_race.contract.task_load import TaskLoad
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.contract.untrusted import characters, read_object, time_text
@@ -462,6 +463,8 @@ class Record:
     """only for a cluster that exists already"""
     sample_file: KeptSamples | None = None
     """None where race.samples is not asked for"""
+    stored_metrics: StoredMetrics | None = None
+    """None where race.metricsStore is not asked for, and in a smoke test"""
     left_out: tuple[str, ...] = ()
     """parts that are missing here because the record would have been too large"""
 
