@@ -1,4 +1,4 @@
-"""A warm-up ends when it was decided, never before what was planned and never after its limit, for all clients alike."""
+"""A warm-up ends when it was decided, never before what was planned and never after its limit, for all alike."""
 
 import math
 from pathlib import Path
@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap_race.contract.extended_warmup import ExtendedWarmup
-from fairlap_race.rally import extended_warmup
-from fairlap_race.rally.extended_warmup import (
+from fairlap_race.rally import warm_until
+from fairlap_race.rally.warm_until import (
     AHEAD_SECONDS,
     FOLDER,
     Decider,
@@ -29,7 +29,7 @@ TYPES = SimpleNamespace(Warmup=0, Normal=1)
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        monkeypatch.setattr(extended_warmup.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(warm_until.time, "perf_counter", lambda: self.now)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def decide(folder: Path, task: str, at: float) -> None:
-    extended_warmup._file(folder, task, "until").write_text(str(at))
+    warm_until._file(folder, task, "until").write_text(str(at))
 
 
 def measured(control: Any, clock: Clock, each: float, seconds: float = 500) -> list[float]:
@@ -88,7 +88,7 @@ def test_whatever_comes_it_ends_by_its_limit(
         clock = Clock(patch)
         decide(folder, "t", clock.now + decided)
         found = measured(ProlongedPeriod(Prolonged(folder, "t", most), warm, length, TYPES), clock, each, 1e4)
-    assert found and found[0] <= max(warm, min(most, decided)) + each + extended_warmup.LOOK_SECONDS
+    assert found and found[0] <= max(warm, min(most, decided)) + each + warm_until.LOOK_SECONDS
     assert found[-1] - found[0] <= length
 
 
@@ -104,7 +104,7 @@ def told(folder: Path, took: Any, seconds: int, task: str = "t", per_second: int
     for second in range(seconds):
         batch = [sample(task, 5000 + second + n / per_second, took(second)) for n in range(per_second)]
         decider.add(batch, TYPES.Warmup)
-        if extended_warmup._file(folder, task, "until").exists():
+        if warm_until._file(folder, task, "until").exists():
             return second
     return None
 
@@ -112,7 +112,7 @@ def told(folder: Path, took: Any, seconds: int, task: str = "t", per_second: int
 def test_a_steady_task_is_measured_after_twelve_seconds(tmp_path: Path, clock: Clock) -> None:
     found = told(tmp_path, lambda _: 0.01, 60)
     assert found is not None and 12 <= found <= 15
-    text = extended_warmup._file(tmp_path, "t", "until").read_text()
+    text = warm_until._file(tmp_path, "t", "until").read_text()
     assert float(text) == pytest.approx(clock.now + AHEAD_SECONDS)
 
 
@@ -168,7 +168,7 @@ PERIOD = {"warmup_time_period": 5, "time_period": 30}
          "beside others"],
 )  # fmt: skip
 def test_what_can_be_prolonged(tmp_path: Path, found: Any, of: Any, kind: type) -> None:
-    extended_warmup.prolong(found, of, tmp_path, 60, TYPES)
+    warm_until.prolong(found, of, tmp_path, 60, TYPES)
     assert type(found.task_progress_control) is kind
     assert len(list(tmp_path.glob("*.task"))) == (kind is not str)
 
