@@ -145,6 +145,15 @@ REFUSED: dict[str, tuple[Json, str]] = {
         },
         "race.metricsStore.hosts has a host of spec.target: what is measured cannot keep its own measurements",
     ),
+    "a warm-up that is too short to be judged": (
+        {"race__steady": {"maxWarmup": "14s"}},
+        "race.steady.maxWarmup is too short: whether a task has settled is told from 12 seconds; write 15s or more",
+    ),
+    "a warm-up without an end": (
+        {"race__steady": {"maxWarmup": "2h"}},
+        "race.steady.maxWarmup 2h is too long: a task that has not settled by then may never; write at most 1h",
+    ),
+    "a warm-up of no length": ({"race__steady": {}}, "race.steady.maxWarmup: Required value"),
     "samples nowhere": ({"race__samples": {}}, "race.samples.claimName: Required value"),
     "no size": ({"race__corpora": {"claimName": "a", "maxSize": "much"}}, "maxSize in body should match"),
     "no track": ({"race__track": {}}, TRACK),
@@ -376,6 +385,7 @@ ACCEPTED: dict[str, Json] = {
         "target": {"hosts": ["http://es:9200"]},
         "race__metricsStore": {"hosts": ["http://keep:9200"]},
     },
+    "warm until it is settled": {"race__steady": {"maxWarmup": "5m"}},
     "corpora": {"race__corpora": {"claimName": "corpora", "maxSize": "200Gi"}, "race__offline": True},
     "the longest": {
         "timeouts": {"provisioning": "24h", "race": "0720h0m00s"},

@@ -45,6 +45,7 @@ _MINOR = "int(self.version.split('.')[1])"
 _OLDEST_JAVA = f"({_MAJOR} >= 9 ? 21 : ({_MAJOR} == 8 ? 17 : 8))"
 
 LONGEST_RACE, LONGEST_PROVISIONING, LONGEST_KEEP, LONGEST_TTL = "720h", "24h", "720h", "8760h"
+LONGEST_WARMUP = "1h"
 # duration() fails above 292 years, so digits are counted first.
 _COUNTABLE = "^(0*[0-9]{1,5}h)?(0*[0-9]{1,7}m)?(0*[0-9]{1,9}s)?$"
 
@@ -464,6 +465,28 @@ class MetricsStore(Api):
     """Secret with the key ca.crt, which signs the certificates of https hosts; absent means the race image's CAs."""
 
 
+class Steady(Api):
+    """Measure what has settled: the warm-up of a task goes on until it has, by the same rule in every race."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            bounded_duration(
+                "maxWarmup", "race.steady.maxWarmup", LONGEST_WARMUP, "a task that has not settled by then may never"
+            ),
+            rule(
+                f"!self.maxWarmup.matches('{_COUNTABLE}') || duration(self.maxWarmup) >= duration('15s')",
+                "race.steady.maxWarmup is too short: whether a task has settled is told from 12 seconds; write 15s or "
+                "more",
+            ),
+        )
+    )
+    max_warmup: Duration
+    """How long a task may warm up, from 15s to 1h. Tasks of the challenge with a warm-up of their own and a planned end
+    (time-period, or iterations of searches) warm up at least as long as the track says, then until throughput and
+    service time stay the same, for so long at most; what is measured keeps its length. A bulk ends with its documents
+    and tasks side by side with one another: both keep the warm-up of the track."""
+
+
 class Expect(Api):
     """What must be there when a race is over, for who knows better than the track: it stands before what that says."""
 
@@ -556,6 +579,8 @@ class Race(Api):
     metrics_store: MetricsStore | None = None
     """Where Rally's own documents go when a race is over: metrics, results and the race, in its indices rally-*. That
     it takes them is looked at before anything is measured; absent means that they go nowhere."""
+    steady: Steady | None = None
+    """How long warm-ups may go on until a task has settled; absent means as long as the track says."""
     client_options: FreeForm = {}
     """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
     telemetry: Annotated[list[Telemetry], Field(max_length=7)] = []

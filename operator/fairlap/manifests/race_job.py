@@ -74,6 +74,9 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         cores=max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
         samples=SAMPLES if race.samples and step not in (PROBE, CHECK, SMOKE) else None,
         metrics_store=metrics_store.metrics_store_spec(race.metrics_store) if step != PROBE else None,
+        most_warmup_seconds=parse_duration(race.steady.max_warmup).total_seconds()
+        if race.steady and step not in (PROBE, CHECK, SMOKE)
+        else None,
         stall_seconds=_STALL_SECONDS,
         timeout_seconds=_timeout(subject, step),
     )

@@ -178,6 +178,8 @@ class RaceSpec:
     """directory that every request's sample is kept in"""
     metrics_store: MetricsStoreSpec | None = None
     """looked at in every step, and filled after a race that counts"""
+    most_warmup_seconds: float | None = None
+    """warm-ups go on until their task has settled, for so long at most; None where each ends as the track says"""
     cores: int | None = None
     stall_seconds: float = 600.0
     timeout_seconds: float = 21600.0
@@ -280,8 +282,12 @@ def _wrong_numbers(spec: RaceSpec) -> Iterator[str]:
     for task, share in spec.allowed_errors.items():
         if not 0 < share < 1:
             yield f"allowedErrors.{task}: must be a share above 0 and below 1"
-    for name, seconds in (("stallSeconds", spec.stall_seconds), ("timeoutSeconds", spec.timeout_seconds)):
-        if seconds <= 0:
+    for name, seconds in (
+        ("stallSeconds", spec.stall_seconds),
+        ("timeoutSeconds", spec.timeout_seconds),
+        ("mostWarmupSeconds", spec.most_warmup_seconds),
+    ):
+        if seconds is not None and seconds <= 0:
             yield f"{name}: must be a number of seconds above 0"
 
 

@@ -849,6 +849,17 @@ class Reason(StrEnum):
         test=_MEASUREMENTS,
         remark=True,
     )
+    WARMUP_TOO_SHORT = _Entry(
+        "WarmupTooShort",
+        cause="A task's warm-up was still changing, or could not be judged, when race.steady.maxWarmup was over.",
+        cure="Raise race.steady.maxWarmup, or look why the task changes for so long: merges, caches, a growing index.",
+        recognized=(
+            "The requests of the last 24 seconds of the warm-up, at least 12, by the test of NotSettled, each second."
+        ),
+        example="race.steady.maxWarmup 15 s was over before it had settled: search warmed up for 15.2 s",
+        test=_MEASUREMENTS,
+        remark=True,
+    )
     NOT_SETTLED = _Entry(
         "NotSettled",
         cause="A task was still changing while it was measured: its figures depend on how long that lasted.",

@@ -28,6 +28,7 @@ from fairlap_race.rally import (
     store_documents,
     telemetry_file,
     told_workers,
+    warm_until,
 )
 from fairlap_race.rally.live_files import CLIENT_KEYS, SAMPLES, SHUTDOWN, STATE, pid_file
 from fairlap_race.rally.step_looks import StepLooks
@@ -244,6 +245,7 @@ def install(directory: Path) -> None:
     _after(driver.SamplePostprocessor, "__call__", lambda it, raw: kept.count(it.downsample_factor, raw))
     telemetry_file.install(directory, metrics.MetricsStore, telemetry.SegmentStats)
     store_documents.install(directory, racecontrol.BenchmarkCoordinator, metrics.IndexTemplateProvider)
+    warm_until.install(directory, driver, metrics.SampleType)
     observer = Observer(directory)
     _after(driver.Driver, "update_samples", lambda _, samples: observer.samples(samples))
     _after(driver.Driver, "update_progress_message", lambda it, task_finished=False: observer.state(it, task_finished))

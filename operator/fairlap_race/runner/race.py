@@ -34,7 +34,7 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 from fairlap_race.elasticsearch.evidence import Before, is_user_index
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.linux import cgroup, machine, process
-from fairlap_race.rally import classify, store_documents
+from fairlap_race.rally import classify, store_documents, warm_until
 from fairlap_race.rally.accepted_errors import write_accepted
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
@@ -175,6 +175,8 @@ class RaceRunner:
         write_accepted(self.files.live, tuple(self.spec.allowed_errors))
         if self.spec.metrics_store and self.spec.mode is Mode.RACE:
             store_documents.want(self.files.live)
+        if self.spec.most_warmup_seconds is not None:
+            warm_until.allow(self.files.live, self.spec.most_warmup_seconds)
         sampler = MachineSampler(client, self.files.live, host.about.pod_name, also=watch.look)
         sampler.start()
         try:

@@ -473,6 +473,13 @@ def test_a_metrics_store_is_looked_at_by_the_check() -> None:
     assert needs_check(of_track({"builtin": "log_ingest"}, metricsStore={"hosts": ["http://keep:9200"]}).spec)
 
 
+def test_warm_ups_of_races_alone_may_be_prolonged() -> None:
+    asked = of_track({"builtin": "log_ingest"}, steady={"maxWarmup": "1m30s"})
+    found = {step: race_spec(asked, step, SETTINGS).most_warmup_seconds for step in ("race-1", "check", "smoke")}
+    assert found == {"race-1": 90, "check": None, "smoke": None}
+    assert race_spec(of_track({"builtin": "log_ingest"}), "race-1", SETTINGS).most_warmup_seconds is None
+
+
 def test_samples_are_kept_of_races_and_not_of_what_prepares_them() -> None:
     asked = of_track({"builtin": "log_ingest"}, samples={"claimName": "kept"})
     assert race_spec(asked, "race-1", SETTINGS).samples == Path("/samples")
