@@ -208,8 +208,7 @@ def test_each_remark_is_said_with_its_reason_and_too_many_of_one_are_counted(
     late = [it["message"] for it in found if it["reason"] == "ScheduleNotKept"]
     assert late[-1].endswith(f"; and {45 - len(late)} more of this reason")
     governors = [it.get("settings", {}).get("governors") for it in status["environment"]["machines"]]
-    expected_governors = [None, ["powersave"]] if Reason.MACHINE_SETTINGS in expected else []
-    assert governors[:-1] == expected_governors and governors[-1] is None, "of the log of one pod"
+    assert (["powersave"] in governors) == (Reason.MACHINE_SETTINGS in expected) and governors[-1] is None, governors
     told = conditions(status)
     assert told["ScheduleNotKept"] == ("True", "ScheduleNotKept")
     assert told["LoadGeneratorShared"][0] == ("True" if Reason.LOAD_GENERATOR_SHARED in expected else "False")
