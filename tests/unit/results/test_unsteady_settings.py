@@ -20,9 +20,7 @@ def test_one_sentence_names_all_its_machines() -> None:
     (one,) = remarks([node("bm-race-1-es-default-1", LOOSE), node("load generator", None)])
     assert one.reason is Reason.MACHINE_SETTINGS and looks_like(Reason.MACHINE_SETTINGS.example, one.text)
     (many,) = remarks([*(node(name, LOOSE) for name in "abcde"), node("load generator", LOOSE)])
-    assert (
-        many.text.startswith("machine of a, b, c and 3 more: the cpufreq governor") and many.text.count("governor") == 2
-    )
+    assert many.text.startswith("machine of a, b, c and 3 more: the cpufreq governor")
 
 
 def test_threads_of_a_core_count_for_who_shares_them() -> None:
