@@ -770,8 +770,8 @@ class Reason(StrEnum):
         "MachineSettings",
         cause="A machine of the race is set up so that its speed depends on load, heat or neighbours: more noise.",
         cure=(
-            "Change on the machine what the message names, for all machines alike, and race again. Where that cannot "
-            "be had, more repetitions are the price (docs/noise.md)."
+            "Change on the machine what the message names, for all machines alike, and race again; where that cannot be "
+            "had, more repetitions are the price."
         ),
         recognized=(
             "The kernel's own files, read by the load generator and by an init container of each Elasticsearch pod: a "
