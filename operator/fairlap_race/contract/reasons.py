@@ -770,13 +770,13 @@ class Reason(StrEnum):
         "MachineSettings",
         cause="A machine of the race is set up so that its speed depends on load, heat or neighbours: more noise.",
         cure=(
-            "Change on the machine what the message names, for all machines alike, and race again; where that cannot be "
-            "had, more repetitions are the price."
+            "Change on the machine what the message names, for all machines alike, and race again; where that cannot "
+            "be had, more repetitions are the price."
         ),
         recognized=(
             "The kernel's own files, read by the load generator and by an init container of each Elasticsearch pod: a "
             "cpufreq governor that lets the clock follow the load, turbo, SMT without whole cores of one's own, "
-            "transparent huge pages that everybody waits for. What the machine does not tell is not remarked on."
+            "transparent huge pages that everybody waits for; what the machine does not tell is not remarked on."
         ),
         example=(
             "machine of bm-race-1-es-default-1: the cpufreq governor is powersave, so the "
