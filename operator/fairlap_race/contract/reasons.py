@@ -779,6 +779,26 @@ class Reason(StrEnum):
         test=_LIFECYCLE,
         remark=True,
     )
+    MACHINE_SETTINGS = _Entry(
+        "MachineSettings",
+        cause="A machine of the race is set up so that its speed depends on load, heat or neighbours: more noise.",
+        cure=(
+            "Change on the machine what the message names, for all machines alike, and race again; where that cannot "
+            "be had, more repetitions are the price."
+        ),
+        recognized=(
+            "The kernel's own files, read by the load generator and by an init container of each Elasticsearch pod: a "
+            "cpufreq governor that lets the clock follow the load, turbo, SMT without whole cores of one's own, "
+            "transparent huge pages that everybody waits for; what the machine does not tell is not remarked on."
+        ),
+        example=(
+            "machine of bm-race-1-es-default-1: the cpufreq governor is powersave, so the "
+            "processors' clock follows their load or stays low: set performance (cpupower frequency-set --governor "
+            "performance)"
+        ),
+        test=_LIFECYCLE,
+        remark=True,
+    )
     LOAD_GENERATOR_SATURATED = _Entry(
         "LoadGeneratorSaturated",
         cause="The load generator had no CPU left or fell behind its own schedule, so that it measured itself.",

@@ -18,6 +18,7 @@ from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
 from fairlap_race.contract.extended_warmup import ExtendedWarmup
 from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.kept_samples import KeptSamples, TaskHistogram
+from fairlap_race.contract.machine_settings import MachineSettings
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence
 from fairlap_race.contract.schedule_record import ScheduleRecord
@@ -145,6 +146,8 @@ class LoadGeneratorHost:
     """whose memory the container may use; None where the kernel does not tell"""
     cpus: str | None = None
     """processors that the container may use, as the kernel lists them"""
+    settings: MachineSettings | None = None
+    """of its machine"""
     python_version: str | None = None
 
 

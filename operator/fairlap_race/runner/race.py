@@ -34,6 +34,7 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 from fairlap_race.elasticsearch.evidence import Before, is_user_index
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.linux import cgroup, machine, process
+from fairlap_race.linux.settings_files import read_settings
 from fairlap_race.rally import classify, store_documents, warm_until
 from fairlap_race.rally.accepted_errors import write_accepted
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
@@ -315,6 +316,7 @@ def look_at_host(spec: RaceSpec) -> Host:
         machine_memory_bytes=machine.memory_bytes(),
         numa_nodes=machine.numa_nodes(),
         cpus=machine.allowed_cpus(),
+        settings=read_settings(),
         python_version=platform.python_version(),
     )
     rally = Rally(version=rally_version(), poll_intervals=dict(POLL_INTERVALS))

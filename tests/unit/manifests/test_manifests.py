@@ -2,6 +2,7 @@
 
 import copy
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
 from fairlap.plan.seen import Subject
 from fairlap.plan.steps import needs_check
+from fairlap.results.machine_facts import facts_of
 from fairlap.settings import JdkImage, Settings
 from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.race_spec import CorporaSpec, GitSource, MetricsStoreSpec, RequestsSource, parse_spec
@@ -100,8 +102,21 @@ def test_java_is_copied_from_its_image() -> None:
 def test_the_mounts_are_shown_without_more_rights_or_much_memory() -> None:
     (shows,) = pod_of(elasticsearch(subject(), "race-1", SETTINGS))["initContainers"]
     assert shows["resources"]["requests"] == shows["resources"]["limits"]
-    assert shows["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    assert "image" not in shows and shows["command"][0] == "head"
+    security = shows["securityContext"]  # what Pod Security's level restricted asks of a container
+    assert security["capabilities"] == {"drop": ["ALL"]} and security["allowPrivilegeEscalation"] is False
+    assert security["runAsNonRoot"] is True and security["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert "image" not in shows and "volumeMounts" not in shows and shows["command"][:2] == ["sh", "-c"]
+
+
+def test_a_machine_that_lacks_settings_stops_no_pod_and_what_is_printed_can_be_read() -> None:
+    (shows,) = pod_of(elasticsearch(subject(), "race-1", SETTINGS))["initContainers"]
+    ended = subprocess.run(shows["command"], capture_output=True, text=True, check=False, timeout=30)
+    assert ended.returncode == 0 and "No such file" not in ended.stdout + ended.stderr
+    assert ended.stdout.count("==> /proc/self/mountinfo <==") == 1
+    found = facts_of(ended.stdout)
+    assert found.memory_bytes and found.cpus
+    if Path("/sys/kernel/mm/transparent_hugepage/enabled").exists():
+        assert found.settings is not None and found.settings.huge_pages in ("always", "madvise", "never")
 
 
 @pytest.mark.parametrize(
