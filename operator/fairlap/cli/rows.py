@@ -67,6 +67,8 @@ def _standing(support: Any) -> str:
 
 
 def _share(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
     return percent(cell / 100 if isinstance(cell, int | float) else None)
 
 
@@ -120,10 +122,10 @@ def _task_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
 
 
 def _noise(benchmark: Benchmark, name: str) -> tuple[int, dict[str, Any]]:
-    """Return how many pairs are meant, and for each metric of the task the smallest visible difference, in per cent."""
+    """Return how many pairs are meant, and by metric what they show at least, in per cent, or "unknown"."""
     noise = bm.status(benchmark).get("noise") or {}
     task: Mapping[str, Any] = next((each for each in noise.get("tasks") or () if each["task"] == name), {})
-    found = {str(each["metric"]): each.get("smallestVisible") for each in task.get("numbers") or ()}
+    found = {str(each["metric"]): each.get("smallestVisible", "unknown") for each in task.get("numbers") or ()}
     return int(noise.get("pairs") or 0), found
 
 
@@ -131,7 +133,7 @@ def _noise_rows(name: str, found: Sequence[tuple[int, Mapping[str, Any]]]) -> It
     pairs = next((pairs for pairs, _ in found if pairs), 0)
     for metric in dict.fromkeys(metric for _, numbers in found for metric in numbers):
         what = f"{METRICS[metric].words if metric in METRICS else metric}: smallest difference that {pairs} pairs show"
-        yield Row(name, what, "%", tuple(_float(numbers.get(metric)) for _, numbers in found))
+        yield Row(name, what, "%", tuple(numbers.get(metric) for _, numbers in found))
 
 
 def _percentiles(name: str, what: str, key: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
