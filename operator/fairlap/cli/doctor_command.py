@@ -21,7 +21,7 @@ T = TypeVar("T")
 Json = dict[str, Any]
 MOST_BENCHMARKS, MOST_RECORDS, MOST_NODES = 50, 20, 50
 """that are read; the newest, and the first by name"""
-_FORBIDDEN = (401, 403)
+_UNKNOWN_USER, _FORBIDDEN = 401, 403
 
 
 def noise(connection: Connection, output: str) -> int:
@@ -88,12 +88,17 @@ def _looked_at(connection: Connection, node: KubernetesNode, unknown: list[str])
 def _ask(
     unknown: list[str], what: str, right: str, question: Callable[[], T], also: type[CliError] = RefusedError
 ) -> T | None:
-    """Return the answer; None where it is refused, which is noted with the right that it needs."""
+    """Return the answer; None where it is refused, which is noted with the right that it needs.
+
+    Raises CliError when the API server does not know who asks.
+    """
     try:
         return question()
     except also as error:
-        forbidden = isinstance(error, RefusedError) and error.status in _FORBIDDEN
-        unknown.append(f"{what}: {f'needs the right to {right}' if forbidden else error}")
+        status = error.status if isinstance(error, RefusedError) else None
+        if status == _UNKNOWN_USER:
+            raise
+        unknown.append(f"{what}: {f'needs the right to {right}' if status == _FORBIDDEN else error}")
         return None
 
 

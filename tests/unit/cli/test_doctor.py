@@ -249,3 +249,13 @@ def test_a_kubelet_that_answers_nonsense_is_unknown(api: Fake, capsys: pytest.Ca
     api.connect()
     assert main(["doctor", "noise"]) == 0
     assert "* unknown: CPU and topology manager policies of node n1: " in capsys.readouterr().out
+
+
+def test_whom_the_api_server_does_not_know_it_tells_nothing(
+    api: Fake,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    api.on("GET", BENCHMARKS, refusal(401, "Unauthorized"), 401)
+    api.connect()
+    assert main(["doctor", "noise"]) == 1
+    assert capsys.readouterr().err == "fairlap: Unauthorized\n"
