@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 # The tracks in tracks/ and their challenges; a test compares this with what Rally finds in them.
 BUILTIN_TRACKS: Mapping[str, tuple[str, ...]] = {
-    "log_ingest": ("default", "high-concurrency", "ramp-up"),
-    "page_cache": ("default",),
-    "percolator": ("default",),
+    "log_ingest": ("default", "quick", "high-concurrency", "ramp-up"),
+    "page_cache": ("default", "quick"),
+    "percolator": ("default", "quick"),
     "replay": ("default",),
 }
 

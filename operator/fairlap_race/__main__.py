@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -23,6 +24,7 @@ from fairlap_race.runner import bounds
 from fairlap_race.runner.config_map import ConfigMap, PatchError
 from fairlap_race.runner.publish import FINAL_PATIENCE, Publisher
 from fairlap_race.runner.race import RaceRunner
+from fairlap_race.runner.store_metrics import objection
 
 LOG = logging.getLogger("fairlap_race")
 SPEC_VARIABLE = "FAIRLAP_RACE_SPEC"
@@ -96,6 +98,8 @@ def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Even
 
             publisher.progress(Progress(at=timestamp(started), stage="preparing"))
             record = check(spec, work, tell, stop)
+            if record.outcome.reason is None and (refused := objection(spec)):
+                record = replace(record, outcome=refused)
             return record if record.outcome.reason or not spec.target else race.survey(record), {}, {}
         if spec.mode is Mode.PROBE:
             return race.survey(), {}, {}

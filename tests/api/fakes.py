@@ -197,8 +197,11 @@ def _owners(thing: Json) -> list[str]:
 
 BOOTSTRAP = "bootstrap check failure [1] of [1]: max virtual memory areas vm.max_map_count [65530] is too low"
 
-SHARED_PROCESSORS = "Cpus_allowed_list:\t0-3\n" + "".join(f"processor\t: {number}\n" for number in range(4))
-"""What the kernel says on the machine of a second node, where everybody may use all processors."""
+POWERSAVE = "==> /sys/devices/system/cpu/cpufreq/policy0/scaling_governor <==\npowersave\n"
+SHARED_PROCESSORS = f"{POWERSAVE}\n==> /proc/self/status <==\nCpus_allowed_list:\t0-3\n" + "".join(
+    f"processor\t: {number}\n" for number in range(4)
+)
+"""What the kernel says on the machine of a second node: all may use all processors, whose clock follows the load."""
 
 
 class Kubelet:

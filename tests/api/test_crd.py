@@ -119,6 +119,41 @@ REFUSED: dict[str, tuple[Json, str]] = {
         {"race__track": {"builtin": "replay"}, "race__requests": {"configMap": {"name": "a"}, "file": "../b"}},
         "file in body should match",
     ),
+    "a metrics store without a scheme": (
+        {"race__metricsStore": {"hosts": ["keep-metrics:9200"]}},
+        HOSTS.replace("target", "race.metricsStore"),
+    ),
+    "two users of a metrics store": (
+        {
+            "race__metricsStore": {
+                "hosts": ["https://keep:9200"],
+                "apiKeySecret": {"name": "a"},
+                "credentialsSecret": {"name": "b"},
+            }
+        },
+        "race.metricsStore takes at most one of credentialsSecret (keys username and password), elasticUserSecret",
+    ),
+    "a CA of a metrics store without TLS": (
+        {"race__metricsStore": {"hosts": ["http://keep:9200"], "caSecret": {"name": "a"}}},
+        "race.metricsStore.caSecret is for https:// hosts only",
+    ),
+    "a metrics store that is measured": (
+        {
+            "elasticsearch": None,
+            "target": {"hosts": ["https://a1:9200", "https://b1:9200"]},
+            "race__metricsStore": {"hosts": ["https://b1:9200"]},
+        },
+        "race.metricsStore.hosts has a host of spec.target: what is measured cannot keep its own measurements",
+    ),
+    "a warm-up that is too short to be judged": (
+        {"race__steady": {"maxWarmup": "14s"}},
+        "race.steady.maxWarmup is too short: whether a task has settled is told from 12 seconds; write 15s or more",
+    ),
+    "a warm-up without an end": (
+        {"race__steady": {"maxWarmup": "2h"}},
+        "race.steady.maxWarmup 2h is too long: a task that has not settled by then may never; write at most 1h",
+    ),
+    "a warm-up of no length": ({"race__steady": {}}, "race.steady.maxWarmup: Required value"),
     "samples nowhere": ({"race__samples": {}}, "race.samples.claimName: Required value"),
     "no size": ({"race__corpora": {"claimName": "a", "maxSize": "much"}}, "maxSize in body should match"),
     "no track": ({"race__track": {}}, TRACK),
@@ -338,6 +373,19 @@ ACCEPTED: dict[str, Json] = {
     "git": {"race__track": {"git": {**GIT, "url": "ssh://git@host:2222/x.git", "credentialsSecret": {"name": "s"}}}},
     "track volume": {"race__track": {"volume": {"claimName": "tracks", "path": "shop/catalogue-1.2"}}},
     "samples": {"race__samples": {"claimName": "samples"}},
+    "a metrics store": {
+        "race__metricsStore": {
+            "hosts": ["https://keep-es-http.monitoring.svc:9200"],
+            "elasticUserSecret": {"name": "keep-es-elastic-user"},
+            "caSecret": {"name": "keep-ca"},
+        }
+    },
+    "a metrics store beside a target": {
+        "elasticsearch": None,
+        "target": {"hosts": ["http://es:9200"]},
+        "race__metricsStore": {"hosts": ["http://keep:9200"]},
+    },
+    "warm until it is settled": {"race__steady": {"maxWarmup": "5m"}},
     "corpora": {"race__corpora": {"claimName": "corpora", "maxSize": "200Gi"}, "race__offline": True},
     "the longest": {
         "timeouts": {"provisioning": "24h", "race": "0720h0m00s"},

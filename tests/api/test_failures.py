@@ -81,7 +81,7 @@ CASES: dict[str, Case] = {
     # before anything is created
     "unknown-track": Case("UnknownTrack", "log_ingest", spec={"race__track": {"builtin": "geonamez"}}, runs=()),
     "unknown-challenge": Case(
-        "UnknownChallenge", "default, high-concurrency, ramp-up", spec={"race__challenge": "nope"}, runs=()
+        "UnknownChallenge", "default, quick, high-concurrency, ramp-up", spec={"race__challenge": "nope"}, runs=()
     ),
     "java-unknown": Case("InvalidSpec", "JDK images for: 17, 21", spec={"elasticsearch__java": 24}, runs=()),
     "heap-too-big": Case("InvalidSpec", "leaves too little", spec={"elasticsearch__heap": "2g"}, runs=()),

@@ -177,7 +177,10 @@ REMARKED = (
     Reason.LOAD_GENERATOR_THROTTLED, Reason.SCHEDULE_NOT_KEPT, Reason.DOCUMENTS_NOT_COUNTED, Reason.SHARDS_UNASSIGNED,
     Reason.PRIMARIES_ON_ONE_NODE, Reason.RECORD_CUT, Reason.RALLY_WARNING, Reason.ELASTICSEARCH_THROTTLED,
 )  # fmt: skip
-OF_BUILT = (*REMARKED, Reason.LOAD_GENERATOR_SHARED, Reason.PROCESSORS_SHARED, Reason.SETTINGS_ON_NODES)
+OF_BUILT = (
+    *(*REMARKED, Reason.LOAD_GENERATOR_SHARED, Reason.PROCESSORS_SHARED, Reason.SETTINGS_ON_NODES),
+    Reason.MACHINE_SETTINGS,
+)
 OF_EXISTING = (*REMARKED, Reason.TARGET_SHARED, Reason.LEFT_ON_TARGET)
 
 
@@ -206,6 +209,8 @@ def test_each_remark_is_said_with_its_reason_and_too_many_of_one_are_counted(
             assert any(looks_like(reason.example, message) for message in messages), messages
     late = [it["message"] for it in found if it["reason"] == "ScheduleNotKept"]
     assert late[-1].endswith(f"; and {45 - len(late)} more of this reason")
+    governors = [it.get("settings", {}).get("governors") for it in status["environment"]["machines"]]
+    assert (["powersave"] in governors) == (Reason.MACHINE_SETTINGS in expected) and governors[-1] is None, governors
     told = conditions(status)
     assert told["ScheduleNotKept"] == ("True", "ScheduleNotKept")
     assert told["LoadGeneratorShared"][0] == ("True" if Reason.LOAD_GENERATOR_SHARED in expected else "False")

@@ -154,9 +154,10 @@ def benchmark(name: str, *, elasticsearch: Json | None = None, race: Json | None
     wanted = {"version": "9.0.0", "heap": "512m", "jvmOptions": SMALL_JVM, "resources": small, **(elasticsearch or {})}
     wanted["config"] = {**FULL_DISK, **wanted.get("config", {})}
     load = {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
-    does = {"track": {"builtin": "log_ingest"}, "params": {"documents": 5000}, "resources": load, **(race or {})}
-    if does["track"] != {"builtin": "log_ingest"} and race and "params" not in race:
-        del does["params"]
+    short = {"track": {"builtin": "log_ingest"}, "challenge": "quick", "params": {"documents": 5000}}
+    does = {**short, "resources": load, **(race or {})}
+    if race and race.get("track", short["track"]) != short["track"]:
+        does = {name: value for name, value in does.items() if name in race or name not in ("challenge", "params")}
     return {
         "apiVersion": "fairlap.dev/v1alpha1",
         "kind": "Benchmark",

@@ -91,6 +91,11 @@ def test_every_column_of_a_race_and_what_held_the_data(
     # It looks every 4 s; how late one look may be is for the machine to say, and a look may be cut short by it.
     assert found["sampler"]["failures"] <= 1 and found["sampler"]["widestGapSeconds"] < 40
 
+    # One machine for both: its init container's log and the runner say the same of it, but whose cores are whose.
+    told, own_told = (it["settings"] for it in status["environment"]["machines"])
+    told.pop("wholeCores", None), own_told.pop("wholeCores", None)
+    assert told == own_told and told["swapBytes"] >= 0
+
     (storage,) = status["environment"]["storage"]
     assert (storage["kind"], storage["className"]) == ("volumeClaim", name.replace("storage", "local"))
     assert (storage["provisioner"], storage["bindingMode"]) == ("rancher.io/local-path", "WaitForFirstConsumer")

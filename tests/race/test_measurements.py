@@ -17,6 +17,7 @@ from fairlap.plan.verdict.checks import first_violation
 from fairlap.results import disturbance, throttled_nodes
 from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.extended_warmup import ExtendedWarmup
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Task
 from fairlap_race.contract.resources import MachineTable
@@ -116,6 +117,34 @@ def test_a_task_that_still_changed_while_it_was_measured(runner: Runner, tmp_pat
     assert "cold for" in told and "warm" not in told and "bulk" not in told
     reads(Reason.NOT_SETTLED, told.replace("service time -", "throughput +").replace("cold", "search"))
     assert found["bulk"] is not None and found["bulk"].settled is None
+
+
+def test_a_warm_up_goes_on_until_the_task_has_settled(runner: Runner, tmp_path: Path) -> None:
+    """Its clients are slow for 14 seconds, and the track warms it up for one."""
+    slow = waits("slow", 0.03, first=(110, 0.13), clients=2, **{"warmup-time-period": 1, "time-period": 5})
+    plain = write(tmp_path / "t", CREATE, {"name": "slow", **slow}, plugin=OWN_RUNNER)
+    ran = runner.run(plain, mostWarmupSeconds=120)
+    assert first_violation(ran.record, asked()) is None
+    (task,) = (it for it in ran.record.tasks if it.task == "slow")
+    assert task.extended_warmup == ExtendedWarmup(120, settled=True)
+    assert task.warmup_seconds is not None and 15 <= task.warmup_seconds <= 60
+    assert task.duration_seconds is not None and 4.5 <= task.duration_seconds <= 7
+    assert task.windows is not None and task.windows.count >= 4, "both clients measured at the same time"
+    assert not said(ran, Reason.WARMUP_TOO_SHORT)
+
+
+@pytest.mark.long
+@pytest.mark.produces(Reason.WARMUP_TOO_SHORT)
+def test_a_warm_up_ends_at_its_limit(runner: Runner, tmp_path: Path) -> None:
+    """Fewer than five requests a second cannot be judged; beside it a task that has no warm-up keeps none."""
+    rare = waits("search", 0.5, **{"warmup-iterations": 2, "iterations": 12})
+    cold = waits("cold", 0.03, **{"time-period": 3})
+    ran = runner.run(write(tmp_path / "t", CREATE, rare, cold, plugin=OWN_RUNNER), mostWarmupSeconds=15)
+    assert first_violation(ran.record, asked()) is None
+    found = {it.task: it for it in ran.record.tasks}
+    assert found["search"].samples.normal == 12 and found["search"].extended_warmup == ExtendedWarmup(15)
+    assert found["cold"].extended_warmup is None and found["cold"].samples.warmup == 0
+    reads(Reason.WARMUP_TOO_SHORT, said(ran, Reason.WARMUP_TOO_SHORT))
 
 
 def in_a_container(table: MachineTable, cores: float) -> MachineTable:

@@ -123,7 +123,7 @@ def test_a_builtin_track_is_checked_with_its_generated_corpus() -> None:
     checked = check_track(Path(sys.executable), "log_ingest", {"documents": 1000}, None)
 
     assert checked.lines() == []
-    assert checked.answer.challenges == ("default", "high-concurrency", "ramp-up")
+    assert checked.answer.challenges == ("default", "quick", "high-concurrency", "ramp-up")
 
 
 def test_the_documentation_shows_what_a_user_sees() -> None:

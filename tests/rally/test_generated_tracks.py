@@ -40,8 +40,15 @@ COMMON: dict[str, Any] = {
     "codec": "default",
 }
 OWN: dict[str, dict[str, Any]] = {
-    "percolator": {"search_iterations": 10, "search_warmup_iterations": 1, "target_throughput": 20},
+    "percolator": {
+        "search_iterations": 10,
+        "search_warmup_iterations": 1,
+        "search_time_period": 0,
+        "search_warmup_time_period": 5,
+        "target_throughput": 20,
+    },
     "page_cache": {
+        "measure_bulk": True,
         "document_kb": 4,
         "fetch_rates": [5],
         "search_rates": [2, 3],
@@ -64,7 +71,7 @@ def checked(work: Path, track: str, **fields: Any) -> Record:
     [
         ("percolator", "check", {}, {"queries": 200_000}),
         ("percolator", "check", {"queries": 1234}, {"queries": 1234}),
-        ("percolator", "smoke", {"queries": 5000}, {"queries": 1000}),
+        ("percolator", "smoke", {"queries": 5000}, {"queries": 2000}),
         ("percolator", "smoke", {"queries": 500}, {"queries": 500}),
         ("page_cache", "check", {"data_size_mb": 40}, {"large-documents": 2560}),
         ("page_cache", "check", {"data_size_mb": "7", "document_kb": "3"}, {"large-documents": 2389}),
@@ -78,13 +85,13 @@ def test_expected_documents(
     found = checked(tmp_path, track, mode=mode, params=params).track
 
     assert found.expected_documents == expected
-    assert (found.challenge, found.challenges) == ("default", ("default",))
+    assert (found.challenge, found.challenges) == ("default", ("default", "quick"))
 
 
 def test_tasks_of_percolator(tmp_path: Path) -> None:
     tasks = checked(tmp_path, "percolator", params=SMALL["percolator"]).track.tasks
 
-    assert [task.name for task in tasks] == [*SETUP, "index-queries", *SETTLE, *PERCOLATE]
+    assert [task.name for task in tasks] == [*SETUP, "warm-up-bulk", "index-queries", *SETTLE, *PERCOLATE]
     assert [task.name for task in tasks if task.reported] == ["index-queries", *PERCOLATE]
 
 
@@ -93,7 +100,7 @@ def test_tasks_of_page_cache(tmp_path: Path) -> None:
 
     steps = [*(f"fetch-document-{rate}" for rate in (20, 40, 80, 160)), *(f"search-term-{n}" for n in (10, 20, 40, 80))]
     assert [task.name for task in tasks] == [*SETUP, "bulk-index", *SETTLE, *steps]
-    assert [task.name for task in tasks if task.reported] == ["bulk-index", *steps]
+    assert [task.name for task in tasks if task.reported] == steps
     assert {task.clients for task in tasks if task.type == "search"} == {8}
 
 
@@ -124,6 +131,38 @@ def loaded(track: str, work: Path, params: dict[str, Any]) -> Any:
         register_track_processor=lambda *_, **__: None,
     )  # fmt: skip
     return loader.load_track(config)
+
+
+ITERATIONS = {"search_iterations": 9}
+
+
+@pytest.mark.parametrize(
+    ("track", "challenge", "params", "expected"),
+    [
+        ("log_ingest", "default", {}, (10, 30, None, None)),
+        ("log_ingest", "default", {"search_time_period": 7, "search_warmup_time_period": 3}, (3, 7, None, None)),
+        ("log_ingest", "default", ITERATIONS, (None, None, 50, 9)),
+        ("log_ingest", "default", {**ITERATIONS, "search_time_period": 7}, (10, 7, None, None)),
+        ("log_ingest", "default", {"search_time_period": 0}, (None, None, 50, 200)),
+        ("log_ingest", "quick", {}, (None, None, 50, 200)),
+        ("log_ingest", "quick", {"search_time_period": 7}, (10, 7, None, None)),
+        ("percolator", "default", {}, (10, 30, None, None)),
+        ("percolator", "default", ITERATIONS, (None, None, 20, 9)),
+        ("percolator", "quick", {}, (None, None, 20, 100)),
+        ("page_cache", "default", {}, (10, 30, None, None)),
+        ("page_cache", "quick", {}, (2, 10, None, None)),
+        ("page_cache", "quick", {"time_period": 5, "warmup_time_period": 1}, (1, 5, None, None)),
+    ],
+)
+def test_how_long_is_measured(
+    tmp_path: Path, track: str, challenge: str, params: dict[str, Any], expected: tuple[int | None, ...]
+) -> None:
+    small = {"log_ingest": {"documents": 100}, **SMALL}[track]
+    schedule = loaded(track, tmp_path, {**small, **params}).find_challenge_or_default(challenge).schedule
+
+    searches = [task for task in schedule if task.operation.type == "search"]
+    found = {(t.warmup_time_period, t.time_period, t.warmup_iterations, t.iterations) for t in searches}
+    assert found == {expected}
 
 
 def test_the_rates_of_page_cache_are_open_loop(tmp_path: Path) -> None:

@@ -30,10 +30,13 @@ def checked(work: Path, **fields: Any) -> Record:
 @pytest.mark.parametrize(
     ("mode", "challenge", "params", "expected"),
     [
-        ("check", None, {}, {"access-logs": 100_000}),
+        ("check", None, {}, {"access-logs": 500_000}),
+        ("check", "quick", {}, {"access-logs": 100_000}),
+        ("check", "quick", {"documents": 12}, {"access-logs": 12}),
         ("check", "high-concurrency", {"documents": 20_001}, {"access-logs": 20_001}),
         ("check", "ramp-up", {"documents": 4003}, dict.fromkeys(STEPS, 1000)),
-        ("smoke", "default", {}, {"access-logs": 1000}),
+        ("smoke", "default", {}, {"access-logs": 2000}),
+        ("smoke", "quick", {}, {"access-logs": 1000}),
         ("smoke", "ramp-up", {}, dict.fromkeys(STEPS, 1000)),
     ],
 )
@@ -45,15 +48,16 @@ def test_expected_documents(
     assert track.expected_documents == expected
     assert track.pipelines == ("access-logs",)
     assert track.pipeline_documents == {"access-logs": sum(expected.values())}
-    assert track.challenges == ("default", "high-concurrency", "ramp-up")
+    assert track.challenges == ("default", "quick", "high-concurrency", "ramp-up")
     assert track.challenge == (challenge or "default")
 
 
 @pytest.mark.parametrize(
     ("challenge", "bulks", "search_clients"),
     [
-        ("default", {"bulk-index": 4}, 1),
-        ("high-concurrency", {"bulk-index": 8}, 8),
+        ("default", {"warm-up-bulk": 4, "bulk-index": 4}, 1),
+        ("quick", {"bulk-index": 4}, 1),
+        ("high-concurrency", {"warm-up-bulk": 8, "bulk-index": 8}, 8),
         ("ramp-up", {f"bulk-index-clients-{n}": n for n in (1, 2, 4, 8)}, None),
     ],
 )
@@ -64,6 +68,13 @@ def test_clients(tmp_path: Path, challenge: str, bulks: dict[str, int], search_c
     searches = {task.clients for task in tasks if task.type == "search"}
     assert searches == ({search_clients} if search_clients else set())
     assert [task.name for task in tasks][:4] == ["delete-index", "create-index", "put-pipeline", "check-cluster-health"]
+
+
+@pytest.mark.parametrize(("challenge", "unreported"), [("default", ["warm-up-bulk"]), ("quick", [])])
+def test_what_warms_up_is_not_reported(tmp_path: Path, challenge: str, unreported: list[str]) -> None:
+    tasks = checked(tmp_path, challenge=challenge, params={"documents": 1000}).track.tasks
+
+    assert [task.name for task in tasks if task.type == "bulk" and not task.reported] == unreported
 
 
 def test_index_settings_reach_the_track(tmp_path: Path) -> None:

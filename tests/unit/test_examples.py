@@ -64,7 +64,7 @@ def test_the_demo_races_the_example_short() -> None:
 @pytest.mark.parametrize(("rates", "prefix"), [("fetch_rates", "fetch-document"), ("search_rates", "search-term")])
 @pytest.mark.parametrize("folder", ["codec-best-compression", "storage-classes"])
 def test_a_latency_is_asked_for_at_a_rate_with_enough_requests(folder: str, rates: str, prefix: str) -> None:
-    """A p50 needs 6 requests to decide, a p99 368 (docs/statistics.md); a step of page_cache takes 20 s."""
+    """A p50 needs 6 requests to decide, a p99 368 (docs/statistics.md); a step of page_cache takes 30 s."""
     _, spec = comparison(f"{folder}/comparison.yaml")
     gates = [gate for gate in spec.gates if gate.task and gate.task.startswith(f"{prefix}-")]
     assert gates
@@ -72,24 +72,21 @@ def test_a_latency_is_asked_for_at_a_rate_with_enough_requests(folder: str, rate
         rate = int(str(gate.task).rpartition("-")[2])
         assert rate in (spec.template.race.params or {})[rates]
         assert gate.metric.startswith("latency")
-        assert rate * 20 >= (368 if gate.metric == "latencyP99" else 6)
+        assert rate * 30 >= (368 if gate.metric == "latencyP99" else 6)
 
 
 @pytest.mark.parametrize("folder", ["version-8-vs-9", "java", "pull-request"])
 def test_log_ingest_is_measured_long_enough_to_decide(folder: str) -> None:
-    """Two cores index 7,000 to 12,500 documents a second; a p99 needs 368 requests, of which some are the warm-up's."""
+    """Its default challenge is; tests/rally/test_generated_tracks.py knows how long that one measures."""
     _, spec = comparison(f"{folder}/comparison.yaml")
-    params = spec.template.race.params or {}
-    warm = params["bulk_warmup_time_period"]
-    assert warm > 0 and params["documents"] / 12_500 - warm >= max(warm, 10)
-    assert (params["documents"] - warm * 12_500) / 500 >= 368
-    assert params["search_time_period"] >= 10
+    assert not spec.template.race.params and spec.template.race.challenge is None
 
 
 @pytest.mark.parametrize("folder", ["codec-best-compression"])
 def test_page_cache_is_warmed_up(folder: str) -> None:
     _, spec = comparison(f"{folder}/comparison.yaml")
-    assert (spec.template.race.params or {})["bulk_warmup_time_period"] > 0
+    params = spec.template.race.params or {}
+    assert params["bulk_warmup_time_period"] > 0 and params["measure_bulk"]
 
 
 def test_what_the_demo_found_is_told_as_it_was_recorded() -> None:

@@ -1,7 +1,8 @@
 """Generates the web-access logs of the log_ingest track; needs nothing but Python's standard library.
 
-Writes into DIR: documents.json (the corpus), documents-quarter.json (its first quarter, for the ramp-up challenge),
-and of each the first 1,000 documents as `-1k` file, which Rally uses in test mode. The same seed and number of
+Writes into DIR: documents-first.json (the first fifth of them), documents-rest.json (all others),
+documents-quarter.json (the first quarter, for the ramp-up challenge), and of each file the first 1,000 documents as
+`-1k` file, which Rally uses in test mode. The same seed and number of
 documents give the same bytes on every machine: only `random.Random.random`, whose sequence Python promises to keep,
 and whole-number arithmetic decide what is written.
 """
@@ -14,13 +15,15 @@ import random
 import sys
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from contextlib import ExitStack
+from itertools import accumulate, islice
 from pathlib import Path
 
 PARAMETERS = ("seed", "documents")
 """The track parameters that decide what is generated."""
 DEFAULT_SEED = 42
-DEFAULT_DOCUMENTS = 100_000
+DEFAULT_DOCUMENTS = 500_000
+FEWEST_DOCUMENTS = 5
 TEST_MODE_DOCUMENTS = 1000
 """What Rally's test mode takes of every corpus that is larger."""
 FIRST_DAY = datetime.date(2025, 1, 1)
@@ -79,34 +82,27 @@ def documents(seed: int, count: int) -> Iterator[str]:
 
 
 def write(seed: int, count: int, output: Path) -> None:
-    """Write the four corpus files of `count` documents into the directory `output`, which is made if need be.
+    """Write the six corpus files of `count` documents into the directory `output`, which is made if need be.
 
-    Raises ValueError when `count` has no whole quarter, OSError when the files cannot be written.
+    Raises ValueError when `count` has no whole fifth, OSError when the files cannot be written.
     """
-    if count < 4:
-        raise ValueError(f"documents: at least 4 are needed, not {count}")
+    if count < FEWEST_DOCUMENTS:
+        raise ValueError(f"documents: at least {FEWEST_DOCUMENTS} are needed, not {count}")
     output.mkdir(parents=True, exist_ok=True)
-    quarter = count // 4
-    targets = [
-        (output / "documents.json", count),
-        (output / "documents-1k.json", min(count, TEST_MODE_DOCUMENTS)),
-        (output / "documents-quarter.json", quarter),
-        (output / "documents-quarter-1k.json", min(quarter, TEST_MODE_DOCUMENTS)),
-    ]
-    files = [(path.open("w", encoding="ascii", newline=""), limit) for path, limit in targets]
-    try:
-        lines: list[str] = []
+    first = count // 5
+    parts = {"first": (0, first), "rest": (first, count), "quarter": (0, count // 4)}
+    with ExitStack() as files:
+        targets = []
+        for name, (start, end) in parts.items():
+            for suffix, limit in (("", end), ("-1k", min(end, start + TEST_MODE_DOCUMENTS))):
+                path = output / f"documents-{name}{suffix}.json"
+                targets.append((files.enter_context(path.open("w", encoding="ascii", newline="")), start, limit))
         done = 0
-        for line in documents(seed, count):
-            lines.append(line)
-            if len(lines) == _BATCH or done + len(lines) == count:
-                for file, limit in files:
-                    file.write("".join(lines[: max(0, limit - done)]))
-                done += len(lines)
-                lines.clear()
-    finally:
-        for file, _ in files:
-            file.close()
+        lines = documents(seed, count)
+        while batch := list(islice(lines, _BATCH)):
+            for file, start, end in targets:
+                file.write("".join(batch[max(0, start - done) : max(0, end - done)]))
+            done += len(batch)
 
 
 def _shuffled(uniform: Callable[[], float], population: int, size: int) -> list[int]:

@@ -1,7 +1,8 @@
 """Generates the stored queries of the percolator track, and the documents that are percolated against them.
 
-Writes into DIR: queries.json (the corpus: one stored query a line), queries-1k.json (its first 1,000, which Rally uses
-in test mode) and percolated.json (the documents that track.py sends). The same seed and number of queries give the same
+Writes into DIR: queries-first.json (a fifth of the corpus: one stored query a line), queries-rest.json (all others), of
+each the first 1,000 as `-1k` file, which Rally uses in test mode, and percolated.json (the documents that track.py
+sends). The same seed and number of queries give the same
 bytes on every machine: only `random.Random.random`, whose sequence Python promises to keep, and whole-number
 arithmetic decide what is written.
 """
@@ -13,7 +14,8 @@ import random
 import sys
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from contextlib import ExitStack
+from itertools import accumulate, islice
 from pathlib import Path
 
 PARAMETERS = ("seed", "queries")
@@ -78,7 +80,7 @@ def documents(seed: int) -> Iterator[str]:
 
 
 def write(seed: int, count: int, output: Path) -> None:
-    """Write the three files for `count` stored queries into the directory `output`, which is made if need be.
+    """Write the five files for `count` stored queries into the directory `output`, which is made if need be.
 
     Raises ValueError when there are too few queries, OSError when the files cannot be written.
     """
@@ -86,19 +88,19 @@ def write(seed: int, count: int, output: Path) -> None:
         raise ValueError(f"queries: at least {FEWEST_QUERIES} are needed, not {count}")
     output.mkdir(parents=True, exist_ok=True)
     (output / "percolated.json").write_text("".join(documents(seed)), encoding="ascii", newline="")
-    with (
-        (output / "queries.json").open("w", encoding="ascii", newline="") as whole,
-        (output / "queries-1k.json").open("w", encoding="ascii", newline="") as part,
-    ):
-        lines: list[str] = []
+    parts = {"first": (0, count // 5), "rest": (count // 5, count)}
+    with ExitStack() as files:
+        targets = []
+        for name, (start, end) in parts.items():
+            for suffix, limit in (("", end), ("-1k", min(end, start + TEST_MODE_QUERIES))):
+                path = output / f"queries-{name}{suffix}.json"
+                targets.append((files.enter_context(path.open("w", encoding="ascii", newline="")), start, limit))
         done = 0
-        for line in queries(seed, count):
-            lines.append(line)
-            if len(lines) == _BATCH or done + len(lines) == count:
-                whole.write("".join(lines))
-                part.write("".join(lines[: max(0, TEST_MODE_QUERIES - done)]))
-                done += len(lines)
-                lines.clear()
+        lines = queries(seed, count)
+        while batch := list(islice(lines, _BATCH)):
+            for file, start, end in targets:
+                file.write("".join(batch[max(0, start - done) : max(0, end - done)]))
+            done += len(batch)
 
 
 def _query(uniform: Callable[[], float], word: Callable[[float], str]) -> str:

@@ -5,6 +5,31 @@ from typing import Annotated
 from fairlap.api.base import Answer, AtMost, Text
 
 
+class SettingsEvidence(Answer):
+    """How a machine was set up, by its kernel's files; an absent part is unknown, as most are on virtual machines."""
+
+    governors: Annotated[list[Text], AtMost(10)] = []
+    """What sets the clock of the processors (cpufreq), each once."""
+    turbo: bool | None = None
+    """Whether processors may run faster than their nominal clock."""
+    smt_active: bool | None = None
+    """Whether some cores run several threads at a time."""
+    smt_control: Text | None = None
+    """The kernel's switch for it: on, off, forceoff, notsupported or notimplemented."""
+    whole_cores: bool | None = None
+    """Whether the container had each core that it may use with all threads of it."""
+    huge_pages: Text | None = None
+    """When the kernel gives transparent huge pages: always, madvise or never."""
+    huge_pages_defrag: Text | None = None
+    """Who waits until memory is compacted for one: always, defer, defer+madvise, madvise or never."""
+    numa_nodes: int | None = None
+    """Number of NUMA nodes of the machine, whatever the container may use of them."""
+    swap_bytes: int | None = None
+    """Swap of the machine; 0 for none."""
+    swappiness: int | None = None
+    """The kernel's vm.swappiness."""
+
+
 class MachineEvidence(Answer):
     """The machine that an Elasticsearch node, or the load generator, ran on; an empty part could not be had."""
 
@@ -26,6 +51,8 @@ class MachineEvidence(Answer):
     """Processors that the container may use, as the kernel lists them."""
     exclusive_cpus: bool | None = None
     """Whether these are the container's alone, as the kubelet's static CPU manager policy gives whole cores."""
+    settings: SettingsEvidence | None = None
+    """How it was set up where that decides how steady numbers are; absent where nothing told it."""
 
 
 class StorageEvidence(Answer):

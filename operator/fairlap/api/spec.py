@@ -45,6 +45,7 @@ _MINOR = "int(self.version.split('.')[1])"
 _OLDEST_JAVA = f"({_MAJOR} >= 9 ? 21 : ({_MAJOR} == 8 ? 17 : 8))"
 
 LONGEST_RACE, LONGEST_PROVISIONING, LONGEST_KEEP, LONGEST_TTL = "720h", "24h", "720h", "8760h"
+LONGEST_WARMUP = "1h"
 # duration() fails above 292 years, so digits are counted first.
 _COUNTABLE = "^(0*[0-9]{1,5}h)?(0*[0-9]{1,7}m)?(0*[0-9]{1,9}s)?$"
 
@@ -256,29 +257,36 @@ class SecretRef(Api):
     """Name of the Secret."""
 
 
+def _address_rules(path: str) -> tuple[Json, ...]:
+    """Return the rules for the addresses of an Elasticsearch and its secrets; `path` names it in the sentences."""
+    return (
+        rule(
+            "self.hosts.all(h, h.matches('^https?://[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?:[1-9][0-9]{0,4}$'))",
+            f"{path}.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path",
+        ),
+        rule(
+            "self.hosts.all(h, h.startsWith('https://')) || self.hosts.all(h, h.startsWith('http://'))",
+            f"{path}.hosts are all https:// or all http://",
+        ),
+        rule(
+            "!has(self.caSecret) || self.hosts.all(h, h.startsWith('https://'))",
+            f"{path}.caSecret is for https:// hosts only",
+        ),
+        rule(
+            "[has(self.credentialsSecret), has(self.elasticUserSecret), has(self.apiKeySecret)]"
+            ".filter(x, x).size() <= 1",
+            f"{path} takes at most one of credentialsSecret (keys username and password), elasticUserSecret "
+            "(as ECK makes it, key elastic) and apiKeySecret (key api-key)",
+        ),
+    )
+
+
 class Target(Api):
     """A cluster that exists already. Nothing on it is changed but what the track itself creates."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            rule(
-                "self.hosts.all(h, h.matches('^https?://[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?:[1-9][0-9]{0,4}$'))",
-                "target.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path",
-            ),
-            rule(
-                "self.hosts.all(h, h.startsWith('https://')) || self.hosts.all(h, h.startsWith('http://'))",
-                "target.hosts are all https:// or all http://",
-            ),
-            rule(
-                "!has(self.caSecret) || self.hosts.all(h, h.startsWith('https://'))",
-                "target.caSecret is for https:// hosts only",
-            ),
-            rule(
-                "[has(self.credentialsSecret), has(self.elasticUserSecret), has(self.apiKeySecret)]"
-                ".filter(x, x).size() <= 1",
-                "target takes at most one of credentialsSecret (keys username and password), elasticUserSecret "
-                "(as ECK makes it, key elastic) and apiKeySecret (key api-key)",
-            ),
+            *_address_rules("target"),
             rule(
                 "!has(self.clientCertificateSecret) || self.hosts.all(h, h.startsWith('https://'))",
                 "target.clientCertificateSecret is for https:// hosts only",
@@ -440,6 +448,45 @@ class Samples(Api):
     """Name of the volume claim, in the same namespace; ReadWriteMany when races run on several machines."""
 
 
+class MetricsStore(Api):
+    """An Elasticsearch of yours that keeps Rally's own documents, for dashboards that stand on them."""
+
+    model_config = ConfigDict(json_schema_extra=rules(*_address_rules("race.metricsStore")))
+    hosts: Annotated[list[Annotated[str, Field(min_length=10, max_length=260)]], Field(min_length=1, max_length=20)]
+    """Where it answers, for example https://metrics-es-http.monitoring.svc:9200; the next is asked where one does not
+    answer."""
+    credentials_secret: SecretRef | None = None
+    """Secret with the keys username and password; absent means that no credentials are sent."""
+    elastic_user_secret: SecretRef | None = None
+    """Secret with the key elastic, as ECK makes one for each cluster: NAME-es-elastic-user."""
+    api_key_secret: SecretRef | None = None
+    """Secret with the key api-key: the value "encoded" of an API key, or its id and key with a colon between them."""
+    ca_secret: SecretRef | None = None
+    """Secret with the key ca.crt, which signs the certificates of https hosts; absent means the race image's CAs."""
+
+
+class Steady(Api):
+    """Measure what has settled: the warm-up of a task goes on until it has, by the same rule in every race."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            bounded_duration(
+                "maxWarmup", "race.steady.maxWarmup", LONGEST_WARMUP, "a task that has not settled by then may never"
+            ),
+            rule(
+                f"!self.maxWarmup.matches('{_COUNTABLE}') || duration(self.maxWarmup) >= duration('15s')",
+                "race.steady.maxWarmup is too short: whether a task has settled is told from 12 seconds; write 15s or "
+                "more",
+            ),
+        )
+    )
+    max_warmup: Duration
+    """How long a task may warm up, from 15s to 1h. Tasks of the challenge with a warm-up of their own and a planned end
+    (time-period, or iterations of searches) warm up at least as long as the track says, then until throughput and
+    service time stay the same, for so long at most; what is measured keeps its length. A bulk ends with its documents
+    and tasks side by side with one another: both keep the warm-up of the track."""
+
+
 class Expect(Api):
     """What must be there when a race is over, for who knows better than the track: it stands before what that says."""
 
@@ -529,6 +576,11 @@ class Race(Api):
     """Errors that are accepted; absent means that one failed request voids the race."""
     samples: Samples | None = None
     """Where every request's sample is kept; absent means that the record holds histograms of each task alone."""
+    metrics_store: MetricsStore | None = None
+    """Where Rally's own documents go when a race is over: metrics, results and the race, in its indices rally-*. That
+    it takes them is looked at before anything is measured; absent means that they go nowhere."""
+    steady: Steady | None = None
+    """How long warm-ups may go on until a task has settled; absent means as long as the track says."""
     client_options: FreeForm = {}
     """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
     telemetry: Annotated[list[Telemetry], Field(max_length=7)] = []
@@ -631,6 +683,12 @@ class BenchmarkSpec(Api):
             ),
             bounded_duration(
                 "keepClusterFor", "keepClusterFor", LONGEST_KEEP, "a kept cluster occupies its machines until then"
+            ),
+            rule(
+                "!has(self.target) || !has(self.race.metricsStore) || "
+                "!self.race.metricsStore.hosts.exists(h, self.target.hosts.exists(t, t == h))",
+                "race.metricsStore.hosts has a host of spec.target: what is measured cannot keep its own measurements; "
+                "name another Elasticsearch",
             ),
             rule(
                 "!has(self.target) || self.keepClusterFor == '24h'",

@@ -108,6 +108,8 @@ class TaskResult(Answer):
     windows_left_out: Text = ""
     """Why windowThroughput is left out, in the last race without it: with fewer than ten requests in a window it would
     tell of how requests fall into windows."""
+    warmup_seconds: float | None = None
+    """From its first request to the first that was measured, the race with the shortest; absent without a warm-up."""
     settled: bool | None = None
     """Whether throughput and service time stayed the same while it was measured, in each race; absent where it cannot
     be told."""

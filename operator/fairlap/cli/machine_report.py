@@ -12,6 +12,7 @@ from fairlap.plan import expiry
 from fairlap.results.machine_table import UNKNOWN, header, rows
 from fairlap.results.machine_use import short_name
 from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.machine_settings import describe
 from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable
 
 Json = dict[str, Any]
@@ -54,4 +55,5 @@ def _about(machine: Machine, name: str) -> list[str]:
     for group, source in machine.sources.items():
         by_source.setdefault(source, []).append(group)
     sources = "; ".join(f"{', '.join(groups)} from {source}" for source, groups in by_source.items())
-    return [f"{name}: {sources or 'nothing is known'}", *(f"{name}: {note}" for note in machine.notes)]
+    said = [sources or "nothing is known", describe(machine.settings), *machine.notes]
+    return [f"{name}: {sentence}" for sentence in said]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from fairlap.api.spec import Race
 from fairlap.cli.figures import number, percent
 from fairlap.cli.noise_facts import Facts, KubernetesNode, MachineSeen, RaceSeen, cores_needed
 from fairlap.results.disturbance import STEAL_SHARE
@@ -19,8 +18,6 @@ from fairlap_race.contract.reasons import Reason
 NEIGHBOURS_SHARE: Final = 0.05
 """Of a machine's processors: what pods of others may ask for without being told of."""
 _SHOWN = 3
-HAS_STEADY: Final = "steady" in Race.model_fields
-"""whether this version can make a task's warm-up as long as it takes"""
 
 
 @dataclass(frozen=True)
@@ -48,14 +45,13 @@ def _unsettled(facts: Facts) -> Iterator[Advice]:
     bad = sorted((task for task in judged if not task.settled), key=lambda task: -task.unsettled_seconds)
     if bad:
         worst = bad[0]
-        longer = "give these tasks a longer warm-up in the track (log_ingest: search_warmup_iterations)"
-        steady = ", or let race.steady make it as long as it takes" if HAS_STEADY else ""
         yield Advice(
             "settled",
             100 * len(bad) / len(judged),
             f"{len(bad)} of {len(judged)} measured tasks had not settled, {worst.task} of {worst.benchmark} not for "
             f"{number(worst.unsettled_seconds, 1)} s",
-            f"{longer}{steady}; each needs what it lacks and twice 12 s or more measured after it",
+            "let race.steady make the warm-up as long as it takes (maxWarmup: 5m), or give these tasks a longer one in "
+            "the track; each needs twice 12 s or more measured after it",
         )
 
 

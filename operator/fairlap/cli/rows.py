@@ -111,6 +111,7 @@ def _task_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
     yield Row(name, "throughput", unit, tuple(task.get("throughput") for task in found))
     yield Row(name, f"{unit} in 1 s windows".strip(), "", tuple(map(_windows, found)))
     yield Row(name, f"{unit} over the measured time".strip(), "", tuple(it.get("overallThroughput") for it in found))
+    yield Row(name, "warm-up", "s", tuple(it.get("warmupSeconds") for it in found))
     yield Row(name, "settled", "", tuple(map(_settled, found)))
     yield Row(name, "requests measured", "", tuple(it.get("samples") for it in found))
     if any(task.get("targetThroughput") for task in found):

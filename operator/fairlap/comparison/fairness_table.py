@@ -161,6 +161,9 @@ ROWS: Final[tuple[FactRow, ...]] = (
         of_machine=True, line="all races of a block belong on the same machines: write template.race.scheduling"),
     FactRow(r"ran: each node's (processors|memory limit)", "CPU and memory of a node", (RESOURCES,), (MACHINES,),
         of_machine=True, fold=True, line="write elasticsearch.resources.limits in the template to hold it"),
+    FactRow(r"ran: machines\[\d+\]\.settings\..+", "settings of the machines", (MACHINES, RESOURCES, NODES),
+        of_machine=True, fold=True,
+        line="set all machines up alike, and change nothing of it during a Comparison: " + _SAME_MACHINES),
     FactRow(r"ran: (each node's (memory|kernel|processors of the machine)|nodeData\[\d+\]\.memoryBytes"
         r"|machines\[\d+\]\..+)",
         "machines", (MACHINES, RESOURCES, NODES), of_machine=True, fold=True, line=_SAME_MACHINES),

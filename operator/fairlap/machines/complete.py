@@ -24,7 +24,15 @@ from fairlap.results.machine_facts import facts_of
 from fairlap.results.storage import Provisioned, with_claim, with_mount
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.record import Record
-from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Volume, merged
+from fairlap_race.contract.resources import (
+    ELASTICSEARCH,
+    KEY_RESOURCES,
+    LOAD_GENERATOR,
+    Machine,
+    MachineTable,
+    Volume,
+    merged,
+)
 from fairlap_race.contract.series import Span
 from fairlap_race.contract.task_spans import TaskSpan, race_span, task_spans
 
@@ -63,7 +71,9 @@ async def complete_table(
             with_facts(with_limits(machine, resources), logs.get(machine.name)) for machine in table.machines
         )
         table = replace(table, machines=machines, volumes=volumes)
-    table = replace(table, completed=True)
+    own = record.environment.load_generator.settings
+    machines = tuple(replace(it, settings=own) if it.role == LOAD_GENERATOR else it for it in table.machines)
+    table = replace(table, machines=machines, completed=True)
     try:
         kept = {"binaryData": packed({KEY_RESOURCES: table.to_json()})}
         await api_server.patch("ConfigMap", seen.subject.namespace, object_name(seen.subject.name, step), kept)
@@ -98,6 +108,7 @@ def with_facts(machine: Machine, log: str | None) -> Machine:
         numa_nodes=found.numa_nodes,
         cpus=found.cpus,
         processors=found.processors,
+        settings=found.settings,
     )
 
 

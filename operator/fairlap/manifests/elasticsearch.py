@@ -14,6 +14,7 @@ from fairlap.manifests.meta import labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.plan.seen import Subject
 from fairlap.settings import Settings
+from fairlap_race.contract.machine_settings import FILES
 
 API = ("elasticsearch.k8s.elastic.co", "v1", "elasticsearches")
 NODE_SET = "default"
@@ -25,6 +26,7 @@ _LARGEST_JDK = "2Gi"
 PARTIAL_RESULTS = "search.default_allow_partial_results"
 DATA_VOLUME = "elasticsearch-data"
 MOUNTS_CONTAINER = "fairlap-mounts"
+_SHOWN = ("/proc/self/mountinfo", "/proc/self/status", "/proc/meminfo", "/proc/cpuinfo")
 # ECK completes the security of a container only where it has none, so ours say all that `restricted` asks for.
 _RESTRICTED: Mapping[str, Any] = MappingProxyType(
     {
@@ -153,10 +155,8 @@ def _show_mounts(resources: Resources) -> Json:
     same = resources.whole_cores() is not None
     return {
         "name": MOUNTS_CONTAINER,  # ECK gives it the image and the mounts of the main container
-        "command": [
-            *("head", "-n", "1000"),
-            *("/proc/self/mountinfo", "/proc/self/status", "/proc/meminfo", "/proc/cpuinfo"),
-        ],
+        # Most machines lack some of the settings: what is not there is left out, and stops no pod.
+        "command": ["sh", "-c", f"head -n 1 {' '.join(FILES)} 2>/dev/null; head -n 1000 {' '.join(_SHOWN)}"],
         "resources": resource_requirements(resources) if same else small,
         "securityContext": dict(_RESTRICTED),
     }

@@ -9,7 +9,7 @@ from fairlap.api.base import Json
 from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import Expect
-from fairlap.manifests import target
+from fairlap.manifests import metrics_store, target
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.elasticsearch import resource_requirements
 from fairlap.manifests.meta import labels, metadata
@@ -73,6 +73,10 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         else IndexSpec(),
         cores=max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
         samples=SAMPLES if race.samples and step not in (PROBE, CHECK, SMOKE) else None,
+        metrics_store=metrics_store.metrics_store_spec(race.metrics_store) if step != PROBE else None,
+        most_warmup_seconds=parse_duration(race.steady.max_warmup).total_seconds()
+        if race.steady and step not in (PROBE, CHECK, SMOKE)
+        else None,
         stall_seconds=_STALL_SECONDS,
         timeout_seconds=_timeout(subject, step),
     )
@@ -194,6 +198,9 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
             {"name": "ca", "secret": ca},
         ]
         mounts += [_read_only("credentials", CREDENTIALS), _read_only("ca", CA)]
+    for volume, path in metrics_store.volumes(race.metrics_store):
+        volumes.append(volume)
+        mounts.append(_read_only(volume["name"], path))
     of_track = track_mounts(race)
     volumes += of_track.volumes
     mounts += of_track.mounts

@@ -48,20 +48,23 @@ def volumes(target: Target) -> list[tuple[Json, Path]]:
     """
     found: list[tuple[Json, Path]] = []
     if target.credentials_secret:
-        found.append((_secret("credentials", target.credentials_secret.name, "username", "password"), CREDENTIALS))
+        found.append(
+            (secret_volume("credentials", target.credentials_secret.name, "username", "password"), CREDENTIALS)
+        )
     if target.elastic_user_secret:
-        found.append((_secret("credentials", target.elastic_user_secret.name, ELASTIC), CREDENTIALS))
+        found.append((secret_volume("credentials", target.elastic_user_secret.name, ELASTIC), CREDENTIALS))
     if target.api_key_secret:
-        found.append((_secret("credentials", target.api_key_secret.name, API_KEY), CREDENTIALS))
+        found.append((secret_volume("credentials", target.api_key_secret.name, API_KEY), CREDENTIALS))
     if target.client_certificate_secret:
         name = target.client_certificate_secret.name
-        found.append((_secret("certificate", name, "tls.crt", "tls.key"), CERTIFICATE))
+        found.append((secret_volume("certificate", name, "tls.crt", "tls.key"), CERTIFICATE))
     if target.ca_secret:
-        found.append((_secret("ca", target.ca_secret.name, "ca.crt"), CA))
+        found.append((secret_volume("ca", target.ca_secret.name, "ca.crt"), CA))
     return found
 
 
-def _secret(volume: str, name: str, *keys: str) -> Json:
+def secret_volume(volume: str, name: str, *keys: str) -> Json:
+    """Return the volume of a Secret's keys; the pod starts without it, and says in a sentence what is missing."""
     items = [{"key": key, "path": key} for key in keys]
     return {
         "name": volume,

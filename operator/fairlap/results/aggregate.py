@@ -97,6 +97,7 @@ def _task(tasks: Sequence[Task]) -> TaskResult:
         windows=min((it.count for it in windows), default=None),
         window_requests=min((it.requests for it in windows if it.requests is not None), default=None),
         windows_left_out=next((it.left_out for it in reversed(windows) if it.left_out), ""),
+        warmup_seconds=min((it for task in tasks if (it := task.warmup_seconds) is not None), default=None),
         settled=False if False in settled else None if None in settled or not settled else True,
         unsettled_seconds=max((it.unsettled_seconds for it in settling if it.unsettled_seconds), default=None),
         settled_left_out=next((it.left_out for it in reversed(settling) if it.left_out), ""),

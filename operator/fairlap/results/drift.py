@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from fairlap.api.machine_status import MachineEvidence
 from fairlap.api.status import Environment
 from fairlap.results.remarks import RaceRemark, within
 from fairlap_race.contract.reasons import Reason
@@ -37,9 +38,7 @@ def _parts(environment: Environment) -> Iterator[tuple[str, Any]]:
             yield field, value
     for place, machine in enumerate(environment.machines):
         whose = machine.node if place == len(environment.machines) - 1 else f"node {place}"
-        for field in _OF_MACHINES:
-            if (value := getattr(machine, field)) not in (None, ""):
-                yield f"{field} of {whose}", value
+        yield from _of_machine(machine, whose)
     for place, storage in enumerate(environment.storage):
         for field in _OF_STORAGE:
             # Where a volume comes from a pool, each has a source of its own; its kind is the first word.
@@ -49,6 +48,15 @@ def _parts(environment: Environment) -> Iterator[tuple[str, Any]]:
     for index in environment.indices:
         if index.placement:
             yield f"copies per node of index {index.name}", _spread(index.placement)
+
+
+def _of_machine(machine: MachineEvidence, whose: str) -> Iterator[tuple[str, Any]]:
+    for field in _OF_MACHINES:
+        if (value := getattr(machine, field)) not in (None, ""):
+            yield f"{field} of {whose}", value
+    for field, value in machine.settings or ():
+        if value not in (None, []):
+            yield f"{field} of the machine of {whose}", value
 
 
 def _spread(placement: str) -> list[str]:

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import NamedTuple
 
 from fairlap.api.base import Json
-from fairlap.api.machine_status import MachineEvidence
+from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.results.cores import exclusive
 from fairlap_race.contract.cpu_list import count_of
+from fairlap_race.contract.machine_settings import MachineSettings, parse, sections
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.resources import ELASTICSEARCH, MachineTable
 
@@ -23,13 +25,15 @@ class MachineFacts(NamedTuple):
     numa_nodes: int | None = None
     cpus: str | None = None
     processors: int | None = None
+    settings: MachineSettings | None = None
 
 
 def facts_of(text: str) -> MachineFacts:
     """Return the facts in /proc/cpuinfo, /proc/meminfo and /proc/self/status, all in one text (proc(5)).
 
-    ARM's kernels give the CPU's model as two numbers.
+    ARM's kernels give the CPU's model as two numbers. Settings are known only where the text has some of their files.
     """
+    files = sections(text)
     memory = re.fullmatch(r"(\d{1,15}) kB", _value("MemTotal", text))
     maker, part = _value("CPU implementer", text), _value("CPU part", text)
     cpus = _value("Cpus_allowed_list", text)
@@ -40,6 +44,7 @@ def facts_of(text: str) -> MachineFacts:
         numa_nodes=count_of(_value("Mems_allowed_list", text)),
         cpus=cpus if count_of(cpus) and len(cpus) <= _LONGEST else None,
         processors=len(re.findall(r"^processor[ \t]*:", text, re.MULTILINE)) or None,
+        settings=parse(files) if any(path.startswith("/sys/") for path in files) else None,
     )
 
 
@@ -73,6 +78,7 @@ def machine_evidence(
                 kernel=node.kernel or "",
                 cpus=(facts.cpus if facts else "") or "",
                 exclusive_cpus=exclusive(facts.cpus, whole, facts.processors) if facts else None,
+                settings=_settings(facts.settings) if facts else None,
             )
         )
     load = record.environment.load_generator
@@ -87,9 +93,14 @@ def machine_evidence(
             kernel=load.kernel or "",
             cpus=load.cpus or "",
             exclusive_cpus=exclusive(load.cpus, spec.race.resources.whole_cores(), load.machine_processors),
+            settings=_settings(load.settings),
         )
     )
     return found
+
+
+def _settings(found: MachineSettings | None) -> SettingsEvidence | None:
+    return SettingsEvidence(**{**asdict(found), "governors": list(found.governors)}) if found else None
 
 
 def _machines(pods: Iterable[Json]) -> Mapping[str, str]:

@@ -4,6 +4,8 @@ import re
 from typing import Final
 
 _LIST: Final = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
+_MOST: Final = 8192
+"""Processors of the largest machines (NR_CPUS of the kernel on x86)."""
 
 
 def count_of(listed: str) -> int | None:
@@ -12,3 +14,12 @@ def count_of(listed: str) -> int | None:
         return None
     ends = [part.split("-") for part in listed.split(",")]
     return sum(max(0, int(each[-1]) - int(each[0]) + 1) for each in ends)
+
+
+def members(listed: str) -> frozenset[int] | None:
+    """Return the numbers of a list like 0-1,4; None for what is no such list, or longer than any machine's."""
+    count = count_of(listed)
+    if count is None or count > _MOST:
+        return None
+    ends = [part.split("-") for part in listed.split(",")]
+    return frozenset(number for each in ends for number in range(int(each[0]), int(each[-1]) + 1))

@@ -65,6 +65,24 @@ class TargetSpec:
 
 
 @dataclass(frozen=True)
+class MetricsStoreSpec:
+    """An Elasticsearch of the user's that keeps Rally's own documents."""
+
+    hosts: tuple[str, ...]
+    """NAME:PORT each"""
+    tls: bool = False
+    """TLS, always verified; with `ca_file` against that"""
+    user: str = "elastic"
+    user_file: Path | None = None
+    password_file: Path | None = None
+    api_key_file: Path | None = None
+    ca_file: Path | None = None
+    credentials_secret: str | None = None
+    """names of the Secrets, for messages"""
+    ca_secret: str | None = None
+
+
+@dataclass(frozen=True)
 class GitSource:
     """A track in a git repository."""
 
@@ -158,6 +176,10 @@ class RaceSpec:
     """set for a cluster that exists already"""
     samples: Path | None = None
     """directory that every request's sample is kept in"""
+    metrics_store: MetricsStoreSpec | None = None
+    """looked at in every step, and filled after a race that counts"""
+    most_warmup_seconds: float | None = None
+    """warm-ups go on until their task has settled, for so long at most; None where each ends as the track says"""
     cores: int | None = None
     stall_seconds: float = 600.0
     timeout_seconds: float = 21600.0
@@ -212,9 +234,23 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
         yield "certificateFile, certificateKeyFile: one needs the other"
     if not spec.hosts and (spec.mode is not Mode.CHECK or spec.target):
         yield "hosts: at least one is needed"
-    for host in spec.hosts:
+    yield from _wrong_hosts("hosts", spec.hosts)
+    if store := spec.metrics_store:
+        yield from _wrong_store(store)
+
+
+def _wrong_hosts(name: str, hosts: tuple[str, ...]) -> Iterator[str]:
+    for host in hosts:
         if not host.rpartition(":")[2].isdecimal():
-            yield f"hosts: {host!r} needs a port, as in name:9200"
+            yield f"{name}: {host!r} needs a port, as in name:9200"
+
+
+def _wrong_store(store: MetricsStoreSpec) -> Iterator[str]:
+    if not store.hosts:
+        yield "metricsStore.hosts: at least one is needed"
+    if store.api_key_file and store.password_file:
+        yield "metricsStore.apiKeyFile, metricsStore.passwordFile: only one of them can say who asks"
+    yield from _wrong_hosts("metricsStore.hosts", store.hosts)
 
 
 def _wrong_sources(spec: RaceSpec) -> Iterator[str]:
@@ -246,8 +282,12 @@ def _wrong_numbers(spec: RaceSpec) -> Iterator[str]:
     for task, share in spec.allowed_errors.items():
         if not 0 < share < 1:
             yield f"allowedErrors.{task}: must be a share above 0 and below 1"
-    for name, seconds in (("stallSeconds", spec.stall_seconds), ("timeoutSeconds", spec.timeout_seconds)):
-        if seconds <= 0:
+    for name, seconds in (
+        ("stallSeconds", spec.stall_seconds),
+        ("timeoutSeconds", spec.timeout_seconds),
+        ("mostWarmupSeconds", spec.most_warmup_seconds),
+    ):
+        if seconds is not None and seconds <= 0:
             yield f"{name}: must be a number of seconds above 0"
 
 

@@ -21,6 +21,7 @@ _COUNTS: Final = "tests/race/test_document_counts.py"
 _RACE: Final = "tests/race/test_reasons.py"
 _ACCEPTED: Final = "tests/race/test_accepted_errors.py"
 _ANSWERS: Final = "tests/race/test_answers.py"
+_METRICS_STORE: Final = "tests/race/test_metrics_store.py"
 _MEASUREMENTS: Final = "tests/race/test_measurements.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
@@ -89,7 +90,9 @@ class Reason(StrEnum):
         cause="The track has no challenge of that name.",
         cure="Use one of the challenges that the message lists, or leave the field out for the track's default.",
         recognized="Rally's loader, or the operator for a builtin track: no challenge of that name.",
-        example="race.challenge nope does not exist in track log_ingest; it has: default, high-concurrency, ramp-up",
+        example=(
+            "race.challenge nope does not exist in track log_ingest; it has: default, quick, high-concurrency, ramp-up"
+        ),
         test=_API,
     )
     TRACK_INVALID = _Entry(
@@ -240,6 +243,16 @@ class Reason(StrEnum):
         recognized="The files of a mounted Secret that the pod was to find are not there.",
         example="there is no Secret nobody with the key username in the namespace …",
         test="tests/e2e/test_existing_clusters.py",
+    )
+    METRICS_STORE_UNUSABLE = _Entry(
+        "MetricsStoreUnusable",
+        cause="The Elasticsearch of race.metricsStore does not answer, or whoever asks may not write there.",
+        cure="Look at what the message says: its address and CA, the Secret's content, or the privileges of that user.",
+        recognized=(
+            "Its answers to GET / and to the question which privileges the user has, before anything is measured."
+        ),
+        example="race.metricsStore: GET /: HTTP 401 security_exception: who asks with the Secret … is not accepted",
+        test=_METRICS_STORE,
     )
     CORPORA_CACHE = _Entry(
         "CorporaCacheUnusable",
@@ -766,6 +779,26 @@ class Reason(StrEnum):
         test=_LIFECYCLE,
         remark=True,
     )
+    MACHINE_SETTINGS = _Entry(
+        "MachineSettings",
+        cause="A machine of the race is set up so that its speed depends on load, heat or neighbours: more noise.",
+        cure=(
+            "Change on the machine what the message names, for all machines alike, and race again; where that cannot "
+            "be had, more repetitions are the price."
+        ),
+        recognized=(
+            "The kernel's own files, read by the load generator and by an init container of each Elasticsearch pod: a "
+            "cpufreq governor that lets the clock follow the load, turbo, SMT without whole cores of one's own, "
+            "transparent huge pages that everybody waits for; what the machine does not tell is not remarked on."
+        ),
+        example=(
+            "machine of bm-race-1-es-default-1: the cpufreq governor is powersave, so the "
+            "processors' clock follows their load or stays low: set performance (cpupower frequency-set --governor "
+            "performance)"
+        ),
+        test=_LIFECYCLE,
+        remark=True,
+    )
     LOAD_GENERATOR_SATURATED = _Entry(
         "LoadGeneratorSaturated",
         cause="The load generator had no CPU left or fell behind its own schedule, so that it measured itself.",
@@ -833,6 +866,17 @@ class Reason(StrEnum):
         cure="Give the task a warmup-time-period, of the seconds that its rate takes to settle, in the track.",
         recognized="A bulk task before any other had ended, without a request in its warm-up, on a cluster just built.",
         example="measured without a warm-up on a cold JVM: bulk",
+        test=_MEASUREMENTS,
+        remark=True,
+    )
+    WARMUP_TOO_SHORT = _Entry(
+        "WarmupTooShort",
+        cause="A task's warm-up was still changing, or could not be judged, when race.steady.maxWarmup was over.",
+        cure="Raise race.steady.maxWarmup, or look why the task changes for so long: merges, caches, a growing index.",
+        recognized=(
+            "The requests of the last 24 seconds of the warm-up, at least 12, by the test of NotSettled, each second."
+        ),
+        example="race.steady.maxWarmup 15 s was over before it had settled: search warmed up for 15.2 s",
         test=_MEASUREMENTS,
         remark=True,
     )
@@ -1079,6 +1123,15 @@ class Reason(StrEnum):
         recognized="The warnings in Rally's output.",
         example="Rally: …",
         test=_LIFECYCLE,
+        remark=True,
+    )
+    METRICS_NOT_STORED = _Entry(
+        "MetricsNotStored",
+        cause="Rally's documents did not all reach the Elasticsearch of race.metricsStore; its numbers are untouched.",
+        cure="Look at what the message says the store answered, and race again if you need them there.",
+        recognized="The store's answers, while the documents are sent to it after the race.",
+        example=("race.metricsStore: 0 documents were stored, not all: GET /_index_template/rally-metrics: HTTP 401 …"),
+        test=_METRICS_STORE,
         remark=True,
     )
     SAMPLES_NOT_KEPT = _Entry(

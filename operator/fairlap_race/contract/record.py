@@ -15,15 +15,18 @@ from typing import Any
 
 from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
+from fairlap_race.contract.extended_warmup import ExtendedWarmup
 from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.kept_samples import KeptSamples, TaskHistogram
+from fairlap_race.contract.machine_settings import MachineSettings
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence
 from fairlap_race.contract.schedule_record import ScheduleRecord
 from fairlap_race.contract.settling import Settling
+from fairlap_race.contract.stored_metrics import StoredMetrics
 from fairlap_race.contract.task_load import TaskLoad
 from fairlap_race.contract.track_record import TrackRecord
-from fairlap_race.contract.untrusted import characters, read_object, time_text
+from fairlap_race.contract.untrusted import characters, parse_time, read_object, time_text
 
 FORMAT = 1
 
@@ -143,6 +146,8 @@ class LoadGeneratorHost:
     """whose memory the container may use; None where the kernel does not tell"""
     cpus: str | None = None
     """processors that the container may use, as the kernel lists them"""
+    settings: MachineSettings | None = None
+    """of its machine"""
     python_version: str | None = None
 
 
@@ -321,6 +326,8 @@ class Task:
     windows: Windows | None = None
     settling: Settling | None = None
     """None where nothing was measured"""
+    extended_warmup: ExtendedWarmup | None = None
+    """None where its warm-up ended as the track says"""
     support: Mapping[str, int] = field(default_factory=dict)
     """for each percentile the number of measured samples at or beyond it, of those whose times Rally kept"""
     times_kept: int | None = None
@@ -334,6 +341,12 @@ class Task:
     """by how much at least the load generator's wall clock was set while the task ran; None when nothing shows it"""
     histogram: TaskHistogram | None = None
     """None without a measured request, or left out of the record"""
+
+    @property
+    def warmup_seconds(self) -> float | None:
+        """From its first request to the first that was measured; None without a warm-up, or where it is not known."""
+        began, measured = parse_time(self.started_at), parse_time(self.measured_from)
+        return (measured - began).total_seconds() if self.samples.warmup and began and measured else None
 
     @property
     def keeps_schedule(self) -> bool:
@@ -462,6 +475,8 @@ class Record:
     """only for a cluster that exists already"""
     sample_file: KeptSamples | None = None
     """None where race.samples is not asked for"""
+    stored_metrics: StoredMetrics | None = None
+    """None where race.metricsStore is not asked for, and in a smoke test"""
     left_out: tuple[str, ...] = ()
     """parts that are missing here because the record would have been too large"""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from fairlap_race.contract.codec import decode_bounded, encode
+from fairlap_race.contract.machine_settings import MachineSettings
 from fairlap_race.contract.machine_watch import MachineWatch
 from fairlap_race.contract.untrusted import read_object
 
@@ -124,6 +125,8 @@ class Machine:
     """processors that its pod may use, as the kernel lists them"""
     processors: int | None = None
     """of the machine, or as many of them as its kernel's words had room for"""
+    settings: MachineSettings | None = None
+    """of the machine; None where nothing told them"""
 
 
 @dataclass(frozen=True)

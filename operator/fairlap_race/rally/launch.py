@@ -20,7 +20,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.rally import accepted_errors, down_sampling, pinned, releases, telemetry_file, told_workers
+from fairlap_race.rally import (
+    accepted_errors,
+    down_sampling,
+    pinned,
+    releases,
+    store_documents,
+    telemetry_file,
+    told_workers,
+    warm_until,
+)
 from fairlap_race.rally.live_files import CLIENT_KEYS, SAMPLES, SHUTDOWN, STATE, pid_file
 from fairlap_race.rally.step_looks import StepLooks
 
@@ -235,6 +244,8 @@ def install(directory: Path) -> None:
     kept = down_sampling.TimesKept(directory / down_sampling.KEPT)
     _after(driver.SamplePostprocessor, "__call__", lambda it, raw: kept.count(it.downsample_factor, raw))
     telemetry_file.install(directory, metrics.MetricsStore, telemetry.SegmentStats)
+    store_documents.install(directory, racecontrol.BenchmarkCoordinator, metrics.IndexTemplateProvider)
+    warm_until.install(directory, driver, metrics.SampleType)
     observer = Observer(directory)
     _after(driver.Driver, "update_samples", lambda _, samples: observer.samples(samples))
     _after(driver.Driver, "update_progress_message", lambda it, task_finished=False: observer.state(it, task_finished))

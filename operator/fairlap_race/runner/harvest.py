@@ -19,6 +19,7 @@ from fairlap_race.rally import classify, race_json, samples, schedule
 from fairlap_race.rally.config import Files
 from fairlap_race.rally.down_sampling import read_kept
 from fairlap_race.rally.live_files import SAMPLES
+from fairlap_race.rally.warm_until import read_prolonged
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.keep_samples import read_samples
 from fairlap_race.runner.load_series import judge_tasks, with_loads
@@ -55,7 +56,7 @@ def read_numbers(
     output = read_text(files.output)
     race = read_json(files.race_json(spec.race_id))
     tallies, sample_file = read_samples(files.live / SAMPLES, spec)
-    kept = read_kept(files.live)
+    kept, prolonged = read_kept(files.live), read_prolonged(files.live)
     first = min((it.first_wallclock for it in tallies), default=None)
     tasks = with_loads(race_json.tasks(race, tallies, description.tasks), ended.load, ended.may_use)
     outcome = judge_ending(ended, output, race, versions)
@@ -63,7 +64,12 @@ def read_numbers(
         outcome=replace(outcome, message=scrub(outcome.message)),
         first_request_at=None if first is None else timestamp(first),
         tasks=tuple(
-            replace(with_kept(task, kept), first_error=task.first_error and scrub(task.first_error)) for task in tasks
+            replace(
+                with_kept(task, kept),
+                first_error=task.first_error and scrub(task.first_error),
+                extended_warmup=prolonged.get(task.task),
+            )
+            for task in tasks
         ),
         samples_dropped=classify.dropped_samples(read_text(files.log)),
         # Only a race that ended by itself tells whether its load generator kept up.

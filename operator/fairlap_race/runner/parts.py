@@ -18,6 +18,7 @@ from fairlap_race.contract.record import (
     timestamp,
 )
 from fairlap_race.contract.request_evidence import RequestEvidence
+from fairlap_race.contract.stored_metrics import StoredMetrics
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.elasticsearch.client import ElasticsearchClient
 from fairlap_race.elasticsearch.evidence import After, Before
@@ -97,6 +98,7 @@ class Parts:
     """Elasticsearch after the race"""
     course: ClusterCourse | None = None
     """what happened to it meanwhile"""
+    stored: StoredMetrics | None = None
 
 
 def assemble(base: Record, parts: Parts) -> Record:
@@ -132,6 +134,8 @@ def assemble(base: Record, parts: Parts) -> Record:
         )
     if parts.requests:
         record = replace(record, requests=parts.requests)
+    if parts.stored:
+        record = replace(record, stored_metrics=parts.stored)
     if course := parts.course:
         record = replace(record, course=course)
     if after := parts.after:

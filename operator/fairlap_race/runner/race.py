@@ -34,7 +34,8 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 from fairlap_race.elasticsearch.evidence import Before, is_user_index
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.linux import cgroup, machine, process
-from fairlap_race.rally import classify
+from fairlap_race.linux.settings_files import read_settings
+from fairlap_race.rally import classify, store_documents, warm_until
 from fairlap_race.rally.accepted_errors import write_accepted
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
@@ -46,11 +47,12 @@ from fairlap_race.runner.client_keys import remove_client_keys
 from fairlap_race.runner.cluster_watch import ClusterWatch
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
 from fairlap_race.runner.guest import Site
-from fairlap_race.runner.harvest import Versions, evidence_limit, look_after, read_numbers
+from fairlap_race.runner.harvest import LATE_EVIDENCE, Versions, evidence_limit, look_after, read_numbers
 from fairlap_race.runner.keep_samples import refuse_unwritable
 from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepared, assemble
 from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.sampler import MachineSampler, summed_up
+from fairlap_race.runner.store_metrics import LONGEST_COPY, refuse_unusable, store_metrics
 from fairlap_race.runner.supervise import Ended, Supervisor
 from fairlap_race.runner.telemetry_kept import KeptTelemetry, keep_telemetry
 from fairlap_race.runner.watchdog import Watchdog
@@ -157,6 +159,7 @@ class RaceRunner:
     def _run(self) -> None:
         host = self.parts.host = look_at_host(self.spec)
         refuse_unwritable(self.spec)
+        refuse_unusable(self.spec)
         connection = connect(self.spec)
         self.secrets = connection.secrets
         client = connection.client
@@ -171,6 +174,10 @@ class RaceRunner:
         watch.begin()
         write_addresses(self.files.live, watch.addresses())
         write_accepted(self.files.live, tuple(self.spec.allowed_errors))
+        if self.spec.metrics_store and self.spec.mode is Mode.RACE:
+            store_documents.want(self.files.live)
+        if self.spec.most_warmup_seconds is not None:
+            warm_until.allow(self.files.live, self.spec.most_warmup_seconds)
         sampler = MachineSampler(client, self.files.live, host.about.pod_name, also=watch.look)
         sampler.start()
         try:
@@ -181,6 +188,9 @@ class RaceRunner:
                 self._collect(client, before, ended, track, watch)
                 canaries = (canary_before, self._canary(host))
                 self.resources = summed_up(sampler, self.record, ask=not self.stop.is_set(), canaries=canaries)
+                if self.parts.numbers and self.parts.numbers.outcome.reason is None:
+                    until = min(time.monotonic() + LONGEST_COPY, self._limit + LATE_EVIDENCE)
+                    self.parts.stored = store_metrics(self.spec, self.files.live, until, self.stop)
         finally:
             sampler.stop()
             keys = remove_client_keys(client, self.files.live)
@@ -306,6 +316,7 @@ def look_at_host(spec: RaceSpec) -> Host:
         machine_memory_bytes=machine.memory_bytes(),
         numa_nodes=machine.numa_nodes(),
         cpus=machine.allowed_cpus(),
+        settings=read_settings(),
         python_version=platform.python_version(),
     )
     rally = Rally(version=rally_version(), poll_intervals=dict(POLL_INTERVALS))

@@ -1,8 +1,10 @@
 """`fairlap results -o machines`."""
 
+from dataclasses import replace
 from typing import Any
 
 from fairlap.cli.machine_report import machines
+from fairlap_race.contract.machine_settings import MachineSettings
 from fairlap_race.contract.resources import Machine, MachineTable, TaskUsage, Usage
 
 USAGE = Usage(60, 12, cpu_mean_cores=1.5, major_faults_per_minute=7.0)
@@ -32,7 +34,16 @@ def test_the_last_valid_race_task_by_task() -> None:
     assert title == "bm, race-2"
     assert head.split("  ")[0].strip() == "machine" and "major faults/min" in head and "disk read" not in head
     assert race.startswith("es-default-0  race") and race.endswith(" 7") and bulk.startswith("es-default-0  bulk")
-    assert below == ["* es-default-0: cpu, faults from prometheus", "* es-default-0: disk: of the whole device"]
+    assert below == [
+        "* es-default-0: cpu, faults from prometheus", "* es-default-0: settings unknown",
+        "* es-default-0: disk: of the whole device",
+    ]  # fmt: skip
+
+
+def test_the_settings_of_a_machine_are_told() -> None:
+    node = replace(NODE, settings=MachineSettings("madvise", governors=("powersave",), turbo=False))
+    shown = show(RACES, bm_race_2=MachineTable(machines=(node,)).to_json())
+    assert "* es-default-0: governor powersave, turbo off, SMT unknown, transparent huge pages madvise" in shown
 
 
 def test_what_is_not_there_is_said() -> None:

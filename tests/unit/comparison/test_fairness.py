@@ -207,6 +207,14 @@ def test_races_of_a_block_are_on_the_same_machines() -> None:
     assert not twin.fair
 
 
+def test_races_of_a_block_are_on_machines_that_are_set_up_alike() -> None:
+    turbo, none = ({"ran: machines[0].settings.turbo": value} for value in ("true", "false"))
+    found = two(ONE, OTHER, *blocks([race("one", turbo), race("other", none)]))
+    assert not found.fair and "set all machines up alike" in found.differences[0].message
+    rotated = blocks([race("one", turbo), race("other", turbo)], [race("one", none), race("other", none)])
+    assert two(ONE, OTHER, *rotated).fair
+
+
 @given(
     st.dictionaries(st.sampled_from(sorted(COMMON)), st.sampled_from(["x", "y"]), max_size=4),
     st.dictionaries(st.sampled_from(sorted(COMMON)), st.sampled_from(["x", "y"]), max_size=4),

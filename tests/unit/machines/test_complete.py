@@ -12,6 +12,7 @@ from fairlap.machines.complete import complete_table
 from fairlap.manifests.elasticsearch import MOUNTS_CONTAINER
 from fairlap.plan.seen import Children
 from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.machine_settings import MachineSettings
 from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable, Usage, Volume
 
 NODE = "bm-race-1-es-default-0"
@@ -90,6 +91,13 @@ def test_a_record_that_takes_no_more_still_gives_the_numbers() -> None:
 def test_data_without_a_claim() -> None:
     (volume,) = complete(FakeServer(PersistentVolumeClaim=500), storage={"ephemeral": {}}).volumes
     assert (volume.kind, volume.file_system, volume.mount_options) == ("emptyDir", "xfs", ("rw", "noatime"))
+
+
+def test_settings_are_those_of_the_log_and_of_the_record() -> None:
+    log = f"==> /sys/devices/system/cpu/cpufreq/boost <==\n1\n\n==> /proc/self/mountinfo <==\n{MOUNTS}"
+    node, own = complete(FakeServer(log=log)).machines
+    assert node.settings == MachineSettings(turbo=True) and own.settings is None
+    assert complete(FakeServer(log=403)).machines[0].settings is None
 
 
 def test_limits_are_those_of_the_pods() -> None:

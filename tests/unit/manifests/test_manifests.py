@@ -2,6 +2,7 @@
 
 import copy
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
 from fairlap.plan.seen import Subject
+from fairlap.plan.steps import needs_check
+from fairlap.results.machine_facts import facts_of
 from fairlap.settings import JdkImage, Settings
 from fairlap_race.contract.document_plan import ExpectedByUser
-from fairlap_race.contract.race_spec import CorporaSpec, GitSource, RequestsSource, parse_spec
+from fairlap_race.contract.race_spec import CorporaSpec, GitSource, MetricsStoreSpec, RequestsSource, parse_spec
 
 SETTINGS = Settings(race_image="fairlap/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
 
@@ -99,8 +102,21 @@ def test_java_is_copied_from_its_image() -> None:
 def test_the_mounts_are_shown_without_more_rights_or_much_memory() -> None:
     (shows,) = pod_of(elasticsearch(subject(), "race-1", SETTINGS))["initContainers"]
     assert shows["resources"]["requests"] == shows["resources"]["limits"]
-    assert shows["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    assert "image" not in shows and shows["command"][0] == "head"
+    security = shows["securityContext"]  # what Pod Security's level restricted asks of a container
+    assert security["capabilities"] == {"drop": ["ALL"]} and security["allowPrivilegeEscalation"] is False
+    assert security["runAsNonRoot"] is True and security["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert "image" not in shows and "volumeMounts" not in shows and shows["command"][:2] == ["sh", "-c"]
+
+
+def test_a_machine_that_lacks_settings_stops_no_pod_and_what_is_printed_can_be_read() -> None:
+    (shows,) = pod_of(elasticsearch(subject(), "race-1", SETTINGS))["initContainers"]
+    ended = subprocess.run(shows["command"], capture_output=True, text=True, check=False, timeout=30)
+    assert ended.returncode == 0 and "No such file" not in ended.stdout + ended.stderr
+    assert ended.stdout.count("==> /proc/self/mountinfo <==") == 1
+    found = facts_of(ended.stdout)
+    assert found.memory_bytes and found.cpus
+    if Path("/sys/kernel/mm/transparent_hugepage/enabled").exists():
+        assert found.settings is not None and found.settings.huge_pages in ("always", "madvise", "never")
 
 
 @pytest.mark.parametrize(
@@ -429,6 +445,54 @@ def test_the_runner_is_told_the_bound_in_bytes() -> None:
         of_track({"builtin": "log_ingest"}, corpora={"claimName": "c", "maxSize": "1Gi"}), "race-1", SETTINGS
     )
     assert told.corpora == CorporaSpec(Path("/corpora"), 2**30) and told.offline is False
+
+
+@pytest.mark.parametrize(
+    ("secret", "keys", "told"),
+    [
+        ({}, [], {}),
+        ({"credentialsSecret": {"name": "s"}}, ["username", "password"],
+         {"user_file": "username", "password_file": "password"}),
+        ({"elasticUserSecret": {"name": "s"}}, ["elastic"], {"password_file": "elastic"}),
+        ({"apiKeySecret": {"name": "s"}}, ["api-key"], {"api_key_file": "api-key"}),
+    ],
+)  # fmt: skip
+def test_the_runner_is_told_of_the_metrics_store_and_given_its_secrets_as_files(
+    secret: dict[str, Any], keys: list[str], told: dict[str, str]
+) -> None:
+    store = {"hosts": ["https://keep:9200", "https://keep2:9200"], **secret, "caSecret": {"name": "ca"}}
+    asked = of_track({"builtin": "log_ingest"}, metricsStore=store)
+    folder = Path("/run/fairlap/metrics-store")
+    expected = MetricsStoreSpec(
+        hosts=("keep:9200", "keep2:9200"), tls=True, ca_file=Path("/run/fairlap/metrics-store-ca/ca.crt"),
+        credentials_secret="s" if secret else None, ca_secret="ca",  # noqa: S106
+        **{name: folder / key for name, key in told.items()},  # type: ignore[arg-type]
+    )  # fmt: skip
+    for step in ("check", "smoke", "race-1"):
+        assert parse_spec(race_spec(asked, step, SETTINGS).to_json()).metrics_store == expected
+    assert race_spec(asked, "probe", SETTINGS).metrics_store is None
+    pod = job(asked, "race-1", SETTINGS)["spec"]["template"]["spec"]
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    mounts = {mount["name"]: mount for mount in pod["containers"][0]["volumeMounts"]}
+    assert volumes["metrics-store-ca"]["secret"]["secretName"] == "ca" and mounts["metrics-store-ca"]["readOnly"]
+    assert ("metrics-store" in volumes) is bool(secret)
+    if secret:
+        kept = volumes["metrics-store"]["secret"]
+        assert kept["secretName"] == "s" and [item["key"] for item in kept["items"]] == keys and kept["optional"]
+        assert mounts["metrics-store"] == {"name": "metrics-store", "mountPath": str(folder), "readOnly": True}
+
+
+def test_a_metrics_store_is_looked_at_by_the_check() -> None:
+    alone = of_track({"builtin": "log_ingest"}).spec
+    assert not needs_check(alone)
+    assert needs_check(of_track({"builtin": "log_ingest"}, metricsStore={"hosts": ["http://keep:9200"]}).spec)
+
+
+def test_warm_ups_of_races_alone_may_be_prolonged() -> None:
+    asked = of_track({"builtin": "log_ingest"}, steady={"maxWarmup": "1m30s"})
+    found = {step: race_spec(asked, step, SETTINGS).most_warmup_seconds for step in ("race-1", "check", "smoke")}
+    assert found == {"race-1": 90, "check": None, "smoke": None}
+    assert race_spec(of_track({"builtin": "log_ingest"}), "race-1", SETTINGS).most_warmup_seconds is None
 
 
 def test_samples_are_kept_of_races_and_not_of_what_prepares_them() -> None:

@@ -6,16 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.api.machine_status import MachineEvidence, StorageEvidence
+from fairlap.api.machine_status import MachineEvidence, SettingsEvidence, StorageEvidence
 from fairlap.api.status import Environment, IndexEvidence
 from fairlap.results import drift
 from fairlap.results.machine_facts import MachineFacts, facts_of
 from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.machine_settings import MachineSettings
 from fairlap_race.contract.reasons import Reason
 
 
 def environment(race: int = 1, **changes: Any) -> Environment:
-    machine = {"machine": "node-a", "cpu_model": "Xeon", "numa_nodes": 1, "kernel": "6.1", "memory_bytes": 64}
+    machine: dict[str, Any] = {
+        "machine": "node-a",
+        "cpu_model": "Xeon",
+        "numa_nodes": 1,
+        "kernel": "6.1",
+        "memory_bytes": 64,
+    }
+    machine["settings"] = SettingsEvidence(governors=["powersave"])
     return Environment(
         images=["es:9 sha256:1"], build_hash="abc", jvm_flags=["-Xmx1g"],
         machines=[
@@ -39,6 +47,10 @@ def test_races_that_ran_alike() -> None:
         ({"machine": {"machine": "node-c"}}, "machine of node 0 node-a, now node-c"),
         ({"machine": {"cpu_model": "EPYC"}}, "cpu_model of node 0 Xeon, now EPYC"),
         ({"machine": {"kernel": "6.2"}}, "kernel of node 0 6.1, now 6.2"),
+        (
+            {"machine": {"settings": SettingsEvidence(governors=["performance"], turbo=True)}},
+            'governors of the machine of node 0 ["powersave"], now ["performance"]',
+        ),
         ({"machine": {"numa_nodes": 2}}, "numa_nodes of node 0 1, now 2"),
         ({"storage": {"file_system": "ext4"}}, "storage file_system of node 0 xfs, now ext4"),
         ({"images": ["es:9 sha256:2"]}, 'images ["es:9 sha256:1"], now ["es:9 sha256:2"]'),
@@ -82,6 +94,10 @@ def test_the_status_has_room_for_what_is_noted(earlier: list[str], found: list[s
         ("Cpus_allowed_list:\t" + ",".join("1" * 200) + "\n", MachineFacts()),
         ("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n", MachineFacts("implementer 0x41 part 0xd0c", None, None)),
         ("Mems_allowed_list: 0-\nMemTotal: much\n", MachineFacts()),
+        (
+            "==> /sys/devices/system/cpu/cpufreq/boost <==\n1\n",
+            MachineFacts(settings=MachineSettings(turbo=True)),
+        ),
         ("", MachineFacts()),
     ],
 )

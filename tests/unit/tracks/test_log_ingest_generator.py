@@ -34,15 +34,15 @@ def test_bytes_are_those_of_every_python_version(generator: ModuleType, tmp_path
     generator.write(42, 2000, tmp_path)
 
     # A change of these is a change of the workload: results before and after it must not be compared.
-    assert sha(tmp_path / "documents.json") == "0d7c33fc84a9e2d0b62a3a359ff7ccfdadadb815b56878f76883a071156a2b73"
-    assert sha(tmp_path / "documents-1k.json") == "d8d674f54e0bf4d4ff8c0ead55672c0052d89ba150e5c244d89ae0dcb4ea5122"
+    whole = b"".join((tmp_path / f"documents-{part}.json").read_bytes() for part in ("first", "rest"))
+    assert hashlib.sha256(whole).hexdigest() == "0d7c33fc84a9e2d0b62a3a359ff7ccfdadadb815b56878f76883a071156a2b73"
 
 
 def test_seed_decides(generator: ModuleType, tmp_path: Path) -> None:
     for name, seed in {"a": 1, "b": 1, "c": 2}.items():
         generator.write(seed, 500, tmp_path / name)
 
-    a, b, c = (sha(tmp_path / name / "documents.json") for name in "abc")
+    a, b, c = (sha(tmp_path / name / "documents-rest.json") for name in "abc")
     assert a == b
     assert a != c
 
@@ -50,19 +50,22 @@ def test_seed_decides(generator: ModuleType, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("count", "lines"),
     [
-        (4, [4, 4, 1, 1]),
-        (1003, [1003, 1000, 250, 250]),
-        (5000, [5000, 1000, 1250, 1000]),
-        (10001, [10001, 1000, 2500, 1000]),
+        (5, [1, 1, 4, 4, 1, 1]),
+        (1003, [200, 200, 803, 803, 250, 250]),
+        (5000, [1000, 1000, 4000, 1000, 1250, 1000]),
+        (25_004, [5000, 1000, 20_004, 1000, 6251, 1000]),
     ],
 )
 def test_counts(generator: ModuleType, tmp_path: Path, count: int, lines: list[int]) -> None:
     generator.write(7, count, tmp_path)
 
-    names = ["documents.json", "documents-1k.json", "documents-quarter.json", "documents-quarter-1k.json"]
+    names = [f"documents-{part}{size}.json" for part in ("first", "rest", "quarter") for size in ("", "-1k")]
     contents = [(tmp_path / name).read_bytes() for name in names]
     assert [content.count(b"\n") for content in contents] == lines
-    assert all(contents[0].startswith(content) for content in contents)
+    assert contents[0].startswith(contents[1]) and contents[2].startswith(contents[3])
+    whole = contents[0] + contents[2]
+    assert whole == "".join(generator.documents(7, count)).encode()
+    assert whole.startswith(contents[4]) and whole.startswith(contents[5])
 
 
 def test_documents_have_the_fields_that_the_pipeline_works_on(generator: ModuleType) -> None:
@@ -118,10 +121,12 @@ def test_command_line(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
 
     assert sorted(path.name for path in (tmp_path / "x").iterdir()) == [
-        "documents-1k.json",
+        "documents-first-1k.json",
+        "documents-first.json",
         "documents-quarter-1k.json",
         "documents-quarter.json",
-        "documents.json",
+        "documents-rest-1k.json",
+        "documents-rest.json",
     ]
 
 
@@ -130,4 +135,4 @@ def test_too_few_documents_are_refused(tmp_path: Path) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True)
 
     assert done.returncode == 2
-    assert "documents: at least 4 are needed, not 3" in done.stderr
+    assert "documents: at least 5 are needed, not 3" in done.stderr

@@ -47,8 +47,8 @@ def test_bytes_are_those_of_every_python_version(generator: ModuleType, tmp_path
     generator.write(42, 2000, tmp_path)
 
     # A change of these is a change of the workload: results before and after it must not be compared.
-    assert sha(tmp_path / "queries.json") == "92c2cf1b1b4da13b33ce8525df827d5773aac5acb347ae675129727eaed0f4c0"
-    assert sha(tmp_path / "queries-1k.json") == "dedea1a58c1176135757f540dbf501469569edf89eea93e3f7301e4250a0c3ec"
+    whole = b"".join((tmp_path / f"queries-{part}.json").read_bytes() for part in ("first", "rest"))
+    assert hashlib.sha256(whole).hexdigest() == "92c2cf1b1b4da13b33ce8525df827d5773aac5acb347ae675129727eaed0f4c0"
     assert sha(tmp_path / "percolated.json") == "5e73f9a0026c688a1ab342421a60bf0d82a697a7d3959aa621c93db933fcc2eb"
 
 
@@ -56,7 +56,7 @@ def test_seed_decides(generator: ModuleType, tmp_path: Path) -> None:
     for name, seed in {"a": 1, "b": 1, "c": 2}.items():
         generator.write(seed, 300, tmp_path / name)
 
-    for file in ("queries.json", "percolated.json"):
+    for file in ("queries-rest.json", "percolated.json"):
         a, b, c = (sha(tmp_path / name / file) for name in "abc")
         assert a == b
         assert a != c
@@ -66,10 +66,13 @@ def test_seed_decides(generator: ModuleType, tmp_path: Path) -> None:
 def test_counts(generator: ModuleType, tmp_path: Path, count: int) -> None:
     generator.write(7, count, tmp_path)
 
-    whole, part = ((tmp_path / name).read_bytes() for name in ("queries.json", "queries-1k.json"))
-    assert whole.count(b"\n") == count
-    assert part.count(b"\n") == min(count, 1000)
-    assert whole.startswith(part)
+    whole = b""
+    for name, lines in (("first", count // 5), ("rest", count - count // 5)):
+        file, part = ((tmp_path / f"queries-{name}{size}.json").read_bytes() for size in ("", "-1k"))
+        assert file.count(b"\n") == lines and part.count(b"\n") == min(lines, 1000)
+        assert file.startswith(part)
+        whole += file
+    assert whole == "".join(generator.queries(7, count)).encode()
     assert (tmp_path / "percolated.json").read_bytes().count(b"\n") == 1000
 
 
@@ -185,7 +188,8 @@ def test_command_line(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
 
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["percolated.json", "queries-1k.json", "queries.json"]
+    parts = [f"queries-{part}{size}.json" for part in ("first", "rest") for size in ("-1k", "")]
+    assert names == ["percolated.json", *parts]
 
 
 def test_too_few_queries_are_refused(tmp_path: Path) -> None:

@@ -208,6 +208,10 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     found.extend(shards.remarks(record))
     found.extend(steady_cluster.remarks(record))
     found.extend(existing_cluster.remarks(record))
+    if record.stored_metrics and record.stored_metrics.problem:
+        stored = sum(record.stored_metrics.documents.values())
+        text = f"race.metricsStore: {stored} documents were stored, not all: {record.stored_metrics.problem}"
+        found.append(RaceRemark(Reason.METRICS_NOT_STORED, text))
     if record.sample_file and record.sample_file.problem:
         text = f"race.samples: {record.sample_file.name} could not be written: {record.sample_file.problem}"
         found.append(RaceRemark(Reason.SAMPLES_NOT_KEPT, text))

@@ -14,7 +14,7 @@ from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.noise import noise_now
 from fairlap.plan.verdict.violation import Violation
-from fairlap.results import cores, disturbance, drift, throttled_nodes
+from fairlap.results import cores, disturbance, drift, throttled_nodes, unsteady_settings
 from fairlap.results.aggregate import aggregate, total
 from fairlap.results.aggregate import remarks as cut_remarks
 from fairlap.results.environment import environment, machines
@@ -129,6 +129,7 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         storage = within(storage_evidence(table.volumes[:50]), 50_000) if table else []
         evidence = machine_evidence(record, table, elasticsearch_pods(pods), race.load_generator_on, spec)
         remarked += cores.remarks(evidence, spec.elasticsearch.resources.whole_cores() if spec.elasticsearch else None)
+        remarked += unsteady_settings.remarks(evidence)
         ran = ran.model_copy(update={"storage": storage, "machines": within(evidence, 30_000)})
         changes["environment"], drifted = _environment(seen, race.name, ran)
         remarked += drifted

@@ -38,7 +38,8 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     measured = [task for task in record.tasks if task.task in reported and task.samples.normal]
     few = [f"{it.task} {_requests(it.samples.normal)}" for it in measured if it.samples.normal < FEWEST_REQUESTS]
     short = [words for task in measured if (words := _short(task))]
-    cold = [task.task for task in _first_bulks(measured) if not task.samples.warmup] if record.target is None else []
+    counted = {task.task for task in measured}
+    cold = [task.task for task in _first_bulks(record.tasks) if task.task in counted and not task.samples.warmup]
     if few:
         yield RaceRemark(Reason.FEW_SAMPLES, f"few requests were measured: {_shown(few)}")
     if thinned := [f"{it.task} {it.times_kept} of {it.samples.normal}" for it in measured if it.times_kept is not None]:
@@ -46,8 +47,12 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
         yield RaceRemark(Reason.TIMES_DOWN_SAMPLED, text)
     if short:
         yield RaceRemark(Reason.SHORT_MEASUREMENT, f"measured for a short time: {_shown(short)}")
-    if cold:
+    if cold and record.target is None:
         yield RaceRemark(Reason.NO_WARMUP, f"measured without a warm-up on a cold JVM: {_shown(cold)}")
+    if cut := [words for task in measured if (words := _cut_warmup(task))]:
+        most = max(task.extended_warmup.most_seconds for task in measured if task.extended_warmup)
+        text = f"race.steady.maxWarmup {most:g} s was over before it had settled: {_shown(cut)}"
+        yield RaceRemark(Reason.WARMUP_TOO_SHORT, text)
     if moving := [words for task in measured if (words := _unsettled(task))]:
         yield RaceRemark(Reason.NOT_SETTLED, f"had not settled when they were measured: {_shown(moving)}")
 
@@ -62,6 +67,15 @@ def _unsettled(task: Task) -> str:
     return f"{task.task} for {it.unsettled_seconds:.1f} of {it.of_seconds:.1f} s{change}"
 
 
+def _cut_warmup(task: Task) -> str:
+    """Return the task and how long it warmed up, when that was the most that it may; "" when it settled before."""
+    it = task.extended_warmup
+    if it is None or it.settled:
+        return ""
+    seconds = task.warmup_seconds
+    return f"{task.task} warmed up for {seconds:.1f} s" if seconds is not None else task.task
+
+
 def _requests(count: int) -> str:
     return f"{count} request{'' if count == 1 else 's'}"
 
@@ -72,8 +86,7 @@ def _short(task: Task) -> str:
     # One request is as long as its work: it can be repeated, but not made longer.
     if seconds is None or task.samples.warmup + task.samples.normal == 1:
         return ""
-    began, measured_from = seconds_of(task.started_at), seconds_of(task.measured_from)
-    warmed = measured_from - began if task.samples.warmup and began is not None and measured_from is not None else 0.0
+    warmed = task.warmup_seconds or 0.0
     if seconds >= SHORTEST_SECONDS and seconds >= warmed:
         return ""
     return f"{task.task} for {seconds:.3g} s" + (f" (after {warmed:.3g} s of warm-up)" if warmed > 0 else "")

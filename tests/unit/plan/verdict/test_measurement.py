@@ -9,6 +9,7 @@ from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap.results.remarks import RaceRemark
 from fairlap_docs.message_form import looks_like
 from fairlap_race.contract import record as rec
+from fairlap_race.contract.extended_warmup import ExtendedWarmup
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.schedule_record import ScheduleRecord
 from fairlap_race.contract.settling import Settling
@@ -17,7 +18,13 @@ from fairlap_race.contract.track_record import TrackTask
 
 GOOD = good_record()
 START = 1_767_225_600.0
-DOUBTS = (Reason.FEW_SAMPLES, Reason.SHORT_MEASUREMENT, Reason.NO_WARMUP, Reason.NOT_SETTLED)
+DOUBTS = (
+    Reason.FEW_SAMPLES,
+    Reason.SHORT_MEASUREMENT,
+    Reason.NO_WARMUP,
+    Reason.NOT_SETTLED,
+    Reason.WARMUP_TOO_SHORT,
+)
 
 
 def task(
@@ -80,6 +87,9 @@ def test_one_measured_task_is_enough() -> None:
          "had not settled when they were measured: bulk for 7.5 of 30.0 s (throughput +53 % from the first third to "
          "the last half)"),
         (task(settling=Settling(30.0, 0.0)), None, ""),
+        (task(warm=15.2, extended_warmup=ExtendedWarmup(15.0)), Reason.WARMUP_TOO_SHORT,
+         "race.steady.maxWarmup 15 s was over before it had settled: bulk warmed up for 15.2 s"),
+        (task(warm=15.2, extended_warmup=ExtendedWarmup(300.0, settled=True)), None, ""),
         (task(settling=Settling(8.0, left_out="8 windows")), None, ""),
     ],
 )  # fmt: skip
@@ -95,6 +105,10 @@ def test_only_the_first_bulks_meet_a_cold_jvm() -> None:
     (found,) = said(raced(one, beside, later))
     assert found.text == "measured without a warm-up on a cold JVM: one, beside"
     assert said(raced(task("warmed"), task("later", begin=100, **cold))) == []  # type: ignore[arg-type]
+    # What warms up need not be reported on.
+    planned = (TrackTask("warms"), TrackTask("later", reported=True))
+    warmed = raced(task("warms", **cold), task("later", begin=100, **cold))  # type: ignore[arg-type]
+    assert said(replace(warmed, track=replace(warmed.track, tasks=planned))) == []
     # A cluster that was there before the race is not cold.
     assert said(raced(one, target=rec.TargetReport())) == []
 

@@ -43,7 +43,7 @@ def test_configmap_becomes_a_writable_copy(mounted: Path, tmp_path: Path) -> Non
 def test_builtin_corpus_is_generated_from_the_parameters(tmp_path: Path) -> None:
     ready = prepare(TRACKS / "log_ingest", tmp_path, {"documents": 40, "seed": "3"}, builtin=True)
 
-    assert (ready / "documents.json").read_bytes().count(b"\n") == 40
+    assert [(ready / f"documents-{part}.json").read_bytes().count(b"\n") for part in ("first", "rest")] == [8, 32]
     assert (ready / "track.json").is_file()
     assert not (ready / "generate.py").exists()
 
@@ -73,7 +73,7 @@ def test_a_generator_without_parameters(tmp_path: Path) -> None:
 def test_a_parameter_of_another_track_is_not_the_generators(tmp_path: Path) -> None:
     ready = prepare(TRACKS / "percolator", tmp_path, {"queries": 150, "documents": 7, "bulk_size": 3}, builtin=True)
 
-    assert (ready / "queries.json").read_bytes().count(b"\n") == 150
+    assert (ready / "queries-rest.json").read_bytes().count(b"\n") == 120
     assert (ready / "track.py").is_file()
 
 
@@ -126,7 +126,7 @@ def test_large_files_are_linked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ({"documents": -1}, "params.documents: must be a whole number, not -1"),
         ({"seed": 1.5}, "params.seed: must be a whole number, not 1.5"),
         ({"documents": True}, "params.documents: must be a whole number, not True"),
-        ({"documents": 3}, "the generator of log_ingest failed: documents: at least 4 are needed, not 3"),
+        ({"documents": 3}, "the generator of log_ingest failed: documents: at least 5 are needed, not 3"),
     ],
 )
 def test_bad_generator_parameters(tmp_path: Path, params: dict[str, object], message: str) -> None:

@@ -1,0 +1,35 @@
+"""What the settings of the machines of a race do to its numbers, in one remark."""
+
+from collections.abc import Iterator, Sequence
+
+from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
+from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.machine_settings import MachineSettings, advice
+from fairlap_race.contract.reasons import Reason
+
+_SHOWN = 3
+"""Machines that a sentence names."""
+
+
+def remarks(evidence: Sequence[MachineEvidence]) -> Iterator[RaceRemark]:
+    """Yield one remark with each sentence of `advice`, and the nodes whose machines it is for; none for the unknown."""
+    whose: dict[str, list[str]] = {}
+    for machine in evidence:
+        for sentence in advice(_settings(machine.settings), machine.exclusive_cpus):
+            whose.setdefault(sentence, []).append(machine.node)
+    if whose:
+        found = [f"machine of {_listed(nodes)}: {sentence}" for sentence, nodes in whose.items()]
+        yield RaceRemark(Reason.MACHINE_SETTINGS, "; ".join(found))
+
+
+def _settings(found: SettingsEvidence | None) -> MachineSettings | None:
+    if found is None:
+        return None
+    values = {name: getattr(found, name) for name in SettingsEvidence.model_fields}
+    return MachineSettings(**{**values, "governors": tuple(found.governors)})
+
+
+def _listed(nodes: Sequence[str]) -> str:
+    more = [f"{len(nodes) - _SHOWN} more"] if len(nodes) > _SHOWN else []
+    *rest, last = [*nodes[:_SHOWN], *more]
+    return f"{', '.join(rest)} and {last}" if rest else last

@@ -1,0 +1,49 @@
+"""A metrics store that cannot be used is refused before a race, in a sentence."""
+# ruff: noqa: S106 - names of Secrets are no passwords
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from fairlap_race.contract.race_spec import MetricsStoreSpec, Mode, RaceSpec, TrackSource
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.runner.parts import FailedError
+from fairlap_race.runner.store_metrics import objection, refuse_unusable, store_metrics
+
+
+def spec(store: MetricsStoreSpec | None, mode: Mode = Mode.RACE) -> RaceSpec:
+    return RaceSpec(mode, "ns", "r", "ns.bm.race-1", TrackSource(builtin="log_ingest"), metrics_store=store)
+
+
+def test_without_a_store_there_is_nothing_to_refuse() -> None:
+    assert objection(spec(None)) is None
+    refuse_unusable(spec(None))
+
+
+@pytest.mark.parametrize(
+    ("store", "reason", "words"),
+    [
+        (MetricsStoreSpec(("localhost:1",)), Reason.METRICS_STORE_UNUSABLE,
+         "race.metricsStore: GET / at localhost:1: ConnectionRefusedError"),
+        (MetricsStoreSpec(("localhost:1",), password_file=Path("/nowhere/elastic"), credentials_secret="s"),
+         Reason.SECRET_MISSING, "race.metricsStore: there is no Secret s with the key elastic in the namespace ns"),
+        (MetricsStoreSpec(("localhost:1",), ca_file=Path("/nowhere/ca.crt"), ca_secret="c"),
+         Reason.SECRET_MISSING, "race.metricsStore: there is no Secret c with the key ca.crt in the namespace ns"),
+        (MetricsStoreSpec(("localhost:1",), password_file=Path("/nowhere/elastic")),
+         Reason.METRICS_STORE_UNUSABLE, "race.metricsStore: [Errno 2]"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(store: MetricsStoreSpec, reason: Reason, words: str) -> None:
+    found = objection(spec(store))
+    assert found and found.reason is reason and found.message.startswith(words), found
+    with pytest.raises(FailedError) as caught:
+        refuse_unusable(spec(store))
+    assert caught.value.outcome == found
+
+
+def test_a_smoke_test_leaves_nothing_and_a_race_that_never_ended_says_so(tmp_path: Path) -> None:
+    store = MetricsStoreSpec(("localhost:1",))
+    assert store_metrics(spec(store, Mode.SMOKE), tmp_path, 1e12, threading.Event()) is None
+    found = store_metrics(spec(store), tmp_path, 1e12, threading.Event())
+    assert found and found.problem == "Rally ended before it had them" and found.hosts == ("localhost:1",)
