@@ -24,6 +24,13 @@ DIFFERS = (*WORSE, *BETTER)
 
 Prepare = Callable[[], None]
 """Makes what is raced against."""
+Keep = Callable[[Json], Json]
+"""From the status of a Comparison that is over to what is kept of it besides, while it is still there."""
+
+
+def nothing_more(_status: Json) -> Json:
+    """Keep nothing besides."""
+    return {}
 
 
 class Planned(NamedTuple):
@@ -34,6 +41,8 @@ class Planned(NamedTuple):
     manifest: Json
     prepare: Prepare
     """makes what it races against"""
+    keep: Keep = nothing_more
+    """reads what else its line is to have"""
 
     @property
     def name(self) -> str:
@@ -131,7 +140,7 @@ def race(kubectl: Kubectl, planned: Sequence[Planned], path: Path) -> list[Json]
     for number, each in enumerate(todo, 1):
         began = time.monotonic()
         status = _one(kubectl, each)
-        line = line_of(each, status)
+        line = {**line_of(each, status), **each.keep(status)}
         failures = 0 if line["phase"] == "Complete" else failures + 1
         took.append(time.monotonic() - began)
         append(path, {**line, "took": round(took[-1], 1)})

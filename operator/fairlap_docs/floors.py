@@ -59,8 +59,9 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.contract", "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.seen", "fairlap.plan.steps",
     ),
     "fairlap.plan.verdict": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.results", "fairlap.plan.conditions",
-        "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.results", "fairlap.comparison",
+        "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps",
+        "fairlap.plan.explain",
     ),
     "fairlap.plan": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",

@@ -98,6 +98,11 @@ def test_run_to_the_end_then_results_and_logs(
 
     assert fairlap("logs", "one").stdout == "INFO Rally ran\n"
     assert fairlap("logs", "one", "--race", "1", "-f").stdout == "INFO Rally ran\n"
+    assert "one: how small a difference can be seen here is unknown: 1 valid race, and no Comparison" in table.stdout
+    doctor = fairlap("doctor", "noise")
+    assert doctor.returncode == 0 and "2 races of 2 Benchmarks in namespace" in doctor.stdout, doctor.stderr
+    assert json.loads(fairlap("doctor", "noise", "-o", "json").stdout)["races"] == 2
+
     missing = fairlap("logs", "one", "--race", "2")
     assert (missing.returncode, missing.stderr) == (1, "fairlap: one has no step race-2, or it has not begun\n")
 

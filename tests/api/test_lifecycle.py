@@ -70,6 +70,8 @@ def test_from_apply_to_numbers(stage: Stage, namespace: str) -> None:
     assert status["observedGeneration"] == 1
     bulk = next(task for task in status["results"]["tasks"] if task["task"] == "bulk-index")
     assert bulk["throughput"] == {"median": 11000, "min": 11000, "max": 11000, "races": 2}
+    noise = next(task for task in status["noise"]["tasks"] if task["task"] == "bulk-index")
+    assert noise["numbers"][0]["message"] == "unknown: 2 races have exactly the same number"
     assert status["environment"]["java"].startswith("21.")
     # The check said that this track takes no codec.
     assert status["nodeSettings"] == {"index.codec": "best_compression"}

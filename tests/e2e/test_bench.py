@@ -48,3 +48,15 @@ def test_comparisons_of_known_truth_are_raced_and_counted(script: str, namespace
     assert any(text.startswith(head) for text in told), told
     made = "elasticsearch,deployment,service,configmap,secret,cmp"
     assert namespace.items(made, f"fairlap-bench={script}") == []
+
+
+@pytest.mark.long
+def test_what_identical_races_measured_is_kept_and_split(namespace: Namespace, tmp_path: Path) -> None:
+    """bench/noise.py: two clusters that are kept over two blocks."""
+    results = tmp_path / "results.jsonl"
+    told = measured("noise.py", namespace, "--results", str(results))
+    (line,) = (json.loads(text) for text in results.read_text().splitlines())
+    assert line["phase"] == "Complete" and len(line["measured"]) == 4 and len(line["filled"]) == 2, line
+    assert any(text.startswith("| search-request throughput | ") for text in told), told
+    assert any(" s, a cluster " in text for text in told), told
+    assert namespace.items("elasticsearch,configmap,secret,cmp", "fairlap-bench=noise") == []

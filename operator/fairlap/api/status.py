@@ -6,6 +6,7 @@ from pydantic import Field
 
 from fairlap.api.base import Answer, AtMost, Text
 from fairlap.api.machine_status import MachineEvidence, MachineUse, StorageEvidence
+from fairlap.api.noise_status import Noise
 
 Phase = Literal[
     "Pending", "Queued", "Provisioning", "SmokeTesting", "Racing", "Collecting", "CleaningUp", "Succeeded", "Failed"
@@ -397,5 +398,7 @@ class BenchmarkStatus(Answer):
     """What really ran."""
     results: Results | None = None
     """Numbers of the valid races."""
+    noise: Noise | None = None
+    """How small a difference of these numbers could be seen here."""
     resources: Annotated[list[MachineUse], AtMost(60)] = []
     """What the machines did meanwhile: one line for each Elasticsearch node and one for the load generator."""

@@ -299,6 +299,26 @@ def logs(ctx: click.Context, name: str, race: str | None, follow: bool) -> int:
     return logs_command.logs(_connect(ctx), name, step, follow)
 
 
+@fairlap.group(cls=_InOrder, short_help="Find what harms numbers in a cluster.")
+def doctor() -> None:
+    """Find what harms numbers in a cluster."""
+
+
+@doctor.command("noise", short_help="Say what to change so that numbers have less noise.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="Format (default: text).")
+@_cluster_options
+@click.pass_context
+def doctor_noise(ctx: click.Context, output: str) -> int:
+    """Say what to change in the cluster so that its numbers have less noise, the most valuable first.
+
+    Looks at nodes, kubelets, pods beside races, and the namespace's finished Benchmarks, with your own rights; changes
+    nothing. What it may not see is listed as unknown, with the right that it needs.
+    """
+    from fairlap.cli import doctor_command  # noqa: PLC0415
+
+    return doctor_command.noise(_connect(ctx), output)
+
+
 # --- without a cluster -----------------------------------------------------------------------------------------
 
 _PARAM = click.option(

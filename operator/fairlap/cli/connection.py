@@ -65,12 +65,13 @@ class Connection:
         self._kinds = {KIND: self._benchmarks, COMPARISON_KIND: comparisons}
         self._config_maps = self._known("api", "", "v1", "ConfigMap", "configmaps")
         self._pods = self._known("api", "", "v1", "Pod", "pods", subresources=log)
+        self._nodes = self._known("api", "", "v1", "Node", "nodes", namespaced=False)
 
     def _known(self, prefix: str, group: str, version: str, kind: str, name: str, **more: Any) -> Any:
+        given = {"namespaced": True, **more}
         return Resource(
-            prefix=prefix, group=group, api_version=version, kind=kind, name=name, namespaced=True,
-            client=self._client, **more,
-        )  # fmt: skip
+            prefix=prefix, group=group, api_version=version, kind=kind, name=name, client=self._client, **given
+        )
 
     @staticmethod
     def open(context: str | None, namespace: str | None) -> Connection:
@@ -166,6 +167,19 @@ class Connection:
             body={"metadata": {"annotations": {key: value}}}, content_type="application/merge-patch+json",
             field_manager=FIELD_MANAGER,
         )  # fmt: skip
+
+    def nodes(self) -> list[Json]:
+        """Return the machines of the cluster; raises RefusedError."""
+        return list(self._ask(self._nodes.get)["items"])
+
+    def pods_on(self, node: str) -> list[Json]:
+        """Return the pods of all namespaces on a node; raises RefusedError."""
+        return list(self._ask(self._pods.get, field_selector=f"spec.nodeName={node}")["items"])
+
+    def kubelet_config(self, node: str) -> Json:
+        """Return how the kubelet of a node is configured, as the kubelet itself says; raises CliError."""
+        path = f"/api/v1/nodes/{quote(node, safe='')}/proxy/configz"
+        return self._ask(self._client.request, method="get", path=path)
 
     def config_map(self, name: str) -> Json | None:
         """Return a ConfigMap, None when there is none."""

@@ -89,7 +89,7 @@ def as_json(benchmarks: Sequence[Benchmark]) -> str:
 
 def _json(benchmark: Benchmark) -> dict[str, Any]:
     found = bm.status(benchmark)
-    keys = ("reason", "message", "racesDone", "track", "challenge", "startTime", "completionTime", "results")
+    keys = ("reason", "message", "racesDone", "track", "challenge", "startTime", "completionTime", "results", "noise")
     meta = {
         "name": bm.name(benchmark),
         "namespace": benchmark["metadata"].get("namespace"),
@@ -107,7 +107,14 @@ def sentences(benchmarks: Sequence[Benchmark]) -> list[str]:
         if bm.phase(benchmark) != "Succeeded" or bm.is_rehearsal(benchmark)
     ]
     differ = [f"not the same: {what}: {_beside(benchmarks, values)}" for what, values in _unseen(benchmarks)]
-    return [sentence for sentence in (*verdicts, reading(benchmarks), *remarks(benchmarks), *differ) if sentence]
+    found = (*verdicts, reading(benchmarks), *map(noise, benchmarks), *remarks(benchmarks), *differ)
+    return [sentence for sentence in found if sentence]
+
+
+def noise(benchmark: Benchmark) -> str:
+    """Return how small a difference could be seen where the Benchmark raced; "" for a status that does not say it."""
+    message = (bm.status(benchmark).get("noise") or {}).get("message")
+    return f"{bm.name(benchmark)}: {message}" if message else ""
 
 
 def verdict(benchmark: Benchmark) -> str:

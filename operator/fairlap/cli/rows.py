@@ -9,6 +9,7 @@ from typing import Any
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.figures import NOTHING, byte_scale, digits_for, figure, number, percent, short_digest, words
+from fairlap.comparison.gate_metrics import METRICS
 
 Figure = Mapping[str, Any]
 ENOUGH_SUPPORT = 10
@@ -66,13 +67,22 @@ def _standing(support: Any) -> str:
 
 
 def _share(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
     return percent(cell / 100 if isinstance(cell, int | float) else None)
 
 
 def result_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
     """Return the rows of all tasks, pipelines, the store and garbage collection that any Benchmark has."""
     names = dict.fromkeys(task["task"] for benchmark in benchmarks for task in bm.tasks(benchmark))
-    rows = [row for task in names for row in _task_rows(task, [_task(b, task) for b in benchmarks])]
+    rows = [
+        row
+        for task in names
+        for row in (
+            *_task_rows(task, [_task(b, task) for b in benchmarks]),
+            *_noise_rows(task, [_noise(b, task) for b in benchmarks]),
+        )
+    ]
     pipelines = [_by_name(b, "ingestPipelines") for b in benchmarks]
     for pipeline in dict.fromkeys(name for found in pipelines for name in found):
         of = [found.get(pipeline, {}) for found in pipelines]
@@ -110,6 +120,21 @@ def _task_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
     yield from _percentiles(name, "service time", "serviceTimeMillis", found)
     errors = (task.get("errorRate") for task in found)
     yield Row(name, "error rate", "%", tuple(None if share is None else share * 100 for share in errors))
+
+
+def _noise(benchmark: Benchmark, name: str) -> tuple[int, dict[str, Any]]:
+    """Return how many pairs are meant, and by metric what they show at least, in per cent, or "unknown"."""
+    noise = bm.status(benchmark).get("noise") or {}
+    task: Mapping[str, Any] = next((each for each in noise.get("tasks") or () if each["task"] == name), {})
+    found = {str(each["metric"]): each.get("smallestVisible", "unknown") for each in task.get("numbers") or ()}
+    return int(noise.get("pairs") or 0), found
+
+
+def _noise_rows(name: str, found: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Row]:
+    pairs = next((pairs for pairs, _ in found if pairs), 0)
+    for metric in dict.fromkeys(metric for _, numbers in found for metric in numbers):
+        what = f"{METRICS[metric].words if metric in METRICS else metric}: smallest difference that {pairs} pairs show"
+        yield Row(name, what, "%", tuple(numbers.get(metric) for _, numbers in found))
 
 
 def _percentiles(name: str, what: str, key: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:

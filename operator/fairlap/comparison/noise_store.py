@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 from fairlap.api.base import Json
 from fairlap.api.block_record import TWIN, BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.spec import BenchmarkSpec, Race
 from fairlap.comparison.block_numbers import BlockNumbers
 from fairlap.comparison.gate_metrics import METRICS, family, gates_of
 from fairlap.statistics.moderation import Prior, learn_prior
@@ -84,13 +85,26 @@ def noise_key(spec: ComparisonSpec, blocks: Sequence[BlockRecord]) -> str:
 
     Without blocks it is the workload alone, the beginning of the keys of all machines.
     """
-    race = spec.template.race.to_json()
-    track = {key: value for key, value in (race.get("track") or {}).items() if key != "revision"}
-    tasks = {name: race[name] for name in ("requests", "includeTasks", "excludeTasks") if race.get(name)}
+    kept = {}
     if spec.design.state == "Kept":  # what differs from one filling to the next is not in their noise
-        tasks |= {"state": spec.design.state, "tasks": sorted(spec.design.tasks)}
+        kept = {"state": spec.design.state, "tasks": sorted(spec.design.tasks)}
+    races = [race.facts for block in blocks for race in block.races if race.variant == spec.baseline]
+    return _key(spec.template.race, kept, races)
+
+
+def benchmark_key(spec: BenchmarkSpec, races: Sequence[Mapping[str, str]]) -> str:
+    """Return the same for a Benchmark, from the facts of its races; its clusters are its races' own, or a target."""
+    return _key(spec.race, {}, races)
+
+
+def _key(raced: Race, kept: Json, races: Sequence[Mapping[str, str]]) -> str:
+    race = raced.to_json()
+    track = {key: value for key, value in (race.get("track") or {}).items() if key != "revision"}
+    tasks = {
+        name: race[name] for name in ("requests", "includeTasks", "excludeTasks", "steady") if race.get(name)
+    } | kept
     workload = _digest({"track": track, "challenge": race.get("challenge"), "params": race.get("params"), **tasks})
-    machines = _machines(spec.baseline, blocks)
+    machines = _machines(races)
     return f"{workload}/{_digest(machines)}" if machines else f"{workload}/"
 
 
@@ -152,6 +166,17 @@ def priors(data: Json, seen: SeenComparison) -> dict[str, Prior]:
     return priors_for(decode_noise(data), noise_key(seen.subject.spec, _blocks(seen)), seen.now)
 
 
+def benchmark_priors(
+    data: Mapping[str, Any], spec: BenchmarkSpec, races: Sequence[Mapping[str, str]], now: datetime
+) -> dict[str, Prior]:
+    """Return what the namespace's ConfigMap knows of a Benchmark's noise; nothing where its machines are unknown.
+
+    `races`: the facts of its races.
+    """
+    key = benchmark_key(spec, races)
+    return {} if key.endswith("/") else priors_for(decode_noise(data), key, now)
+
+
 def learnt(data: Json, seen: SeenComparison) -> dict[str, str] | None:
     """Return the ConfigMap's data with what a Comparison has shown; None when that is nothing."""
     before = decode_noise(data)
@@ -184,12 +209,11 @@ def _shown(spec: ComparisonSpec, blocks: Sequence[BlockRecord], now: datetime) -
         yield Shown(stamp, name, tuple(float(f"{value:.4g}") for value in values[:_MOST_VARIANCES]), numbers.count - 1)
 
 
-def _machines(baseline: str, blocks: Sequence[BlockRecord]) -> dict[str, list[str]]:
-    races = [race for block in blocks for race in block.races if race.variant == baseline]
-    paths = sorted({path for race in races for path in race.facts if _MACHINE.fullmatch(path)})
+def _machines(races: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+    paths = sorted({path for facts in races for path in facts if _MACHINE.fullmatch(path)})
     if not paths:
         paths = [_NAMED_MACHINES]
-    found = {path: sorted({race.facts[path] for race in races if path in race.facts}) for path in paths}
+    found = {path: sorted({facts[path] for facts in races if path in facts}) for path in paths}
     return {path: values for path, values in found.items() if values}
 
 

@@ -83,10 +83,11 @@ def _numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
     for metric, value in whole.items():
         yield from _measured("", metric, value)
     for task in _tasks(record):
-        yield from _of_task(task, table)
+        yield from task_numbers(task, table)
 
 
-def _of_task(task: Task, table: MachineTable | None) -> Iterator[Measured]:
+def task_numbers(task: Task, table: MachineTable | None = None) -> Iterator[Measured]:
+    """Yield the numbers of one task as Comparisons compare them; without the table, not those of the machines."""
     requests, rally = task.samples.normal, task.rally
     if rally is None:
         return

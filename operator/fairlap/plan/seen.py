@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.spec import BenchmarkSpec
@@ -101,6 +101,9 @@ class Seen:
     """the records of all steps so far; None when not looked at yet"""
     resources: Mapping[str, MachineTable | None] = field(default_factory=dict)
     """what the machines did in each step so far; looked at together with the records"""
+    noise: Mapping[str, Any] | None = None
+    """data of the ConfigMap of what the namespace's Comparisons have shown of noise; None when it could not be read;
+    looked at together with the records"""
     logs: Mapping[LogOf, str] = field(default_factory=dict)
     evictions: Mapping[str, str] | None = None
     """Kubernetes' words for each evicted Elasticsearch pod of the step, by name; None when not looked at yet"""

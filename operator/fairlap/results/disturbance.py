@@ -29,14 +29,15 @@ def remarks(
     """Yield that the machine was disturbed, and by what is known; the pods' machines tell whose CPU time is whose."""
     if table is None or table.watch is None:
         return
-    found = [*_canary(table.watch), *_steal(table.watch), *_others(table, elasticsearch_on, load_generator_on)]
+    found = [*canary_words(table.watch), *_steal(table.watch), *_others(table, elasticsearch_on, load_generator_on)]
     if found:
         more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
         text = f"the load generator's machine was disturbed: {'; '.join([*found[:_SHOWN], *more])}"
         yield RaceRemark(Reason.MACHINE_DISTURBED, text)
 
 
-def _canary(watch: MachineWatch) -> Iterator[str]:
+def canary_words(watch: MachineWatch) -> Iterator[str]:
+    """Yield each piece of fixed work that took another time after the race than before it, by more than its margin."""
     before, after = watch.before or Canary(), watch.after or Canary()
     for what, first, last, most, least in (
         ("hashing", before.cpu_seconds, after.cpu_seconds, CANARY_RATIO, 0.0),

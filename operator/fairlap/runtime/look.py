@@ -15,7 +15,7 @@ from fairlap.kube.index import UidIndex
 from fairlap.machines.complete import complete_table
 from fairlap.machines.prometheus import Prometheus
 from fairlap.plan.seen import Children, LogOf, Look, Seen, Subject
-from fairlap.plan.steps import config_map_key, is_preparation
+from fairlap.plan.steps import config_map_key, is_preparation, is_race
 from fairlap.queue.turn import Turn
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_of_job, is_pod_of, objects_of, step_of, uid_of
@@ -25,6 +25,7 @@ from fairlap.runtime.reads import (
     read_config_map_keys,
     read_evictions,
     read_log_tail,
+    read_noise,
     read_records,
     read_warnings,
     recorded_steps,
@@ -126,7 +127,8 @@ async def _with_records(seen: Seen, api_server: ApiServer, prometheus: Prometheu
     now, record = steps[-1], records[steps[-1]]
     if seen.status.step is not None and not is_preparation(now) and record is not None:
         tables[now] = await _with_figures(seen, now, tables[now], record, api_server, prometheus)
-    return replace(seen, records=records, resources=tables)
+    noise = await read_noise(api_server, seen.subject.namespace) if is_race(now) and record is not None else seen.noise
+    return replace(seen, records=records, resources=tables, noise=noise)
 
 
 async def _with_figures(

@@ -1,14 +1,14 @@
 """What the operator reads from the API server about Benchmarks, in the words of the domain."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
 from fairlap.api.base import Json
-from fairlap.api.names import COMPARISON_KIND, KIND, STEP_LABEL, UID_LABEL
+from fairlap.api.names import COMPARISON_KIND, KIND, NOISE_CONFIG_MAP, STEP_LABEL, UID_LABEL
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
 from fairlap.kube.api_error import ApiError
@@ -106,6 +106,20 @@ async def _written(api_server: ApiServer, subject: Subject, step: str) -> Writte
     if there is None or not is_child(there, subject):
         return Written()
     return Written(Record.from_json(text_of(there, KEY_RECORD)), MachineTable.from_json(text_of(there, KEY_RESOURCES)))
+
+
+async def read_noise(api_server: ApiServer, namespace: str) -> Mapping[str, Any] | None:
+    """Return the data of what a namespace's Comparisons have shown of noise, {} without any; None if it cannot be had.
+
+    It only says more of the numbers: no race waits for it.
+    """
+    try:
+        there = await api_server.find("ConfigMap", namespace, NOISE_CONFIG_MAP)
+    except ApiError as error:
+        log.warning("what Comparisons in %s have shown of noise was not read: %s", namespace, error)
+        return None
+    data = (there or {}).get("data")
+    return data if isinstance(data, Mapping) else {}
 
 
 async def read_children(api_server: ApiServer, seen: Seen) -> Children:

@@ -196,8 +196,9 @@ def is_futile(finding: GateFinding, margin: float, last: Look, tests: int) -> bo
 def smallest_visible(spread: float, blocks: int, alpha: float = 0.05, power: float = 0.8) -> float:
     """Return the smallest change (0.05: a factor of 1.05) that so many blocks find with probability `power`.
 
-    `spread`: standard deviation of the log ratio of one block. The quantiles' sum stands for a noncentral t, a few per
-    cent too small below 5 blocks.
+    `spread`: standard deviation of the log ratio of one block. Two-sided; delta = (t_(1-alpha/2) + t_power) s / root n
+    (Cohen 1988, with Student's quantiles). The quantiles' sum stands for a noncentral t, a few per cent too small
+    below 5 blocks.
     """
     df = blocks - 1.0
     quantiles = t_quantile(alpha, df) + t_quantile(2 * (1 - power), df)

@@ -22,7 +22,20 @@ from fairlap.cli.option_values import Duration, track_params
 from fairlap.settings import BUILTIN_TRACKS
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = ["run", "plan", "rerun", "results", "compare", "gate", "report", "logs", "track", "requests", "completion"]
+COMMANDS = [
+    "run",
+    "plan",
+    "rerun",
+    "results",
+    "compare",
+    "gate",
+    "report",
+    "logs",
+    "doctor",
+    "track",
+    "requests",
+    "completion",
+]
 
 
 class FakeConnection:

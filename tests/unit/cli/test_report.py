@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statuses import benchmark, fig, succeeded
 
+from fairlap.api.noise_status import Noise, NumberNoise, TaskNoise
 from fairlap.api.status import BenchmarkStatus
 from fairlap.cli import figures, report, rows
 
@@ -245,3 +246,25 @@ def test_bytes_are_shown_in_a_unit_that_fits(values: list[float]) -> None:
 def test_no_number_reads_as_none_at_all(values: list[float]) -> None:
     digits = figures.digits_for(values)
     assert all(float(figures.number(value, digits).replace(",", "")) > 0 for value in values)
+
+
+def with_noise(name: str) -> dict[str, Any]:
+    numbers = [
+        NumberNoise(metric="throughput", races=3, own_spread=4.1, smallest_visible=6.34, message="m"),
+        NumberNoise(metric="serviceTimeP99", races=3, message="unknown: too few requests"),
+    ]
+    said = Noise(pairs=5, message="with 5 pairs …", tasks=[TaskNoise(task="bulk-index", numbers=numbers)])
+    return dict(benchmark(name, succeeded("9.0.0").model_copy(update={"noise": said})))
+
+
+def test_noise_is_a_line_and_with_all_a_row_for_each_number() -> None:
+    both = [with_noise("es-9"), TWO[0]]
+    assert "es-9: with 5 pairs …" in report.sentences(both)
+    assert sum("pairs" in sentence for sentence in report.sentences(both)) == 1, "none of a status without noise"
+    assert cells(report.table(both), "bulk-index: throughput: smallest difference that 5 pairs show") == ["6.34 %", "-"]
+    assert cells(report.table(both), "bulk-index: service time p99: smallest difference that 5 pairs show") == [
+        "unknown",
+        "-",
+    ]
+    assert "smallest difference" not in report.main_table(both)
+    assert json.loads(report.as_json(both))["benchmarks"][0]["noise"]["tasks"][0]["numbers"][0]["races"] == 3

@@ -180,3 +180,16 @@ def test_another_benchmark_is_read_as_far_as_it_can_be() -> None:
     assert read("new").spec and read("new").status == BenchmarkStatus()
     assert [read(name) for name in ("other", "odd", "none")] == [Checker()] * 3
     assert read("deep").spec is not None, "and nothing breaks"
+
+
+@pytest.mark.parametrize(
+    ("config_maps", "data"),
+    [
+        ({"fairlap-noise": {"data": {"noise.json": "{}"}}}, {"noise.json": "{}"}),
+        ({"fairlap-noise": {"data": 7}}, {}),
+        ({}, {}),
+        (403, None),
+    ],
+)
+def test_what_comparisons_have_shown_of_noise_is_read_or_unknown(config_maps: Any, data: Any) -> None:
+    assert run(reads.read_noise(Server(ConfigMap=config_maps), "ns")) == data  # type: ignore[arg-type]

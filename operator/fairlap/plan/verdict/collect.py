@@ -12,6 +12,7 @@ from fairlap.plan.steps import CHECK, PROBE, is_preparation, is_race, object_nam
 from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.judged import Judged, mark_failing
+from fairlap.plan.verdict.noise import noise_now
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results import cores, disturbance, drift, throttled_nodes, unsteady_settings
 from fairlap.results.aggregate import aggregate, total
@@ -143,6 +144,8 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         changes["resources"] = within(machine_uses(tables)[:60], 60_000)
     changes["races"] = [*seen.status.races, race.model_copy(update={"remarks": fit_remarks(remarked)})]
     status = seen.status.model_copy(update=changes)
+    if is_race(step.name) and good:
+        status = status.model_copy(update={"noise": noise_now(seen, status, good)})
     if violation:
         message = f"{step.name}: {violation.message}"
         return Judged(mark_failing(status, violation.reason, message), _observe_violation(violation, message))

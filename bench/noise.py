@@ -1,0 +1,361 @@
+"""Where does the noise come from, what does a lever take away, and how are races spread best? Raced for real.
+
+Without --lever, identical variants race against themselves, and the variance of each number that decides is split into
+what differs between clusters, between races on one cluster, and within a race (nested analysis of variance on
+logarithms, bench/parts/components.py). --state says what a cluster is:
+
+- kept: clusters that a Comparison keeps over its blocks; searches alone are raced on them. The one state that knows
+  what building and filling a cluster costs, and so how often it pays (Kalibera and Jones 2013);
+- targets: two clusters that the script builds anew for each comparison; each race indexes and searches;
+- fresh: a cluster for each race: what differs between clusters and between races is one number.
+
+With --lever, two identical variants without it and two with it race in the same blocks, on fresh clusters of
+log_ingest, so that both are alternating; printed is what becomes of the spread of identical pairs.
+
+    KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --track log_ingest --state kept --label before
+    KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --lever warm --lever cores
+
+Each Comparison that is over is appended to --results: started again, it goes on where it was stopped. --tables prints
+the tables of what is there and races nothing. --dry-run prints the manifests. --clean removes what a stopped run has
+left in the cluster. --smallest races one comparison of two blocks of a few requests: only to see that it works.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from parts import series, throwaway
+from parts.components import Components, change, components, pair_spread, races_of_a_cluster, share_apart
+from parts.components import allocation as allocated
+from parts.kubectl import Json, Kubectl
+from parts.lines import read
+from parts.raced_blocks import Number, costs, measured, nested, numbers_of, pair_ratios
+
+from fairlap.comparison import gate_metrics
+
+BENCH = "noise"
+USER = "noise-user"
+CLUSTERS = ("noise-one", "noise-two")
+RESULTS = Path(__file__).parent / "results" / "noise.jsonl"
+KEPT_TASKS = {
+    "log_ingest": ["search-request", "search-response", "search-time-range", "requests-per-hour"],
+    "percolator": [
+        "percolate-typical", "percolate-typical-no-score", "percolate-typical-highlight", "percolate-rare",
+        "percolate-rare-no-score", "percolate-frequent", "percolate-frequent-no-score",
+    ],
+    "page_cache": [
+        *(f"fetch-document-{rate}" for rate in (20, 40, 80, 160)),
+        *(f"search-term-{rate}" for rate in (10, 20, 40, 80)),
+    ],
+}  # fmt: skip
+"""Searches of each builtin track: what is raced on clusters that are kept."""
+SMALLEST: Json = {"documents": 2000, "bulk_size": 500, "search_iterations": 20, "search_warmup_iterations": 2}
+LEVER_PARAMS: Json = {"search_iterations": 1000, "search_warmup_iterations": 50}
+"""what both sides of a lever race, unless it is what the lever changes"""
+WHOLE: Json = {"requests": {"cpu": "1", "memory": "1536Mi"}, "limits": {"cpu": "1", "memory": "1536Mi"}}
+OFF, ON = ("off-1", "off-2"), ("on-1", "on-2")
+
+
+class Lever(NamedTuple):
+    """Something that may take noise away."""
+
+    words: str
+    with_it: Json
+    """what it changes of the spec, as a patch"""
+    without: Mapping[str, Any] = MappingProxyType({})
+
+
+LEVERS = {
+    "warm": Lever("4,000 searches of warm-up in place of 50", {"race": {"params": {"search_warmup_iterations": 4000}}}),
+    "longer": Lever("5,000 searches a task in place of 1,000", {"race": {"params": {"search_iterations": 5000}}}),
+    "cores": Lever("a whole processor for Elasticsearch", {"elasticsearch": {"resources": WHOLE}}),
+    "pretouch": Lever(
+        "the heap touched before the start", {"elasticsearch": {"jvmOptions": ["-XX:+AlwaysPreTouch"]}},
+        {"elasticsearch": {"jvmOptions": ["-XX:-AlwaysPreTouch"]}},
+    ),
+    "steady": Lever("race.steady with 5 minutes at most", {"race": {"steady": {"maxWarmup": "5m"}}}),
+}  # fmt: skip
+
+
+class Size:
+    """What is raced."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.smallest: bool = options.smallest
+        self.state: str = options.state
+        self.track: str = options.track
+        self.label: str = options.label
+        self.levers: list[str] = options.lever
+        self.comparisons: int = 1 if self.smallest else options.comparisons
+        self.blocks: int = 2 if self.smallest else options.blocks
+        self.pairs: int = 2 if self.smallest else options.pairs
+
+
+def _template(size: Size, params: Json) -> Json:
+    return {
+        "race": {
+            "track": {"builtin": size.track},
+            **({"params": params} if params else {}),
+            "resources": throwaway.LOAD,
+        },
+        "smokeTest": False,
+        "timeouts": {"provisioning": "10m", "race": "60m"},
+    }
+
+
+def source_spec(size: Size) -> Json:
+    """Return the spec of a Comparison of two variants that differ in what changes no race."""
+    template = _template(size, SMALLEST if size.smallest else {})
+    design: Json = {"stop": "fixed", "blocks": size.blocks}
+    if size.state == "targets":
+        variants: list[Json] = [
+            {"name": name, "target": {"hosts": [f"http://{name}-es-http:9200"], "credentialsSecret": {"name": USER}}}
+            for name in CLUSTERS
+        ]
+    else:
+        template["elasticsearch"] = throwaway.built(size.smallest)
+        variants = [{"name": CLUSTERS[0]}, {"name": CLUSTERS[1], "patch": {"timeouts": {"race": "61m"}}}]
+    if size.state == "kept":
+        design |= {"state": "Kept", "tasks": KEPT_TASKS[size.track]}
+    return {
+        "baseline": CLUSTERS[0], "template": template, "variants": variants, "design": design, "calibrate": False,
+    }  # fmt: skip
+
+
+def lever_spec(lever: Lever, size: Size) -> Json:
+    """Return the spec of a Comparison of two identical variants without a lever and two with it."""
+    template = _template(size, SMALLEST if size.smallest else LEVER_PARAMS)
+    template["elasticsearch"] = throwaway.built(size.smallest)
+    minutes, variants = 61, list[Json]()
+    for names, patch in ((OFF, lever.without), (ON, lever.with_it)):
+        for name in names:
+            # Variants must differ in something: here in when a race is given up.
+            variants.append({"name": name, "patch": {**patch, "timeouts": {"race": f"{minutes}m"}}})
+            minutes += 1
+    return {
+        "baseline": OFF[0], "template": template, "variants": variants,
+        "design": {"stop": "fixed", "blocks": size.pairs}, "calibrate": False,
+    }  # fmt: skip
+
+
+def support(size: Size) -> list[Json]:
+    """Return the manifests of what a comparison races against."""
+    if size.state != "targets" or size.levers:
+        return []
+    clusters = [throwaway.elasticsearch(name, BENCH, USER, size.smallest) for name in CLUSTERS]
+    return [throwaway.user(USER, BENCH), *clusters]
+
+
+def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
+    """Return all comparisons."""
+    manifests = support(size)
+
+    def prepare() -> None:
+        if manifests:
+            # Clusters that lived for all comparisons would be the same two throughout: nothing would be between them.
+            throwaway.take_down(kubectl, BENCH, [throwaway.ELASTICSEARCH])
+            series.say("building the clusters")
+            throwaway.bring_up(kubectl, manifests)
+
+    def keep(status: Json) -> Json:
+        return measured(kubectl, status)
+
+    common = {"bench": BENCH, "track": size.track, "label": size.label}
+    if size.levers:
+        return [
+            series.Planned(
+                {**common, "lever": name},
+                throwaway.comparison(f"noise-lever-{name}", BENCH, lever_spec(LEVERS[name], size)),
+                prepare,
+                keep,
+            )
+            for name in size.levers
+        ]
+    name = f"noise-{size.track.replace('_', '-')}-{size.state}"
+    return [
+        series.Planned(
+            {**common, "state": size.state, "number": number},
+            throwaway.comparison(f"{name}-{number}", BENCH, source_spec(size)),
+            prepare,
+            keep,
+        )
+        for number in range(1, size.comparisons + 1)
+    ]
+
+
+# --- tables ----------------------------------------------------------------------------------------------------
+
+
+def percent(spread: float | None) -> str:
+    """Return a standard deviation of logarithms as a percentage."""
+    return "unknown" if spread is None else f"{100 * math.expm1(spread):.1f} %"
+
+
+def _cell(found: Components, name: str) -> str:
+    value: float | None = getattr(found, name)
+    if name in found.joined:
+        return {"within": "in races", "races": "in clusters"}[name]
+    return "unknown" if value is None else f"{percent(math.sqrt(value))}{' (cut)' if name in found.truncated else ''}"
+
+
+def sources_table(lines: Sequence[Json], state: str) -> str:
+    """Return the components of each number as standard deviations, and what pairs of races would differ by."""
+    rows = [
+        "| task, metric | between clusters | between races on one | within a race | a part, s | "
+        "pairs, fresh clusters | of these apart by > 5 % | pairs, kept clusters |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    spreads: list[float] = []
+    for number in numbers_of(lines):
+        tree, seconds = nested(lines, number, state)
+        found = components(tree)
+        parts = found.counts[2] / found.counts[1] if found.counts[1] else 1.0
+        fresh, kept = pair_spread(found, parts, kept=False), pair_spread(found, parts, kept=True)
+        spreads += [fresh] if fresh is not None else []
+        apart = "unknown" if fresh is None else f"{share_apart(fresh):.0%}"
+        cells = [_cell(found, name) for name in ("clusters", "races", "within")]
+        rows.append(
+            f"| {_title(number)} | {' | '.join(cells)} | {f'{seconds:.1f}' if seconds else ''} | {percent(fresh)} | "
+            f"{apart} | {percent(kept)} |"
+        )
+    below = [f"Pairs on fresh clusters, median over the numbers: {percent(median(spreads))}."] if spreads else []
+    below.append(
+        "(cut): the estimate was below 0, which no variance is. In races, in clusters: nothing tells it apart."
+    )
+    return "\n".join([*rows, "", *below])
+
+
+def allocation_table(lines: Sequence[Json], state: str) -> str:
+    """Return for each number how often to race on a cluster, and how many parts a race should have."""
+    price = costs(lines)
+    if price is None:
+        return "How to spread races: unknown, since nothing says what a cluster costs (--state kept does)."
+    rows = [
+        f"One more part of each task takes {price.part:.1f} s, a race besides them {price.race:.0f} s, a cluster "
+        f"{price.cluster:.0f} s.",
+        "",
+        "| task, metric | index again every … races | iterate inside a race to … s |",
+        "|---|---|---|",
+    ]
+    for number in numbers_of(lines):
+        tree, seconds = nested(lines, number, state)
+        found = components(tree)
+        if both := allocated(found, price):
+            inside = "as long as there is time" if both.parts is None else f"{both.parts * seconds:.0f}"
+            rows.append(f"| {_title(number)} | {_races(both.races)} | {inside} |")
+        elif found.races is not None and found.clusters is not None:
+            whole = median(race["seconds"] for line in lines for race in line["measured"] if race["seconds"])
+            rows.append(f"| {_title(number)} | {_races(races_of_a_cluster(found, whole, price.cluster))} | unknown |")
+    return "\n".join(rows)
+
+
+def lever_table(name: str, lines: Sequence[Json]) -> str:
+    """Return what becomes of the spread of identical pairs of each number with a lever."""
+    rows = [
+        f"**{name}**: {LEVERS[name].words if name in LEVERS else name}",
+        "",
+        "| task, metric | pairs | without | with | it takes away (90 % interval) |",
+        "|---|---|---|---|---|",
+    ]
+    factors = []
+    for number in numbers_of(lines):
+        without, with_it = (pair_ratios(lines, number, *names) for names in (OFF, ON))
+        if found := change(without, with_it):
+            factors.append(found.factor)
+            away = f"{1 - found.factor:.0%} ({1 - found.high:.0%} to {1 - found.low:.0%})"
+            cells = (str(found.pairs), percent(found.before), percent(found.after), away)
+            rows.append(f"| {_title(number)} | {' | '.join(cells)} |")
+    if factors:
+        rows.append(f"| **median over the numbers** | | | | **{1 - median(factors):.0%}** |")
+    return "\n".join(rows)
+
+
+def _title(number: Number) -> str:
+    return f"{number.task} {gate_metrics.METRICS[number.metric].words}".strip()
+
+
+def _races(count: int | None) -> str:
+    return "never" if count is None else str(count)
+
+
+def tables(lines: Sequence[Json], size: Size) -> str:
+    """Return all tables of what was planned and raced."""
+    known = [line for line in lines if line.get("measured")]
+    if not known:
+        return "nothing was measured yet"
+    machine = next((line["machine"] for line in known if line.get("machine")), "") or "not told"
+    head = f"{size.track}, label {size.label or 'none'}, machine: {machine}"
+    if size.levers:
+        found = [(name, [line for line in known if line["key"].get("lever") == name]) for name in size.levers]
+        return "\n\n".join([head, *(lever_table(name, its) for name, its in found if its)])
+    races = sum(len(line["measured"]) for line in known)
+    return "\n\n".join(
+        [
+            f"{head}; state {size.state}, {len(known)} comparisons, {races} races",
+            sources_table(known, size.state),
+            allocation_table(known, size.state),
+        ]
+    )
+
+
+def run(kubectl: Kubectl, size: Size, results: Path) -> int:
+    """Race, print the tables, remove everything; return the exit code."""
+    what = f"levers {', '.join(size.levers)}" if size.levers else f"state {size.state}"
+    print(f"{datetime.now(UTC):%Y-%m-%d} · {throwaway.VERSION} against itself, {size.track}, {what}", flush=True)
+    print(f"\n{tables(series.run(kubectl, BENCH, planned(kubectl, size), results), size)}")
+    return 0
+
+
+def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add: Callable[..., object] = parser.add_argument
+    add("--namespace", default="fairlap")
+    add("--track", choices=sorted(KEPT_TASKS), default="log_ingest")
+    add("--state", choices=("kept", "targets", "fresh"), default="kept")
+    add("--comparisons", type=int, default=4, help="each has two clusters, or with fresh as many as races")
+    add("--blocks", type=int, default=6, help="races of each cluster")
+    add("--lever", choices=sorted(LEVERS), action="append", default=[], help="may be given several times")
+    add("--pairs", type=int, default=6, help="of each lever, without it and with it")
+    add("--label", default="", help="what was changed between two runs, for example before and after")
+    add("--results", type=Path, default=RESULTS, help="a JSON line for each comparison")
+    add("--tables", action="store_true", help="print the tables of what is there")
+    add("--dry-run", action="store_true", help="print the manifests and do nothing")
+    add("--clean", action="store_true", help="remove what a stopped run left in the cluster")
+    add("--smallest", action="store_true", help="one comparison of two blocks of the shortest races")
+    options = parser.parse_args(argv)
+    if options.lever and options.track != "log_ingest":
+        parser.error("--lever: levers change what log_ingest's searches are; leave --track out")
+    if options.smallest and options.track != "log_ingest":
+        parser.error("--smallest: only log_ingest has a smallest size; leave --track out")
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit code."""
+    options = arguments(argv)
+    kubectl, size = Kubectl(options.namespace), Size(options)
+    if options.tables:
+        print(tables(series.counted(read(options.results), planned(kubectl, size)), size))
+        return 0
+    if options.dry_run:
+        manifests = [each.manifest for each in planned(kubectl, size)]
+        shown = manifests if size.levers else manifests[:1]
+        print(f"# {len(manifests)} in all\n{throwaway.as_yaml([*support(size), *shown])}", end="")
+        return 0
+    if options.clean:
+        throwaway.take_down(kubectl, BENCH)
+        return 0
+    return run(kubectl, size, options.results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

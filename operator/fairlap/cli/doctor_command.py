@@ -1,0 +1,136 @@
+"""`fairlap doctor noise`: what to change in a cluster so that its numbers have less noise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
+from fairlap.cli import benchmarks as bm
+from fairlap.cli import noise_facts as read
+from fairlap.cli.connection import Connection, RefusedError
+from fairlap.cli.exits import SUCCEEDED, CliError
+from fairlap.cli.noise_advice import Advice, advise
+from fairlap.cli.noise_facts import Facts, KubernetesNode, RaceSeen
+from fairlap.cli.printable import say
+from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
+
+T = TypeVar("T")
+Json = dict[str, Any]
+MOST_BENCHMARKS, MOST_RECORDS, MOST_NODES = 50, 20, 50
+"""that are read; the newest, and the first by name"""
+_UNKNOWN_USER, _FORBIDDEN = 401, 403
+
+
+def noise(connection: Connection, output: str) -> int:
+    """Print what to change, the most valuable first; return the exit code.
+
+    Raises CliError when the API server does not answer; what it refuses is unknown, and said with the right it needs.
+    """
+    facts = gather(connection)
+    say(as_json(facts) if output == "json" else text(facts, connection.namespace))
+    return SUCCEEDED
+
+
+def gather(connection: Connection) -> Facts:
+    """Return what the API server tells with the user's own rights. Raises CliError when it does not answer."""
+    unknown: list[str] = []
+    benchmarks = _over(_ask(unknown, "races", "list benchmarks.fairlap.dev", connection.benchmarks) or [])
+    races = [_watched(connection, benchmark, race, unknown) for benchmark, race in _races(benchmarks)]
+    facts = Facts(
+        races=tuple(races),
+        tasks=tuple(task for benchmark in benchmarks for task in read.tasks_of(benchmark)),
+        machines=tuple(machine for benchmark in benchmarks for machine in read.machines_of(benchmark)),
+        cores_asked=read.cores_asked(benchmarks),
+    )
+    found = _ask(unknown, "nodes", "list nodes", connection.nodes)
+    nodes = tuple(sorted(map(read.node_of, found or ()), key=lambda node: node.name))
+    facts = replace(facts, nodes=nodes)
+    chosen = {node.name for node in facts.raced_on()[:MOST_NODES]}
+    known = [_looked_at(connection, node, unknown) if node.name in chosen else node for node in nodes]
+    return replace(facts, nodes=tuple(known), unknown=tuple(dict.fromkeys(unknown)))
+
+
+def _over(benchmarks: Sequence[Json]) -> list[Json]:
+    ended = [benchmark for benchmark in benchmarks if bm.ended(benchmark)]
+    newest = sorted(ended, key=lambda each: str(bm.status(each).get("completionTime") or ""), reverse=True)
+    return newest[:MOST_BENCHMARKS]
+
+
+def _races(benchmarks: Sequence[Json]) -> list[tuple[Json | None, RaceSeen]]:
+    """Return the races, the newest Benchmark's first, with the Benchmark of those whose records are read."""
+    found = [(benchmark, race) for benchmark in benchmarks for race in read.races_of(benchmark)]
+    return [(benchmark if number < MOST_RECORDS else None, race) for number, (benchmark, race) in enumerate(found)]
+
+
+def _watched(connection: Connection, benchmark: Json | None, race: RaceSeen, unknown: list[str]) -> RaceSeen:
+    races = bm.status(benchmark).get("races") or () if benchmark else ()
+    name = next((each.get("record") for each in races if each.get("name") == race.race), None)
+    if not name:
+        return race
+    record = _ask(unknown, "steal and canary of races", "get configmaps", lambda: connection.config_map(str(name)))
+    table = MachineTable.from_json(text_of(record, KEY_RESOURCES))
+    return read.watched(race, table.watch if table else None)
+
+
+def _looked_at(connection: Connection, node: KubernetesNode, unknown: list[str]) -> KubernetesNode:
+    """Return the node with what its kubelet says and which pods of others are on it, each where it may be seen."""
+    policies = f"CPU and topology manager policies of node {node.name}"
+    # The kubelet answers itself, through the API server: what is wrong with one says nothing of the others.
+    answer = _ask(unknown, policies, "get nodes/proxy", lambda: connection.kubelet_config(node.name), CliError)
+    pods = _ask(unknown, "pods beside races", "list pods in all namespaces", lambda: connection.pods_on(node.name))
+    beside = None if pods is None else read.neighbours_of(pods).get(node.name, ())
+    return replace(node, kubelet=None if answer is None else read.kubelet_of(answer), neighbours=beside)
+
+
+def _ask(
+    unknown: list[str], what: str, right: str, question: Callable[[], T], also: type[CliError] = RefusedError
+) -> T | None:
+    """Return the answer; None where it is refused, which is noted with the right that it needs.
+
+    Raises CliError when the API server does not know who asks.
+    """
+    try:
+        return question()
+    except also as error:
+        status = error.status if isinstance(error, RefusedError) else None
+        if status == _UNKNOWN_USER:
+            raise
+        unknown.append(f"{what}: {f'needs the right to {right}' if status == _FORBIDDEN else error}")
+        return None
+
+
+def text(facts: Facts, namespace: str) -> str:
+    """Return the advice for a terminal, what was looked at, and what is unknown."""
+    found = advise(facts)
+    lines = [f"{number}. {_sentence(each.found)}\n   {_sentence(each.change)}" for number, each in enumerate(found, 1)]
+    if not found:
+        lines = ["Nothing is known to be wrong here."]
+    names = ", ".join(node.name for node in facts.raced_on()[:5])
+    benchmarks = len({race.benchmark for race in facts.races})
+    lines.append(
+        f"\nLooked at: {len(facts.raced_on())} of {len(facts.nodes)} nodes{f' ({names})' if names else ''}; "
+        f"{len(facts.races)} races of {benchmarks} Benchmarks in namespace {namespace}."
+    )
+    return "\n".join([*lines, *(f"* unknown: {each}" for each in facts.unknown)])
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
+
+
+def as_json(facts: Facts) -> str:
+    """Return the advice, what was looked at, and what is unknown as JSON."""
+    data = {
+        "advice": [_advice(each) for each in advise(facts)],
+        "nodes": [asdict(node) for node in facts.raced_on()],
+        "races": len(facts.races),
+        "unknown": list(facts.unknown),
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+def _advice(each: Advice) -> Json:
+    return {**asdict(each), "worth": round(each.worth, 1)}

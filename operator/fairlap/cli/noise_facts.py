@@ -1,0 +1,219 @@
+"""What `fairlap doctor noise` knows of a cluster, read from objects as the API server gives them; pure.
+
+Others write these objects: what has not the shape it should have is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from fairlap.api.names import UID_LABEL
+from fairlap.api.quantity import parse_quantity
+from fairlap.api.spec import Resources
+from fairlap.results.disturbance import canary_words
+from fairlap_race.contract.machine_watch import MachineWatch
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Kubelet:
+    """How a kubelet gives processors to pods; "" for what it does not tell."""
+
+    cpu_manager: str = ""
+    topology_manager: str = ""
+
+
+@dataclass(frozen=True)
+class KubernetesNode:
+    """A machine of the cluster."""
+
+    name: str
+    cores: int | None = None
+    """all of its processors"""
+    usable: bool = True
+    """ready, and open for pods without a toleration"""
+    kubelet: Kubelet | None = None
+    """None where nobody may ask it"""
+    neighbours: tuple[tuple[str, float], ...] | None = None
+    """pods of others on it and the processors they ask for, the largest first; None where pods may not be listed"""
+
+
+@dataclass(frozen=True)
+class TaskSeen:
+    """A measured task of a Benchmark."""
+
+    benchmark: str
+    task: str
+    settled: bool | None = None
+    unsettled_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class RaceSeen:
+    """A race that is over."""
+
+    benchmark: str
+    race: str
+    machines: frozenset[str] = frozenset()
+    """that Elasticsearch and the load generator ran on"""
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    """the first message of each reason"""
+    steal: float | None = None
+    """largest share of a task's processor time (0 to 1) that the hypervisor took; None where unknown"""
+    canary: tuple[str, ...] | None = None
+    """in what the fixed work after the race differed from that before it; None where unknown"""
+
+
+@dataclass(frozen=True)
+class MachineSeen:
+    """A machine as the status of a Benchmark describes it."""
+
+    machine: str
+    role: str
+    """elasticsearch or load generator"""
+    exclusive: bool | None = None
+    numa_nodes: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """how it was set up: governors, turbo, smtActive, hugePages; empty where the status does not tell"""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that is known."""
+
+    nodes: tuple[KubernetesNode, ...] = ()
+    races: tuple[RaceSeen, ...] = ()
+    tasks: tuple[TaskSeen, ...] = ()
+    machines: tuple[MachineSeen, ...] = ()
+    cores_asked: int = 1
+    """whole processors that one Elasticsearch node is to have"""
+    unknown: tuple[str, ...] = ()
+    """what could not be found out, and which right it needs"""
+
+    def raced_on(self) -> tuple[KubernetesNode, ...]:
+        """Return the nodes that were raced on; where that is not known, those that would be."""
+        names = {name for race in self.races for name in race.machines}
+        return tuple(node for node in self.nodes if node.name in names) or tuple(n for n in self.nodes if n.usable)
+
+
+def node_of(found: Json) -> KubernetesNode:
+    """Return a Node object of Kubernetes without what its kubelet and its pods tell."""
+    spec, status = _mapping(found.get("spec")), _mapping(found.get("status"))
+    taints = [_mapping(each).get("effect") for each in _list(spec.get("taints"))]
+    ready = [each for each in map(_mapping, _list(status.get("conditions"))) if each.get("type") == "Ready"]
+    closed = bool(spec.get("unschedulable")) or "NoSchedule" in taints or "NoExecute" in taints
+    cores = _cores(_mapping(status.get("capacity")).get("cpu"))
+    return KubernetesNode(
+        name=str(_mapping(found.get("metadata")).get("name") or ""),
+        cores=int(cores) if cores else None,
+        usable=not closed and all(each.get("status") == "True" for each in ready),
+    )
+
+
+def kubelet_of(answer: Json) -> Kubelet:
+    """Return what a kubelet's `configz` says; what a kubelet leaves out has Kubernetes' default, none."""
+    config = _mapping(answer.get("kubeletconfig"))
+    if not config:
+        return Kubelet()
+    policies = (str(config.get(key) or "none") for key in ("cpuManagerPolicy", "topologyManagerPolicy"))
+    return Kubelet(*policies)
+
+
+def neighbours_of(pods: Sequence[Json]) -> dict[str, tuple[tuple[str, float], ...]]:
+    """Return for each node the pods that are no races' and how many processors each asks for, the largest first."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for pod in pods:
+        meta, spec = _mapping(pod.get("metadata")), _mapping(pod.get("spec"))
+        over = _mapping(pod.get("status")).get("phase") in ("Succeeded", "Failed")
+        if over or UID_LABEL in _mapping(meta.get("labels")) or not spec.get("nodeName"):
+            continue
+        asked = [_mapping(_mapping(each).get("resources")) for each in _list(spec.get("containers"))]
+        cores = sum(_cores(_mapping(each.get("requests")).get("cpu")) or 0.0 for each in asked)
+        found.setdefault(str(spec["nodeName"]), []).append((f"{meta.get('namespace')}/{meta.get('name')}", cores))
+    return {node: tuple(sorted(there, key=lambda pod: (-pod[1], pod[0]))) for node, there in found.items()}
+
+
+def races_of(benchmark: Json) -> Iterator[RaceSeen]:
+    """Yield the races of a Benchmark, as its status tells of them."""
+    for race in map(_mapping, _list(_mapping(benchmark.get("status")).get("races"))):
+        if str(race.get("name")).startswith("race-"):
+            remarks: dict[str, str] = {}
+            for remark in map(_mapping, _list(race.get("remarks"))):
+                remarks.setdefault(str(remark.get("reason")), str(remark.get("message")))
+            machines = [*map(str, _list(race.get("elasticsearchOn"))), str(race.get("loadGeneratorOn") or "")]
+            yield RaceSeen(_name(benchmark), str(race["name"]), frozenset(filter(None, machines)), remarks)
+
+
+def watched(race: RaceSeen, watch: MachineWatch | None) -> RaceSeen:
+    """Return the race with what its record says of the machine while it ran; as it is without."""
+    if watch is None:
+        return race
+    steal = [span.steal_share for span in (watch.race, *watch.tasks) if span.steal_share is not None]
+    canary = tuple(canary_words(watch)) if watch.before and watch.after else None
+    return RaceSeen(race.benchmark, race.race, race.machines, race.remarks, max(steal, default=None), canary)
+
+
+def tasks_of(benchmark: Json) -> Iterator[TaskSeen]:
+    """Yield the measured tasks of a Benchmark."""
+    results = _mapping(_mapping(benchmark.get("status")).get("results"))
+    for task in map(_mapping, _list(results.get("tasks"))):
+        settled, seconds = task.get("settled"), task.get("unsettledSeconds")
+        yield TaskSeen(
+            _name(benchmark), str(task.get("task")), settled if isinstance(settled, bool) else None,
+            float(seconds) if isinstance(seconds, int | float) else 0.0,
+        )  # fmt: skip
+
+
+def machines_of(benchmark: Json) -> Iterator[MachineSeen]:
+    """Yield the machines that a Benchmark ran on, as its status describes them."""
+    environment = _mapping(_mapping(benchmark.get("status")).get("environment"))
+    for each in map(_mapping, _list(environment.get("machines"))):
+        exclusive, numa = each.get("exclusiveCpus"), each.get("numaNodes")
+        yield MachineSeen(
+            machine=str(each.get("machine") or ""),
+            role="load generator" if each.get("node") == "load generator" else "elasticsearch",
+            exclusive=exclusive if isinstance(exclusive, bool) else None,
+            numa_nodes=numa if isinstance(numa, int) else None,
+            settings=_mapping(each.get("settings")),
+        )
+
+
+def cores_asked(benchmarks: Sequence[Json]) -> int:
+    """Return the most whole processors that an Elasticsearch node of any Benchmark asks for, 1 where none does."""
+    asked = [1]
+    for benchmark in benchmarks:
+        found = _mapping(_mapping(benchmark.get("spec")).get("elasticsearch")).get("resources")
+        try:
+            asked.append(Resources.model_validate(found or {}).whole_cores() or 1)
+        except (ValidationError, ValueError):
+            continue
+    return max(asked)
+
+
+def cores_needed(facts: Facts) -> int:
+    """Return how many processors a machine needs so that Elasticsearch has its own: one is for all else."""
+    return facts.cores_asked + 1
+
+
+def _cores(quantity: Any) -> float | None:
+    try:
+        return parse_quantity(str(quantity)) if quantity is not None else None
+    except ValueError:
+        return None
+
+
+def _name(benchmark: Json) -> str:
+    return str(_mapping(benchmark.get("metadata")).get("name") or "")
+
+
+def _mapping(value: Any) -> Json:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

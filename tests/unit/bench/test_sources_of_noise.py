@@ -1,0 +1,219 @@
+"""bench/noise as far as it goes without a cluster: manifests, what is kept of races, and tables of known noise."""
+
+import base64
+import gzip
+import math
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import noise
+import pytest
+import yaml
+from parts import series, throwaway
+from parts.lines import append, read
+from parts.raced_blocks import Number, costs, measured, nested, numbers_of, pair_ratios
+
+from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Curve, Measured, RaceRecord
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.comparison.block_pack import pack_block
+from fairlap.comparison.variants import expand
+
+ROOT = Path(__file__).parents[3]
+
+
+def size(*words: str) -> noise.Size:
+    return noise.Size(noise.arguments(words))
+
+
+@pytest.mark.parametrize("state", ["kept", "targets", "fresh"])
+@pytest.mark.parametrize("words", [(), ("--smallest",), ("--track", "percolator"), ("--track", "page_cache")])
+def test_sources_are_raced_by_variants_that_differ_in_nothing(state: str, words: tuple[str, ...]) -> None:
+    spec = ComparisonSpec.model_validate(noise.source_spec(size("--state", state, *words)))
+    one, two = (variant.spec for variant in expand(spec))
+    assert one["race"] == two["race"] and one.get("elasticsearch") == two.get("elasticsearch")
+    assert not spec.calibrate and spec.design.stop == "fixed"
+
+
+@pytest.mark.parametrize("name", noise.LEVERS)
+def test_a_lever_is_two_pairs_of_the_same(name: str) -> None:
+    spec = ComparisonSpec.model_validate(noise.lever_spec(noise.LEVERS[name], size("--lever", name)))
+    off, again, on, on_again = (
+        {key: value for key, value in each.spec.items() if key != "timeouts"} for each in expand(spec)
+    )
+    assert off == again != on == on_again
+    assert spec.design.blocks == 6
+
+
+@pytest.mark.parametrize("track", noise.KEPT_TASKS)
+def test_what_is_raced_on_kept_clusters_is_in_the_track(track: str) -> None:
+    text = (ROOT / f"tracks/{track}/track.json").read_text()
+    for task in noise.KEPT_TASKS[track]:
+        name, _, last = task.rpartition("-")
+        assert (f'"{name}"' in text and last in text) if last.isdigit() else f'"{task}"' in text
+
+
+def race(variant: str, value: float, rates: list[float], seconds: float = 60.0) -> RaceRecord:
+    numbers = [
+        Measured(task="search", metric="throughput", value=value, unit="ops/s"),
+        Measured(task="search", metric="serviceTimeP50", value=1000 / value),
+        Measured(task="search", metric="serviceTimeP99", value=9.0, supported=False),
+        Measured(task="search", metric="cpuSecondsPerOperation", value=1.0),
+        Measured(task="", metric="storeBytes", value=5e6),
+    ]
+    points = [(2.0 * at + 1, rate) for at, rate in enumerate(rates)]
+    facts = {"ran: machines[0].cpuModel": "a CPU", "ran: machines[0].processors": "2"}
+    return RaceRecord(
+        variant=variant, benchmark="b", seconds=seconds, numbers=numbers, facts=facts,
+        rates=[Curve(task="search", points=points)],
+    )  # fmt: skip
+
+
+class Cluster:
+    """A kubectl that knows ConfigMaps."""
+
+    def __init__(self, blocks: dict[str, BlockRecord]) -> None:
+        self.blocks = blocks
+
+    def get(self, _: str, name: str) -> dict[str, Any]:
+        if name not in self.blocks:
+            return {}
+        return {"binaryData": {KEY_BLOCK: base64.b64encode(pack_block(self.blocks[name])).decode()}}
+
+
+def test_what_valid_blocks_measured_is_kept_with_what_filling_took() -> None:
+    good = BlockRecord(number=1, races=[race("a", 100, [90, 110]), race("b", 50, [50, 0])])
+    void = BlockRecord(number=2, races=[race("a", 1, [1, 1])])
+    status = {
+        "blocks": [
+            {"number": 0, "valid": True, "races": [{"seconds": 150.0}, {"seconds": 170.0}]},
+            {"number": 1, "valid": True, "record": "one"},
+            {"number": 2, "valid": False, "record": "two"},
+            {"number": 3, "valid": True, "record": "gone"},
+        ]
+    }
+    kept = measured(Cluster({"one": good, "two": void}), status)  # type: ignore[arg-type]
+    assert [(it["block"], it["variant"]) for it in kept["measured"]] == [(1, "a"), (1, "b")]
+    assert kept["filled"] == [150.0, 170.0] and kept["machine"] == "cpuModel a CPU, processors 2"
+    found = numbers_of([kept])
+    assert found == [
+        Number("search", "throughput"), Number("search", "serviceTimeP50"), Number("", "storeBytes"),
+    ]  # fmt: skip
+    assert costs([kept]) == (2.0, 56.0, 160.0)
+    # A part of nothing has no logarithm: then there are no parts, and the race's own number counts.
+    tree, seconds = nested([kept], found[0], "kept")
+    assert tree == [[[math.log(100)]], [[math.log(50)]]] and seconds == 0
+
+
+def simulated(seed: int, comparisons: int = 40, blocks: int = 6, names: tuple[str, ...] = ("a", "b")) -> list[Any]:
+    """Lines of kept clusters with 20 % between clusters, 10 % between races, 5 % between ten parts."""
+    rng, lines = random.Random(seed), []
+    for number in range(comparisons):
+        levels = {name: rng.gauss(4, 0.2) for name in names}
+        races = []
+        for block in range(1, blocks + 1):
+            for name in names:
+                level = levels[name] + rng.gauss(0, 0.1)
+                record = race(name, math.exp(level), [math.exp(rng.gauss(level, 0.05)) for _ in range(10)])
+                status = {"blocks": [{"number": block, "valid": True, "record": "r"}]}
+                block_record = BlockRecord(number=block, races=[record])
+                races += measured(Cluster({"r": block_record}), status)["measured"]  # type: ignore[arg-type]
+        lines.append({"key": {"number": number}, "measured": races, "filled": [150.0] * len(names), "machine": "m"})
+    return lines
+
+
+def row(text: str, title: str) -> list[str]:
+    line = next(line for line in text.splitlines() if line.startswith(f"| {title} |"))
+    return [cell.strip() for cell in line.strip("|").split("|")][1:]
+
+
+def test_the_table_of_sources_has_the_components_that_the_races_have() -> None:
+    text = noise.sources_table(simulated(1), "kept")
+    clusters, races, within, seconds, fresh, apart, kept = row(text, "search throughput")
+    known = [float(cell.split(" %")[0]) for cell in (clusters, races, within, fresh, kept)]
+    # e^0.2, e^0.1, e^0.05; root 2 (0.04 + 0.01 + 0.00025) and root 2 (0.01 + 0.00025)
+    assert known == pytest.approx([22.1, 10.5, 5.1, 37.3, 15.4], rel=0.15)
+    assert seconds == "2.0" and 80 <= int(apart.rstrip("%")) <= 90
+    assert row(text, "search service time p50")[2] == "in races"
+    assert row(text, "store size")[:2] == ["0.0 %", "0.0 %"]
+
+
+def test_fresh_clusters_do_not_tell_clusters_and_races_apart() -> None:
+    text = noise.sources_table(simulated(2), "fresh")
+    clusters, races, *_, kept = row(text, "search throughput")
+    assert races == "in clusters" and kept == "unknown"
+    assert float(clusters.split(" %")[0]) == pytest.approx(25.1, rel=0.15)
+
+
+def test_the_allocation_follows_from_costs_and_components() -> None:
+    text = noise.allocation_table(simulated(3), "kept")
+    assert "One more part of each task takes 2.0 s, a race besides them 40 s, a cluster 150 s." in text
+    again, inside = row(text, "search throughput")
+    # root(150/40 x 0.01/0.04) = 0.97, root(40/2 x 0.0025/0.01) = 2.2 parts of 2 s
+    assert again in ("1", "2") and inside in ("4", "6")
+    assert row(text, "search service time p50") == ["1", "unknown"] or row(text, "search service time p50")[0] == "2"
+    without = [{**line, "filled": []} for line in simulated(3)]
+    assert "unknown, since nothing says what a cluster costs" in noise.allocation_table(without, "kept")
+
+
+def test_a_lever_that_halves_the_noise_is_in_its_table() -> None:
+    rng, races = random.Random(7), []
+    for block in range(1, 201):
+        for name in (*noise.OFF, *noise.ON):
+            value = math.exp(rng.gauss(4, 0.1 if name in noise.ON else 0.2))
+            status = {"blocks": [{"number": block, "valid": True, "record": "r"}]}
+            record = BlockRecord(number=block, races=[race(name, value, [value] * 2)])
+            races += measured(Cluster({"r": record}), status)["measured"]  # type: ignore[arg-type]
+    lines = [{"measured": races}]
+    assert len(pair_ratios(lines, Number("search", "throughput"), *noise.OFF)) == 200
+    pairs, without, with_it, away = row(noise.lever_table("warm", lines), "search throughput")
+    assert pairs == "200" and 42 <= int(away.split("%")[0]) <= 58
+    assert float(without.split(" %")[0]) > 1.7 * float(with_it.split(" %")[0])
+
+
+def test_lines_go_through_the_file_with_what_was_measured(tmp_path: Path) -> None:
+    class Kubernetes(Cluster):
+        def __call__(self, *_: str) -> str:
+            return ""
+
+        def attempt(self, *words: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.CompletedProcess(words, 0, "", "")
+
+        def get(self, kind: str, name: str) -> dict[str, Any]:
+            if kind == "configmap":
+                return super().get(kind, name)
+            manifest = by_name[name].manifest
+            status = {"phase": "Complete", "blocks": [{"number": 1, "valid": True, "record": "r"}]}
+            return {**manifest, "status": status}
+
+    record = BlockRecord(number=1, races=[race("noise-one", 100, [90, 110]), race("noise-two", 90, [80, 100])])
+    asked, cluster = size("--smallest"), Kubernetes({"r": record})
+    todo = noise.planned(cluster, asked)  # type: ignore[arg-type]
+    by_name = {each.name: each for each in todo}
+    lines = series.race(cluster, todo, tmp_path / "noise.jsonl")  # type: ignore[arg-type]
+    assert lines == read(tmp_path / "noise.jsonl") and len(lines[0]["measured"]) == 2
+    text = noise.tables(lines, asked)
+    assert text.startswith("log_ingest, label none, machine: cpuModel a CPU") and "search throughput" in text
+    assert not series.counted(lines, noise.planned(cluster, size("--smallest", "--label", "after")))  # type: ignore[arg-type]
+
+
+def test_a_dry_run_prints_manifests_and_tables_need_no_cluster(tmp_path: Path) -> None:
+    for words, kinds in ((("--lever", "warm", "--lever", "cores"), 2), (("--state", "targets"), 4), ((), 1)):
+        argv = [sys.executable, "bench/noise.py", "--dry-run", *words]
+        done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+        made = list(yaml.safe_load_all(done.stdout))
+        assert len(made) == kinds and all(throwaway.LABEL in each["metadata"]["labels"] for each in made)
+    append(tmp_path / "r.jsonl", {"key": {"bench": "other"}})
+    argv = [sys.executable, "bench/noise.py", "--tables", "--results", str(tmp_path / "r.jsonl")]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == "nothing was measured yet\n", done.stderr
+
+
+def test_a_record_that_cannot_be_read_is_no_race() -> None:
+    cluster = Cluster({})
+    cluster.get = lambda *_: {"binaryData": {KEY_BLOCK: base64.b64encode(gzip.compress(b"[]")).decode()}}  # type: ignore[method-assign]
+    status = {"blocks": [{"number": 1, "valid": True, "record": "r"}]}
+    assert measured(cluster, status)["measured"] == []  # type: ignore[arg-type]

@@ -1,0 +1,261 @@
+"""`fairlap doctor noise`: what is read, in which order it is told, and what is said of a missing right."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statuses import benchmark, succeeded
+from test_connection import BENCHMARKS, Fake, api, refusal  # noqa: F401
+
+from fairlap.api.status import MachineEvidence, RaceStatus, RemarkStatus
+from fairlap.cli import noise_facts as read
+from fairlap.cli.main import main
+from fairlap.cli.noise_advice import advise
+from fairlap.cli.noise_facts import Facts, Kubelet, KubernetesNode, MachineSeen, RaceSeen, TaskSeen
+from fairlap_race.contract.config_maps import packed
+from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
+
+STATIC = Kubelet("static", "single-numa-node")
+GOOD = KubernetesNode("n1", cores=8, kubelet=STATIC, neighbours=(("kube-system/dns", 0.1),))
+RACE = RaceSeen("es", "race-1", frozenset({"n1"}), steal=0.0, canary=())
+SETTLED, COLD = TaskSeen("es", "search", settled=True), TaskSeen("es", "bulk", settled=False, unsettled_seconds=12.5)
+WELL = Facts(nodes=(GOOD,), races=(RACE,), tasks=(SETTLED,))
+
+
+def said(facts: Facts) -> list[str]:
+    return [each.about for each in advise(facts)]
+
+
+def on(**settings: Any) -> MachineSeen:
+    return MachineSeen("n1", "elasticsearch", settings=settings)
+
+
+def remarked(reason: Reason) -> RaceSeen:
+    return replace(RACE, remarks={str(reason): "why"})
+
+
+def test_of_what_is_well_or_unknown_nothing_is_said() -> None:
+    assert said(WELL) == [] and said(Facts()) == []
+    assert (
+        said(Facts(nodes=(KubernetesNode("n1"),), races=(RaceSeen("es", "race-1"),), tasks=(TaskSeen("es", "t"),)))
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("about", "facts"),
+    [
+        ("settled", replace(WELL, tasks=(SETTLED, COLD))),
+        ("steal", replace(WELL, races=(replace(RACE, steal=0.2),))),
+        ("canary", replace(WELL, races=(replace(RACE, canary=("the same work, hashing, took longer",)),))),
+        ("disturbed", replace(WELL, races=(remarked(Reason.MACHINE_DISTURBED),))),
+        ("cpuManager", replace(WELL, nodes=(replace(GOOD, kubelet=Kubelet("none", "none")),))),
+        ("sharedProcessors", replace(WELL, machines=(MachineSeen("n1", "elasticsearch", exclusive=False),))),
+        ("cores", replace(WELL, nodes=(replace(GOOD, cores=2),), cores_asked=2)),
+        ("short", replace(WELL, races=(remarked(Reason.SHORT_MEASUREMENT),))),
+        ("loadGenerator", replace(WELL, races=(remarked(Reason.LOAD_GENERATOR_SHARED),))),
+        ("neighbours", replace(WELL, nodes=(replace(GOOD, neighbours=(("a/web", 2.0), ("a/b", 0.0))),))),
+        (
+            "topologyManager",
+            replace(
+                WELL,
+                nodes=(replace(GOOD, kubelet=Kubelet("static", "none")),),
+                machines=(MachineSeen("n1", "elasticsearch", numa_nodes=2),),
+            ),
+        ),
+        ("governor", replace(WELL, machines=(on(governors=["powersave"]),))),
+        ("turbo", replace(WELL, machines=(on(turbo=True),))),
+        ("smt", replace(WELL, machines=(on(smtActive=True),))),
+    ],
+)
+def test_each_thing_that_harms_is_told_alone(about: str, facts: Facts) -> None:
+    assert said(facts) == [about]
+    only = advise(facts)[0]
+    assert 0 < only.worth <= 100 and only.found and only.change
+
+
+def test_what_was_seen_in_races_comes_before_what_could_disturb_them() -> None:
+    facts = replace(
+        WELL,
+        tasks=(COLD,),
+        races=(replace(RACE, steal=0.2),),
+        nodes=(replace(GOOD, kubelet=Kubelet("none", "none"), neighbours=(("a/web", 4.0),)),),
+        machines=(on(turbo=True),),
+    )
+    assert said(facts) == ["settled", "steal", "cpuManager", "turbo", "neighbours"]
+    assert advise(facts)[0].found == "1 of 1 measured tasks had not settled, bulk of es not for 12.5 s"
+
+
+def test_one_bad_race_of_many_is_worth_less_than_what_harms_all() -> None:
+    races = (replace(RACE, steal=0.2), *[RACE] * 19)
+    assert said(replace(WELL, races=races, nodes=(replace(GOOD, kubelet=Kubelet("none")),))) == ["cpuManager", "steal"]
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=9))
+def test_more_of_the_same_harm_is_never_worth_less(bad: list[bool]) -> None:
+    def worth(flags: list[bool]) -> float:
+        facts = replace(WELL, tasks=tuple(COLD if each else SETTLED for each in flags))
+        return sum(each.worth for each in advise(facts))
+
+    assert all(worth([*bad[:at], True, *bad[at + 1 :]]) >= worth(bad) for at in range(len(bad)))
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["metadata", "spec", "status", "races", "results", "tasks", "taints", "name", "cpu"]),
+                inner,
+                max_size=4,
+            )
+        ),
+    ).filter(lambda value: isinstance(value, dict))
+)
+def test_an_object_of_any_shape_is_read(thing: Any) -> None:
+    read.node_of(thing)
+    read.kubelet_of(thing)
+    read.neighbours_of([thing])
+    read.cores_asked([thing])
+    for reading in (read.races_of, read.tasks_of, read.machines_of):
+        list(reading(thing))
+
+
+def test_pods_of_races_and_pods_that_are_over_are_no_neighbours() -> None:
+    def pod(name: str, cpu: str | None, phase: str = "Running", **labels: str) -> dict[str, Any]:
+        asked = {"requests": {"cpu": cpu}} if cpu else {}
+        return {
+            "metadata": {"namespace": "a", "name": name, "labels": labels},
+            "spec": {"nodeName": "n1", "containers": [{"resources": asked}, {}]},
+            "status": {"phase": phase},
+        }
+
+    pods = [
+        pod("small", "100m"), pod("web", "2"), pod("free", None), pod("done", "9", "Succeeded"),
+        pod("race", "1", **{"fairlap.dev/uid": "u"}), {"spec": {}},
+    ]  # fmt: skip
+    assert read.neighbours_of(pods) == {"n1": (("a/web", 2.0), ("a/small", 0.1), ("a/free", 0.0))}
+
+
+@pytest.mark.parametrize(
+    ("spec", "conditions", "usable"),
+    [
+        ({}, [{"type": "Ready", "status": "True"}], True),
+        ({"unschedulable": True}, [], False),
+        ({"taints": [{"effect": "NoSchedule"}]}, [], False),
+        ({"taints": [{"effect": "PreferNoSchedule"}]}, [], True),
+        ({}, [{"type": "Ready", "status": "Unknown"}], False),
+    ],
+)
+def test_a_node_is_usable_when_it_is_ready_and_open(spec: Any, conditions: Any, usable: bool) -> None:
+    found = read.node_of(
+        {"metadata": {"name": "n"}, "spec": spec, "status": {"capacity": {"cpu": "4"}, "conditions": conditions}}
+    )
+    assert (found.usable, found.cores) == (usable, 4)
+
+
+def test_a_record_tells_steal_and_canary() -> None:
+    spans = (WatchedSpan("a", 9.0, 0.01), WatchedSpan("b", 9.0, 0.3))
+    watch = MachineWatch(Canary(cpu_seconds=0.1), Canary(cpu_seconds=0.2), tasks=spans)
+    found = read.watched(RaceSeen("es", "race-1"), watch)
+    assert found.steal == 0.3 and found.canary and "hashing" in found.canary[0]
+    assert read.watched(RACE, None) == RACE
+
+
+def finished() -> dict[str, Any]:
+    """Return a Benchmark as the API server gives it, made with the API's own models."""
+    remark = RemarkStatus(reason="LoadGeneratorShared", message="shared a machine")
+    race = RaceStatus(
+        name="race-1", id="i", valid=True, elasticsearch_on=["n1"], load_generator_on="n1", record="es-race-1",
+        remarks=[remark],
+    )  # fmt: skip
+    status = succeeded("9.0.0", 100.0)
+    assert status.environment
+    machines = [MachineEvidence(node="es-0", machine="n1", exclusive_cpus=False)]
+    environment = status.environment.model_copy(update={"machines": machines})
+    return dict(benchmark("es", status.model_copy(update={"races": [race], "environment": environment})))
+
+
+def serve(server: Fake) -> None:
+    table = MachineTable(watch=MachineWatch(Canary(), Canary(), tasks=(WatchedSpan("search", 9.0, 0.2),)))
+    data = packed({KEY_RESOURCES: table.to_json()})
+    node = {"metadata": {"name": "n1"}, "spec": {}, "status": {"capacity": {"cpu": "2"}}}
+    server.on("GET", BENCHMARKS, {"kind": "BenchmarkList", "items": [finished()], "metadata": {}})
+    server.on("GET", "/api/v1/namespaces/n/configmaps/es-race-1", {"kind": "ConfigMap", "binaryData": data})
+    server.on("GET", "/api/v1/nodes", {"kind": "NodeList", "items": [node]})
+    server.on("GET", "/api/v1/pods", {"kind": "PodList", "items": []})
+    config = {"cpuManagerPolicy": "none", "topologyManagerPolicy": "none"}
+    server.on("GET", "/api/v1/nodes/n1/proxy/configz", {"kubeletconfig": config})
+
+
+def test_the_command_looks_at_all_of_it(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    serve(api)
+    api.connect()
+    assert main(["doctor", "noise"]) == 0
+    out = capsys.readouterr().out
+    assert "the kubelet's CPU manager policy is none on n1" in out.replace("The kubelet", "the kubelet")
+    assert "the hypervisor took more than 5.00 % of a task's processor time, up to 20.00 %" in out
+    assert out.rstrip().endswith("Looked at: 1 of 1 nodes (n1); 1 races of 1 Benchmarks in namespace n.")
+    assert any("fieldSelector=spec.nodeName%3Dn1" in each for each in api.asked)
+    assert all(each.startswith("GET ") for each in api.asked), "it changes nothing"
+
+
+def test_as_json(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    serve(api)
+    api.connect()
+    assert main(["doctor", "noise", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    worths = [each["worth"] for each in found["advice"]]
+    assert worths == sorted(worths, reverse=True) and found["races"] == 1 and found["unknown"] == []
+    assert found["nodes"][0]["kubelet"] == {"cpu_manager": "none", "topology_manager": "none"}
+
+
+def test_a_missing_right_is_a_line_that_names_it(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    serve(api)
+    for path in ("/api/v1/pods", "/api/v1/nodes/n1/proxy/configz", "/api/v1/namespaces/n/configmaps/es-race-1"):
+        api.on("GET", path, refusal(403, "forbidden: User cannot"), 403)
+    api.connect()
+    assert main(["doctor", "noise"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("* unknown: ")]
+    assert lines == [
+        "* unknown: steal and canary of races: needs the right to get configmaps",
+        "* unknown: CPU and topology manager policies of node n1: needs the right to get nodes/proxy",
+        "* unknown: pods beside races: needs the right to list pods in all namespaces",
+    ]
+
+
+def test_without_any_right_it_says_so_and_ends_well(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    for path in (BENCHMARKS, "/api/v1/nodes"):
+        api.on("GET", path, refusal(403, "forbidden"), 403)
+    api.connect()
+    assert main(["doctor", "noise"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Nothing is known to be wrong here.")
+    assert "* unknown: races: needs the right to list benchmarks.fairlap.dev" in out
+    assert "* unknown: nodes: needs the right to list nodes" in out
+
+
+def test_a_kubelet_that_answers_nonsense_is_unknown(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    serve(api)
+    api.on("GET", "/api/v1/nodes/n1/proxy/configz", "<html>")
+    api.connect()
+    assert main(["doctor", "noise"]) == 0
+    assert "* unknown: CPU and topology manager policies of node n1: " in capsys.readouterr().out
+
+
+def test_whom_the_api_server_does_not_know_it_tells_nothing(
+    api: Fake,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    api.on("GET", BENCHMARKS, refusal(401, "Unauthorized"), 401)
+    api.connect()
+    assert main(["doctor", "noise"]) == 1
+    assert capsys.readouterr().err == "fairlap: Unauthorized\n"

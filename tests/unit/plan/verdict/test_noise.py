@@ -1,0 +1,55 @@
+"""The status says how small a difference could be seen, by its races and by what Comparisons have shown here."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from world import START, cluster, good_record, job, pod, progress, seen
+
+from fairlap.api.noise_status import Noise
+from fairlap.api.status import Step
+from fairlap.comparison.noise_store import Shown, benchmark_key, encode_noise
+from fairlap.comparison.race_facts import facts, record_facts
+from fairlap.plan.benchmark import plan
+from fairlap.plan.conditions import stamp
+from fairlap.plan.seen import Children
+from fairlap_race.contract.record import Record
+
+
+def noise_after(records: dict[str, Record], data: dict[str, Any] | None) -> Noise:
+    """Return the noise in the status after these races; `data` is that of the history's ConfigMap."""
+    status = plan(seen()).status
+    for name in records:
+        there = {"elasticsearch": cluster(), "job": job(), "pods": [pod("es-0", node="n1")]}
+        at = Step(name=name, stage="Running", since=stamp(START), job_uid="job-1")
+        now = seen(status.model_copy(update={"step": at}), children=Children(**there, progress=progress("done")))  # type: ignore[arg-type]
+        before = dict(list(records.items())[: list(records).index(name) + 1])
+        status = plan(replace(now, records=before, noise=data)).status
+    assert status.noise
+    return status.noise
+
+
+def test_races_that_differ_have_a_noise_and_one_race_has_none() -> None:
+    one = noise_after({"race-1": good_record()}, {})
+    assert "unknown: 1 valid race, and no Comparison" in one.message
+    two = noise_after({"race-1": good_record(), "race-2": good_record("race-2", rate=5200.0)}, {})
+    throughput = two.tasks[0].numbers[0]
+    assert throughput.races == 2 and throughput.smallest_visible and throughput.smallest_visible > 4
+
+
+def test_a_history_that_could_not_be_read_is_said() -> None:
+    assert "could not be read" in noise_after({"race-1": good_record()}, None).message
+
+
+def test_history_is_that_of_the_same_work_on_the_same_machines() -> None:
+    record = good_record()
+    subject = seen().subject
+    at = [Shown(START - timedelta(days=1), "throughput", (0.001, 0.0012, 0.0009, 0.0011), 4)]
+    status = {"races": [{"name": "race-1", "elasticsearchOn": ["n1"]}]}
+    known = {**facts({"spec": subject.spec.to_json(), "status": status}), **record_facts(record)}
+    key = benchmark_key(subject.spec, [known])
+    assert not key.endswith("/")
+    found = noise_after({"race-1": record}, encode_noise({key: tuple(at)}))
+    assert found.history == "throughput" and found.tasks[0].numbers[0].smallest_visible
+    other = noise_after({"race-1": record}, encode_noise({f"{key}x": tuple(at)}))
+    assert other.history.startswith("none: ")
