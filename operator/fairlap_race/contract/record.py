@@ -15,6 +15,7 @@ from typing import Any
 
 from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
+from fairlap_race.contract.http_record import HttpAnswers, HttpRecord
 from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.kept_samples import KeptSamples, TaskHistogram
 from fairlap_race.contract.reasons import Reason
@@ -255,7 +256,10 @@ class Throughput:
 
 @dataclass(frozen=True)
 class RallyNumbers:
-    """Rally's own numbers as they are; a percentile is present only when Rally gives it (keys p50 … p100, mean)."""
+    """Rally's own numbers as they are; a percentile is present only when Rally gives it (keys p50 … p100, mean).
+
+    Those of a race over HTTP are the runner's own.
+    """
 
     throughput: Throughput = Throughput()
     service_time_millis: Mapping[str, float] = field(default_factory=dict)
@@ -334,6 +338,8 @@ class Task:
     """by how much at least the load generator's wall clock was set while the task ran; None when nothing shows it"""
     histogram: TaskHistogram | None = None
     """None without a measured request, or left out of the record"""
+    http: HttpAnswers | None = None
+    """only of a race over HTTP"""
 
     @property
     def keeps_schedule(self) -> bool:
@@ -462,6 +468,8 @@ class Record:
     """only for a cluster that exists already"""
     sample_file: KeptSamples | None = None
     """None where race.samples is not asked for"""
+    http: HttpRecord | None = None
+    """only of a race over HTTP"""
     left_out: tuple[str, ...] = ()
     """parts that are missing here because the record would have been too large"""
 

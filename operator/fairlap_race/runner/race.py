@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import platform
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +18,6 @@ from fairlap_race.contract.record import (
     KEY_LOG,
     KEY_RACE,
     KEY_TELEMETRY,
-    LoadGeneratorHost,
     Outcome,
     Progress,
     Rally,
@@ -33,7 +31,7 @@ from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.evidence import Before, is_user_index
 from fairlap_race.errors import StoppedError, TrackError
-from fairlap_race.linux import cgroup, machine, process
+from fairlap_race.linux import process
 from fairlap_race.rally import classify
 from fairlap_race.rally.accepted_errors import write_accepted
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
@@ -47,6 +45,7 @@ from fairlap_race.runner.cluster_watch import ClusterWatch
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.harvest import Versions, evidence_limit, look_after, read_numbers
+from fairlap_race.runner.host import look_at_machine
 from fairlap_race.runner.keep_samples import refuse_unwritable
 from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepared, assemble
 from fairlap_race.runner.request_looks import plan_looks, read_looks
@@ -292,21 +291,6 @@ class RaceRunner:
 
 def look_at_host(spec: RaceSpec) -> Host:
     """Return where the load will come from: this container."""
-    limits = cgroup.read_limits()
-    cores = spec.cores or max(1, int(limits.cpus or os.cpu_count() or 1))
-    about = LoadGeneratorHost(
-        pod_name=os.environ.get("POD_NAME"),
-        node_name=os.environ.get("NODE_NAME"),
-        cores=cores,
-        cpu_limit=limits.cpus,
-        memory_limit_bytes=limits.memory_bytes,
-        kernel=platform.release(),
-        cpu_model=machine.cpu_model(),
-        machine_processors=os.cpu_count(),
-        machine_memory_bytes=machine.memory_bytes(),
-        numa_nodes=machine.numa_nodes(),
-        cpus=machine.allowed_cpus(),
-        python_version=platform.python_version(),
-    )
+    about, cores, may_use = look_at_machine(spec.cores)
     rally = Rally(version=rally_version(), poll_intervals=dict(POLL_INTERVALS))
-    return Host(about, cores, limits.cpus or float(os.cpu_count() or 1), rally)
+    return Host(about, cores, may_use, rally)
