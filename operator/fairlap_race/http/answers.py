@@ -1,10 +1,10 @@
 """What the lines of k6's script say, folded as they come. Pure.
 
 A line is a request, written when it is over: `client,host,epoch,start,service,processing,status,code,number`. The
-numbers of client and host begin at 0; epoch is the wall clock before the request in whole milliseconds; start is that of k6's own
-clock, which only goes forward from its beginning; service is how long the request took, processing the same with what
-k6 did around it, all in milliseconds; status is 0 without an answer, and code k6's number for why; number is that of
-the request: of all in an open loop, else of the client's.
+numbers of client and host begin at 0; epoch is the wall clock before the request in whole milliseconds; start is that
+of k6's own clock, which only goes forward from its beginning; service is how long the request took, processing the
+same with what k6 did around it, all in milliseconds; status is 0 without an answer, and code k6's number for why;
+number is that of the request: of all in an open loop, else of the client's.
 """
 
 from __future__ import annotations

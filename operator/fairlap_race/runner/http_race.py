@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairlap_race.contract.http_record import HttpRecord
 from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
-from fairlap_race.contract.race_spec import Mode, RaceSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_LOG, Outcome, Progress, Record, Task, timestamp
 from fairlap_race.errors import StoppedError, TrackError
