@@ -1,4 +1,4 @@
-"""Races over HTTP: the requests made ready for k6, k6's script and arguments, and what its lines mean.
+"""Races over HTTP: the requests made ready for k6, its script and arguments, and what the script's lines mean.
 
-Nothing here knows Elasticsearch.
+Nothing here knows Elasticsearch. May be imported by `runner`.
 """

@@ -24,7 +24,7 @@ Sent = tuple[str, str, "str | None", "str | None"]
 
 
 @dataclass(frozen=True)
-class Requests:
+class ReadyRequests:
     """What was made of the file."""
 
     file: Path
@@ -36,7 +36,7 @@ class Requests:
     commit: str | None = None
 
 
-def make_ready(http: HttpSpec, source: RequestsSource, work: Path, stop: threading.Event) -> Requests:
+def make_ready(http: HttpSpec, source: RequestsSource, work: Path, stop: threading.Event) -> ReadyRequests:
     """Read the requests of `source` and write them below `work`.
 
     Raises TrackError when they are not there or one of them is none, and StoppedError.
@@ -58,7 +58,7 @@ def make_ready(http: HttpSpec, source: RequestsSource, work: Path, stop: threadi
     file.write_text(text, encoding="utf-8")
     choice = json.dumps([http.order, http.exponent, http.seed])
     digest = hashlib.sha256(choice.encode() + b"\n" + text.encode()).hexdigest()
-    return Requests(file, len(sent), len(ranked), f"sha256:{digest}", found.repository, found.commit)
+    return ReadyRequests(file, len(sent), len(ranked), f"sha256:{digest}", found.repository, found.commit)
 
 
 def as_sent(line: RequestLine) -> Sent:

@@ -1,5 +1,5 @@
 // k6's side of a race over HTTP. It is the same for every race: what differs stands in the JSON file FAIRLAP_PLAN.
-// Each request writes one line, as fairlap_race/http/answers.py describes it.
+// Each request writes one line, as fairlap_race/http/load_answers.py describes it.
 import { b64encode } from 'k6/encoding';
 import exec from 'k6/execution';
 import http from 'k6/http';

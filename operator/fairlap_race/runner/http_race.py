@@ -15,10 +15,10 @@ from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_LOG, Outcome, Progress, Record, Task, timestamp
 from fairlap_race.errors import StoppedError, TrackError
-from fairlap_race.http.answers import LoadAnswers
 from fairlap_race.http.health import UnhealthyError, look_at_hosts, open_access
 from fairlap_race.http.k6 import K6Files, k6_version
-from fairlap_race.http.requests import Requests, make_ready
+from fairlap_race.http.load_answers import LoadAnswers
+from fairlap_race.http.requests import ReadyRequests, make_ready
 from fairlap_race.rally.schedule import judge_lateness
 from fairlap_race.runner import bounds
 from fairlap_race.runner.cost import Cost
@@ -86,7 +86,7 @@ class HttpRace:
         packed = bounds.packed_tail(self._files.output, self._secrets)
         return {} if packed is None else {KEY_LOG: packed}
 
-    def _prepare(self) -> Requests:
+    def _prepare(self) -> ReadyRequests:
         spec, http = self.spec, self._http
         self.work.mkdir(parents=True, exist_ok=True)
         about, _, self._may_use = look_at_machine()
@@ -114,7 +114,7 @@ class HttpRace:
             raise FailedError(Reason.RACE_ABORTED, STOPPED) from error
         return requests
 
-    def _race(self, requests: Requests) -> None:
+    def _race(self, requests: ReadyRequests) -> None:
         keeper, loads = SampleKeeper(self.spec), planned(self._http, self.spec.mode)
         try:
             for number, load in enumerate(loads, start=1):

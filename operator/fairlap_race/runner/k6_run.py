@@ -15,8 +15,8 @@ from fairlap_race.contract.http_spec import HttpSpec
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Progress, timestamp
-from fairlap_race.http.answers import DROPPED_WARNING, LoadAnswers
 from fairlap_race.http.k6 import K6Files, k6_argv, k6_env, make_plan, write_plan
+from fairlap_race.http.load_answers import DROPPED_WARNING, LoadAnswers
 from fairlap_race.http.pipes import KeptLog, PipeReader
 from fairlap_race.linux import cgroup, process
 from fairlap_race.runner.cost import LOOK_SECONDS, Cost

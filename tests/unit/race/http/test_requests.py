@@ -12,12 +12,12 @@ from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.race_spec import RequestsSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.errors import TrackError
-from fairlap_race.http.requests import Requests, alias_table, make_ready
+from fairlap_race.http.requests import ReadyRequests, alias_table, make_ready
 
 LOADS = (HttpLoad("c", 1, 1),)
 
 
-def made(folder: Path, content: bytes, **http: object) -> Requests:
+def made(folder: Path, content: bytes, **http: object) -> ReadyRequests:
     (folder / "source").mkdir(exist_ok=True)
     (folder / "source/terms.txt").write_bytes(content)
     source = RequestsSource(path=folder / "source", file="terms.txt")

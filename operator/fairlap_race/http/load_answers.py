@@ -47,7 +47,7 @@ class LineError(ValueError):
     """A line is none of the script's."""
 
 
-class Answer(NamedTuple):
+class ScriptLine(NamedTuple):
     """One line; times in seconds."""
 
     client: int
@@ -66,7 +66,7 @@ class Answer(NamedTuple):
         return 200 <= self.status < 300
 
     @staticmethod
-    def of(line: str) -> Answer:
+    def of(line: str) -> ScriptLine:
         """Return what a line says. Raises LineError."""
         parts = line.split(",")
         try:
@@ -76,7 +76,7 @@ class Answer(NamedTuple):
             raise LineError(f"a line of k6's script is not as it should be: {line[:200]!r}") from error
         if len(parts) != _FIELDS or not all(map(math.isfinite, (epoch, start, service, processing))):
             raise LineError(f"a line of k6's script is not as it should be: {line[:200]!r}")
-        return Answer(client, host, epoch, start, service, max(service, processing), status, code, number)
+        return ScriptLine(client, host, epoch, start, service, max(service, processing), status, code, number)
 
 
 @dataclass
@@ -129,7 +129,7 @@ class LoadAnswers:
 
     def add(self, line: str) -> None:
         """Take in a line without its end. Raises LineError."""
-        got = Answer.of(line)
+        got = ScriptLine.of(line)
         if not 0 <= got.host < len(self.hosts):
             raise LineError(f"a line of k6's script names no host: {line[:200]!r}")
         it, rate = self._tally, self.load.rate
@@ -151,7 +151,7 @@ class LoadAnswers:
             ok = str(int(got.ok))
             self.keep(self.load.name, ("0", str(kind), ok, *map(repr, times), str(got.client), ok, UNIT))
 
-    def _measure(self, got: Answer, wait: float) -> None:
+    def _measure(self, got: ScriptLine, wait: float) -> None:
         self._tally.times.add(got.service, got.service + wait)
         self._service.add(got.service)
         self._latency.add(got.service + wait)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairlap_race.contract.http_spec import HttpLoad
 from fairlap_race.contract.record import Record
-from fairlap_race.http.answers import LineError, LoadAnswers, percentiles, words_of
+from fairlap_race.http.load_answers import LineError, LoadAnswers, percentiles, words_of
 from fairlap_race.rally.histograms import bucket
 
 HOSTS = ("one:80", "two:80")
