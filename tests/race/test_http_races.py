@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.parts.timed_server import TimedServer
 from pyarrow import parquet
 
 from fairlap_race.contract.race_spec import parse_spec
@@ -20,7 +21,6 @@ from fairlap_race.http.k6 import K6Files, k6_argv, k6_env, make_plan, write_plan
 
 from .runner import Race
 from .server import certificates
-from .timed_server import TimedServer
 
 Json = dict[str, Any]
 OVERHEAD = 1.5

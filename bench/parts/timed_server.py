@@ -1,5 +1,6 @@
 """An HTTP server that answers after exactly the time that it is told, and notes when it really did."""
 
+import json
 import socket
 import ssl
 import threading
@@ -10,10 +11,28 @@ from dataclasses import dataclass, field
 SPIN = 0.0006
 """Seconds before the moment at which sleeping ends: the kernel may wake a thread as much too late."""
 
+AS_ELASTICSEARCH = json.dumps(
+    {
+        "cluster_name": "bench", "cluster_uuid": "bench", "name": "bench", "tagline": "You Know, for Search",
+        "version": {"number": "8.11.0", "build_flavor": "default", "build_hash": "0", "lucene_version": "9.8.0"},
+        "status": "green", "number_of_nodes": 1, "timed_out": False, "relocating_shards": 0, "nodes": {},
+        "_nodes": {"total": 1}, "indices": {}, "_all": {"primaries": {}, "total": {}},
+    }
+).encode()  # fmt: skip
+
+
+def answer(body: bytes, status: int = 200) -> bytes:
+    """Return an answer of HTTP/1.1, with the header by which Rally's client knows Elasticsearch."""
+    head = f"HTTP/1.1 {status} X\r\nServer: timed\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    return f"{head}X-Elastic-Product: Elasticsearch\r\n\r\n".encode() + body
+
 
 @dataclass
 class TimedServer:
-    """Answers GET /MILLISECONDS with 200 after so long, /MILLISECONDS/STATUS with that status; HTTP/1.1, kept alive."""
+    """Answers /MILLISECONDS with 200 after so long, /MILLISECONDS/STATUS with that status; HTTP/1.1, kept alive.
+
+    Anything else is answered as by an Elasticsearch without nodes, which is all that Rally asks for.
+    """
 
     context: ssl.SSLContext | None = None
     authorization: str | None = None
@@ -84,6 +103,9 @@ class TimedServer:
         while len(rest) < length:
             rest += connection.recv(65536)
         path = lines[0].split(" ")[1]
+        if not path[1:2].isdecimal():
+            connection.sendall(answer(AS_ELASTICSEARCH))
+            return rest[length:]
         delay, _, wanted = path.partition("?")[0].strip("/").partition("/")
         status = int(wanted or 200) if self.authorization in (None, headers.get("authorization")) else 401
         self.paths.append(path)
@@ -94,5 +116,5 @@ class TimedServer:
         while (now := time.perf_counter()) < due:
             pass
         self.taken.append(now - came)
-        connection.sendall(f"HTTP/1.1 {status} X\r\nServer: timed\r\nContent-Length: 2\r\n\r\nok".encode())
+        connection.sendall(answer(b"ok", status))
         return rest[length:]
