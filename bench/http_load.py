@@ -1,9 +1,9 @@
 """What do k6 and Rally cost, and how near the truth are they? Requests a second of one core, and known delays.
 
-First a server that does next to nothing, on a core of its own; k6 as a race over HTTP runs it, the runner on the same core,
-then k6 that writes nothing down, k6 with its own output as JSON, and Rally with one worker. Then a server that
-answers after exactly 5, 20 and 100 ms, and notes when it really did: what both tools say of it, in a closed loop of four
-clients and at a rate.
+First a server that does next to nothing, on a core of its own: k6 as a race over HTTP runs it, with the runner on the
+same core; then k6 that writes nothing down, k6 with its own output as JSON, and Rally with one worker. Then a server
+that answers after exactly 5, 20 and 100 ms, and notes when it really did: what both tools say of it, in a closed loop
+of four clients and at a rate.
 
 Needs a Python with Rally, and k6 in the PATH or by --k6:
 
@@ -31,9 +31,11 @@ from parts import local_race, one_http_race, trivial_server
 from parts.quiet import Load
 from parts.timed_server import TimedServer
 
+from fairlap_race.contract.codec import encode
+from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.race_spec import Mode, RaceSpec, TrackSource, parse_spec
 from fairlap_race.contract.record import Record, Task
-from fairlap_race.http.k6 import SCRIPT, K6Files, k6_argv, k6_env
+from fairlap_race.http.k6 import SCRIPT, K6Files, k6_argv, k6_env, make_plan, write_plan
 from fairlap_race.rally.config import Files
 
 Json = dict[str, Any]
@@ -48,7 +50,7 @@ class Said(NamedTuple):
 
     rate: float
     p50: float
-    mean: float | None = None
+    mean: float
 
 
 def http_spec(host: str, folder: Path, loads: list[Json]) -> Json:
@@ -139,14 +141,10 @@ def plain_k6(server: Trivial, clients: int, seconds: float, folder: Path, *, out
     """Return the requests a second of k6 with the same script but for its line, with k6's own output or none."""
     folder.mkdir()
     files = K6Files(folder)
-    spec = parse_spec(
-        json.dumps(http_spec(server.host, folder, [{"name": "x", "seconds": seconds, "clients": clients}]))
-    )
-    from fairlap_race.http.k6 import make_plan, write_plan  # noqa: PLC0415 - beside its use
-
-    assert spec.http is not None
+    load = HttpLoad("x", seconds, clients)
+    spec = parse_spec(json.dumps(http_spec(server.host, folder, [encode(load)])))
     (folder / "requests.json").write_text('[["GET", "/r", null, null]]')
-    write_plan(files, make_plan(spec, spec.http, spec.http.loads[0], folder / "requests.json"))
+    write_plan(files, make_plan(spec, HttpSpec((load,)), load, folder / "requests.json"))
     script = folder / "script.js"
     text = SCRIPT.read_text(encoding="utf-8")
     script.write_text("".join(line for line in text.splitlines(keepends=True) if "console.log" not in line))
@@ -188,10 +186,8 @@ def throughputs(seconds: float, folder: Path) -> str:
 
 def truths(seconds: float, folder: Path) -> str:
     """Return the table of what the tools say of known delays."""
-    lines = [
-        "| answer after, ms | loop | server: mean, ms | k6: p50 | mean | more, ms | rate | Rally: p50 | mean | more, ms | rate |",
-        "|---" * 11 + "|",
-    ]
+    numbers = "| p50 | mean | more, ms | rate "
+    lines = [f"| answer after, ms | loop | tool | server: mean, ms {numbers}|", "|---" * 8 + "|"]
     for delay, rate in DELAYS.items():
         for loop, clients, target in (("closed, 4 clients", 4, None), (f"open, {rate}/s", 20, rate)):
             server = TimedServer()
@@ -204,17 +200,10 @@ def truths(seconds: float, folder: Path) -> str:
             rally = race_with_rally(server.host, [task], folder / f"rally-{name}")[name]
             true_rally = statistics.mean(server.taken) * 1000
             server.close()
-            cells = [
-                *(str(delay), loop, f"{true_k6:.3f}"),
-                *(f"{k6.p50:.2f}", f"{k6.mean or 0:.2f}", f"{(k6.mean or 0) - true_k6:.2f}", f"{k6.rate:.1f}"),
-                *(
-                    f"{rally.p50:.2f}",
-                    f"{rally.mean or 0:.2f}",
-                    f"{(rally.mean or 0) - true_rally:.2f}",
-                    f"{rally.rate:.1f}",
-                ),
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
+            for tool, said, true in (("k6", k6, true_k6), ("Rally", rally, true_rally)):
+                more = said.mean - true
+                cells = f"{true:.2f} | {said.p50:.2f} | {said.mean:.2f} | {more:.2f} | {said.rate:.1f}"
+                lines.append(f"| {delay} | {loop} | {tool} | {cells} |")
     return "\n".join(lines)
 
 

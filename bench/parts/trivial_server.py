@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import cast
 
 from timed_server import AS_ELASTICSEARCH, answer
 
@@ -23,8 +24,7 @@ class Trivial(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep where answers go."""
-        assert isinstance(transport, asyncio.WriteTransport)
-        self._transport = transport
+        self._transport = cast("asyncio.WriteTransport", transport)
         self._rest = b""
 
     def data_received(self, data: bytes) -> None:
