@@ -9,7 +9,7 @@ Needs a Python with Rally, and k6 in the PATH or by --k6:
 
     PYTHONPATH=operator python bench/http_load.py --k6 $(python -m localkube tool k6)
 
-With --smallest each load lasts two seconds.
+With --smallest it is one number of clients and one delay, two seconds each.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ from fairlap_race.rally.config import Files
 
 Json = dict[str, Any]
 CLIENTS = (1, 4, 16)
-DELAYS = {5: 200, 20: 100, 100: 40}
+DELAYS: Mapping[int, float] = {5: 200, 20: 100, 100: 40}
 """Milliseconds, and requests a second at a rate."""
 LOAD_CORE, SERVER_CORE = 0, 1
 
@@ -155,22 +156,25 @@ def plain_k6(server: Trivial, clients: int, seconds: float, folder: Path, *, out
     return (server.count() - before) / seconds
 
 
-def throughputs(seconds: float, folder: Path) -> str:
+def throughputs(clients: Sequence[int], seconds: float, folder: Path) -> str:
     """Return the table of requests a second on one core."""
     server = Trivial()
     try:
         os.sched_setaffinity(0, {LOAD_CORE})
-        loads = [{"name": f"c{n}", "seconds": seconds, "clients": n, "warmupSeconds": 1} for n in CLIENTS]
+        loads = [{"name": f"c{n}", "seconds": seconds, "clients": n, "warmupSeconds": 1} for n in clients]
         raced = [by_k6(task).rate for task in race_with_k6(server.host, ["/r"], loads, folder / "raced").tasks]
-        bare = [plain_k6(server, n, seconds, folder / f"bare{n}", output=False) for n in CLIENTS]
-        as_json = [plain_k6(server, n, seconds, folder / f"json{n}", output=True) for n in CLIENTS]
-        tasks = [rally_task(f"c{n}", "/r", n, seconds) for n in CLIENTS]
+        bare = [plain_k6(server, n, seconds, folder / f"bare{n}", output=False) for n in clients]
+        as_json = [plain_k6(server, n, seconds, folder / f"json{n}", output=True) for n in clients]
+        tasks = [rally_task(f"c{n}", "/r", n, seconds) for n in clients]
         said = race_with_rally(server.host, tasks, folder / "rally-rates")
-        rally = [said[f"c{n}"].rate for n in CLIENTS]
+        rally = [said[f"c{n}"].rate for n in clients]
     finally:
         server.end()
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
-    lines = ["| requests/s on one core | " + " | ".join(f"{n} clients" for n in CLIENTS) + " |", "|---" * 4 + "|"]
+    lines = [
+        "| requests/s on one core | " + " | ".join(f"{n} clients" for n in clients) + " |",
+        "|---" * (1 + len(clients)) + "|",
+    ]
     for name, rates in (
         ("k6, as raced", raced),
         ("k6, nothing recorded", bare),
@@ -184,11 +188,11 @@ def throughputs(seconds: float, folder: Path) -> str:
     return "\n".join(lines)
 
 
-def truths(seconds: float, folder: Path) -> str:
+def truths(delays: Mapping[int, float], seconds: float, folder: Path) -> str:
     """Return the table of what the tools say of known delays."""
     numbers = "| p50 | mean | more, ms | rate "
     lines = [f"| answer after, ms | loop | tool | server: mean, ms {numbers}|", "|---" * 8 + "|"]
-    for delay, rate in DELAYS.items():
+    for delay, rate in delays.items():
         for loop, clients, target in (("closed, 4 clients", 4, None), (f"open, {rate}/s", 20, rate)):
             server = TimedServer()
             name = f"{delay}-{loop.split(',')[0]}"
@@ -212,14 +216,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--k6", type=Path, help="the program k6")
     parser.add_argument("--seconds", type=float, default=15, help="of each load")
-    parser.add_argument("--smallest", action="store_true", help="two seconds of each load")
+    parser.add_argument("--smallest", action="store_true", help="one load of each kind, two seconds")
     asked = parser.parse_args()
     if asked.k6:
         os.environ["PATH"] = f"{asked.k6.parent}:{os.environ['PATH']}"
     seconds = 2 if asked.smallest else asked.seconds
     with tempfile.TemporaryDirectory() as directory:
-        print(throughputs(seconds, Path(directory)), end="\n\n", flush=True)
-        print(truths(seconds, Path(directory)), flush=True)
+        print(throughputs((4,) if asked.smallest else CLIENTS, seconds, Path(directory)), end="\n\n", flush=True)
+        print(truths({20: 100} if asked.smallest else DELAYS, seconds, Path(directory)), flush=True)
 
 
 if __name__ == "__main__":

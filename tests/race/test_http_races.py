@@ -14,12 +14,13 @@ import pytest
 from bench.parts.timed_server import TimedServer
 from pyarrow import parquet
 
+from fairlap.plan.verdict.http_checks import first_violation_over_http
 from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
 from fairlap_race.http.k6 import K6Files, k6_argv, k6_env, make_plan, write_plan
 
-from .runner import Race
+from .runner import Race, asked
 from .server import certificates
 
 Json = dict[str, Any]
@@ -85,6 +86,7 @@ def test_latency_and_throughput_are_those_of_the_server(race, server, tmp_path, 
     rows = parquet.read_table(next(samples.glob("*.parquet"))).to_pylist()
     assert record.sample_file is not None and record.sample_file.rows == len(rows) == len(server.paths) - 1
     assert Counter((row["task"], row["sample_type"]) for row in rows)["open", "normal"] == opened.samples.normal
+    assert first_violation_over_http(record, asked()) is None
     assert record.http is not None and (record.http.requests, record.http.distinct, record.http.exit_code) == (7, 7, 0)
     assert record.http.k6_version and record.http.hosts[0].server == "timed"
 

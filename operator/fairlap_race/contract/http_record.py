@@ -61,8 +61,4 @@ class HttpRecord:
     """lines of the file"""
     distinct: int | None = None
     """different requests among them"""
-    digest: str | None = None
-    """SHA-256 over the file and over what decides the order"""
-    repository: str | None = None
-    commit: str | None = None
     hosts: tuple[HttpHost, ...] = ()

@@ -23,6 +23,7 @@ from fairlap_race.rally.samples import PERCENTILES, Tally, task_record
 from fairlap_race.rally.schedule import LEAST_REQUESTS
 
 UNIT = "ops"
+TASK_TYPE = "http-request"
 TIMEOUT_CODE = 1050
 DIAL_TIMEOUT_CODE = 1211
 _CODES = (
@@ -114,7 +115,7 @@ class LoadAnswers:
         about = {
             "task": self.load.name,
             "operation": self.load.name,
-            "type": "http-request",
+            "type": TASK_TYPE,
             "clients": self.load.clients,
             "target": self.load.rate,
         }

@@ -14,10 +14,11 @@ from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_LOG, Outcome, Progress, Record, Task, timestamp
+from fairlap_race.contract.track_record import TrackRecord, TrackTask
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.http.health import UnhealthyError, look_at_hosts, open_access
 from fairlap_race.http.k6 import K6Files, k6_version
-from fairlap_race.http.load_answers import LoadAnswers
+from fairlap_race.http.load_answers import TASK_TYPE, LoadAnswers
 from fairlap_race.http.requests import ReadyRequests, make_ready
 from fairlap_race.rally.schedule import judge_lateness
 from fairlap_race.runner import bounds
@@ -101,10 +102,8 @@ class HttpRace:
             raise FailedError(Reason.LOAD_GENERATOR_DIED, "there is no k6 in the race image; use one that has it")
         try:
             requests = make_ready(http, _source(spec), self.work, self.stop)
-            self._about = replace(
-                self._about, requests=requests.lines, distinct=requests.distinct, digest=requests.digest,
-                repository=requests.repository, commit=requests.commit,
-            )  # fmt: skip
+            self._about = replace(self._about, requests=requests.lines, distinct=requests.distinct)
+            self._record = replace(self._record, track=self._schedule(requests))
             access = open_access(spec, http.headers)
             self._secrets = access.secrets
             self._about = replace(self._about, hosts=look_at_hosts(spec, http.health, access, self.stop))
@@ -113,6 +112,17 @@ class HttpRace:
         except StoppedError as error:
             raise FailedError(Reason.RACE_ABORTED, STOPPED) from error
         return requests
+
+    def _schedule(self, requests: ReadyRequests) -> TrackRecord:
+        """Return what is to run, as a track's schedule is told."""
+        loads = planned(self._http, self.spec.mode)
+        return TrackRecord(
+            digest=requests.digest,
+            tasks=tuple(TrackTask(it.name, it.name, TASK_TYPE, it.clients, reported=True) for it in loads),
+            allowed_errors=dict(self.spec.allowed_errors),
+            repository=requests.repository,
+            revision=requests.commit,
+        )
 
     def _race(self, requests: ReadyRequests) -> None:
         keeper, loads = SampleKeeper(self.spec), planned(self._http, self.spec.mode)
