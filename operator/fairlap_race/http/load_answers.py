@@ -39,7 +39,6 @@ _CODES = (
     (1600, 1699, "HTTP/2 failed"),
 )
 """From and to k6's number (its page "Error codes"), and what it means."""
-_FIELDS = 9
 DROPPED_WARNING = "Insufficient VUs"
 """How k6's warning begins when it drops a request for the first time."""
 
@@ -69,15 +68,15 @@ class ScriptLine(NamedTuple):
     @staticmethod
     def of(line: str) -> ScriptLine:
         """Return what a line says. Raises LineError."""
-        parts = line.split(",")
         try:
-            client, host, status, code, number = (int(parts[at]) for at in (0, 1, 6, 7, 8))
-            epoch, start, service, processing = (float(parts[at]) / 1000 for at in (2, 3, 4, 5))
-        except (ValueError, IndexError) as error:
+            client, host, epoch, start, service, processing, status, code, number = line.split(",")
+            times = float(epoch) / 1000, float(start) / 1000, float(service) / 1000, float(processing) / 1000
+            found = ScriptLine(int(client), int(host), *times, int(status), int(code), int(number))
+        except ValueError as error:
             raise LineError(f"a line of k6's script is not as it should be: {line[:200]!r}") from error
-        if len(parts) != _FIELDS or not all(map(math.isfinite, (epoch, start, service, processing))):
+        if not math.isfinite(sum(times)):
             raise LineError(f"a line of k6's script is not as it should be: {line[:200]!r}")
-        return ScriptLine(client, host, epoch, start, service, max(service, processing), status, code, number)
+        return found
 
 
 @dataclass
@@ -106,7 +105,8 @@ class LoadAnswers:
     statuses: Counter[int] = field(default_factory=Counter)
     codes: Counter[int] = field(default_factory=Counter)
     """of the measured requests without an answer"""
-    by_host: Counter[tuple[int, str]] = field(default_factory=Counter)
+    by_host: list[list[int]] = field(default_factory=list)
+    """of each host the measured requests, those that failed, and those without an answer"""
     _began: float = math.inf
     """start of the schedule on k6's clock, in seconds: no request began before its planned moment"""
 
@@ -121,6 +121,7 @@ class LoadAnswers:
         }
         self._tally = Tally(about=about, unit=UNIT)
         self._service, self._latency, self._processing = _Spread(), _Spread(), _Spread()
+        self.by_host = [[0, 0, 0] for _ in self.hosts]
 
     @property
     def first_at(self) -> float | None:
@@ -158,11 +159,12 @@ class LoadAnswers:
         self._latency.add(got.service + wait)
         self._processing.add(got.processing)
         self.statuses[got.status] += 1
-        self.by_host[got.host, "requests"] += 1
+        host = self.by_host[got.host]
+        host[0] += 1
         if not got.ok:
-            self.by_host[got.host, "errors"] += 1
+            host[1] += 1
         if got.status == 0:
-            self.by_host[got.host, "unanswered"] += 1
+            host[2] += 1
             self.codes[got.code] += 1
 
     @property
@@ -197,10 +199,7 @@ class LoadAnswers:
         return HttpAnswers(
             statuses={str(status): count for status, count in sorted(self.statuses.items())},
             timeouts=self.codes[TIMEOUT_CODE] + self.codes[DIAL_TIMEOUT_CODE],
-            hosts=tuple(
-                HostAnswers(name, *(self.by_host[number, what] for what in ("requests", "errors", "unanswered")))
-                for number, name in enumerate(self.hosts)
-            ),
+            hosts=tuple(HostAnswers(name, *counts) for name, counts in zip(self.hosts, self.by_host, strict=True)),
             dropped=None if self.planned is None else max(0, self.planned - self._tally.samples[1]),
             latency_left_out=why,
         )
