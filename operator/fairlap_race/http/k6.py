@@ -93,7 +93,7 @@ def write_plan(files: K6Files, plan: Mapping[str, Any]) -> None:
 def k6_argv(files: K6Files) -> list[str]:
     """Return the argument list that starts k6: everything off that is neither load nor the script's lines."""
     return [
-        *(PROGRAM, "run", "--quiet", "--no-color", "--no-usage-report", "--no-summary", "--no-thresholds"),
+        *(PROGRAM, "run", "--quiet", "--no-color", "--no-usage-report", "--summary-mode=disabled", "--no-thresholds"),
         *("--address=", f"--console-output={files.lines}", "--log-format=raw"),
         # To a pipe, since a warning for each failed request would fill the disk.
         f"--log-output=file={files.log},level=warning",

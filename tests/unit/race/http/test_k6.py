@@ -50,7 +50,7 @@ def test_a_rate_becomes_whole_numbers(rate, whole):
 def test_k6_reports_to_nobody_and_listens_nowhere(tmp_path):
     argv = k6_argv(K6Files(tmp_path))
     assert argv[:2] == ["k6", "run"] and argv[-1] == str(SCRIPT) and SCRIPT.is_file()
-    assert {"--no-usage-report", "--no-summary", "--no-thresholds", "--address="} <= set(argv)
+    assert {"--no-usage-report", "--summary-mode=disabled", "--no-thresholds", "--address="} <= set(argv)
     assert not any("insecure" in it for it in argv)
 
 
