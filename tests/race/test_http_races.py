@@ -1,6 +1,7 @@
 """Races over HTTP: real k6, the real runner, and a server that knows what is true."""
 
 import json
+import os
 import ssl
 import statistics
 import subprocess
@@ -79,7 +80,8 @@ def test_latency_and_throughput_are_those_of_the_server(race, server, tmp_path, 
         service = task.rally.service_time_millis
         assert true * 0.98 <= service["p50"] <= true * 1.02 + OVERHEAD
         assert task.http.statuses == {"200": task.samples.normal} and task.http.dropped in (0, None)
-    assert closed.rally and closed.rate == pytest.approx(4000 / closed.rally.processing_time_millis["mean"], rel=0.04)
+    # Between two requests of a client k6 begins a new iteration.
+    assert closed.rate is not None and 4000 / (true + 2 * OVERHEAD) <= closed.rate <= 4000 / true * 1.02
     assert opened.rate == pytest.approx(rate, rel=0.02) and opened.keeps_schedule and opened.windows
     assert opened.rally and opened.rally.latency_millis["p50"] <= true * 1.02 + OVERHEAD + 1
     assert opened.samples.normal == pytest.approx(3 * rate, abs=2)
@@ -125,8 +127,10 @@ def test_each_race_sends_the_same(race, server):
         loads = [{"name": "c", "seconds": 2, "clients": 20, "rate": 100}]
         assert ended(race([f"/1?q={n}" for n in range(10)], server, loads=loads, http=http)).outcome.reason is None
         sent[name] = [int(path.rpartition("=")[2]) for path in server.paths if "=" in path]
-    assert Counter(sent["file"]) == dict.fromkeys(range(10), 20)
-    assert Counter(sent["zipf"]) == Counter(sent["again"])
+    # A last request may begin just at the end.
+    assert all(200 <= len(it) <= 201 for it in sent.values())
+    assert Counter(sent["file"][:200]) == dict.fromkeys(range(10), 20)
+    assert Counter(sent["zipf"][:200]) == Counter(sent["again"][:200])
     counts = Counter(sent["zipf"])
     assert (
         counts[0] == pytest.approx(200 / sum(rank**-1.5 for rank in range(1, 11)), rel=0.25) and counts[0] > counts[1]
@@ -134,7 +138,7 @@ def test_each_race_sends_the_same(race, server):
 
 
 def test_what_k6_drops_lowers_the_share_of_the_schedule_and_leaves_no_latency(race, server):
-    record = ended(race(["/100"], server, loads=[{"name": "r", "seconds": 3, "clients": 1, "rate": 20}]))
+    record = ended(race(["/85"], server, loads=[{"name": "r", "seconds": 3, "clients": 1, "rate": 20}]))
     (task,) = record.tasks
     assert task.schedule_share == pytest.approx(0.5, abs=0.06) and task.fell_behind
     assert task.http is not None and task.http.dropped == pytest.approx(30, abs=4) and task.http.latency_left_out
@@ -181,7 +185,7 @@ def unverified(server: TimedServer, folder: Path, secure: Json) -> set[str]:
     (folder / "requests.json").write_text('[["GET", "/1", null, null]]')
     files = K6Files(folder)
     write_plan(files, make_plan(spec, spec.http, spec.http.loads[0], folder / "requests.json"))
-    environment = k6_env(spec, files, {"PATH": "/usr/bin:/bin"})
+    environment = k6_env(spec, files, os.environ)
     program, *arguments = k6_argv(files)
     subprocess.run([program, *arguments], env=environment, check=True, timeout=60)
     return {line.split(",")[6] for line in files.lines.read_text().splitlines()}
@@ -191,9 +195,11 @@ def test_hosts_that_do_not_answer_are_named_before_anything_is_sent(race, server
     gone = TimedServer()
     gone.close()
     began = time.monotonic()
-    running = race(["/1"], server, gone, loads=[{"name": "c", "seconds": 60, "clients": 1}], mode="check")
-    record = ended(running, 60)
-    assert record.outcome.reason is Reason.CLUSTER_UNREACHABLE and time.monotonic() - began < 50
+    running = race(
+        ["/1"], server, gone, loads=[{"name": "c", "seconds": 60, "clients": 1}], mode="check", timeoutSeconds=3
+    )
+    record = ended(running)
+    assert record.outcome.reason is Reason.CLUSTER_UNREACHABLE and time.monotonic() - began < 30
     assert record.outcome.message.startswith(f"target.hosts: {gone.host} does not answer GET /0")
     assert server.paths == ["/0"] and record.tasks == ()
 
@@ -217,7 +223,7 @@ def test_the_check_names_a_line_that_is_no_request(race, server):
 )
 def test_a_race_that_stands_still_or_takes_too_long_is_ended(race, server, change, reason, words):
     loads = [{"name": "c", "seconds": 60, "clients": 2}]
-    record = ended(race(["/1", "/60000"], server, loads=loads, **change))
+    record = ended(race(["/1", "/1", "/60000"], server, loads=loads, **change))
     assert record.outcome.reason is reason and record.outcome.message.startswith(words)
     assert record.tasks[0].samples.normal >= 1 and record.http is not None and record.http.exit_code is None
 

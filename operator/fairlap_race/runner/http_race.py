@@ -16,7 +16,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_LOG, Outcome, Progress, Record, Task, timestamp
 from fairlap_race.contract.track_record import TrackRecord, TrackTask
 from fairlap_race.errors import StoppedError, TrackError
-from fairlap_race.http.health import UnhealthyError, look_at_hosts, open_access
+from fairlap_race.http.health import PATIENCE, UnhealthyError, look_at_hosts, open_access
 from fairlap_race.http.k6 import K6Files, k6_version
 from fairlap_race.http.load_answers import TASK_TYPE, LoadAnswers
 from fairlap_race.http.requests import ReadyRequests, make_ready
@@ -106,7 +106,8 @@ class HttpRace:
             self._record = replace(self._record, track=self._schedule(requests))
             access = open_access(spec, http.headers)
             self._secrets = access.secrets
-            self._about = replace(self._about, hosts=look_at_hosts(spec, http.health, access, self.stop))
+            patience = min(PATIENCE, spec.timeout_seconds)
+            self._about = replace(self._about, hosts=look_at_hosts(spec, http.health, access, self.stop, patience))
         except (TrackError, UnhealthyError) as error:
             raise FailedError(error.reason, str(error)) from error
         except StoppedError as error:
