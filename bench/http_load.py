@@ -113,8 +113,8 @@ class Trivial:
     def __init__(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        argv = [sys.executable, trivial_server.__file__, str(self.port)]
-        self._process = subprocess.Popen(argv, env={**os.environ, "PYTHONPATH": str(Path(__file__).parent / "parts")})
+        argv = [sys.executable, "-m", trivial_server.__name__, str(self.port)]
+        self._process = subprocess.Popen(argv, cwd=Path(__file__).parent)
         os.sched_setaffinity(self._process.pid, {SERVER_CORE % (os.cpu_count() or 1)})
         self.host = f"127.0.0.1:{self.port}"
         limit = time.monotonic() + 20

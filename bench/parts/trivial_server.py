@@ -1,4 +1,4 @@
-"""A server that does next to nothing with a request, as a process of its own: `python trivial_server.py PORT`.
+"""A server that does next to nothing with a request, as a process of its own: `python -m parts.trivial_server PORT` in bench/.
 
 GET /count says how many requests there were; what Rally asks before it begins is answered, too.
 """
@@ -9,7 +9,7 @@ import asyncio
 import sys
 from typing import cast
 
-from timed_server import AS_ELASTICSEARCH, answer
+from parts.timed_server import AS_ELASTICSEARCH, answer
 
 OK = answer(b"{}")
 ELASTICSEARCH = answer(AS_ELASTICSEARCH)
