@@ -1,4 +1,4 @@
-"""A server that does next to nothing with a request, as a process of its own: `python -m parts.trivial_server PORT` in bench/.
+"""A server that does next to nothing with a request: `python -m parts.trivial_server PORT` in bench/.
 
 GET /count says how many requests there were; what Rally asks before it begins is answered, too.
 """
