@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ORDERS = ("file", "random", "zipf")
-MOST_LOADS, MOST_CLIENTS, MOST_RATE = 200, 10_000, 1_000_000
+MOST_LOADS, MOST_CLIENTS, MOST_RATE, MOST_HOSTS = 200, 10_000, 1_000_000, 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _VALUE = re.compile(r"[ -~]{0,1000}")

@@ -16,7 +16,7 @@ from typing import Any
 
 from fairlap_race.contract.codec import DecodeError, camel, decode_strictly, encode
 from fairlap_race.contract.document_plan import ExpectedByUser
-from fairlap_race.contract.http_spec import HttpSpec, find_wrong
+from fairlap_race.contract.http_spec import MOST_HOSTS, HttpSpec, find_wrong
 
 FORMAT = 1
 REPLAY = "replay"
@@ -246,8 +246,8 @@ def _wrong_http(spec: RaceSpec, http: HttpSpec) -> Iterator[str]:
         yield "requests: a race over HTTP needs them"
     if spec.mode is Mode.PROBE:
         yield "mode: there is nothing to probe over HTTP; the check asks each host's health path"
-    if not spec.hosts:
-        yield "hosts: at least one is needed"
+    if not 1 <= len(spec.hosts) <= MOST_HOSTS:
+        yield f"hosts: there are {len(spec.hosts)}; write 1 to {MOST_HOSTS}"
     if spec.target and (spec.target.overwrite or spec.target.remove != TargetSpec().remove):
         yield "target: overwrite and remove mean nothing in a race over HTTP; leave them out"
     if len(set(spec.hosts)) < len(spec.hosts):
