@@ -144,6 +144,7 @@ def tool(paths: Paths, name: str) -> None:
     """Print the path of a program (or of ECK's CRDs), built when missing."""
     others: dict[str, Callable[[], Path]] = {
         "helm": lambda: golang.program_path(golang.HELM, "helm", paths),
+        "k6": lambda: golang.program_path(golang.K6, "k6", paths),
         "eck-crds": lambda: cache.obtain(golang.artifact(golang.ECK, paths), paths) / "all-crds.yaml",
         "eck-chart": lambda: cache.obtain(golang.artifact(golang.ECK, paths), paths) / "chart",
         **{program: functools.partial(_node_program, program, paths) for program in ("etcd", "containerd", "ctr")},
@@ -162,7 +163,7 @@ def _node_program(name: str, paths: Paths) -> Path:
 def prune(paths: Paths) -> None:
     """Remove cached things that no longer belong to this checkout."""
     wanted = [image.artifact for image in images.everything(paths)]
-    wanted += [golang.artifact(program, paths) for program in golang.PROGRAMS]
+    wanted += [golang.artifact(program, paths) for program in (*golang.PROGRAMS, golang.K6)]
     wanted += [java.artifact(major, paths) for major in java.MAJORS]
     wanted += [packages.node_programs()]
     for name in cache.prune(paths, wanted):

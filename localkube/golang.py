@@ -12,6 +12,7 @@ from localkube.commands import environment, output, run, succeeds
 from localkube.settings import (
     ECK_VERSION,
     HERE,
+    K6_VERSION,
     KUBERNETES_VERSION,
     PROMETHEUS_OPERATOR_VERSION,
     PROMETHEUS_VERSION,
@@ -146,6 +147,8 @@ PROMETHEUS = Program(
     155,
     tags="remove_all_sd,enable_kubernetes_sd",
 )
+# Not a program of the node: what needs it, as a test of HTTP targets, has it built.
+K6 = Program("k6", "k6", "go.k6.io/k6", "", f"k6 {K6_VERSION}: compiling the load generator of HTTP targets", 90)
 PAUSE = Program("pause", "pause", ".", "", "pause: compiling the process that holds a pod together", 5)
 PROGRAMS = (
     *(KUBERNETES, ECK, PROMETHEUS, HELM, COREDNS, PROVISIONER, PAUSE),

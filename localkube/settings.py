@@ -9,6 +9,7 @@ HERE = Path(__file__).resolve().parent
 
 KUBERNETES_VERSION = "1.34.4"
 ECK_VERSION = "3.5.0"
+K6_VERSION = "1.8.1"
 PROMETHEUS_OPERATOR_VERSION = "0.85.0"
 PROMETHEUS_VERSION = "3.15.0"  # as a Go module: v0.315.0
 ELASTICSEARCH_JAVA = {"7.17.29": "17", "8.6.1": "17", "8.11.0": "21", "9.0.0": "21"}  # version -> Java bundled with it

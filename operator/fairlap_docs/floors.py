@@ -23,9 +23,12 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.rally", "fairlap_race.corpora",
         "fairlap_race.track",
     ),
+    "fairlap_race.http": (
+        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.rally", "fairlap_race.track",
+    ),
     "fairlap_race.runner": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.linux", "fairlap_race.elasticsearch",
-        "fairlap_race.rally", "fairlap_race.corpora", "fairlap_race.track",
+        "fairlap_race.rally", "fairlap_race.corpora", "fairlap_race.track", "fairlap_race.http",
     ),
     "fairlap_race.__main__": (
         "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.rally", "fairlap_race.track.check",

@@ -22,6 +22,7 @@ from fairlap_race.linux import process
 from fairlap_race.rally.config import Files
 from fairlap_race.runner import bounds
 from fairlap_race.runner.config_map import ConfigMap, PatchError
+from fairlap_race.runner.http_race import HttpRace
 from fairlap_race.runner.publish import FINAL_PATIENCE, Publisher
 from fairlap_race.runner.race import RaceRunner
 from fairlap_race.runner.store_metrics import objection
@@ -87,6 +88,9 @@ Written = tuple[Record, dict[str, str], dict[str, str]]
 
 def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Event) -> Written:
     started = time.time()
+    if spec.http is not None:
+        over_http = HttpRace(spec, work, publisher.progress, stop)
+        return over_http.run(), over_http.artifacts(), {}
     race = RaceRunner(spec, Files(work), publisher.progress, stop)
     try:
         if spec.mode is Mode.CHECK:

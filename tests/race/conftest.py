@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from localkube import golang
+from localkube.cache import lock
+from localkube.settings import paths_from
 
 from .runner import PYTHON, Runner
 from .server import Elasticsearch, certificates, downloaded
@@ -19,7 +22,7 @@ CLONE_NEWNET, SIOCSIFFLAGS, IFF_UP = 0x40000000, 0x8914, 1  # of Linux' sched.h,
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_loopback() -> None:
+def own_loopback(request: pytest.FixtureRequest) -> None:
     """Give the run a network of its own: all Rally processes of a machine meet at one fixed port.
 
     So it is for each worker of several, and, where that is allowed (as root), for a run beside another.
@@ -27,10 +30,25 @@ def own_loopback() -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ and os.geteuid():
         return
     downloaded()  # from here on nothing outside can be reached
+    if any("k6" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        built_k6()
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), "no network of its own: run these tests as root, or without -n")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP))
+
+
+def built_k6() -> Path:
+    """Return the program, built once and cached."""
+    paths = paths_from()
+    with lock(paths):
+        return golang.program_path(golang.K6, "k6", paths)
+
+
+@pytest.fixture(scope="session")
+def k6(own_loopback: None) -> Path:
+    """The program k6."""
+    return built_k6()
 
 
 @pytest.fixture

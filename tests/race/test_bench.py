@@ -54,3 +54,14 @@ def test_what_rally_keeps_of_requests_is_measured_by_factor() -> None:
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert re.findall(r"^\| 1 of (\d+) \| ", done.stdout, re.M) == ["1", "10", "100"]
+
+
+@pytest.mark.long
+def test_k6_and_rally_are_measured_against_servers_that_know_what_is_true(own_loopback: None, k6: Path) -> None:
+    argv = [str(PYTHON), "bench/http_load.py", "--smallest", "--k6", str(k6)]
+    environment = {"PYTHONPATH": "operator", "PATH": "/usr/bin:/bin"}
+    with rally_turn(alone=True):
+        done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^\| k6 as raced / Rally \| [0-9.]+ \|$", done.stdout, re.M), done.stdout
+    assert len(re.findall(r"^\| 20 \| (?:closed|open).*\| (?:k6|Rally) \|", done.stdout, re.M)) == 4, done.stdout

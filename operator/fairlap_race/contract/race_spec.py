@@ -6,6 +6,7 @@ the field names, and nothing may be accepted and ignored.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +14,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.codec import DecodeError, decode_strictly, encode
+from fairlap_race.contract.codec import DecodeError, camel, decode_strictly, encode
 from fairlap_race.contract.document_plan import ExpectedByUser
+from fairlap_race.contract.http_spec import MOST_HOSTS, HttpSpec, find_wrong
 
 FORMAT = 1
 REPLAY = "replay"
 """The builtin track whose requests come from a file."""
+_NOT_OVER_HTTP = frozenset(
+    {
+        *("track", "corpora", "offline", "challenge", "params", "include_tasks", "exclude_tasks", "require_tasks"),
+        *("expect", "client_options", "telemetry", "telemetry_params", "down_sampling", "user_tags", "index", "cores"),
+    }
+)
+"""Fields that only Rally or Elasticsearch have a use for."""
 
 
 class SpecError(ValueError):
@@ -134,10 +143,13 @@ class RaceSpec:
     record: str
     """name of the ConfigMap that the record goes to"""
     race_id: str
-    track: TrackSource
+    track: TrackSource = TrackSource()
+    """none for a race over HTTP"""
     format: int = FORMAT
+    http: HttpSpec | None = None
+    """set for a race over HTTP: k6 sends the requests, and there is no track"""
     requests: RequestsSource | None = None
-    """for the builtin track replay alone, which needs them"""
+    """for the builtin track replay and for a race over HTTP alone, which need them"""
     corpora: CorporaSpec | None = None
     offline: bool = False
     """fetch nothing: corpora must be beside the track or in the cache"""
@@ -219,7 +231,8 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
     """Yield a sentence for each value that is out of its bounds or contradicts another."""
     yield from (f"{name}: must not be empty" for name, value in _texts(spec) if value == "")
     yield from _wrong_numbers(spec)
-    yield from _wrong_sources(spec)
+    yield from _wrong_sources(spec) if spec.http is None else _wrong_http(spec, spec.http)
+    yield from _wrong_requests(spec)
     if "/" in spec.race_id or spec.race_id in (".", ".."):
         yield "raceId: becomes a directory name and must not contain '/'"
     if spec.include_tasks and spec.exclude_tasks:
@@ -261,6 +274,28 @@ def _wrong_sources(spec: RaceSpec) -> Iterator[str]:
         yield f"track.builtin: {builtin!r} is not a name"
     if (spec.requests is not None) != (builtin == REPLAY):
         yield f"requests: the builtin track {REPLAY} needs them, and no other track takes them"
+
+
+def _wrong_http(spec: RaceSpec, http: HttpSpec) -> Iterator[str]:
+    """Yield what is wrong with a race over HTTP; what means nothing there is wrong, too."""
+    if spec.requests is None:
+        yield "requests: a race over HTTP needs them"
+    if spec.mode is Mode.PROBE:
+        yield "mode: there is nothing to probe over HTTP; the check asks each host's health path"
+    if not 1 <= len(spec.hosts) <= MOST_HOSTS:
+        yield f"hosts: there are {len(spec.hosts)}; write 1 to {MOST_HOSTS}"
+    if spec.target and (spec.target.overwrite or spec.target.remove != TargetSpec().remove):
+        yield "target: overwrite and remove mean nothing in a race over HTTP; leave them out"
+    if len(set(spec.hosts)) < len(spec.hosts):
+        yield "hosts: one of them is there twice; each gets the same share of the requests, so name it once"
+    for each in dataclasses.fields(RaceSpec):
+        default = each.default_factory() if callable(each.default_factory) else each.default
+        if each.name in _NOT_OVER_HTTP and getattr(spec, each.name) != default:
+            yield f"{camel(each.name)}: means nothing in a race over HTTP; leave it out"
+    yield from find_wrong(http)
+
+
+def _wrong_requests(spec: RaceSpec) -> Iterator[str]:
     if (found := spec.requests) is not None:
         if [found.path, found.git].count(None) != 1:
             yield "requests: must have exactly one of path and git"

@@ -16,6 +16,7 @@ from typing import Any
 from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
 from fairlap_race.contract.extended_warmup import ExtendedWarmup
+from fairlap_race.contract.http_record import HttpAnswers, HttpRecord
 from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.kept_samples import KeptSamples, TaskHistogram
 from fairlap_race.contract.machine_settings import MachineSettings
@@ -260,7 +261,10 @@ class Throughput:
 
 @dataclass(frozen=True)
 class RallyNumbers:
-    """Rally's own numbers as they are; a percentile is present only when Rally gives it (keys p50 … p100, mean)."""
+    """Rally's own numbers as they are; a percentile is present only when Rally gives it (keys p50 … p100, mean).
+
+    Those of a race over HTTP are the runner's own.
+    """
 
     throughput: Throughput = Throughput()
     service_time_millis: Mapping[str, float] = field(default_factory=dict)
@@ -341,6 +345,8 @@ class Task:
     """by how much at least the load generator's wall clock was set while the task ran; None when nothing shows it"""
     histogram: TaskHistogram | None = None
     """None without a measured request, or left out of the record"""
+    http: HttpAnswers | None = None
+    """only of a race over HTTP"""
 
     @property
     def warmup_seconds(self) -> float | None:
@@ -477,6 +483,8 @@ class Record:
     """None where race.samples is not asked for"""
     stored_metrics: StoredMetrics | None = None
     """None where race.metricsStore is not asked for, and in a smoke test"""
+    http: HttpRecord | None = None
+    """only of a race over HTTP"""
     left_out: tuple[str, ...] = ()
     """parts that are missing here because the record would have been too large"""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_BYTES = 128 << 20
-"""Of a whole file: each process of Rally holds it in memory."""
+"""Of a whole file: the load generator holds it in memory."""
 MOST_LINES = 1_000_000
 MOST_LINE_BYTES = 1 << 20
 _METHODS = ("GET", "POST", "PUT", "DELETE")
@@ -61,10 +61,13 @@ class RequestLine:
         return json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def read_lines(lines: Iterable[bytes], name: str, *, writes: bool = False) -> Iterator[RequestLine]:
+def read_lines(
+    lines: Iterable[bytes], name: str, *, writes: bool = False, over_http: bool = False
+) -> Iterator[RequestLine]:
     """Yield the requests of a file's lines, which end as they stand in the file called `name`.
 
-    With `writes` they may do more than read. Raises LinesError at the first line that is not as it must be.
+    With `writes` they may do more than read. `over_http`: k6 sends them to any server, so nothing is known of what they
+    do, and a HEAD is a request like any other. Raises LinesError at the first line that is not as it must be.
     """
     size, empty, number = 0, 0, 0
     for number, line in enumerate(lines, start=1):
@@ -72,8 +75,8 @@ def read_lines(lines: Iterable[bytes], name: str, *, writes: bool = False) -> It
         where = f"{name} line {number}"
         if number > MOST_LINES or size > MOST_BYTES:
             raise LinesError(
-                f"{where}: a file of requests has at most {MOST_LINES:,} lines and {MOST_BYTES >> 20} MiB, since each "
-                "process of Rally holds it in memory; leave some out"
+                f"{where}: a file of requests has at most {MOST_LINES:,} lines and {MOST_BYTES >> 20} MiB, since "
+                f"{'k6' if over_http else 'each process of Rally'} holds it in memory; leave some out"
             )
         if number == 1 and line.startswith(_BOM):
             raise LinesError(f"{where}: the file begins with a byte order mark; save it as UTF-8 without one")
@@ -85,12 +88,12 @@ def read_lines(lines: Iterable[bytes], name: str, *, writes: bool = False) -> It
             continue
         if empty:
             raise LinesError(f"{name} line {empty}: the line is empty; write a path or a JSON object, or leave it out")
-        yield _request(text, where, writes)
+        yield _request(text, where, writes, over_http)
     if number == 0 or empty == 1:
         raise LinesError(f"{name}: the file is empty; write a request in each line: a path, or a JSON object with path")
 
 
-def _request(line: bytes, where: str, writes: bool) -> RequestLine:
+def _request(line: bytes, where: str, writes: bool, over_http: bool) -> RequestLine:
     if len(line) > MOST_LINE_BYTES:
         raise LinesError(f"{where}: the line has {len(line):,} bytes; a request may have {MOST_LINE_BYTES:,}")
     try:
@@ -103,11 +106,12 @@ def _request(line: bytes, where: str, writes: bool) -> RequestLine:
             f"{where}: {_shown(found.path)} is no path; write one that begins with one slash, as "
             "/shop/_search?q=shoes, with all but printable ASCII percent-encoded"
         )
-    if found.method == "HEAD":
+    if found.method == "HEAD" and not over_http:
         raise LinesError(f"{where}: Rally takes a HEAD that is answered by 404 as a success; write GET")
-    if found.method not in _METHODS:
-        raise LinesError(f"{where}: the method {_shown(found.method)} is none of {', '.join(_METHODS)}; write one")
-    if not found.reads and not writes:
+    methods = (*_METHODS, "HEAD", "PATCH", "OPTIONS") if over_http else _METHODS
+    if found.method not in methods:
+        raise LinesError(f"{where}: the method {_shown(found.method)} is none of {', '.join(methods)}; write one")
+    if not (found.reads or writes or over_http):
         raise LinesError(
             f"{where}: {found.method} {_shown(found.path)} does more than read; leave it out, or write "
             "race.params.allow_writes: true"

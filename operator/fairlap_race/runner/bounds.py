@@ -156,6 +156,10 @@ def _without_rates_over_time(task: Task) -> Task:
     return replace(task, windows=task.windows and replace(task.windows, over_time=()))
 
 
+def _without_hosts(task: Task) -> Task:
+    return replace(task, http=task.http and replace(task.http, hosts=()))
+
+
 def _without_processing_times(task: Task) -> Task:
     return replace(task, rally=task.rally and replace(task.rally, processing_time_millis={}))
 
@@ -169,6 +173,7 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
         lambda r: replace(r, track=replace(r.track, exposed_params=(), challenges=())),
     ),
     ("the throughput of each task over time", lambda r: _with_tasks(r, _without_rates_over_time)),
+    ("how each host answered in each task", lambda r: _with_tasks(r, _without_hosts)),
     ("the settings of the indices that nobody set", lambda r: _with_indices(r, lambda i: replace(i, defaults={}))),
     (
         "the modules of the release",

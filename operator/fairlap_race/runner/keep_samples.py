@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairlap_race.contract.kept_samples import KeptSamples
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.rally import samples
 from fairlap_race.runner.parts import FailedError
+
+if TYPE_CHECKING:
+    from fairlap_race.rally.sample_table import SampleTable
 
 LOG = logging.getLogger(__name__)
 
@@ -61,3 +66,49 @@ def read_samples(path: Path, spec: RaceSpec) -> tuple[list[samples.Tally], KeptS
 def _tally(path: Path, keep: Callable[[str, Sequence[str]], None] | None = None) -> list[samples.Tally]:
     with path.open(encoding="utf-8") as lines:
         return samples.tally(lines, keep)
+
+
+class SampleKeeper:
+    """Keeps samples while they come; what goes wrong is told at the end, and ends no race."""
+
+    def __init__(self, spec: RaceSpec) -> None:
+        """Begin the file of a race, if one was asked for."""
+        self._name, self._problem = file_name(spec.race_id), ""
+        self._table: SampleTable | None = None
+        if spec.samples is None:
+            return
+        from fairlap_race.rally.sample_table import SampleTable  # noqa: PLC0415 - as above
+
+        about = {"namespace": spec.namespace, "record": spec.record, "race_id": spec.race_id}
+        with self._telling():
+            self._table = SampleTable(spec.samples / self._name, about)
+
+    @property
+    def asked(self) -> bool:
+        """Whether samples are wanted."""
+        return self._table is not None
+
+    def add(self, task: str, parts: Sequence[str]) -> None:
+        """Add a sample as `fairlap_race.rally.samples` has it."""
+        if self._table is not None and not self._problem:
+            with self._telling():
+                self._table.add(task, parts)
+
+    def finish(self) -> KeptSamples | None:
+        """Return what was kept; None where none was asked for."""
+        if self._table is None:
+            return KeptSamples(self._name, problem=self._problem) if self._problem else None
+        rows, size = self._table.rows, 0
+        with self._table:
+            if not self._problem:
+                with self._telling():
+                    size = self._table.finish()
+        return KeptSamples(self._name, problem=self._problem) if self._problem else KeptSamples(self._name, rows, size)
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            LOG.warning("the samples could not be kept: %s", error)
+            self._problem = os.strerror(error.errno) if error.errno else str(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import platform
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +18,6 @@ from fairlap_race.contract.record import (
     KEY_LOG,
     KEY_RACE,
     KEY_TELEMETRY,
-    LoadGeneratorHost,
     Outcome,
     Progress,
     Rally,
@@ -48,6 +46,7 @@ from fairlap_race.runner.cluster_watch import ClusterWatch
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.harvest import LATE_EVIDENCE, Versions, evidence_limit, look_after, read_numbers
+from fairlap_race.runner.host import look_at_machine
 from fairlap_race.runner.keep_samples import refuse_unwritable
 from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepared, assemble
 from fairlap_race.runner.request_looks import plan_looks, read_looks
@@ -319,5 +318,6 @@ def look_at_host(spec: RaceSpec) -> Host:
         settings=read_settings(),
         python_version=platform.python_version(),
     )
+    about, cores, may_use = look_at_machine(spec.cores)
     rally = Rally(version=rally_version(), poll_intervals=dict(POLL_INTERVALS))
-    return Host(about, cores, limits.cpus or float(os.cpu_count() or 1), rally)
+    return Host(about, cores, may_use, rally)

@@ -16,12 +16,11 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 from fairlap_race.elasticsearch.progress import explain_standstill, find_full_disks, get_work
 from fairlap_race.linux import cgroup, process
 from fairlap_race.rally.live_files import SHUTDOWN, State, actor_pids, read_state
-from fairlap_race.runner.load_generator import judge_load_generator
+from fairlap_race.runner.cost import LOOK_SECONDS, Cost
 from fairlap_race.runner.load_series import LoadSeries
 from fairlap_race.runner.watchdog import Sighting, Verdict, Watchdog
 
 LOG = logging.getLogger(__name__)
-LOOK_SECONDS = 1.0
 POLL_SECONDS = 0.1
 CPU_SPAN_SECONDS = 10.0
 """Span over which the load generator's own CPU use is averaged: one look could catch a moment's work."""
@@ -48,37 +47,6 @@ class Ended:
     """cores of the load generator"""
 
 
-@dataclass
-class _Cost:
-    """CPU that the load generator used between the first and the last look at a running race."""
-
-    start: cgroup.CgroupUsage | None = None
-    end: cgroup.CgroupUsage | None = None
-    processes: dict[int, tuple[float, float]] = field(default_factory=dict)
-    """process id -> CPU seconds at the first and at the last look"""
-    series: LoadSeries = field(default_factory=LoadSeries)
-
-    def look(self) -> None:
-        at, seen = time.time(), []
-        self.end = cgroup.read_usage(time.monotonic())
-        first = self.start is None
-        self.start = self.start or self.end
-        for pid in process.descendants():
-            used = process.cpu_seconds(pid)
-            if used is not None:
-                seen.append((pid, used))
-            if used is not None and (first or pid in self.processes):
-                self.processes[pid] = (self.processes[pid][0] if pid in self.processes else used, used)
-        self.series.add(at, self.end, seen)
-
-    def result(self, may_use: float) -> LoadGenerator:
-        if self.start is None or self.end is None or self.end.at - self.start.at < LOOK_SECONDS:
-            return LoadGenerator(why="the race was too short to tell")
-        wall = self.end.at - self.start.at
-        busiest = max((last - first for first, last in self.processes.values()), default=0.0) / wall
-        return judge_load_generator(self.start, self.end, may_use, busiest)
-
-
 class Supervisor:
     """Watches one Rally process until it has ended."""
 
@@ -101,7 +69,7 @@ class Supervisor:
         self._stop = stop
         self._sleeps = sleeps
         self._guest = guest
-        self._cost = _Cost()
+        self._cost = Cost()
         self._cpu: tuple[float, dict[int, float]] = (time.monotonic(), {})
         self._cpu_share = 0.0
         self._oom_before = cgroup.read_usage(time.monotonic()).oom_kills or 0

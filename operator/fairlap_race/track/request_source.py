@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -28,6 +28,16 @@ _LINE_ENDS = 2
 
 
 @dataclass(frozen=True)
+class Found:
+    """Files where their source has them."""
+
+    files: Mapping[str, Path]
+    """by name"""
+    repository: str | None = None
+    commit: str | None = None
+
+
+@dataclass(frozen=True)
 class Replayed:
     """What the requests are."""
 
@@ -42,6 +52,23 @@ def add_requests(spec: RaceSpec, source: RequestsSource, track: Path, work: Path
 
     Raises TrackError when they are not there or are no requests, and StoppedError.
     """
+    there = find_files(source, work, stop, (DOCUMENTS, INDEX))
+    found = there.files
+    writes = _read(found[source.file], source.file, spec)
+    _copy(found[source.file], track / FILE, TEST_MODE_LINES if _is_cut(spec) else None)
+    for name in (DOCUMENTS, INDEX):
+        if name in found:
+            _copy(found[name], track / name)
+    if (track / DOCUMENTS).is_file():
+        _copy(track / DOCUMENTS, track / SMALL_DOCUMENTS, TEST_MODE_LINES)
+    return Replayed(writes, there.repository, there.commit)
+
+
+def find_files(source: RequestsSource, work: Path, stop: threading.Event, beside: tuple[str, ...] = ()) -> Found:
+    """Return where the file of requests is, and those of the names `beside` that lie beside it.
+
+    Raises TrackError when it is not there, and StoppedError.
+    """
     if source.git is not None:
         root, commit = fetch_commit(source.git, work, stop)
         folder, repository = _inside(root, root / source.git.path), source.git.url
@@ -50,7 +77,7 @@ def add_requests(spec: RaceSpec, source: RequestsSource, track: Path, work: Path
         root, folder, repository, commit = source.path, source.path, None, None
     if not folder.is_dir():
         raise _invalid("race.requests: the directory that path names is not there; correct it")
-    found = {name: folder / name for name in (source.file, DOCUMENTS, INDEX) if (folder / name).is_file()}
+    found = {name: folder / name for name in (source.file, *beside) if (folder / name).is_file()}
     if source.file not in found:
         there = ", ".join(sorted(path.name for path in folder.iterdir() if not path.name.startswith(".."))[:20])
         raise _invalid(
@@ -59,14 +86,12 @@ def add_requests(spec: RaceSpec, source: RequestsSource, track: Path, work: Path
         )
     if source.git is not None:
         found = {name: _inside(root, path) for name, path in found.items()}
-    writes = _read(found[source.file], source.file, spec)
-    _copy(found[source.file], track / FILE, TEST_MODE_LINES if _is_cut(spec) else None)
-    for name in (DOCUMENTS, INDEX):
-        if name in found:
-            _copy(found[name], track / name)
-    if (track / DOCUMENTS).is_file():
-        _copy(track / DOCUMENTS, track / SMALL_DOCUMENTS, TEST_MODE_LINES)
-    return Replayed(writes, repository, commit)
+    return Found(found, repository, commit)
+
+
+def read_bounded(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file, of one that is too long only its beginning."""
+    yield from iter(lambda: file.readline(MOST_LINE_BYTES + _LINE_ENDS), b"")
 
 
 def _read(file: Path, name: str, spec: RaceSpec) -> tuple[str, ...]:
@@ -74,17 +99,12 @@ def _read(file: Path, name: str, spec: RaceSpec) -> tuple[str, ...]:
     found: dict[str, None] = {}
     try:
         with file.open("rb") as lines:
-            for request in read_lines(_bounded(lines), name, writes=writes):
+            for request in read_lines(read_bounded(lines), name, writes=writes):
                 if not request.reads and len(found) < _MOST_WRITES:
                     found[_words(request)] = None
     except LinesError as error:
         raise _invalid(str(error)) from None
     return tuple(found)
-
-
-def _bounded(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file, of one that is too long only its beginning."""
-    yield from iter(lambda: file.readline(MOST_LINE_BYTES + _LINE_ENDS), b"")
 
 
 def _words(request: RequestLine) -> str:

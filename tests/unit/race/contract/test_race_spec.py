@@ -126,7 +126,7 @@ def test_the_message_has_the_path_of_the_value(change, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("name", ["mode", "namespace", "record", "raceId", "track"])
+@pytest.mark.parametrize("name", ["mode", "namespace", "record", "raceId"])
 def test_what_is_needed_is_named(name):
     with pytest.raises(SpecError, match=f"^{name}: is missing$"):
         parse_spec(json.dumps({key: value for key, value in SPEC.items() if key != name}))

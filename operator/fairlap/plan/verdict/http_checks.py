@@ -1,0 +1,44 @@
+"""Whether the numbers of a race over HTTP may be believed: the checks that need no Elasticsearch, and two of its own.
+
+What a saturated load generator, a missed schedule and too few requests mean is the same as in a race by Rally: remarks
+(`checks.remarks`), which read nothing but the record's tasks.
+"""
+
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.verdict import measurement, request_errors
+from fairlap.plan.verdict.violation import Violation
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record
+
+
+def first_violation_over_http(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    """Return why a race over HTTP does not count, the root cause first, or None when its numbers may be believed."""
+    for check in HTTP_CHECKS:
+        if violation := check(record, spec):
+            return violation
+    return None
+
+
+def _ran_to_its_end(record: Record, _: BenchmarkSpec) -> Violation | None:
+    if record.outcome.reason:
+        return Violation(record.outcome.reason, record.outcome.message)
+    if record.http is None or not record.http.hosts:
+        return Violation(Reason.RECORD_MISSING, "the record does not say which hosts the race was sent to")
+    if record.http.exit_code != 0:
+        text = f"k6 ended with exit code {record.http.exit_code}, or did not end by itself"
+        return Violation(Reason.LOAD_GENERATOR_DIED, text)
+    return None
+
+
+def _every_load_has_numbers(record: Record, _: BenchmarkSpec) -> Violation | None:
+    if not record.track.tasks:
+        return Violation(Reason.NO_TASKS, "the record does not say what was to run")
+    measured = {task.task: task for task in record.tasks}
+    for wanted in record.track.tasks:
+        task = measured.get(wanted.name)
+        if task is None or task.http is None or task.rally is None or not task.samples.normal:
+            return Violation(Reason.TASK_MISSING, f"task {wanted.name} was to run but has no numbers")
+    return None
+
+
+HTTP_CHECKS = (_ran_to_its_end, request_errors.violation, _every_load_has_numbers, measurement.violation)

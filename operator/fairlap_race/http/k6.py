@@ -1,0 +1,124 @@
+"""Everything k6 is given: an argument list, a JSON file and environment variables; no secret in any of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.race_spec import RaceSpec
+
+SCRIPT = Path(__file__).with_name("script.js")
+PROGRAM = "k6"
+_VERSION = re.compile(r"\bk6\S* v(\d+\.\d+\.\d+\S*)")
+_A_SECOND = 1000
+
+
+@dataclass(frozen=True)
+class K6Files:
+    """Where k6's files are, all below one writable directory."""
+
+    work: Path
+
+    @property
+    def plan(self) -> Path:
+        """What the script reads."""
+        return self.work / "plan.json"
+
+    @property
+    def lines(self) -> Path:
+        """The pipe that the script's lines come through."""
+        return self.work / "requests.pipe"
+
+    @property
+    def log(self) -> Path:
+        """The pipe that k6's warnings and errors come through."""
+        return self.work / "k6-log.pipe"
+
+    @property
+    def output(self) -> Path:
+        """What k6 printed."""
+        return self.work / "k6.out"
+
+    @property
+    def no_certificates(self) -> Path:
+        """An empty directory."""
+        return self.work / "no-certificates"
+
+
+def make_plan(spec: RaceSpec, http: HttpSpec, load: HttpLoad, requests: Path) -> dict[str, Any]:
+    """Return what the script is to do for `load`; `requests` is the file of the requests. Pure."""
+    scheme = "https" if spec.tls or spec.ca_file else "http"
+    return {
+        "hosts": [f"{scheme}://{host}" for host in spec.hosts],
+        "requests": str(requests),
+        "order": http.order,
+        "seed": http.seed,
+        "clients": load.clients,
+        "rate": None if load.rate is None else _whole(load.rate),
+        "milliseconds": round((load.warmup_seconds + load.seconds) * _A_SECOND),
+        "timeoutMilliseconds": round(http.timeout_seconds * _A_SECOND),
+        "headers": dict(http.headers),
+        "user": spec.user,
+        "userFile": _text(spec.user_file),
+        "passwordFile": _text(spec.password_file),
+        "apiKeyFile": _text(spec.api_key_file),
+        "certificateFile": _text(spec.certificate_file),
+        "certificateKeyFile": _text(spec.certificate_key_file),
+    }
+
+
+def _whole(rate: float) -> dict[str, int]:
+    """Return a rate as k6 takes it: whole numbers, so many requests in so long."""
+    if float(rate).is_integer():
+        return {"requests": round(rate), "milliseconds": _A_SECOND}
+    return {"requests": round(rate * 1000), "milliseconds": 1000 * _A_SECOND}
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def write_plan(files: K6Files, plan: Mapping[str, Any]) -> None:
+    """Write what the script reads. Raises OSError."""
+    files.no_certificates.mkdir(parents=True, exist_ok=True)
+    files.plan.write_text(json.dumps(plan), encoding="utf-8")
+
+
+def k6_argv(files: K6Files) -> list[str]:
+    """Return the argument list that starts k6: everything off that is neither load nor the script's lines."""
+    return [
+        *(PROGRAM, "run", "--quiet", "--no-color", "--no-usage-report", "--summary-mode=disabled", "--no-thresholds"),
+        *("--address=", f"--console-output={files.lines}", "--log-format=raw"),
+        # To a pipe, since a warning for each failed request would fill the disk.
+        f"--log-output=file={files.log},level=warning",
+        *("--include-system-env-vars=false", "-e", f"FAIRLAP_PLAN={files.plan}", str(SCRIPT)),
+    ]
+
+
+def k6_env(spec: RaceSpec, files: K6Files, base: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for k6 from `base` without what it must not see or be told.
+
+    With a CA of its own, no other is trusted: Go reads a directory of them beside the file.
+    """
+    ours = ("FAIRLAP_", "KUBERNETES_", "K6_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+    env = {name: value for name, value in base.items() if not name.startswith(ours)}
+    env |= {"HOME": str(files.work), "K6_AUTO_EXTENSION_RESOLUTION": "false", "XDG_CONFIG_HOME": str(files.work)}
+    if spec.ca_file is not None:
+        env |= {"SSL_CERT_FILE": str(spec.ca_file), "SSL_CERT_DIR": str(files.no_certificates)}
+    return env
+
+
+def k6_version() -> str | None:
+    """Return the version of the installed k6; None where there is none."""
+    try:
+        said = subprocess.run([PROGRAM, "version"], capture_output=True, text=True, check=False, timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(said)
+    return found.group(1) if found else None

@@ -1,0 +1,280 @@
+"""What the lines of k6's script say, folded as they come. Pure.
+
+A line is a request, written when it is over: `client,host,epoch,start,service,processing,status,code,number`. The
+numbers of client and host begin at 0; epoch is the wall clock before the request in whole milliseconds; start is that
+of k6's own clock, which only goes forward from its beginning; service is how long the request took, processing the
+same with what k6 did around it, all in milliseconds; status is 0 without an answer, and code k6's number for why;
+number is that of the request: of all in an open loop, else of the client's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from fairlap_race.contract.http_record import HostAnswers, HttpAnswers
+from fairlap_race.contract.http_spec import HttpLoad
+from fairlap_race.contract.record import RallyNumbers, Task, Throughput
+from fairlap_race.contract.schedule_record import ScheduleRecord
+from fairlap_race.rally.samples import PERCENTILES, Tally, task_record
+from fairlap_race.rally.schedule import LEAST_REQUESTS
+
+UNIT = "ops"
+TASK_TYPE = "http-request"
+TIMEOUT_CODE = 1050
+DIAL_TIMEOUT_CODE = 1211
+_CODES = (
+    (1050, 1050, "timeout"),
+    (1100, 1199, "the name of the host was not found"),
+    (1211, 1211, "timeout while connecting"),
+    (1212, 1212, "the connection was refused"),
+    (1220, 1220, "the connection was reset"),
+    (1200, 1299, "the connection failed"),
+    (1310, 1310, "the certificate is of an unknown authority"),
+    (1311, 1311, "the certificate is of another name"),
+    (1300, 1399, "TLS failed"),
+    (1600, 1699, "HTTP/2 failed"),
+)
+"""From and to k6's number (its page "Error codes"), and what it means."""
+DROPPED_WARNING = "Insufficient VUs"
+"""How k6's warning begins when it drops a request for the first time."""
+
+
+class LineError(ValueError):
+    """A line is none of the script's."""
+
+
+class ScriptLine(NamedTuple):
+    """One line; times in seconds."""
+
+    client: int
+    host: int
+    epoch: float
+    start: float
+    service: float
+    processing: float
+    status: int
+    code: int
+    number: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is a success."""
+        return 200 <= self.status < 300
+
+    @staticmethod
+    def of(line: str) -> ScriptLine:
+        """Return what a line says. Raises LineError."""
+        try:
+            client, host, epoch, start, service, processing, status, code, number = line.split(",")
+            times = float(epoch) / 1000, float(start) / 1000, float(service) / 1000, float(processing) / 1000
+            found = ScriptLine(int(client), int(host), *times, int(status), int(code), int(number))
+        except ValueError as error:
+            raise LineError(f"a line of k6's script is not as it should be: {line[:200]!r}") from error
+        if not math.isfinite(sum(times)):
+            raise LineError(f"a line of k6's script is not as it should be: {line[:200]!r}")
+        return found
+
+
+@dataclass
+class _Spread:
+    """Sum and extreme of the times of the measured requests of a task, in seconds; the rest is in the histogram."""
+
+    total: float = 0.0
+    most: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.total += seconds
+        self.most = max(self.most, seconds)
+
+
+@dataclass
+class LoadAnswers:
+    """The answers of one load: sums, histograms and a window a second, however many requests there are."""
+
+    load: HttpLoad
+    hosts: tuple[str, ...]
+    keep: Callable[[str, Sequence[str]], None] | None = None
+    """is given the task's name and the fields of each sample, as `fairlap_race.rally.samples` has them"""
+    dropped_any: bool = False
+    """k6 warned that it drops requests"""
+    sent: int = 0
+    statuses: Counter[int] = field(default_factory=Counter)
+    codes: Counter[int] = field(default_factory=Counter)
+    """of the measured requests without an answer"""
+    by_host: list[list[int]] = field(default_factory=list)
+    """of each host the measured requests, those that failed, and those without an answer"""
+    _began: float = math.inf
+    """start of the schedule on k6's clock, in seconds: no request began before its planned moment"""
+
+    def __post_init__(self) -> None:
+        """Begin with nothing."""
+        about = {
+            "task": self.load.name,
+            "operation": self.load.name,
+            "type": TASK_TYPE,
+            "clients": self.load.clients,
+            "target": self.load.rate,
+        }
+        self._tally = Tally(about=about, unit=UNIT)
+        self._service, self._latency, self._processing = _Spread(), _Spread(), _Spread()
+        self.by_host = [[0, 0, 0] for _ in self.hosts]
+
+    @property
+    def first_at(self) -> float | None:
+        """When the first request began, in seconds since the epoch."""
+        first = self._tally.first_wallclock
+        return first if math.isfinite(first) else None
+
+    def add(self, line: str) -> None:
+        """Take in a line without its end. Raises LineError."""
+        got = ScriptLine.of(line)
+        if not 0 <= got.host < len(self.hosts):
+            raise LineError(f"a line of k6's script names no host: {line[:200]!r}")
+        it, rate = self._tally, self.load.rate
+        self.sent += 1
+        kind, wait = int(got.start >= self.load.warmup_seconds), 0.0
+        if rate is not None:
+            self._began = min(self._began, got.start - got.number / rate)
+            wait = got.start - got.number / rate - self._began
+        it.note_time(kind, got.epoch, got.processing)
+        it.clocks.add(got.epoch, got.start, got.service, got.processing)
+        # Of an open loop's clients any sends the next request, so only all of them together have a pace.
+        it.add(kind, got.ok, 0 if rate is not None else got.client, got.start, got.service, float(got.ok))
+        if not got.ok and it.first_error is None:
+            it.first_error = f"{words_of(got.status, got.code)} ({self.hosts[got.host]})"
+        if kind == 1:
+            self._measure(got, wait)
+        if self.keep is not None:
+            times = (got.epoch, got.start, got.service, got.processing, wait)
+            ok = str(int(got.ok))
+            self.keep(self.load.name, ("0", str(kind), ok, *map(repr, times), str(got.client), ok, UNIT))
+
+    def _measure(self, got: ScriptLine, wait: float) -> None:
+        self._tally.times.add(got.service, got.service + wait)
+        self._service.add(got.service)
+        self._latency.add(got.service + wait)
+        self._processing.add(got.processing)
+        self.statuses[got.status] += 1
+        host = self.by_host[got.host]
+        host[0] += 1
+        if not got.ok:
+            host[1] += 1
+        if got.status == 0:
+            host[2] += 1
+            self.codes[got.code] += 1
+
+    @property
+    def planned(self) -> int | None:
+        """How many measured requests were planned; None in a closed loop."""
+        return None if self.load.rate is None else round(self.load.rate * self.load.seconds)
+
+    def task(self) -> Task:
+        """Return the record of the task."""
+        found, measured = task_record(self._tally, None), self._tally.samples[1]
+        why = self._no_latency()
+        if why and found.histogram is not None:
+            found = replace(found, histogram=replace(found.histogram, latency=None))
+        return replace(
+            found,
+            rally=self._numbers(found, with_latency=not why) if measured else None,
+            http=self._answers(why),
+            schedule_share=self._share(),
+            client_busy_share=self._busy_share(),
+            schedule=self._plan(),
+        )
+
+    def _no_latency(self) -> str:
+        if self.load.rate is None:
+            return ""
+        whole = self.load.rate * (self.load.warmup_seconds + self.load.seconds)
+        if not self.dropped_any and self.sent >= whole - 1:
+            return ""
+        return "planned requests were not sent, and the times that they would have had to wait are missing"
+
+    def _answers(self, why: str) -> HttpAnswers:
+        return HttpAnswers(
+            statuses={str(status): count for status, count in sorted(self.statuses.items())},
+            timeouts=self.codes[TIMEOUT_CODE] + self.codes[DIAL_TIMEOUT_CODE],
+            hosts=tuple(HostAnswers(name, *counts) for name, counts in zip(self.hosts, self.by_host, strict=True)),
+            dropped=None if self.planned is None else max(0, self.planned - self._tally.samples[1]),
+            latency_left_out=why,
+        )
+
+    @property
+    def _tells(self) -> int:
+        """How many requests were planned; 0 where they were none or too few to tell anything."""
+        planned = self.planned or 0
+        return planned if planned >= LEAST_REQUESTS else 0
+
+    def _share(self) -> float | None:
+        return round(min(1.0, self._tally.samples[1] / self._tells), 4) if self._tells else None
+
+    def _busy_share(self) -> float | None:
+        whole = self.load.seconds * self.load.clients
+        return round(min(1.0, self._service.total / whole), 4) if self._tells else None
+
+    def _plan(self) -> ScheduleRecord | None:
+        # Any free client sends the next request, so none of them has a plan of its own.
+        sent = self._tally.samples[1]
+        return ScheduleRecord(sent, max(self._tells, sent), self.load.clients) if self._tells else None
+
+    def _numbers(self, task: Task, *, with_latency: bool) -> RallyNumbers:
+        """Return the numbers that Rally gives of its tasks, from the histograms: three digits."""
+        times, measured = self._tally.times, self._tally.samples[1]
+        windows = task.windows
+        median = windows.median if windows and windows.median is not None else task.rate
+        service = percentiles(times.service, self._service.most, self._service.total)
+        latency = percentiles(times.latency, self._latency.most, self._latency.total)
+        return RallyNumbers(
+            throughput=Throughput(mean=task.rate, median=median),
+            service_time_millis=service,
+            # As in Rally: without a plan the latency is the service time.
+            latency_millis=latency if with_latency else {},
+            processing_time_millis={"mean": _millis(self._processing.total / measured)},
+            error_rate=self._tally.errors[1] / measured,
+        )
+
+
+def percentiles(counts: Mapping[int, int], most: float, total: float) -> dict[str, float]:
+    """Return mean and percentiles in milliseconds of a histogram by microseconds; p100 is `most`, in seconds.
+
+    A percentile that less than one request supports is left out; `total` is the sum of all times in seconds.
+    """
+    number = sum(counts.values())
+    if not number:
+        return {}
+    found, below, places = {}, 0, iter(sorted(counts.items()))
+    value, inside = next(places)
+    for percentile in PERCENTILES:
+        if number * (100 - percentile) / 100 + 1e-9 < 1:
+            break
+        rank = max(1, math.ceil(number * percentile / 100 - 1e-9))
+        while below + inside < rank:
+            below += inside
+            value, inside = next(places)
+        found[f"p{percentile:g}"] = _millis(min(most, middle(value) / 1e6))
+    return {**found, "p100": _millis(most), "mean": _millis(total / number)}
+
+
+def middle(value: int) -> float:
+    """Return the middle, in microseconds, of those that a histogram of three digits counts as `value`."""
+    width = 1 << max(0, value.bit_length() - 11)
+    return value + (width - 1) / 2
+
+
+def _millis(seconds: float) -> float:
+    return round(seconds * 1000, 6)
+
+
+def words_of(status: int, code: int) -> str:
+    """Return in words how a request failed; nothing of what a server said is in them."""
+    if status:
+        return f"HTTP {status}"
+    for first, last, words in _CODES:
+        if first <= code <= last:
+            return f"no answer: {words}"
+    return f"no answer: k6's error {code}"

@@ -1,0 +1,98 @@
+"""The requests of a race over HTTP: read strictly, and written as k6's script reads them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlap_race.contract.http_spec import HttpSpec
+from fairlap_race.contract.race_spec import RequestsSource
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.request_lines import LinesError, RequestLine, read_lines
+from fairlap_race.errors import TrackError
+from fairlap_race.track.request_source import find_files, read_bounded
+
+JSON, JSON_LINES, TEXT = "application/json", "application/x-ndjson", "text/plain; charset=utf-8"
+Sent = tuple[str, str, "str | None", "str | None"]
+"""Method, path, body and content type."""
+
+
+@dataclass(frozen=True)
+class ReadyRequests:
+    """What was made of the file."""
+
+    file: Path
+    """the JSON that k6's script reads"""
+    lines: int
+    distinct: int
+    digest: str
+    repository: str | None = None
+    commit: str | None = None
+
+
+def make_ready(http: HttpSpec, source: RequestsSource, work: Path, stop: threading.Event) -> ReadyRequests:
+    """Read the requests of `source` and write them below `work`.
+
+    Raises TrackError when they are not there or one of them is none, and StoppedError.
+    """
+    found = find_files(source, work, stop)
+    try:
+        with found.files[source.file].open("rb") as lines:
+            sent = [as_sent(line) for line in read_lines(read_bounded(lines), source.file, over_http=True)]
+    except LinesError as error:
+        raise TrackError(Reason.REQUESTS_INVALID, str(error)) from None
+    ranked = [request for request, _ in Counter(sent).most_common()]
+    rows: list[Sequence[Any]] = list(sent)
+    if http.order == "zipf":
+        # As in the track replay: the more often the file has a request, the lower its rank.
+        places = alias_table(len(ranked), http.exponent or 0.0)
+        rows = [(*request, *place) for request, place in zip(ranked, places, strict=True)]
+    text = json.dumps(rows, separators=(",", ":"))
+    file = work / "requests.json"
+    file.write_text(text, encoding="utf-8")
+    choice = json.dumps([http.order, http.exponent, http.seed])
+    digest = hashlib.sha256(choice.encode() + b"\n" + text.encode()).hexdigest()
+    return ReadyRequests(file, len(sent), len(ranked), f"sha256:{digest}", found.repository, found.commit)
+
+
+def as_sent(line: RequestLine) -> Sent:
+    """Return a request as it goes over the wire: a list is a JSON text a line, a text stays as it is."""
+    body = line.body
+    if body is None:
+        return line.method, line.path, None, None
+    if isinstance(body, str):
+        return line.method, line.path, body, TEXT
+    if isinstance(body, list):
+        return line.method, line.path, "".join(f"{_text(item)}\n" for item in body), JSON_LINES
+    return line.method, line.path, _text(body), JSON
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def alias_table(count: int, exponent: float) -> list[tuple[float, int]]:
+    """Return for each of `count` ranks, from 0 on, a threshold from 0 to 1 and another rank.
+
+    A rank that is drawn evenly and kept with the chance of its threshold, else replaced by the other one, has the
+    probability (rank + 1)^-exponent / sum of all (Walker 1977; the table is built as Vose did, 1991).
+    """
+    weights = [rank**-exponent for rank in range(1, count + 1)]
+    total = sum(weights)
+    scaled = [weight * count / total for weight in weights]
+    table = [(1.0, rank) for rank in range(count)]
+    small = [rank for rank, it in enumerate(scaled) if it < 1]
+    large = [rank for rank, it in enumerate(scaled) if it >= 1]
+    while small and large:
+        low, high = small.pop(), large[-1]
+        table[low] = (scaled[low], high)
+        scaled[high] -= 1 - scaled[low]
+        if scaled[high] < 1:
+            small.append(large.pop())
+    return table

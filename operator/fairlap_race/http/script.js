@@ -1,0 +1,121 @@
+// k6's side of a race over HTTP. It is the same for every race: what differs stands in the JSON file FAIRLAP_PLAN.
+// Each request writes one line, as fairlap_race/http/load_answers.py describes it.
+import { b64encode } from 'k6/encoding';
+import exec from 'k6/execution';
+import http from 'k6/http';
+import { SharedArray } from 'k6/data';
+
+const plan = JSON.parse(open(__ENV.FAIRLAP_PLAN));
+// Each: [method, path, body or null, content type or null], with zipf also [threshold, alias].
+const requests = new SharedArray('requests', () => JSON.parse(open(plan.requests)));
+const scenario =
+  plan.rate === null
+    ? { executor: 'constant-vus', vus: plan.clients }
+    : {
+        executor: 'constant-arrival-rate',
+        rate: plan.rate.requests,
+        timeUnit: `${plan.rate.milliseconds}ms`,
+        preAllocatedVUs: plan.clients,
+        maxVUs: plan.clients,
+      };
+
+export const options = {
+  scenarios: {
+    race: {
+      ...scenario,
+      duration: `${plan.milliseconds}ms`,
+      // The last requests end by themselves, at the latest by their timeout.
+      gracefulStop: `${plan.timeoutMilliseconds + 5000}ms`,
+    },
+  },
+  discardResponseBodies: true,
+  insecureSkipTLSVerify: false,
+  systemTags: [],
+  userAgent: 'FairLap',
+  tlsAuth:
+    plan.certificateFile === null ? [] : [{ cert: open(plan.certificateFile), key: open(plan.certificateKeyFile) }],
+};
+
+function credentials() {
+  const read = (file) => open(file).replace(/[\r\n]+$/, '');
+  if (plan.apiKeyFile !== null) {
+    const key = read(plan.apiKeyFile).trim();
+    return { Authorization: `ApiKey ${key.includes(':') ? b64encode(key) : key}` };
+  }
+  if (plan.passwordFile === null) {
+    return {};
+  }
+  const user = plan.userFile === null ? plan.user : read(plan.userFile);
+  return { Authorization: `Basic ${b64encode(`${user}:${read(plan.passwordFile)}`)}` };
+}
+
+const headers = { ...plan.headers, ...credentials() };
+const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+const params = {};
+
+function paramsOf(type) {
+  const key = type === null || hasType ? '' : type;
+  if (params[key] === undefined) {
+    params[key] = {
+      headers: key === '' ? headers : { ...headers, 'Content-Type': key },
+      redirects: 0,
+      timeout: `${plan.timeoutMilliseconds}ms`,
+    };
+  }
+  return params[key];
+}
+
+// The finalizer of MurmurHash3.
+function mix(value) {
+  let it = (value + 0x9e3779b9) | 0;
+  it = Math.imul(it ^ (it >>> 16), 0x85ebca6b);
+  it = Math.imul(it ^ (it >>> 13), 0xc2b2ae35);
+  return it ^ (it >>> 16);
+}
+
+// A number from 0 to below 1 that seed, client and number of the request decide: the same in every race.
+function lot(client, number, draw) {
+  return (mix(mix(mix(mix(plan.seed) ^ client) ^ number) ^ draw) >>> 0) / 4294967296;
+}
+
+function chosen(client, number) {
+  if (plan.order === 'file') {
+    // In a closed loop each client sends every n-th line; in an open one its number is that of all.
+    const place = plan.rate === null ? client + number * plan.clients : number;
+    return requests[place % requests.length];
+  }
+  const first = requests[Math.floor(lot(client, number, 0) * requests.length)];
+  return plan.order === 'random' || lot(client, number, 1) < first[4] ? first : requests[first[5]];
+}
+
+let client = -1;
+let sent = 0;
+
+export default function () {
+  if (client < 0) {
+    client = exec.vu.idInTest - 1;
+  }
+  const open = plan.rate !== null;
+  const number = open ? exec.scenario.iterationInTest : sent++;
+  const host = (open ? number : client + number) % plan.hosts.length;
+  const [method, path, body, type] = chosen(open ? 0 : client, number);
+  const url = plan.hosts[host] + path;
+  const settings = paramsOf(type);
+  const epoch = Date.now();
+  const before = exec.instance.currentTestRunDuration;
+  let status = 0;
+  let code = 1000;
+  let took = -1;
+  try {
+    const answer = http.request(method, url, body, settings);
+    status = answer.status;
+    code = answer.error_code;
+    took = answer.timings.blocked + answer.timings.duration;
+  } catch (error) {
+    code = 1000;
+  }
+  const around = exec.instance.currentTestRunDuration - before;
+  // What got no answer has no times of its own.
+  const service = status === 0 || took < 0 ? around : took;
+  console.log(`${client},${host},${epoch},${before},${service},${around},${status},${code},${number}`);
+}

@@ -1,0 +1,165 @@
+"""One race over HTTP from its specification to its record: hosts, requests, then k6 for one load after the other."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fairlap_race.contract.http_record import HttpRecord
+from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import KEY_LOG, Outcome, Progress, Record, Task, timestamp
+from fairlap_race.contract.track_record import TrackRecord, TrackTask
+from fairlap_race.errors import StoppedError, TrackError
+from fairlap_race.http.health import PATIENCE, UnhealthyError, look_at_hosts, open_access
+from fairlap_race.http.k6 import K6Files, k6_version
+from fairlap_race.http.load_answers import TASK_TYPE, LoadAnswers
+from fairlap_race.http.requests import ReadyRequests, make_ready
+from fairlap_race.rally.schedule import judge_lateness
+from fairlap_race.runner import bounds
+from fairlap_race.runner.cost import Cost
+from fairlap_race.runner.guest import missing_secret
+from fairlap_race.runner.host import look_at_machine
+from fairlap_race.runner.k6_run import Ground, K6Run
+from fairlap_race.runner.keep_samples import SampleKeeper, refuse_unwritable
+from fairlap_race.runner.load_series import judge_tasks, with_loads
+from fairlap_race.runner.parts import FailedError
+
+LOG = logging.getLogger(__name__)
+SMOKE_SECONDS = 2.0
+STOPPED = "the runner was told to stop before the race began"
+
+
+@dataclass
+class HttpRace:
+    """A race in the making; its record can be made at any moment."""
+
+    spec: RaceSpec
+    work: Path
+    tell: Callable[[Progress], None]
+    stop: threading.Event
+    _tasks: list[Task] = field(default_factory=list)
+    _secrets: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Take note of when it began."""
+        if self.spec.http is None:
+            raise ValueError("the specification is not that of a race over HTTP")
+        self._http: HttpSpec = self.spec.http
+        self._record = Record(mode=self.spec.mode, race_id=self.spec.race_id, started_at=timestamp(time.time()))
+        self._about = HttpRecord()
+        self._files = K6Files(self.work)
+        self._cost = Cost(by_process=False)
+        limit = time.monotonic() + self.spec.timeout_seconds
+        self._ground = Ground(self.spec, self._http, self._files, self._cost, self.tell, self.stop, limit)
+        self._may_use = 0.0
+
+    def run(self) -> Record:
+        """Run the step and return its record, whatever happened."""
+        self.tell(Progress(at=timestamp(time.time()), stage="preparing"))
+        outcome, sent = Outcome(), False
+        try:
+            requests = self._prepare()
+            if self.spec.mode is not Mode.CHECK:
+                sent = True
+                self._race(requests)
+        except FailedError as failure:
+            outcome = failure.outcome
+        except Exception as error:
+            # What was measured before a bug is kept, too.
+            LOG.exception("the runner failed")
+            outcome = Outcome(Reason.RALLY_FAILED, f"the runner failed: {type(error).__name__}: {error}")
+        record = replace(
+            self._record,
+            outcome=replace(outcome, message=bounds.scrub(outcome.message, self._secrets)),
+            http=self._about,
+            finished_at=timestamp(time.time()),
+        )
+        return bounds.bounded(self._with_numbers(record) if sent else record)
+
+    def artifacts(self) -> dict[str, str]:
+        """Return the compressed files for the record's ConfigMap, in base64, by key."""
+        packed = bounds.packed_tail(self._files.output, self._secrets)
+        return {} if packed is None else {KEY_LOG: packed}
+
+    def _prepare(self) -> ReadyRequests:
+        spec, http = self.spec, self._http
+        self.work.mkdir(parents=True, exist_ok=True)
+        about, _, self._may_use = look_at_machine()
+        environment = replace(self._record.environment, load_generator=replace(about, cores=None))
+        self._record = replace(self._record, environment=environment)
+        refuse_unwritable(spec)
+        if missing := missing_secret(spec):
+            raise FailedError(Reason.SECRET_MISSING, missing)
+        version = k6_version()
+        self._about = replace(self._about, k6_version=version)
+        if version is None:
+            raise FailedError(Reason.LOAD_GENERATOR_DIED, "there is no k6 in the race image; use one that has it")
+        try:
+            requests = make_ready(http, _source(spec), self.work, self.stop)
+            self._about = replace(self._about, requests=requests.lines, distinct=requests.distinct)
+            self._record = replace(self._record, track=self._schedule(requests))
+            access = open_access(spec, http.headers)
+            self._secrets = access.secrets
+            patience = min(PATIENCE, spec.timeout_seconds)
+            self._about = replace(self._about, hosts=look_at_hosts(spec, http.health, access, self.stop, patience))
+        except (TrackError, UnhealthyError) as error:
+            raise FailedError(error.reason, str(error)) from error
+        except StoppedError as error:
+            raise FailedError(Reason.RACE_ABORTED, STOPPED) from error
+        return requests
+
+    def _schedule(self, requests: ReadyRequests) -> TrackRecord:
+        """Return what is to run, as a track's schedule is told."""
+        loads = planned(self._http, self.spec.mode)
+        return TrackRecord(
+            digest=requests.digest,
+            tasks=tuple(TrackTask(it.name, it.name, TASK_TYPE, it.clients, reported=True) for it in loads),
+            allowed_errors=dict(self.spec.allowed_errors),
+            repository=requests.repository,
+            revision=requests.commit,
+        )
+
+    def _race(self, requests: ReadyRequests) -> None:
+        keeper, loads = SampleKeeper(self.spec), planned(self._http, self.spec.mode)
+        try:
+            for number, load in enumerate(loads, start=1):
+                if number > 1 and self.stop.wait(self._http.interval_seconds):
+                    raise FailedError(Reason.RACE_ABORTED, f"the runner was told to stop before {load.name}")
+                answers = LoadAnswers(load, self.spec.hosts, keeper.add if keeper.asked else None)
+                run = K6Run(self._ground, answers, number, len(loads))
+                try:
+                    self._about = replace(self._about, exit_code=run.to_end(requests.file))
+                finally:
+                    if answers.sent:
+                        self._tasks.append(answers.task())
+                        first = self._record.first_request_at or timestamp(answers.first_at or time.time())
+                        self._record = replace(self._record, first_request_at=first)
+        finally:
+            self._record = replace(self._record, sample_file=keeper.finish())
+
+    def _with_numbers(self, record: Record) -> Record:
+        tasks = with_loads(self._tasks, self._cost.series, self._may_use)
+        load = judge_tasks(self._cost.result(self._may_use), tasks)
+        # Only a race that ended by itself tells whether its load generator kept up.
+        load = load if record.outcome.reason else judge_lateness(load, tasks)
+        return replace(record, tasks=tasks, load_generator=load, rally_exited_at=timestamp(time.time()))
+
+
+def _source(spec: RaceSpec) -> RequestsSource:
+    if spec.requests is None:
+        raise FailedError(Reason.INVALID_SPEC, "requests: a race over HTTP needs them")
+    return spec.requests
+
+
+def planned(http: HttpSpec, mode: Mode) -> tuple[HttpLoad, ...]:
+    """Return the loads of a step: of a smoke race the first for two seconds, which proves that everything works."""
+    if mode is not Mode.SMOKE:
+        return http.loads
+    first = http.loads[0]
+    return (replace(first, seconds=min(SMOKE_SECONDS, first.seconds), warmup_seconds=0.0),)

@@ -1,0 +1,238 @@
+"""Races over HTTP: real k6, the real runner, and a server that knows what is true."""
+
+import json
+import os
+import ssl
+import statistics
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.parts.timed_server import TimedServer
+from pyarrow import parquet
+
+from fairlap.plan.verdict.http_checks import first_violation_over_http
+from fairlap_race.contract.race_spec import parse_spec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record
+from fairlap_race.http.k6 import K6Files, k6_argv, k6_env, make_plan, write_plan
+
+from .runner import Race, asked
+from .server import certificates
+
+Json = dict[str, Any]
+OVERHEAD = 1.5
+"""Milliseconds that k6 may add on a machine that does other things, too; bench/README.md has the real figure."""
+
+
+@pytest.fixture
+def server() -> Iterator[TimedServer]:
+    found = TimedServer()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def race(account: Path, k6: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Race]:
+    """Return what begins a race: of these lines, against these servers, with this `http` part."""
+    monkeypatch.setenv("PATH", f"{k6.parent}:/usr/bin:/bin")
+
+    def begin(
+        lines: list[str], *servers: TimedServer, loads: list[Json], http: Json | None = None, **spec: Any
+    ) -> Race:
+        (tmp_path / "terms.txt").write_text("".join(f"{line}\n" for line in lines))
+        return Race(account, {
+            "cores": None, "hosts": [it.host for it in servers],
+            "requests": {"path": str(tmp_path), "file": "terms.txt"},
+            "http": {"loads": loads, "health": "/0", **(http or {})}, **spec,
+        })  # fmt: skip
+
+    return begin
+
+
+def ended(race: Race, seconds: float = 60) -> Record:
+    """Return the record of a race that goes on to its end."""
+    try:
+        return race.result(seconds).record
+    finally:
+        race.end()
+
+
+@pytest.mark.parametrize(("delay", "rate"), [(5, 200), (20, 100), (100, 40)])
+def test_latency_and_throughput_are_those_of_the_server(race, server, tmp_path, delay, rate):
+    """A closed loop, then an open one: within 2 % of what the server did, and what k6 takes itself."""
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    loads = [
+        {"name": "closed", "seconds": 3, "clients": 4, "warmupSeconds": 1},
+        {"name": "open", "seconds": 3, "clients": 20, "rate": rate, "warmupSeconds": 1},
+    ]
+    record = ended(race([f"/{delay}?q={number}" for number in range(7)], server, loads=loads, samples=str(samples)))
+    assert record.outcome.reason is None, record.outcome
+    closed, opened = record.tasks
+    true = statistics.mean(server.taken[1:]) * 1000
+    for task in (closed, opened):
+        assert task.rally is not None and task.http is not None and task.errors.normal == 0
+        service = task.rally.service_time_millis
+        assert true * 0.98 <= service["p50"] <= true * 1.02 + OVERHEAD
+        assert task.http.statuses == {"200": task.samples.normal} and task.http.dropped in (0, None)
+    # Between two requests of a client k6 begins a new iteration.
+    assert closed.rate is not None and 4000 / (true + 2 * OVERHEAD) <= closed.rate <= 4000 / true * 1.02
+    assert opened.rate == pytest.approx(rate, rel=0.02) and opened.keeps_schedule and opened.windows
+    assert opened.rally and opened.rally.latency_millis["p50"] <= true * 1.02 + OVERHEAD + 1
+    assert opened.samples.normal == pytest.approx(3 * rate, abs=2)
+    rows = parquet.read_table(next(samples.glob("*.parquet"))).to_pylist()
+    assert record.sample_file is not None and record.sample_file.rows == len(rows) == len(server.paths) - 1
+    assert Counter((row["task"], row["sample_type"]) for row in rows)["open", "normal"] == opened.samples.normal
+    assert first_violation_over_http(record, asked()) is None
+    assert record.http is not None and (record.http.requests, record.http.distinct, record.http.exit_code) == (7, 7, 0)
+    assert record.http.k6_version and record.http.hosts[0].server == "timed"
+
+
+def test_requests_are_spread_over_the_hosts_and_all_that_failed_is_counted(race, server):
+    other = TimedServer()
+    lines = ["/1", "/1/404", "/1/302", "/900", "/2"]
+    loads = [{"name": "one", "seconds": 2, "clients": 1}, {"name": "three", "seconds": 2, "clients": 3}]
+    record = ended(race(lines, server, other, loads=loads, http={"timeoutSeconds": 0.2, "intervalSeconds": 0.5}))
+    other.close()
+    assert record.outcome.reason is None, record.outcome
+    counts: Counter[str] = Counter()
+    for task in record.tasks:
+        assert task.http is not None and task.first_error is not None
+        one, two = task.http.hosts
+        assert abs(one.requests - two.requests) <= task.clients and one.requests > 10
+        assert task.http.timeouts == task.http.statuses["0"] == one.unanswered + two.unanswered
+        assert task.errors.normal == sum(task.http.statuses.values()) - task.http.statuses["200"]
+        counts += Counter(task.http.statuses)
+    told = server.statuses + other.statuses
+    assert counts["404"] == told[404] and counts["302"] == told[302]
+    assert counts["200"] + counts["0"] == told[200] - 2  # the two looks at their health
+    start = [task.started_at for task in record.tasks]
+    assert start == sorted(start) and record.tasks[0].ended_at < start[1]
+
+
+def test_each_race_sends_the_same(race, server):
+    """In the file's order each line in turn; by lot what seed and number say, the frequent ones more often."""
+    sent = {}
+    for name, http in (
+        ("file", {}),
+        ("zipf", {"order": "zipf", "exponent": 1.5}),
+        ("again", {"order": "zipf", "exponent": 1.5}),
+    ):
+        server.forget()
+        loads = [{"name": "c", "seconds": 2, "clients": 20, "rate": 100}]
+        assert ended(race([f"/1?q={n}" for n in range(10)], server, loads=loads, http=http)).outcome.reason is None
+        sent[name] = [int(path.rpartition("=")[2]) for path in server.paths if "=" in path]
+    # A last request may begin just at the end.
+    assert all(200 <= len(it) <= 201 for it in sent.values())
+    assert Counter(sent["file"][:200]) == dict.fromkeys(range(10), 20)
+    assert Counter(sent["zipf"][:200]) == Counter(sent["again"][:200])
+    counts = Counter(sent["zipf"])
+    assert (
+        counts[0] == pytest.approx(200 / sum(rank**-1.5 for rank in range(1, 11)), rel=0.25) and counts[0] > counts[1]
+    )
+
+
+def test_what_k6_drops_lowers_the_share_of_the_schedule_and_leaves_no_latency(race, server):
+    record = ended(race(["/85"], server, loads=[{"name": "r", "seconds": 3, "clients": 1, "rate": 20}]))
+    (task,) = record.tasks
+    assert task.schedule_share == pytest.approx(0.5, abs=0.06) and task.fell_behind
+    assert task.http is not None and task.http.dropped == pytest.approx(30, abs=4) and task.http.latency_left_out
+    assert task.rally is not None and task.rally.latency_millis == {}
+    assert "although its clients were free" not in record.load_generator.why
+
+
+def test_tls_and_credentials_come_from_files_and_are_verified(race, account, tmp_path, monkeypatch):
+    tls = account / "account"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tls / "http.crt", tls / "http.key")
+    context.load_verify_locations(tls / "ca.crt")
+    context.verify_mode = ssl.CERT_REQUIRED
+    server = TimedServer(context, "Basic bWU6cGFzcw==")
+    (tmp_path / "user").write_text("me\n")
+    (tmp_path / "password").write_text("pass\n")
+    secure = {
+        "caFile": str(tls / "ca.crt"), "userFile": str(tmp_path / "user"), "passwordFile": str(tmp_path / "password"),
+        "certificateFile": str(tls / "http.crt"), "certificateKeyFile": str(tls / "http.key"),
+    }  # fmt: skip
+    loads = [{"name": "c", "seconds": 1, "clients": 2}]
+    record = ended(race(["/1"], server, loads=loads, **secure))
+    assert record.outcome.reason is None, record.outcome
+    assert record.tasks[0].errors.normal == 0 and record.tasks[0].samples.normal > 50
+    # The same CA as a file of nobody: k6 itself must refuse it, too.
+    certificates(tmp_path / "other")
+    assert unverified(server, tmp_path, {**secure, "caFile": str(tmp_path / "other/ca.crt")}) == {"0"}
+    record = ended(race(["/1"], server, loads=loads, **{**secure, "caFile": str(tmp_path / "other/ca.crt")}))
+    assert record.outcome.reason is Reason.TLS_UNTRUSTED
+    (tmp_path / "password").write_text("wrong")
+    record = ended(race(["/1"], server, loads=loads, **secure))
+    assert record.outcome.reason is Reason.AUTHENTICATION_FAILED and "HTTP 401" in record.outcome.message
+    server.close()
+
+
+def unverified(server: TimedServer, folder: Path, secure: Json) -> set[str]:
+    """Return the statuses that k6 itself notes, without the look at the health before it."""
+    load = {"name": "c", "seconds": 1, "clients": 1}
+    spec = parse_spec(json.dumps({
+        "format": 1, "mode": "race", "namespace": "ns", "record": "r", "raceId": "id", "hosts": [server.host],
+        "http": {"loads": [load]}, "requests": {"path": "/r"}, **secure,
+    }))  # fmt: skip
+    assert spec.http is not None
+    (folder / "requests.json").write_text('[["GET", "/1", null, null]]')
+    files = K6Files(folder)
+    write_plan(files, make_plan(spec, spec.http, spec.http.loads[0], folder / "requests.json"))
+    environment = k6_env(spec, files, os.environ)
+    program, *arguments = k6_argv(files)
+    subprocess.run([program, *arguments], env=environment, check=True, timeout=60)
+    return {line.split(",")[6] for line in files.lines.read_text().splitlines()}
+
+
+def test_hosts_that_do_not_answer_are_named_before_anything_is_sent(race, server):
+    gone = TimedServer()
+    gone.close()
+    began = time.monotonic()
+    running = race(
+        ["/1"], server, gone, loads=[{"name": "c", "seconds": 60, "clients": 1}], mode="check", timeoutSeconds=3
+    )
+    record = ended(running)
+    assert record.outcome.reason is Reason.CLUSTER_UNREACHABLE and time.monotonic() - began < 30
+    assert record.outcome.message.startswith(f"target.hosts: {gone.host} does not answer GET /0")
+    assert server.paths == ["/0"] and record.tasks == ()
+
+
+def test_the_check_names_a_line_that_is_no_request(race, server):
+    loads = [{"name": "c", "seconds": 60, "clients": 1}]
+    record = ended(race(["/1", "shoes"], server, loads=loads, mode="check"))
+    assert record.outcome.reason is Reason.REQUESTS_INVALID and "terms.txt line 2" in record.outcome.message
+    record = ended(race(["/1"], server, loads=loads, mode="check"))
+    assert record.outcome.reason is None and record.tasks == () and server.paths == ["/0"]
+    record = ended(race(["/1"], server, loads=loads, mode="smoke"))
+    assert record.outcome.reason is None and record.tasks[0].samples.normal > 100
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "words"),
+    [
+        ({"stallSeconds": 3}, Reason.RACE_STALLED, "nothing moved for 3 s in step 1 of 1, c at "),
+        ({"timeoutSeconds": 4}, Reason.RACE_TIMEOUT, "the race was not over at its deadline, in step 1 of 1, c at "),
+    ],
+)
+def test_a_race_that_stands_still_or_takes_too_long_is_ended(race, server, change, reason, words):
+    loads = [{"name": "c", "seconds": 60, "clients": 2}]
+    record = ended(race(["/1", "/1", "/60000"], server, loads=loads, **change))
+    assert record.outcome.reason is reason and record.outcome.message.startswith(words)
+    assert record.tasks[0].samples.normal >= 1 and record.http is not None and record.http.exit_code is None
+
+
+def test_a_race_that_is_told_to_stop_tells_how_far_it_was(race, server):
+    running = race(["/5"], server, loads=[{"name": "c", "seconds": 60, "clients": 2}])
+    running.await_racing(task="c")
+    time.sleep(2)
+    assert running.progress()["stage"] == "racing"
+    running.process.terminate()
+    record = ended(running)
+    assert record.outcome.reason is Reason.RACE_ABORTED and "in step 1 of 1, c at " in record.outcome.message

@@ -1,0 +1,59 @@
+"""A race over HTTP counts unless something is wrong with it: each row is the smallest change that must be caught."""
+
+from dataclasses import replace
+
+import pytest
+
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.verdict.checks import remarks
+from fairlap.plan.verdict.http_checks import first_violation_over_http
+from fairlap_race.contract.http_record import HttpAnswers, HttpHost, HttpRecord
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Counts, Outcome, RallyNumbers, Record, Task, Throughput
+from fairlap_race.contract.track_record import TrackRecord, TrackTask
+
+SPEC = BenchmarkSpec.model_validate(
+    {
+        "elasticsearch": {"version": "8.6.1"},
+        "race": {"track": {"configMap": {"name": "t"}}, "allow": {"errorRate": {"c2": 0.01}}},
+    }
+)
+NUMBERS = RallyNumbers(Throughput(mean=100.0, median=100.0), {"p50": 10.0}, error_rate=0.0)
+TASK = Task(task="c1", duration_seconds=30.0, samples=Counts(100, 3000), rally=NUMBERS, http=HttpAnswers({"200": 3000}))
+GOOD = Record(
+    mode="race",
+    track=TrackRecord(tasks=tuple(TrackTask(name, reported=True) for name in ("c1", "c2"))),
+    tasks=(TASK, replace(TASK, task="c2")),
+    http=HttpRecord("1.8.1", 0, 200, 200, (HttpHost("one:10041", 200),)),
+)
+
+
+def test_a_good_race_counts_although_no_elasticsearch_was_asked():
+    assert first_violation_over_http(GOOD, SPEC) is None
+    assert remarks(GOOD, [], "") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"outcome": Outcome(Reason.RACE_TIMEOUT, "late")}, Reason.RACE_TIMEOUT),
+        ({"http": None}, Reason.RECORD_MISSING),
+        ({"http": replace(GOOD.http, hosts=())}, Reason.RECORD_MISSING),
+        ({"http": replace(GOOD.http, exit_code=None)}, Reason.LOAD_GENERATOR_DIED),
+        ({"http": replace(GOOD.http, exit_code=107)}, Reason.LOAD_GENERATOR_DIED),
+        ({"track": TrackRecord()}, Reason.NO_TASKS),
+        ({"tasks": (TASK,)}, Reason.TASK_MISSING),
+        ({"tasks": (TASK, replace(TASK, task="c2", samples=Counts(9, 0), rally=None))}, Reason.TASK_MISSING),
+        ({"tasks": (TASK, replace(TASK, task="c2", http=None))}, Reason.TASK_MISSING),
+        ({"tasks": (replace(TASK, errors=Counts(1, 0)), replace(TASK, task="c2"))}, Reason.ERROR_RATE),
+        ({"tasks": (TASK, replace(TASK, task="c2", errors=Counts(0, 40)))}, Reason.ERROR_RATE),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_caught(change, reason):
+    found = first_violation_over_http(replace(GOOD, **change), SPEC)
+    assert found is not None and found.reason is reason
+
+
+def test_errors_within_what_is_accepted_are_none():
+    few = replace(GOOD, tasks=(TASK, replace(TASK, task="c2", errors=Counts(0, 30))))
+    assert first_violation_over_http(few, SPEC) is None

@@ -1,0 +1,79 @@
+"""Each host is asked before anything is sent; what is wrong is said without a word of its answer."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.http.health import Access, UnhealthyError, look_at_host, look_at_hosts, open_access
+
+SPEC = RaceSpec(Mode.RACE, "ns", "r", "id", requests=RequestsSource(path=Path("/r")))
+
+
+class _Server(BaseHTTPRequestHandler):
+    server_version, sys_version = "Groonga/14", ""
+
+    def do_GET(self) -> None:
+        self.server.seen.append(self.headers.get("Authorization"))  # type: ignore[attr-defined]
+        self.send_response(int(self.path.strip("/")), "secret words")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadingHTTPServer]:
+    found = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
+    found.seen = []  # type: ignore[attr-defined]
+    threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    yield found
+    found.shutdown()
+    found.server_close()
+
+
+def host_of(server: ThreadingHTTPServer) -> str:
+    return f"127.0.0.1:{server.server_address[1]}"
+
+
+def test_a_healthy_host_tells_its_server_and_is_asked_with_credentials(server, tmp_path):
+    (tmp_path / "password").write_text("pass\n")
+    spec = replace(SPEC, hosts=(host_of(server),), user="me", password_file=tmp_path / "password")
+    access = open_access(spec, {"X-A": "b"})
+    (found,) = look_at_hosts(spec, "/204", access, threading.Event())
+    assert (found.host, found.status, (found.server or "").strip()) == (host_of(server), 204, "Groonga/14")
+    assert server.seen == ["Basic bWU6cGFzcw=="] and access.secrets == ("pass", "bWU6cGFzcw==")
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("/401", Reason.AUTHENTICATION_FAILED), ("/403", Reason.AUTHENTICATION_FAILED),
+     ("/404", Reason.CLUSTER_UNREACHABLE), ("/302", Reason.CLUSTER_UNREACHABLE), ("/503", Reason.CLUSTER_UNREACHABLE)],
+)  # fmt: skip
+def test_any_other_status_is_no_health(server, path, reason):
+    with pytest.raises(UnhealthyError) as caught:
+        look_at_host(host_of(server), path, Access({}, None))
+    assert caught.value.reason is reason and f"GET {path} but with HTTP {path[1:]}" in str(caught.value)
+    assert "secret words" not in str(caught.value)
+
+
+def test_a_host_that_does_not_answer_is_named_after_a_little_patience():
+    spec = replace(SPEC, hosts=("127.0.0.1:1",))
+    with pytest.raises(UnhealthyError, match=r"target\.hosts: 127\.0\.0\.1:1 does not answer GET /: Conn") as caught:
+        look_at_hosts(spec, "/", Access({}, None), threading.Event(), patience=0)
+    assert caught.value.reason is Reason.CLUSTER_UNREACHABLE
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    with pytest.raises(UnhealthyError) as caught:
+        open_access(replace(SPEC, password_file=tmp_path / "none"), {})
+    assert caught.value.reason is Reason.AUTHENTICATION_FAILED
+    with pytest.raises(UnhealthyError) as caught:
+        open_access(replace(SPEC, ca_file=tmp_path / "none"), {})
+    assert caught.value.reason is Reason.TLS_UNTRUSTED

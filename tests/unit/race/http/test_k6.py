@@ -1,0 +1,79 @@
+"""What k6 is given: an argument list, a plan, an environment, and no secret."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
+from fairlap_race.http.k6 import SCRIPT, K6Files, k6_argv, k6_env, k6_version, make_plan, write_plan
+
+LOAD = HttpLoad("c4", 30, 4, None, 5)
+HTTP = HttpSpec((LOAD,), timeout_seconds=2.5, headers={"X-A": "b"})
+SPEC = RaceSpec(
+    Mode.RACE,
+    "ns",
+    "bm-race-1",
+    "id",
+    http=HTTP,
+    requests=RequestsSource(path=Path("/r")),
+    hosts=("one:80", "[::1]:81"),
+)
+
+
+def test_the_plan_says_what_is_sent_and_where_secrets_lie(tmp_path):
+    (tmp_path / "password").write_text("hunter2")
+    spec = replace(SPEC, user="me", password_file=tmp_path / "password", tls=True)
+    plan = make_plan(spec, HTTP, LOAD, Path("/work/requests.json"))
+    assert plan["hosts"] == ["https://one:80", "https://[::1]:81"]
+    assert (plan["clients"], plan["rate"], plan["milliseconds"], plan["timeoutMilliseconds"]) == (4, None, 35_000, 2500)
+    assert plan["passwordFile"] == str(tmp_path / "password") and "hunter2" not in json.dumps(plan)
+    files = K6Files(tmp_path)
+    write_plan(files, plan)
+    assert json.loads(files.plan.read_text()) == plan and files.no_certificates.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("rate", "whole"),
+    [
+        (200.0, {"requests": 200, "milliseconds": 1000}),
+        (0.5, {"requests": 500, "milliseconds": 1_000_000}),
+        (33.333, {"requests": 33333, "milliseconds": 1_000_000}),
+    ],
+)
+def test_a_rate_becomes_whole_numbers(rate, whole):
+    assert make_plan(SPEC, HTTP, replace(LOAD, rate=rate), Path("/r"))["rate"] == whole
+
+
+def test_k6_reports_to_nobody_and_listens_nowhere(tmp_path):
+    argv = k6_argv(K6Files(tmp_path))
+    assert argv[:2] == ["k6", "run"] and argv[-1] == str(SCRIPT) and SCRIPT.is_file()
+    assert {"--no-usage-report", "--summary-mode=disabled", "--no-thresholds", "--address="} <= set(argv)
+    assert not any("insecure" in it for it in argv)
+
+
+def test_the_environment_has_the_cluster_ca_alone_and_nothing_of_ours(tmp_path):
+    base = {"PATH": "/bin", "FAIRLAP_RACE_SPEC": "x", "KUBERNETES_SERVICE_HOST": "x", "K6_OUT": "cloud",
+            "HTTPS_PROXY": "http://proxy", "SSL_CERT_DIR": "/etc/ssl/certs"}  # fmt: skip
+    files = K6Files(tmp_path)
+    env = k6_env(SPEC, files, base)
+    assert env == {"PATH": "/bin", "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path),
+                   "K6_AUTO_EXTENSION_RESOLUTION": "false"}  # fmt: skip
+    env = k6_env(replace(SPEC, ca_file=Path("/ca/ca.crt")), files, base)
+    assert env["SSL_CERT_FILE"] == "/ca/ca.crt" and env["SSL_CERT_DIR"] == str(files.no_certificates)
+
+
+def test_the_version_is_read_where_there_is_a_k6(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert k6_version() is None
+    program = tmp_path / "k6"
+    program.write_text("#!/bin/sh\necho 'k6 v1.8.1 (go1.26.8, linux/amd64)'\n")
+    program.chmod(0o755)
+    assert k6_version() == "1.8.1"
+
+
+def test_the_script_takes_nothing_from_a_user():
+    text = SCRIPT.read_text()
+    assert text.count("__ENV") == 1 and "eval" not in text and "insecureSkipTLSVerify: false" in text

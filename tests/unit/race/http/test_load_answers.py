@@ -1,0 +1,149 @@
+"""The lines of k6's script, folded into what a task's record says."""
+
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap_race.contract.http_spec import HttpLoad
+from fairlap_race.contract.record import Record
+from fairlap_race.http.load_answers import LineError, LoadAnswers, percentiles, words_of
+from fairlap_race.rally.histograms import bucket
+
+HOSTS = ("one:80", "two:80")
+EPOCH = 1_700_000_000_000
+
+
+def line(start: float, service: float, status: int = 200, *, client=0, host=0, code=0, number=0, more=0.05) -> str:
+    """Return a line; times in milliseconds."""
+    return f"{client},{host},{EPOCH + int(start)},{start},{service},{service + more},{status},{code},{number}"
+
+
+def closed(clients: int = 2, seconds: float = 4.0, warmup: float = 1.0) -> LoadAnswers:
+    """Return the answers of clients that wait 10 ms for each."""
+    found = LoadAnswers(HttpLoad("c", seconds, clients, None, warmup), HOSTS)
+    for number in range(int((seconds + warmup) * 100)):
+        for client in range(clients):
+            found.add(line(number * 10.0 + client, 10.0, client=client, host=(client + number) % 2, number=number))
+    return found
+
+
+def test_a_closed_loop_has_the_numbers_of_its_measured_requests():
+    task = closed().task()
+    assert (task.task, task.type, task.unit, task.clients) == ("c", "http-request", "ops/s", 2)
+    assert (task.samples.warmup, task.samples.normal) == (200, 800)
+    assert task.rally is not None and task.rally.error_rate == 0
+    for name in ("p50", "p90", "p99"):
+        assert task.rally.service_time_millis[name] == pytest.approx(10.0, rel=0.001)
+    assert task.rally.service_time_millis["mean"] == pytest.approx(10.0)
+    assert task.rally.processing_time_millis["mean"] == pytest.approx(10.05)
+    assert task.rate == pytest.approx(200, rel=0.01) and task.windows is not None
+    assert task.windows.median == pytest.approx(200, rel=0.01)
+    assert task.support == {"p50": 400, "p90": 80, "p99": 8, "p100": 1}
+    assert task.schedule_share is None and task.schedule is None and task.histogram is not None
+    assert task.http is not None and task.http.statuses == {"200": 800} and task.http.dropped is None
+    assert [(it.host, it.requests, it.errors) for it in task.http.hosts] == [("one:80", 400, 0), ("two:80", 400, 0)]
+
+
+def test_it_goes_into_a_record_and_out_of_it():
+    record = Record(tasks=(closed().task(),))
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_errors_are_counted_by_status_and_host_and_those_of_the_warmup_apart():
+    found = LoadAnswers(HttpLoad("c", 4, 1, None, 1), HOSTS)
+    found.add(line(0, 5, 503, host=1))
+    found.add(line(1000, 5, 404))
+    found.add(line(1100, 5, 302))
+    found.add(line(1200, 1000, 0, code=1050, host=1))
+    found.add(line(2300, 1, 0, code=1212, host=1))
+    found.add(line(2400, 5, 204))
+    task = found.task()
+    assert (task.errors.warmup, task.errors.normal, task.first_error) == (1, 4, "HTTP 503 (two:80)")
+    assert task.http is not None and task.http.statuses == {"0": 2, "204": 1, "302": 1, "404": 1}
+    assert task.http.timeouts == 1 and task.http.shares["0"] == pytest.approx(0.4)
+    assert [(it.requests, it.errors, it.unanswered) for it in task.http.hosts] == [(3, 2, 0), (2, 2, 2)]
+    assert task.rally is not None and task.rally.error_rate == pytest.approx(0.8) and task.units_done == 1
+
+
+def opened(rate: float = 100.0, *, late: float = 0.0, missing: int = 0, clients: int = 5) -> LoadAnswers:
+    """Return the answers, after 20 ms each, of a plan in which every second request begins `late` (in ms)."""
+    found = LoadAnswers(HttpLoad("r", 4, clients, rate, 1), HOSTS)
+    for number in range(int(5 * rate) - missing):
+        start = 3 + number * 1000 / rate + (late if number % 2 else 0)
+        found.add(line(start, 20, client=number % clients, host=number % 2, number=number))
+    return found
+
+
+def test_an_open_loop_has_latency_from_the_planned_moment():
+    task = opened(late=8.0).task()
+    assert task.rally is not None and task.http is not None
+    assert task.rally.service_time_millis["p90"] == pytest.approx(20, rel=0.001)
+    assert task.rally.latency_millis["p90"] == pytest.approx(28, rel=0.001)
+    assert task.rally.latency_millis["mean"] == pytest.approx(24, rel=0.001)
+    assert task.schedule_share == 1 and task.http.dropped == 0 and task.http.latency_left_out == ""
+    assert task.rate == pytest.approx(100, rel=0.01) and task.client_busy_share == pytest.approx(0.4, rel=0.01)
+    assert task.keeps_schedule and task.histogram is not None and task.histogram.latency is not None
+
+
+@pytest.mark.parametrize("warned", [False, True])
+def test_where_requests_were_dropped_there_is_no_latency(warned):
+    found = opened(missing=0 if warned else 40)
+    found.dropped_any = warned
+    task = found.task()
+    assert task.rally is not None and task.http is not None and task.rally.latency_millis == {}
+    assert task.rally.service_time_millis["p50"] == pytest.approx(20, rel=0.001)
+    assert "planned requests were not sent" in task.http.latency_left_out
+    assert task.histogram is not None and task.histogram.latency is None
+    assert task.schedule_share == (1 if warned else 0.9) and task.fell_behind is not warned
+    assert task.http.dropped == (0 if warned else 40)
+
+
+def test_every_sample_is_handed_on_as_rallys_are():
+    kept: list[tuple[str, tuple[str, ...]]] = []
+    found = LoadAnswers(HttpLoad("r", 4, 2, 10, 0), HOSTS, lambda task, parts: kept.append((task, tuple(parts))))
+    found.add(line(0, 20, number=0))
+    found.add(line(105, 20, 500, client=1, host=1, number=1))
+    assert [task for task, _ in kept] == ["r", "r"]
+    number, kind, ok, wall, start, service, processing, wait, client, units, unit = kept[1][1]
+    assert (number, kind, ok, client, units, unit) == ("0", "1", "0", "1", "0", "ops")
+    assert [float(it) for it in (wall, start, service, processing, wait)] == pytest.approx(
+        [(EPOCH + 105) / 1000, 0.105, 0.02, 0.02005, 0.005]
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "1,2", "a,0,1,1,1,1,200,0,0", "0,9,1,1,1,1,200,0,0", "0,0,1,nan,1,1,200,0,0", "0,0,1,1,1,1,200,0,0,0",
+     "0,-1,1,1,1,1,200,0,0"],
+)  # fmt: skip
+def test_a_line_that_is_none_of_the_scripts(text):
+    with pytest.raises(LineError):
+        LoadAnswers(HttpLoad("c", 1, 1), HOSTS).add(text)
+
+
+def test_nothing_sent_is_no_number():
+    task = LoadAnswers(HttpLoad("c", 1, 1), HOSTS).task()
+    assert task.rally is None and task.rate is None and task.http is not None and task.http.statuses == {}
+
+
+@given(st.lists(st.floats(0.00001, 100), min_size=1, max_size=300))
+def test_a_percentile_is_that_of_the_sorted_times_within_three_digits(times):
+    found = percentiles(Counter(bucket(it) for it in times), max(times), sum(times))
+    ordered = sorted(times)
+    for name, value in found.items():
+        if name not in ("mean", "p100"):
+            true = ordered[max(1, math.ceil(len(times) * float(name[1:]) / 100 - 1e-9)) - 1]
+            assert value / 1000 == pytest.approx(true, rel=0.001, abs=1e-6)
+    assert found["p100"] == pytest.approx(ordered[-1] * 1000)
+    assert set(found) - {"mean"} == {name for name in found if name != "mean"}
+    assert ("p90" in found) is (len(times) >= 10) and ("p99" in found) is (len(times) >= 100)
+
+
+def test_a_failure_is_told_in_words_that_no_server_chose():
+    assert words_of(503, 1503) == "HTTP 503"
+    assert words_of(0, 1050) == "no answer: timeout"
+    assert words_of(0, 1220) == "no answer: the connection was reset"
+    assert words_of(0, 1000) == "no answer: k6's error 1000"

@@ -1,0 +1,55 @@
+"""What a race over HTTP is made of before k6 begins, and that its record always fits."""
+
+import random
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fairlap_race.contract.http_record import HostAnswers, HttpAnswers
+from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import MAX_RECORD_BYTES, Record, Task
+from fairlap_race.runner import bounds
+from fairlap_race.runner.http_race import HttpRace, planned
+
+LOADS = (HttpLoad("c1", 30, 1, None, 5), HttpLoad("c2", 30, 2, None, 5))
+HTTP = HttpSpec(LOADS)
+SPEC = RaceSpec(Mode.RACE, "ns", "r", "id", http=HTTP, requests=RequestsSource(path=Path("/none")), hosts=("h:1",))
+
+
+def test_a_smoke_race_is_the_first_load_for_a_moment():
+    assert planned(HTTP, Mode.RACE) == LOADS
+    assert planned(HTTP, Mode.SMOKE) == (HttpLoad("c1", 2.0, 1, None, 0.0),)
+
+
+def test_an_image_without_k6_is_told_before_anything_is_sent(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    record = HttpRace(SPEC, tmp_path / "work", lambda _: None, threading.Event()).run()
+    assert record.outcome.reason is Reason.LOAD_GENERATOR_DIED and "no k6" in record.outcome.message
+    assert record.tasks == () and record.http is not None and record.http.k6_version is None
+
+
+def test_only_a_race_over_http_is_one(tmp_path):
+    with pytest.raises(ValueError, match="not that of a race over HTTP"):
+        HttpRace(replace(SPEC, http=None), tmp_path, lambda _: None, threading.Event())
+
+
+def test_the_most_loads_of_the_most_hosts_fit_into_a_record():
+    lots = random.Random(1)
+    hosts = [f"host-{number}.name-of-a-namespace.svc:9200" for number in range(100)]
+    tasks = tuple(
+        Task(
+            task=f"c{number}",
+            http=HttpAnswers(
+                hosts=tuple(HostAnswers(it, *(lots.randrange(1 << 40) for _ in range(3))) for it in hosts)
+            ),
+        )
+        for number in range(200)
+    )
+    record = bounds.bounded(Record(tasks=tasks))
+    assert record.outcome.reason is None and bounds._size(record) <= MAX_RECORD_BYTES
+    assert "how each host answered in each task" in record.left_out
+    assert Record.from_json(record.to_json()) == record
