@@ -17,6 +17,7 @@ from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.codec import Bounds, Cut, decode_bounded, encode
 from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.kept_samples import KeptSamples, TaskHistogram
+from fairlap_race.contract.probe import ProbeRecord
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence
 from fairlap_race.contract.schedule_record import ScheduleRecord
@@ -462,6 +463,8 @@ class Record:
     """only for a cluster that exists already"""
     sample_file: KeptSamples | None = None
     """None where race.samples is not asked for"""
+    probes: tuple[ProbeRecord, ...] = ()
+    """one for each of race.probes, in their order; none of a race that did not come to its end"""
     left_out: tuple[str, ...] = ()
     """parts that are missing here because the record would have been too large"""
 

@@ -11,6 +11,7 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict import (
     applied_pipelines,
     applied_settings,
+    conditions,
     existing_cluster,
     measurement,
     request_errors,
@@ -256,4 +257,5 @@ CHECKS: tuple[Check, ...] = (
     applied_pipelines.violation,
     applied_settings.violation,
     steady_cluster.replicas_were_there,
+    conditions.violation,
 )
