@@ -141,10 +141,11 @@ def look(probe: ProbeSpec, document: Any) -> ProbeLook:
     if probe.part is not None and probe.rest is not None:
         found = ProbeLook(find_counters(document, probe.part), find_counters(document, probe.rest))
     else:
+        main = {probe.main: find_number(document, probe.main)}
         beside = {probe.weight: find_number(document, probe.weight)} if probe.weight is not None else {}
-        found = ProbeLook({probe.main: find_number(document, probe.main)}, beside)
-    for pointer, number in found.beside.items() if probe.weight else (*found.main.items(), *found.beside.items()):
-        if number < 0 and not probe.is_plain:
+        found = ProbeLook(main, beside)
+    for pointer, counters in ((probe.part, found.main), (probe.beside, found.beside)):
+        if pointer is not None and min(counters.values()) < 0:
             raise PointerError(f"{pointer} is below 0, and a counter never is")
     return found
 

@@ -68,7 +68,7 @@ class ProbeReader:
                     readings[probe.name].append(compare(probe, host, self._before[probe.name, host], seen))
             except UnreadableError as error:
                 LOG.warning("after the race: %s", error)
-                unread = unread or f"after the race {error}"
+                unread = unread or f"after the race: {error}"
         records = (combine(probe, readings[probe.name]) for probe in self.probes if self._before)
         return tuple(replace(it, own=None, why=unread, unread=True) if unread else it for it in records)
 
