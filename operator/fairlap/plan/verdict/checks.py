@@ -11,9 +11,9 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict import (
     applied_pipelines,
     applied_settings,
-    conditions,
     existing_cluster,
     measurement,
+    probes_met,
     request_errors,
     requests_done,
     schedules,
@@ -257,5 +257,5 @@ CHECKS: tuple[Check, ...] = (
     applied_pipelines.violation,
     applied_settings.violation,
     steady_cluster.replicas_were_there,
-    conditions.violation,
+    probes_met.violation,
 )

@@ -75,8 +75,8 @@ def test_a_pointer_that_finds_no_number_names_the_deepest_level(pointer: str, wo
 
 @pytest.mark.parametrize(
     "text",
-    ["true", "false", "null", "NaN", "Infinity", "1e999", str(LARGEST), "1" + "0" * 400, '"5ms"', '"42 %"', '" 1"', '"+1"',
-     '"0x1"', '"1_0"', '"NaN"', '"1e999"', '"٣"', '""'],
+    ["true", "false", "null", "NaN", "Infinity", "1e999", str(LARGEST), "1" + "0" * 400, '"5ms"', '"42 %"', '" 1"',
+     '"+1"', '"0x1"', '"1_0"', '"NaN"', '"1e999"', '"٣"', '""'],
 )  # fmt: skip
 def test_what_is_no_number(text: str) -> None:
     with pytest.raises(PointerError):
