@@ -37,7 +37,8 @@ SourceMode = Literal["stored", "synthetic", "disabled"]
 
 PROBE_NAME = r"^[a-z][a-z0-9_]*$"
 PROBE_PATH = r"^/([!-\"%-.0-~][!-\"%-~]*)?$"  # printable ASCII without # and $, and no second slash
-Pointer = Annotated[str, Field(pattern=r"^(/([^/~$\x00-\x1f]|~[01])*)+$", min_length=1, max_length=500)]
+PROBE_POINTER = r"^(/([^/~$\x00-\x1f]|~[01])*)+$"
+Pointer = Annotated[str, Field(pattern=PROBE_POINTER, min_length=1, max_length=500)]
 
 GIT_URL = r"^(https?|ssh|git)://[A-Za-z0-9][^\s\\]*$"
 GIT_REVISION = r"^[A-Za-z0-9_]([A-Za-z0-9_./@+-]*[A-Za-z0-9_])?$"

@@ -16,7 +16,7 @@ from fairlap.api.status import (
     TaskResult,
 )
 from fairlap.results.remarks import RaceRemark, within
-from fairlap_race.contract.probe import ProbeRecord
+from fairlap_race.contract.probe import MOST_PROBES, ProbeRecord
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Pipeline, RallyNumbers, Record, Task
 
@@ -56,8 +56,10 @@ def aggregate(records: Sequence[Record]) -> Results:
 
 def _probes(records: Sequence[Record]) -> Iterator[ProbeResult]:
     """Yield each condition's values; a race has several where each host has its own."""
-    for name in dict.fromkeys(probe.name for probe in records[0].probes):
-        races = [next((it for it in record.probes if it.name == name), ProbeRecord()) for record in records]
+    for name in dict.fromkeys(probe.name for probe in records[0].probes[:MOST_PROBES]):
+        races = [
+            next((it for it in record.probes[:MOST_PROBES] if it.name == name), ProbeRecord()) for record in records
+        ]
         hosts = [it for race in races for it in race.hosts]
         own = [[it.own for it in race.hosts] if race.own is None else [race.own] for race in races]
         value, before, after = (
