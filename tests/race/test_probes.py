@@ -12,7 +12,7 @@ from fairlap_race.contract.reasons import Reason
 from .probes import CACHE, HEALTH, HIT_RATE, with_probes
 from .runner import Runner
 from .server import Elasticsearch
-from .test_replay import SEARCH, counted, replay
+from .test_replay import DOCUMENTS, SEARCH, counted, replay
 
 
 @pytest.mark.produces(Reason.CONDITION_NOT_MET)
@@ -20,11 +20,12 @@ def test_too_few_unique_requests_hit_more_often_than_was_asked_for(
     runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path
 ) -> None:
     searches = ({"path": "/replay/_search", "body": {**SEARCH, "min_score": number / 1e6}} for number in range(20))
-    params: dict[str, Any] = {"documents": 100, "order": "random", "requests": 600, "request_cache": True}
+    params: dict[str, Any] = {"documents": DOCUMENTS, "order": "random", "requests": 600, "request_cache": True}
     before = counted(elasticsearch)
     ran = runner.run(replay(tmp_path, *searches), params=params, probes=[HIT_RATE, HEALTH])
     hits, misses = (after - earlier for after, earlier in zip(counted(elasticsearch), before, strict=True))
 
+    assert ran.record.outcome.reason is None, f"{ran.record.outcome}\n{ran.output[-3000:]}"
     share, nodes = ran.record.probes
     assert share.own == pytest.approx(100 * hits / (hits + misses)), ran.output[-3000:]
     assert share.own is not None and share.own > 95 and share.hosts[0].weight == hits + misses
