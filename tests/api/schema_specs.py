@@ -311,6 +311,10 @@ KNOWN: dict[str, tuple[Any, ...]] = {
     "nodes": (1, 2, 3),
     "settings": ({"refresh_interval": "30s"}, {"index.refresh_interval": "30s"}, {"sort.field": ["a", "b"]}),
     "config": ({"node.store.allow_mmap": False}, {"node": {"attr": {"a": 1}}}, {"cluster.name": "x"}),
+    "probes": (
+        [{"name": "nodes", "path": "/_cat/health?format=json", "pointer": "/0/node.data", "between": [1, 1]}],
+        [{"name": "a", "path": "/", "part": "/*/a~1b", "rest": "/", "between": [-1e15, 1e15]}],
+    ),
     "params": ({"bulk_size": 100}, {"bulk_size": "many"}, {"": ""}),
     "clientOptions": ({"timeout": 60}, {"timeout": "long"}, {"basic_auth_user": "x"}),
 }

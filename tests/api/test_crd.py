@@ -16,6 +16,10 @@ from .tools import ROOT
 pytestmark = pytest.mark.independent
 Json = dict[str, Any]
 
+PROBE: Json = {"name": "rate", "path": "/d/status", "pointer": "/1/rate", "between": [40, 60]}
+SHARE: Json = {"name": "share", "path": "/_nodes/stats", "part": "/n/*/hit", "rest": "/n/*/miss", "between": [0, 1.5]}
+PROBE_FORMS = "race.probes takes exactly one of pointer and part with rest: part and rest are counters that only grow"
+
 JAVA = "elasticsearch.version {} does not run on elasticsearch.java {}: it needs Java {} or later; write that, "
 JAVA += "or leave java out for the JDK of the image"
 JAVA_7 = "elasticsearch.version 7.17.29 does not run on elasticsearch.java {}: 7.17 runs on Java 8 to 21; "
@@ -253,6 +257,41 @@ REFUSED: dict[str, tuple[Json, str]] = {
         {"race__allow": {"errorRate": {"bulk-index": 10}}},
         "spec.race.allow.errorRate.bulk-index in body should be less than or equal to 1",
     ),
+    **{
+        f"a probe {name}": ({"race__probes": [{**PROBE, **change}]}, sentence)
+        for name, change, sentence in (
+            ("with a name for people", {"name": "Hit rate"}, "spec.race.probes[0].name in body should match"),
+            ("of a whole address", {"path": "http://a/b"}, "spec.race.probes[0].path in body should match"),
+            ("of another host", {"path": "//a/b"}, "spec.race.probes[0].path in body should match"),
+            ("with a header", {"path": "/a\r\nHost: b"}, "spec.race.probes[0].path in body should match"),
+            ("with a blank", {"path": "/a b"}, "spec.race.probes[0].path in body should match"),
+            ("of a pointer without a slash", {"pointer": "1/rate"}, "spec.race.probes[0].pointer in body should match"),
+            ("of a pointer with ~2", {"pointer": "/a~2"}, "spec.race.probes[0].pointer in body should match"),
+            ("with bounds the wrong way round", {"between": [60, 40]}, "race.probes.between takes the lowest and the"),
+            ("with one bound", {"between": [60]}, "spec.race.probes[0].between in body should have at least 2 items"),
+            ("with three bounds", {"between": [1, 2, 3]}, "spec.race.probes[0].between: Too many: 3"),
+            ("with words for bounds", {"between": ["40", "60"]}, 'must be of type number: "string"'),
+            ("without bounds", {"between": None}, "spec.race.probes[0].between: Required value"),
+            ("of nothing", {"pointer": None}, PROBE_FORMS),
+            ("of both", {"part": "/a", "rest": "/b"}, PROBE_FORMS),
+            ("of a part alone", {"pointer": None, "part": "/a"}, "race.probes.part and race.probes.rest need each"),
+            (
+                "of a part by weight",
+                {"pointer": None, "part": "/a", "rest": "/b", "weight": "/c"},
+                "race.probes.weight",
+            ),
+            ("that changes what it reads", {"path": "/a/_flush"}, "race.probes.path is read and must change nothing"),
+        )
+    },
+    "two probes of a name": ({"race__probes": [PROBE, PROBE]}, "race.probes has a name twice: each probe has a name"),
+    "21 probes": (
+        {"race__probes": [{**PROBE, "name": f"p{number}"} for number in range(21)]},
+        "spec.race.probes: Too many: 21",
+    ),
+    "a probe of another node each time": (
+        {"elasticsearch__nodes": 2, "race__probes": [{**PROBE, "path": "/_nodes/_local/stats"}]},
+        "race.probes.path names _local, which is another node each time",
+    ),
     "a required task without a name": ({"race__requireTasks": [""]}, "spec.race.requireTasks[0] in body should be"),
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
     "ttl: 7 days": ({"ttlAfterFinished": {"failed": "7 days"}}, f"spec.ttlAfterFinished.failed in body {DURATION}"),
@@ -405,6 +444,9 @@ ACCEPTED: dict[str, Json] = {
         "race__telemetryParams": {"node-stats-sample-interval": 5, "node-stats-include-mem": False},
     },
     "errors that are accepted": {"race__allow": {"errorRate": {"bulk-index": 0.001, "search term": 5e-06}}},
+    "probes": {"race__probes": [PROBE, {**PROBE, "name": "own_rate", "weight": "/1/n~1~0"}, SHARE]},
+    "20 probes": {"race__probes": [{**PROBE, "name": f"p{number}", "between": [1, 1]} for number in range(20)]},
+    "a probe of the only node": {"race__probes": [{**PROBE, "path": "/_nodes/_local/stats?a=b,c&d=%20"}]},
     "required tasks": {"race__requireTasks": ["bulk-index", "search term"]},
     "machines": {
         "elasticsearch__scheduling": {"machines": ["node-1", "ip-10-0-0-1.internal"], "exclusiveNodes": True},

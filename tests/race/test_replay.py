@@ -14,6 +14,7 @@ from fairlap.requests.slow_log import ONCE_MORE, from_slow_log
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_lines import RequestLine
 
+from .probes import HIT_RATE, with_probes
 from .runner import ROOT, Runner, asked
 from .server import Elasticsearch
 
@@ -47,10 +48,11 @@ def test_the_request_cache_hits_as_often_as_was_asked_for(
         "clients": 2,
     }  # fmt: skip
     before = counted(elasticsearch)
-    ran = runner.run(replay(tmp_path, *searches), params=params)
+    ran = runner.run(replay(tmp_path, *searches), params=params, probes=[HIT_RATE])
     hits, misses = (after - earlier for after, earlier in zip(counted(elasticsearch), before, strict=True))
 
-    assert first_violation(ran.record, asked()) is None, ran.output[-3000:]
+    assert first_violation(ran.record, with_probes(hit_rate=[45, 55])) is None, ran.output[-3000:]
+    assert ran.record.probes[0].own == pytest.approx(100 * hits / (hits + misses))
     # Beside those of the task, the runner sends one of its searches again, before it and after.
     assert 2000 <= hits + misses <= 2002
     assert hits / (hits + misses) == pytest.approx(0.5, abs=0.05)

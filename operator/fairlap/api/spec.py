@@ -35,6 +35,11 @@ Telemetry = Literal[  # docs/decisions/telemetry.md
 Codec = Literal["default", "best_compression"]
 SourceMode = Literal["stored", "synthetic", "disabled"]
 
+PROBE_NAME = r"^[a-z][a-z0-9_]*$"
+PROBE_PATH = r"^/([!-\"%-.0-~][!-\"%-~]*)?$"  # printable ASCII without # and $, and no second slash
+PROBE_POINTER = r"^(/([^/~$\x00-\x1f]|~[01])*)+$"
+Pointer = Annotated[str, Field(pattern=PROBE_POINTER, min_length=1, max_length=500)]
+
 GIT_URL = r"^(https?|ssh|git)://[A-Za-z0-9][^\s\\]*$"
 GIT_REVISION = r"^[A-Za-z0-9_]([A-Za-z0-9_./@+-]*[A-Za-z0-9_])?$"
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
@@ -535,6 +540,54 @@ class Allow(Api):
     ends the race. A task that the challenge does not have is refused by the check."""
 
 
+_FORMS = "part and rest are counters that only grow, whose part is a percentage; pointer is a value"
+PROBE_RULES: Json = rules(
+    rule(
+        "[has(self.pointer), has(self.part)].filter(x, x).size() == 1",
+        f"race.probes takes exactly one of pointer and part with rest: {_FORMS}",
+    ),
+    rule(
+        "has(self.part) == has(self.rest)",
+        f"race.probes.part and race.probes.rest need each other: {_FORMS}",
+    ),
+    rule(
+        "!has(self.weight) || has(self.pointer)",
+        "race.probes.weight says how many requests the rate at pointer is of: write pointer beside it, or leave weight "
+        "out",
+    ),
+    rule(
+        "self.between.size() != 2 || self.between[0] <= self.between[1]",
+        "race.probes.between takes the lowest and the highest value, in this order, for example [40, 60]",
+    ),
+    rule(
+        "!self.path.matches('/_(refresh|flush|forcemerge|cache)')",
+        "race.probes.path is read and must change nothing: Elasticsearch takes this one as an order, also by GET",
+    ),
+)
+
+
+class Probe(Api):
+    """A condition on the system under test, read from itself by GET on every host before and after each race."""
+
+    model_config = ConfigDict(json_schema_extra=PROBE_RULES)
+    name: Annotated[str, Field(pattern=PROBE_NAME, max_length=63)]
+    """Name of the condition, for example cache_hit_rate."""
+    path: Annotated[str, Field(pattern=PROBE_PATH, max_length=1000)]
+    """Path that each host answers with JSON of at most 1 MiB, for example /d/status. It must change nothing."""
+    pointer: Pointer | None = None
+    """JSON pointer (RFC 6901) to a number, for example /1/cache_hit_rate."""
+    weight: Pointer | None = None
+    """JSON pointer to the number of requests that the rate at pointer is of. Both are counted since the engine's start,
+    and from their growth comes the race's own rate. Absent means that the value is taken as it is after the race."""
+    part: Pointer | None = None
+    """Instead of pointer: JSON pointer to a counter, for example of hits. A level * stands for each member there, and
+    what they count is added up. The race's own value is 100 * part / (part + rest), of what they grew by."""
+    rest: Pointer | None = None
+    """JSON pointer to the counter of all others, for example of misses."""
+    between: Annotated[list[Annotated[float, Field(ge=-1e15, le=1e15)]], Field(min_length=2, max_length=2)]
+    """Lowest and highest value that the race may have, both included, in the unit of the answer; of part in percent."""
+
+
 class Race(Api):
     """What Rally does."""
 
@@ -574,6 +627,20 @@ class Race(Api):
     """Documents that each race must leave; absent means what the track determines. The smoke test is not held to it."""
     allow: Allow | None = None
     """Errors that are accepted; absent means that one failed request voids the race."""
+    probes: Annotated[
+        list[Probe],
+        Field(
+            max_length=20,
+            json_schema_extra=rules(
+                rule(
+                    "self.all(p, self.exists_one(q, q.name == p.name))",
+                    "race.probes has a name twice: each probe has a name of its own",
+                )
+            ),
+        ),
+    ] = []
+    """Conditions that the system under test must meet, read from itself; a race outside of them does not count. The
+    smoke test reads them, and is not held to them."""
     samples: Samples | None = None
     """Where every request's sample is kept; absent means that the record holds histograms of each task alone."""
     metrics_store: MetricsStore | None = None
@@ -680,6 +747,13 @@ class BenchmarkSpec(Api):
                 "[has(self.elasticsearch), has(self.target)].filter(x, x).size() == 1",
                 "spec takes exactly one of elasticsearch (a cluster that is built for each race) and target (a cluster "
                 "that exists already)",
+            ),
+            rule(
+                "!has(self.elasticsearch) || self.elasticsearch.nodes == 1 || "
+                "!self.race.probes.exists(p, p.path.contains('/_local'))",
+                "race.probes.path names _local, which is another node each time, for all of them answer at one "
+                "address: write a path that answers for the whole cluster, as /_nodes/stats, with a level * in part "
+                "and rest",
             ),
             bounded_duration(
                 "keepClusterFor", "keepClusterFor", LONGEST_KEEP, "a kept cluster occupies its machines until then"

@@ -167,6 +167,22 @@ class GcResult(Answer):
     """Milliseconds in old collections."""
 
 
+class ProbeResult(Answer):
+    """What one condition on the system under test (race.probes) was in the races that count."""
+
+    name: Text
+    """The probe's name."""
+    value: Figure
+    """The races' own: of what the counters grew by, all hosts together; of a plain value that after the race, of each
+    host."""
+    before: Figure | None = None
+    """As each host said it before each race; absent where nothing was counted yet."""
+    after: Figure | None = None
+    """As each host said it after each race."""
+    hosts: int
+    """Hosts that were asked, the race with the fewest."""
+
+
 class Results(Answer):
     """Numbers of the valid races: medians with their spread."""
 
@@ -178,6 +194,8 @@ class Results(Answer):
     """Size of the data."""
     gc: GcResult = GcResult()
     """Garbage collection."""
+    probes: Annotated[list[ProbeResult], AtMost(20)] = []
+    """One entry for each of race.probes."""
 
 
 MOST_REMARKS = 40

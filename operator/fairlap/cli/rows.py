@@ -90,6 +90,10 @@ def result_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
             Row(f"pipeline {pipeline}", "documents", "", tuple(each.get("count") for each in of)),
             Row(f"pipeline {pipeline}", "time", "ms", tuple(each.get("timeMillis") for each in of)),
         ]
+    probes = [_by_name(b, "probes") for b in benchmarks]
+    for probe in dict.fromkeys(name for found in probes for name in found):
+        of = [found.get(probe, {}) for found in probes]
+        rows.append(Row(f"condition {probe}", "value", "", tuple(each.get("value") for each in of)))
     results = [bm.status(b).get("results") or {} for b in benchmarks]
     rows += _sized("", "store", [(found.get("store") or {}).get("storeBytes") for found in results])
     for key, what, unit in (

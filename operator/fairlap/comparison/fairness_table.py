@@ -34,7 +34,7 @@ VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"target\b", TARGET),
     (r"race\.params\b", PARAMS),
     (r"race\.(clientOptions|resources|scheduling)\b", LOAD_GENERATOR),
-    (r"race\.(track|challenge|includeTasks|excludeTasks|telemetry|telemetryParams|downSampling|allow)\b", WORK),
+    (r"race\.(track|challenge|includeTasks|excludeTasks|telemetry|telemetryParams|downSampling|allow|probes)\b", WORK),
     (r"race\.(corpora|offline|userTags|requireTasks|expect|samples)\b", NONE),
     (
         r"(repetitions|smokeTest|checkedBy|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|rerunHistoryLimit"

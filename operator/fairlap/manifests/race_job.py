@@ -32,6 +32,7 @@ from fairlap.settings import Settings
 from fairlap_race.contract.config_maps import progress_name
 from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.index_settings import flatten
+from fairlap_race.contract.probe import ProbeSpec
 from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec
 from fairlap_race.contract.record import KEY_PROGRESS
 
@@ -63,6 +64,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         require_tasks=tuple(race.require_tasks) if step == CHECK else (),
         expect=_expected(race.expect) if race.expect and step != SMOKE else None,
         allowed_errors=race.allow.error_rate if race.allow else {},
+        probes=tuple(ProbeSpec(it.name, it.path, it.pointer, it.weight, it.part, it.rest) for it in race.probes),
         client_options=race.client_options,
         telemetry=tuple(race.telemetry),
         telemetry_params=race.telemetry_params,

@@ -10,11 +10,13 @@ from fairlap.api.status import (
     Figure,
     GcResult,
     PipelineResult,
+    ProbeResult,
     Results,
     StoreResult,
     TaskResult,
 )
 from fairlap.results.remarks import RaceRemark, within
+from fairlap_race.contract.probe import MOST_PROBES, ProbeRecord
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Pipeline, RallyNumbers, Record, Task
 
@@ -48,7 +50,34 @@ def aggregate(records: Sequence[Record]) -> Results:
             old_count=figure(record.totals.old_gc_count for record in records),
             old_millis=figure(record.totals.old_gc_millis for record in records),
         ),
+        probes=list(_probes(records)),
     )
+
+
+def _probes(records: Sequence[Record]) -> Iterator[ProbeResult]:
+    """Yield each condition's values; a race has several where each host has its own."""
+    for name in dict.fromkeys(probe.name for probe in records[0].probes[:MOST_PROBES]):
+        races = [
+            next((it for it in record.probes[:MOST_PROBES] if it.name == name), ProbeRecord()) for record in records
+        ]
+        hosts = [it for race in races for it in race.hosts]
+        own = [[it.own for it in race.hosts] if race.own is None else [race.own] for race in races]
+        value, before, after = (
+            _over_races(numbers, len(races))
+            for numbers in (
+                (it for of_race in own for it in of_race),
+                (it.before for it in hosts),
+                (it.after for it in hosts),
+            )
+        )
+        if value is not None:
+            few = min(len(race.hosts) for race in races)
+            yield ProbeResult(name=name, value=value, before=before, after=after, hosts=few)
+
+
+def _over_races(values: Iterable[Number], races: int) -> Figure | None:
+    found = figure(values)
+    return found and found.model_copy(update={"races": min(races, found.races)})
 
 
 def _tasks(records: Sequence[Record]) -> list[TaskResult]:

@@ -17,6 +17,7 @@ from typing import Any
 from fairlap_race.contract.codec import DecodeError, camel, decode_strictly, encode
 from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.http_spec import MOST_HOSTS, HttpSpec, find_wrong
+from fairlap_race.contract.probe import ProbeSpec, find_wrong_probes
 
 FORMAT = 1
 REPLAY = "replay"
@@ -163,6 +164,8 @@ class RaceSpec:
     """what the user says about the documents in the end; None for a smoke race, which indexes others"""
     allowed_errors: Mapping[str, float] = field(default_factory=dict)
     """by task the share of its requests that may fail"""
+    probes: tuple[ProbeSpec, ...] = ()
+    """read on every host, before and after; whether they are within their bounds is not the runner's to say"""
     client_options: Mapping[str, Any] = field(default_factory=dict)
     telemetry: tuple[str, ...] = ()
     telemetry_params: Mapping[str, Any] = field(default_factory=dict)
@@ -233,6 +236,8 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
     yield from _wrong_numbers(spec)
     yield from _wrong_sources(spec) if spec.http is None else _wrong_http(spec, spec.http)
     yield from _wrong_requests(spec)
+    yield from _wrong_sources(spec)
+    yield from find_wrong_probes(spec.probes)
     if "/" in spec.race_id or spec.race_id in (".", ".."):
         yield "raceId: becomes a directory name and must not contain '/'"
     if spec.include_tasks and spec.exclude_tasks:

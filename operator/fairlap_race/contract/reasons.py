@@ -22,6 +22,7 @@ _RACE: Final = "tests/race/test_reasons.py"
 _ACCEPTED: Final = "tests/race/test_accepted_errors.py"
 _ANSWERS: Final = "tests/race/test_answers.py"
 _METRICS_STORE: Final = "tests/race/test_metrics_store.py"
+_PROBES: Final = "tests/race/test_probes.py"
 _MEASUREMENTS: Final = "tests/race/test_measurements.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
@@ -752,6 +753,34 @@ class Reason(StrEnum):
             "(1 bulks, 3 refused documents)"
         ),
         test=_ANSWERS,
+    )
+
+    # The system under test was not as the user said it must be (race.probes).
+    CONDITION_NOT_MET = _Entry(
+        "ConditionNotMet",
+        cause="A condition on the system under test (race.probes), read from itself, did not hold for this race.",
+        cure=(
+            "See why it was another race than you meant, for example too few distinct requests for the hit rate; or "
+            "correct race.probes[].between."
+        ),
+        recognized="What each host answers to the probe's path before the race and after it, against its bounds.",
+        example=(
+            "race.probes hit_rate is 95 in this race, and must be between 45 and 55: at localhost:9200 it was 0 before "
+            "and 95 after"
+        ),
+        test=_PROBES,
+    )
+    PROBE_UNREADABLE = _Entry(
+        "ProbeUnreadable",
+        cause="A condition on the system under test (race.probes) cannot be read: no answer, or no number in it.",
+        cure="Ask the path yourself, and correct path or pointer; the message names the deepest level that exists.",
+        recognized="Each host is asked before anything is measured, and again after the race.",
+        example=(
+            "race.probes hit_rate: GET /_nodes/stats/indices/request_cache at localhost:9200: "
+            "/nodes/*/indices/request_cache/hits finds nothing: the deepest level that exists is "
+            "/nodes/*/indices/request_cache, an object without 'hits'"
+        ),
+        test=_PROBES,
     )
 
     # Said of a race that counts: its numbers are true, but a reader must know this.

@@ -20,6 +20,7 @@ from fairlap_race.contract.http_record import HttpAnswers, HttpRecord
 from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.kept_samples import KeptSamples, TaskHistogram
 from fairlap_race.contract.machine_settings import MachineSettings
+from fairlap_race.contract.probe import ProbeRecord
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence
 from fairlap_race.contract.schedule_record import ScheduleRecord
@@ -485,6 +486,8 @@ class Record:
     """None where race.metricsStore is not asked for, and in a smoke test"""
     http: HttpRecord | None = None
     """only of a race over HTTP"""
+    probes: tuple[ProbeRecord, ...] = ()
+    """one for each of race.probes, in their order; none of a race that did not come to its end"""
     left_out: tuple[str, ...] = ()
     """parts that are missing here because the record would have been too large"""
 

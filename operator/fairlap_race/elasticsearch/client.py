@@ -75,6 +75,13 @@ class ElasticsearchClient:
         """Return the JSON answer to GET `path`. Raises ElasticsearchError."""
         return self._request("GET", path, timeout)
 
+    def get_from(self, host: str, path: str, most_bytes: int, timeout: float = TIMEOUT_SECONDS) -> Any:
+        """Return the JSON answer of this one of the hosts to GET `path`, of at most `most_bytes`.
+
+        Raises ElasticsearchError, also for JSON that is nested too deeply to be read.
+        """
+        return self._ask(host, "GET", path, timeout, None, _NONE, most_bytes)
+
     def post(self, path: str, timeout: float = TIMEOUT_SECONDS) -> Any:
         """Return the JSON answer to POST `path` without a body. Raises ElasticsearchError."""
         return self._request("POST", path, timeout)
@@ -108,35 +115,63 @@ class ElasticsearchClient:
         raise failure or ElasticsearchError("no hosts")
 
     def _ask(
-        self, host: str, method: str, path: str, timeout: float, body: bytes | None, headers: Mapping[str, str]
+        self,
+        host: str,
+        method: str,
+        path: str,
+        timeout: float,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        most_bytes: int | None = None,
     ) -> Any:
         try:
             try:
-                answer = self._send(host, method, path, timeout, body, headers)
+                status, data = self._send(host, method, path, timeout, body, headers, most_bytes)
             except ProtocolError:
                 # A server may close a kept connection just when it is used again: that says nothing about the server.
                 if method != "GET":
                     raise
-                answer = self._send(host, method, path, timeout, body, headers)
+                status, data = self._send(host, method, path, timeout, body, headers, most_bytes)
         except (HTTPError, OSError) as error:
             cause = _cause(error)
             words = "the answer is not HTTP" if _quotes(cause) else f"{type(cause).__name__}: {cause}"
             raise ElasticsearchError(f"{method} {path} at {host}: {words}") from error
-        if answer.status >= 300:
-            text = answer.data[:500].decode("utf-8", "replace")
-            kind = _exception_type(answer.data)
-            raise ElasticsearchError(f"{method} {path}: HTTP {answer.status}{kind}", answer.status, text)
+        if status >= 300:
+            text = data[:500].decode("utf-8", "replace")
+            kind = _exception_type(data)
+            raise ElasticsearchError(f"{method} {path}: HTTP {status}{kind}", status, text)
+        if most_bytes is not None and len(data) > most_bytes:
+            raise ElasticsearchError(f"{method} {path}: the answer has more than {most_bytes} bytes", status)
         try:
-            return json.loads(answer.data)
-        except ValueError as error:
-            raise ElasticsearchError(f"{method} {path}: the answer is not JSON", answer.status) from error
+            return json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise ElasticsearchError(f"{method} {path}: the answer is not JSON", status) from error
 
     def _send(
-        self, host: str, method: str, path: str, timeout: float, body: bytes | None, headers: Mapping[str, str]
-    ) -> Any:
+        self,
+        host: str,
+        method: str,
+        path: str,
+        timeout: float,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        most_bytes: int | None,
+    ) -> tuple[int, bytes]:
+        """Return status and content of the answer; with `most_bytes` no more than one byte beyond them."""
         limit, pool = urllib3.Timeout(connect=timeout, read=timeout), self._pools[host]
-        own = {**pool.headers, **headers} if headers else None
-        return pool.urlopen(method, path, body=body, headers=own, timeout=limit, retries=False, redirect=False)
+        options: dict[str, Any] = {"body": body, "headers": {**pool.headers, **headers} if headers else None}
+        options |= {"timeout": limit, "retries": False, "redirect": False, "preload_content": most_bytes is None}
+        answer = pool.urlopen(method, path, **options)
+        if most_bytes is None:
+            return answer.status, answer.data
+        try:
+            data = answer.read(most_bytes + 1, decode_content=False)
+            # What was not read to its end is in the way of the connection's next request.
+            if len(data) > most_bytes:
+                answer.close()
+            return answer.status, data
+        finally:
+            answer.release_conn()
 
 
 def _pool(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.kept_samples import KeptSamples
+from fairlap_race.contract.probe import ProbeRecord
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     Fresh,
@@ -94,6 +95,7 @@ class Parts:
     numbers: Numbers | None = None
     requests: RequestEvidence | None = None
     """what was found between the steps"""
+    probes: tuple[ProbeRecord, ...] = ()
     after: After | None = None
     """Elasticsearch after the race"""
     course: ClusterCourse | None = None
@@ -136,6 +138,8 @@ def assemble(base: Record, parts: Parts) -> Record:
         record = replace(record, requests=parts.requests)
     if parts.stored:
         record = replace(record, stored_metrics=parts.stored)
+    if parts.probes:
+        record = replace(record, probes=parts.probes)
     if course := parts.course:
         record = replace(record, course=course)
     if after := parts.after:

@@ -49,6 +49,7 @@ from fairlap_race.runner.harvest import LATE_EVIDENCE, Versions, evidence_limit,
 from fairlap_race.runner.host import look_at_machine
 from fairlap_race.runner.keep_samples import refuse_unwritable
 from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepared, assemble
+from fairlap_race.runner.probes import ProbeReader, probe_reader
 from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.sampler import MachineSampler, summed_up
 from fairlap_race.runner.store_metrics import LONGEST_COPY, refuse_unusable, store_metrics
@@ -115,6 +116,7 @@ class RaceRunner:
             connection = connect(self.spec)
             self.secrets = connection.secrets
             self._look_before(connection.client)
+            probe_reader(self.spec, connection.client, self.stop).read_before()
             self._visit(connection.client, planned.touches, planned.unforeseen)
         except FailedError as failure:
             self.failure = failure.outcome
@@ -163,6 +165,8 @@ class RaceRunner:
         self.secrets = connection.secrets
         client = connection.client
         before = self._look_before(client)
+        probes = probe_reader(self.spec, client, self.stop)
+        probes.read_before()  # what cannot be read is refused before documents are fetched for hours
         track = self._prepare(before)
         about = track.description
         canary_before = self._canary(host)
@@ -182,8 +186,10 @@ class RaceRunner:
         try:
             # A failure is known before the guest leaves: it decides whether what the race created stays.
             with self._keeping_failure():
+                probes.read_before()
                 ended = self.parts.ended = self._race(connection, host, track)
                 sampler.stop()
+                self._read_probes(probes, ended)
                 self._collect(client, before, ended, track, watch)
                 canaries = (canary_before, self._canary(host))
                 self.resources = summed_up(sampler, self.record, ask=not self.stop.is_set(), canaries=canaries)
@@ -243,6 +249,11 @@ class RaceRunner:
         used = tuple(self._corpora.used)
         self.parts.track = replace(record, digest=digest_with(found.digest, used, found.known), corpora=used)
         return Prepared(found, about)
+
+    def _read_probes(self, probes: ProbeReader, ended: Ended) -> None:
+        """Read what the race made, before anything else is asked of the system under test."""
+        if ended.exit_code == 0 and not self.stop.is_set():
+            self.parts.probes = probes.read_after()
 
     def _plan_looks(self, track: Prepared, before: Before) -> None:
         flavor = before.environment.build_flavor or "default"

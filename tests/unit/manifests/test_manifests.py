@@ -2,14 +2,17 @@
 
 import copy
 import json
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fairlap.api.spec import BenchmarkSpec, PullSecret
+from fairlap.api.spec import PROBE_NAME, PROBE_PATH, PROBE_POINTER, BenchmarkSpec, Probe, PullSecret
 from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
@@ -18,8 +21,10 @@ from fairlap.plan.steps import needs_check
 from fairlap.results.machine_facts import facts_of
 from fairlap.settings import JdkImage, Settings
 from fairlap_race.contract.document_plan import ExpectedByUser
+from fairlap_race.contract.probe import ProbeSpec, find_wrong_probes
 from fairlap_race.contract.race_spec import CorporaSpec, GitSource, MetricsStoreSpec, RequestsSource, parse_spec
 
+ASCII = st.characters(min_codepoint=32, max_codepoint=126)
 SETTINGS = Settings(race_image="fairlap/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
 
 
@@ -500,3 +505,28 @@ def test_samples_are_kept_of_races_and_not_of_what_prepares_them() -> None:
     assert race_spec(asked, "race-1", SETTINGS).samples == Path("/samples")
     assert race_spec(asked, "check", SETTINGS).samples is None
     assert race_spec(asked, "smoke", SETTINGS).samples is None
+
+
+@pytest.mark.parametrize("place", [{"elasticsearch": {"version": "9.0.0"}}, {"target": {"hosts": ["https://es:9200"]}}])
+def test_probes_reach_the_runner_without_their_bounds(place: dict[str, Any]) -> None:
+    path = "/_nodes/stats/indices?filter_path=nodes.*.indices.request_cache"
+    share = {"name": "share", "path": path, "part": "/nodes/*/a~1b", "rest": "/nodes/*/c~0d", "between": [0, 1]}
+    rate = {"name": "rate", "path": "/d/status", "pointer": "/1/r", "weight": "/1/n", "between": [40, 60]}
+    race = {"track": {"builtin": "log_ingest"}, "probes": [share, rate]}
+    it = replace(subject(), spec=BenchmarkSpec.model_validate({**place, "race": race}))
+    told = parse_spec(race_spec(it, "race-1", SETTINGS).to_json()).probes
+    assert told == (
+        ProbeSpec("share", path, part="/nodes/*/a~1b", rest="/nodes/*/c~0d"),
+        ProbeSpec("rate", "/d/status", pointer="/1/r", weight="/1/n"),
+    )
+
+
+@given(st.builds(dict, **{  # type: ignore[arg-type]
+    field: st.from_regex(re.compile(pattern.removesuffix("$") + r"\Z", re.ASCII), alphabet=ASCII).filter(
+        lambda text: len(text) <= 63
+    )
+    for field, pattern in (("name", PROBE_NAME), ("path", PROBE_PATH), ("pointer", PROBE_POINTER))
+}))  # fmt: skip
+def test_what_the_schema_lets_through_the_runner_takes(probe: dict[str, str]) -> None:
+    made = Probe.model_validate({**probe, "between": [1, 2]})
+    assert not list(find_wrong_probes([ProbeSpec(made.name, made.path, made.pointer)]))

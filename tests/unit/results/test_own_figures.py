@@ -3,6 +3,7 @@
 import pytest
 
 from fairlap.results.aggregate import aggregate
+from fairlap_race.contract.probe import ProbeReading, ProbeRecord
 from fairlap_race.contract.record import Counts, RallyNumbers, Record, Task, Windows
 from fairlap_race.contract.schedule_record import ScheduleRecord
 from fairlap_race.contract.settling import Settling
@@ -68,3 +69,17 @@ def test_schedules_are_those_of_the_worst_race() -> None:
     assert (found.slowest_client_share, found.backlog_millis) == (0.25, 3000.0)
     (found,) = aggregate([race(KEPT, schedule=kept)]).tasks
     assert (found.slowest_client_share, found.backlog_millis) == (1.0, None)
+
+
+def test_conditions_of_several_races_and_hosts() -> None:
+    def raced(*own: float, combined: float | None = None) -> Record:
+        hosts = tuple(ProbeReading(f"h:{number}", None, 2 * it, it) for number, it in enumerate(own))
+        return Record(probes=(ProbeRecord("rate", hosts, combined),))
+
+    (rate,) = aggregate([raced(40, 60, combined=50), raced(40, 80, combined=60)]).probes
+    assert (rate.name, rate.hosts, rate.before) == ("rate", 2, None)
+    assert (rate.value.median, rate.value.min, rate.value.max, rate.value.races) == (55, 50, 60, 2)
+    assert rate.after is not None and (rate.after.min, rate.after.max, rate.after.races) == (80, 160, 2)
+    (each,) = aggregate([raced(40, 60)]).probes
+    assert (each.value.median, each.value.min, each.value.max, each.value.races) == (50, 40, 60, 1)
+    assert aggregate([Record()]).probes == []

@@ -13,6 +13,7 @@ from fairlap.plan.verdict import (
     applied_settings,
     existing_cluster,
     measurement,
+    probes_met,
     request_errors,
     requests_done,
     schedules,
@@ -260,4 +261,5 @@ CHECKS: tuple[Check, ...] = (
     applied_pipelines.violation,
     applied_settings.violation,
     steady_cluster.replicas_were_there,
+    probes_met.violation,
 )

@@ -296,3 +296,31 @@ def test_a_ca_file_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("nonsense")
     with pytest.raises(OSError):
         ElasticsearchClient(["localhost:9200"], "elastic", None, tmp_path / "ca.crt")
+
+
+def test_one_host_is_asked_for_an_answer_of_bounded_size() -> None:
+    first, second = Server(), Server()
+    hosts = [f"127.0.0.1:{server.port}" for server in (first, second)]
+    client = ElasticsearchClient(hosts, "me", None, None)
+    try:
+        second.body = b'{"a": 1}'
+        assert client.get_from(hosts[1], "/text", 8) == {"a": 1}
+        assert second.asked == ["GET /text"] and not first.asked
+        for body, most, words in (
+            (b'{"a": 1}', 7, "GET /text: the answer has more than 7 bytes"),
+            (b"[" * 100_000, 1 << 20, "GET /text: the answer is not JSON"),
+            (b"1" * 10_000, 1 << 20, "GET /text: the answer is not JSON"),
+        ):
+            second.body = body
+            with pytest.raises(ElasticsearchError, match=f"^{words}$"):
+                client.get_from(hosts[1], "/text", most)
+        with pytest.raises(ElasticsearchError, match=r"^GET /text\?status=404: HTTP 404$"):
+            client.get_from(hosts[1], "/text?status=404", 8)
+        second.body = b"7"
+        assert client.get_from(hosts[1], "/text", 8) == 7
+        assert not first.asked
+    finally:
+        client.close()
+        for server in (first, second):
+            server.shutdown()
+            server.server_close()
