@@ -24,7 +24,9 @@ def needs_check(spec: BenchmarkSpec) -> bool:
     in a rehearsal without a smoke test, which would do nothing else.
     """
     race = spec.race
-    told = race.requests or race.params or race.include_tasks or race.exclude_tasks or race.require_tasks or race.allow
+    told = (race.requests or race.params or race.include_tasks or race.exclude_tasks) or (
+        race.require_tasks or race.allow or race.sweep
+    )
     nothing_else = not (spec.repetitions or spec.smoke_test)
     return spec.target is not None or race.track.builtin is None or bool(told) or nothing_else
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from fairlap_race.contract.codec import DecodeError, decode_strictly, encode
 from fairlap_race.contract.document_plan import ExpectedByUser
+from fairlap_race.contract.sweep import MOST_STEPS, SweepSpec
 
 FORMAT = 1
 REPLAY = "replay"
@@ -129,6 +130,8 @@ class RaceSpec:
     exclude_tasks: tuple[str, ...] = ()
     require_tasks: tuple[str, ...] = ()
     """names of tasks that must be left of the challenge; for the check alone"""
+    sweep: SweepSpec | None = None
+    """steps in place of one task; the check looks whether they can be had, a smoke race has none"""
     expect: ExpectedByUser | None = None
     """what the user says about the documents in the end; None for a smoke race, which indexes others"""
     allowed_errors: Mapping[str, float] = field(default_factory=dict)
@@ -198,6 +201,7 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
     yield from (f"{name}: must not be empty" for name, value in _texts(spec) if value == "")
     yield from _wrong_numbers(spec)
     yield from _wrong_sources(spec)
+    yield from _wrong_sweep(spec)
     if "/" in spec.race_id or spec.race_id in (".", ".."):
         yield "raceId: becomes a directory name and must not contain '/'"
     if spec.include_tasks and spec.exclude_tasks:
@@ -215,6 +219,31 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
     for host in spec.hosts:
         if not host.rpartition(":")[2].isdecimal():
             yield f"hosts: {host!r} needs a port, as in name:9200"
+
+
+def _wrong_sweep(spec: RaceSpec) -> Iterator[str]:
+    sweep = spec.sweep
+    if sweep is None:
+        return
+    if spec.mode not in (Mode.CHECK, Mode.RACE):
+        yield f"sweep: the check and a race alone take it, not {spec.mode.value}"
+    if not sweep.task:
+        yield "sweep.task: must not be empty"
+    if not 1 <= len(sweep.steps) <= MOST_STEPS:
+        yield f"sweep.steps: must have 1 to {MOST_STEPS} steps, not {len(sweep.steps)}"
+    if len(set(sweep.names)) < len(sweep.steps):
+        yield "sweep.steps: each must have a name of its own"
+    for step in sweep.steps:
+        if (step.clients is None) == (step.target_throughput is None):
+            yield f"sweep.steps: {step.name!r} must have exactly one of clients and targetThroughput"
+        if (step.clients is not None and step.clients < 1) or (
+            step.target_throughput is not None and step.target_throughput <= 0
+        ):
+            yield f"sweep.steps: {step.name!r} must have clients or a target throughput above 0"
+    if sweep.duration_seconds is not None and sweep.duration_seconds <= 0:
+        yield "sweep.durationSeconds: must be a number of seconds above 0"
+    if sweep.warmup_seconds < 0 or sweep.interval_seconds < 0:
+        yield "sweep.warmupSeconds, sweep.intervalSeconds: must be numbers of seconds, 0 or more"
 
 
 def _wrong_sources(spec: RaceSpec) -> Iterator[str]:
