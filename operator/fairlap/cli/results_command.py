@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fairlap.api.sweep_spec import Objective
 from fairlap.cli import benchmarks as bm
 from fairlap.cli import report
 from fairlap.cli.connection import Connection
@@ -49,7 +50,9 @@ def _with_invalid(connection: Connection, benchmark: Json) -> Json:
     record = Record.from_json(text_of(connection.config_map(raced[-1]["record"]), KEY_RECORD))
     if record is None or not record.tasks:
         return benchmark
-    numbers = aggregate([record]).model_dump(mode="json", by_alias=True, exclude_none=True)
+    objective = ((benchmark["spec"].get("race") or {}).get("sweep") or {}).get("objective")
+    asked = Objective.model_validate(objective) if objective else None
+    numbers = aggregate([record], asked).model_dump(mode="json", by_alias=True, exclude_none=True)
     marked = f"{bm.name(benchmark)} (invalid)"
     return {
         **benchmark,
