@@ -37,8 +37,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.api": (),
     "fairlap.kube": ("fairlap.api",),
     "fairlap.queue": ("fairlap.api",),
-    "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
     "fairlap.statistics": (),
+    "fairlap.results": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
     "fairlap.requests": ("fairlap_race.contract",),
     "fairlap.comparison": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
     "fairlap.comparison_report": ("fairlap.api", "fairlap.statistics", "fairlap.comparison"),
@@ -52,6 +52,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.plan.rerun": ("fairlap.api",),
     "fairlap.plan.rerun_history": ("fairlap.api", "fairlap.plan.keep", "fairlap.plan.rerun"),
     "fairlap.plan.steps": ("fairlap.api",),
+    "fairlap.plan.sweep_plan": ("fairlap_race.contract", "fairlap.api"),
     "fairlap.plan.seen": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
     ),
@@ -65,7 +66,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.plan": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
         "fairlap.plan.deadline",
-        "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
+        "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.sweep_plan", "fairlap.plan.explain",
+        "fairlap.plan.verdict",
     ),
     # A Comparison is decided above its Benchmarks: it knows what they would refuse.
     "fairlap.plan.comparison": (
@@ -74,7 +76,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "fairlap.manifests": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.seen",
-        "fairlap.plan.steps", "fairlap.plan.verdict", "fairlap.plan.comparison",
+        "fairlap.plan.steps", "fairlap.plan.sweep_plan", "fairlap.plan.verdict", "fairlap.plan.comparison",
     ),
     "fairlap.machines": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.results",

@@ -7,9 +7,9 @@ from typing import Any
 
 from fairlap.api.sweep_spec import Objective
 from fairlap.cli import benchmarks as bm
-from fairlap.cli import report
+from fairlap.cli import report, sweep_report
 from fairlap.cli.connection import Connection
-from fairlap.cli.exits import SUCCEEDED
+from fairlap.cli.exits import SUCCEEDED, UsageError
 from fairlap.cli.machine_report import machines
 from fairlap.cli.printable import say
 from fairlap.results.aggregate import aggregate
@@ -29,11 +29,17 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
         say(report.table(found) if everything else report.main_table(found))
         for sentence in report.sentences(found):
             say(f"* {sentence}")
+        for curve in filter(None, map(sweep_report.curve, found)):
+            say(f"\n{curve}")
         if not everything and any(map(bm.tasks, found)):
             asked = list(dict.fromkeys(names))
             say(f"\nAll figures: {connection.command('results', asked)} --all")
             if len(asked) == 2:
                 say(f"Which is better, and how sure that is: {connection.command('compare', asked)}")
+    elif output == "drnbench":
+        if len(found) != 1:
+            raise UsageError("-o drnbench is the curve of one Benchmark: name one")
+        say(sweep_report.drnbench(found[0]))
     elif output == "machines":
         say("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
     else:

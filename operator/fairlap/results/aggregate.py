@@ -14,9 +14,9 @@ from fairlap.api.status import (
     TaskResult,
 )
 from fairlap.api.sweep_spec import Objective
-from fairlap.results.figures import figure
+from fairlap.results.race_figures import figure
 from fairlap.results.remarks import RaceRemark, within
-from fairlap.results.sweep import sweep_result
+from fairlap.results.sweep_curve import sweep_result
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Pipeline, RallyNumbers, Record, Task
 from fairlap_race.contract.resources import MachineTable

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.sweep import SweepSpec
-from fairlap_race.track.sweep import expand
+from fairlap_race.rally.sweep_steps import expand
 
 SWEEP = "sweep.json"
 """The file that holds the steps, beside those of `live_files`."""

@@ -20,9 +20,8 @@ from fairlap_race.contract.record import Touch
 from fairlap_race.contract.sweep import SweepSpec
 from fairlap_race.contract.track_record import TrackTask
 from fairlap_race.corpora.need import CorpusFile
-from fairlap_race.rally import releases
+from fairlap_race.rally import releases, sweep_steps
 from fairlap_race.track import effects as touches
-from fairlap_race.track import sweep
 from fairlap_race.track.child import answer_parent
 from fairlap_race.track.document_effects import NO_PIPELINE, Act, BulkFacts, foresee
 from fairlap_race.track.settings_passed import (
@@ -173,7 +172,7 @@ def _load(request: Request, found: dict[str, Any]) -> None:
 def expand_if_asked(request: Request, track: Any) -> None:
     """Put the steps of the sweep of `request`, if it has one to put there, into Rally's `track`."""
     if request.sweep and request.expands:
-        sweep.expand(track, request.challenge, request.sweep)
+        sweep_steps.expand(track, request.challenge, request.sweep)
 
 
 def _corpora(request: Request, params: Mapping[str, Any], track: Any) -> tuple[tuple[CorpusFile, ...], str]:

@@ -12,7 +12,7 @@ from esrally.track import loader
 from esrally.track import track as model
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.track import sweep
+from fairlap_race.rally import sweep_steps
 from fairlap_race.track.check.finding import FoundError
 from fairlap_race.track.check.json_paths import operation_path, task_path
 from fairlap_race.track.check.source_map import Rendered
@@ -103,7 +103,7 @@ def missing_tasks(request: Request, challenge: Any) -> Iterator[FoundError]:
 
 def unsweepable(request: Request, challenge: Any) -> Iterator[FoundError]:
     """Yield an error when the task that the user wants swept is there and cannot be."""
-    if request.sweep and (what := sweep.objection(challenge, request.sweep)):
+    if request.sweep and (what := sweep_steps.objection(challenge, request.sweep)):
         yield FoundError(Reason.INVALID_SPEC, what)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import MOST_ROWS, Range, SweepFit, SweepResult, SweepRow
-from fairlap.results.figures import figure
+from fairlap.results.race_figures import figure
 from fairlap.results.remarks import within
 from fairlap.results.sweep_words import sentences
 from fairlap.statistics import scalability as law
