@@ -65,9 +65,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "fairlap.plan": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
-        "fairlap.plan.deadline",
-        "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.sweep_plan", "fairlap.plan.explain",
-        "fairlap.plan.verdict",
+        "fairlap.plan.deadline", "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps",
+        "fairlap.plan.sweep_plan", "fairlap.plan.explain", "fairlap.plan.verdict",
     ),
     # A Comparison is decided above its Benchmarks: it knows what they would refuse.
     "fairlap.plan.comparison": (
