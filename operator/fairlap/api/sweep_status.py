@@ -43,7 +43,7 @@ class SweepRow(Answer):
     latency_millis: Annotated[dict[str, float], AtMost(10)] = {}
     """Median over the races, from the scheduled start to the response: p50, p90, p99."""
     service_time_millis: Annotated[dict[str, float], AtMost(10)] = {}
-    """Median over the races, from request to response: p50, p90, p99, mean, and max of any race."""
+    """Median over the races, from request to response: p50, p90, p99 and mean, and min and max of any race."""
     support: Annotated[dict[str, int], AtMost(10)] = {}
     """Requests at or beyond each percentile, the race with the fewest."""
     error_rate: float = 0.0

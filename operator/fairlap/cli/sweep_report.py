@@ -67,8 +67,7 @@ def _cells(row: Mapping[str, Any], digits: int) -> list[str]:
 def drnbench(benchmark: Benchmark) -> str:
     """Return the sweep as drnbench's CSV, times in seconds; raises UsageError where there are no steps of clients.
 
-    Successful requests stand under 200; failed ones under 0, whatever their status was. The least time is not known of
-    a race and stays empty.
+    Successful requests stand under 200; failed ones under 0, whatever their status was.
     """
     rows = [row for row in _sweep(benchmark).get("rows") or () if row.get("clients") and row.get("throughput")]
     if not rows or any(row.get("targetThroughput") for row in rows):

@@ -96,6 +96,7 @@ def _row(ran: _Ran, used: bool, cores: Sequence[float]) -> SweepRow:
     rally = [task.rally for task in tasks if task.rally]
     keys = [key for key in _SHOWN if any(key in task.support for task in tasks)]
     largest = [numbers.service_time_millis["p100"] for numbers in rally if "p100" in numbers.service_time_millis]
+    fastest = [task.fastest_millis for task in tasks if task.fastest_millis is not None]
     service = _medians((numbers.service_time_millis for numbers in rally), (*_SHOWN, "mean"))
     return SweepRow(
         step=ran.step.name,
@@ -107,7 +108,11 @@ def _row(ran: _Ran, used: bool, cores: Sequence[float]) -> SweepRow:
         samples=sum(task.samples.normal for task in tasks),
         throughput=figure(task.rate for task in tasks),
         latency_millis=_medians((numbers.latency_millis for numbers in rally), _SHOWN),
-        service_time_millis={**service, **({"max": max(largest)} if largest else {})},
+        service_time_millis={
+            **({"min": min(fastest)} if fastest else {}),
+            **service,
+            **({"max": max(largest)} if largest else {}),
+        },
         support={key: min(task.support[key] for task in tasks if key in task.support) for key in keys},
         error_rate=max((_error_rate(task) for task in tasks), default=0.0),
         failed=sum(task.errors.normal for task in tasks),
