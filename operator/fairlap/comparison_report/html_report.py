@@ -72,8 +72,8 @@ def _parts(view: ComparisonView, shown: Mapping[str, Appearance]) -> list[Markup
 def _contents(parts: Sequence[Markup]) -> Markup:
     names = {
         "gates": "Gates", "fairness": "Fairness", "forest": "Changes", "races": "Races", "order": "Order",
-        "sweep": "Sweep",        "latency": "Service times", "rates": "Over time", "resources": "Costs", "more": "To know more",
-        "method": "Method", "findings": "Findings", "data": "Numbers", "repeat": "Repeat",
+        "sweep": "Sweep", "latency": "Service times", "rates": "Over time", "resources": "Costs",
+        "more": "To know more", "method": "Method", "findings": "Findings", "data": "Numbers", "repeat": "Repeat",
     }  # fmt: skip
     links = [
         element("li", element("a", words, href=f"#{key}"))

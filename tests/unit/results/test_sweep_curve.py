@@ -103,9 +103,9 @@ def test_up_and_down_tells_the_hysteresis() -> None:
 
 def test_rates_have_a_capacity_and_no_law() -> None:
     steps = steps_of("search", [], [10, 20, 40], "ascending")
-    tasks = tuple(task(it.name, 4, it.target_throughput or 0, target_throughput=it.target_throughput) for it in steps)
+    tasks = tuple(task(it.name, 1, it.target_throughput or 0, target_throughput=it.target_throughput) for it in steps)
     slow = {"p99": 500.0}
-    tasks = (*tasks[:2], task("search@40/s", 4, 40.0, target_throughput=40.0, rally=RallyNumbers(latency_millis=slow)))
+    tasks = (*tasks[:2], task("search@40/s", 1, 40.0, target_throughput=40.0, rally=RallyNumbers(latency_millis=slow)))
     swept = TrackRecord(sweep=SweepSpec(task="search", steps=steps))
     found = curve(Record(tasks=tasks, track=swept), objective=Objective(p99="450ms"))
     assert found.fit_refused and found.knee_clients is None

@@ -15,10 +15,14 @@ from fairlap_race.rally import swept
 from fairlap_race.rally.sweep_steps import expand, objection
 
 
+def operation(kind: str = "search", measured: bool = True, **params: Any) -> Any:
+    return SimpleNamespace(name="op", type=kind, params=params, param_source=None, include_in_reporting=measured)
+
+
 @dataclass
 class Task:
     name: str
-    operation: Any = field(default_factory=lambda: operation())
+    operation: Any = field(default_factory=operation)
     iterations: int | None = None
     warmup_iterations: int | None = None
     time_period: float | None = None
@@ -38,10 +42,6 @@ class Parallel:
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks)
-
-
-def operation(kind: str = "search", measured: bool = True, **params: Any) -> Any:
-    return SimpleNamespace(name="op", type=kind, params=params, param_source=None, include_in_reporting=measured)
 
 
 def track(*schedule: Any) -> Any:
