@@ -40,8 +40,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.api": (),
     "fairlap.kube": ("fairlap.api",),
     "fairlap.queue": ("fairlap.api",),
-    "fairlap.results": ("fairlap_race.contract", "fairlap.api"),
     "fairlap.statistics": (),
+    "fairlap.results": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
     "fairlap.requests": ("fairlap_race.contract",),
     "fairlap.comparison": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
     "fairlap.comparison_report": ("fairlap.api", "fairlap.statistics", "fairlap.comparison"),
@@ -55,6 +55,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.plan.rerun": ("fairlap.api",),
     "fairlap.plan.rerun_history": ("fairlap.api", "fairlap.plan.keep", "fairlap.plan.rerun"),
     "fairlap.plan.steps": ("fairlap.api",),
+    "fairlap.plan.sweep_plan": ("fairlap_race.contract", "fairlap.api"),
     "fairlap.plan.seen": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
     ),
@@ -68,8 +69,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "fairlap.plan": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
-        "fairlap.plan.deadline",
-        "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
+        "fairlap.plan.deadline", "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps",
+        "fairlap.plan.sweep_plan", "fairlap.plan.explain", "fairlap.plan.verdict",
     ),
     # A Comparison is decided above its Benchmarks: it knows what they would refuse.
     "fairlap.plan.comparison": (
@@ -78,7 +79,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "fairlap.manifests": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.seen",
-        "fairlap.plan.steps", "fairlap.plan.verdict", "fairlap.plan.comparison",
+        "fairlap.plan.steps", "fairlap.plan.sweep_plan", "fairlap.plan.verdict", "fairlap.plan.comparison",
     ),
     "fairlap.machines": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.results",

@@ -291,6 +291,42 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "a probe of another node each time": (
         {"elasticsearch__nodes": 2, "race__probes": [{**PROBE, "path": "/_nodes/_local/stats"}]},
         "race.probes.path names _local, which is another node each time",
+    "a sweep along no axis": ({"race__sweep": {"task": "a"}}, "race.sweep takes exactly one of clients"),
+    "a sweep along two axes": (
+        {"race__sweep": {"task": "a", "clients": [1], "targetThroughput": [5]}},
+        "race.sweep takes exactly one of clients",
+    ),
+    "a sweep of no clients": (
+        {"race__sweep": {"task": "a", "clients": [0]}},
+        "spec.race.sweep.clients[0] in body should be greater than or equal to 1",
+    ),
+    "a sweep of the same clients twice": (
+        {"race__sweep": {"task": "a", "clients": [1, 1]}},
+        "Duplicate value",
+    ),
+    "a sweep from more to fewer": (
+        {"race__sweep": {"task": "a", "clientsRange": {"from": 8, "to": 2}}},
+        "race.sweep.clientsRange goes from 8 to 2: write the smaller number as from",
+    ),
+    "a sweep of 201 steps": (
+        {"race__sweep": {"task": "a", "clientsRange": {"from": 1, "to": 201}}},
+        "race.sweep has 201 steps",
+    ),
+    "a sweep of 202 steps, up and down": (
+        {"race__sweep": {"task": "a", "clientsRange": {"from": 1, "to": 101}, "order": "upAndDown"}},
+        "race.sweep has 101 steps (each twice with the order upAndDown)",
+    ),
+    "a sweep of no time": (
+        {"race__sweep": {"task": "a", "clients": [1], "duration": "0s"}},
+        "race.sweep.duration is no time at all",
+    ),
+    "a sweep with a warm-up alone": (
+        {"race__sweep": {"task": "a", "clients": [1], "warmup": "5s"}},
+        "race.sweep.warmup needs race.sweep.duration",
+    ),
+    "a sweep with two objectives": (
+        {"race__sweep": {"task": "a", "clients": [1], "objective": {"p50": "5ms", "p99": "50ms"}}},
+        "race.sweep.objective takes exactly one of p50, p90 and p99",
     ),
     "a required task without a name": ({"race__requireTasks": [""]}, "spec.race.requireTasks[0] in body should be"),
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
@@ -447,6 +483,21 @@ ACCEPTED: dict[str, Json] = {
     "probes": {"race__probes": [PROBE, {**PROBE, "name": "own_rate", "weight": "/1/n~1~0"}, SHARE]},
     "20 probes": {"race__probes": [{**PROBE, "name": f"p{number}", "between": [1, 1]} for number in range(20)]},
     "a probe of the only node": {"race__probes": [{**PROBE, "path": "/_nodes/_local/stats?a=b,c&d=%20"}]},
+    "a sweep of clients": {
+        "race__sweep": {
+            "task": "search",
+            "clients": [1, 2, 4, 8],
+            "duration": "30s",
+            "warmup": "5s",
+            "interval": "10s",
+            "order": "upAndDown",
+            "objective": {"p99": "50ms"},
+        },
+    },
+    "a sweep of a range of clients": {
+        "race__sweep": {"task": "search", "clientsRange": {"from": 1, "to": 200}, "order": "random"}
+    },
+    "a sweep of rates": {"race__sweep": {"task": "search", "targetThroughput": [50, 100.5], "duration": "30s"}},
     "required tasks": {"race__requireTasks": ["bulk-index", "search term"]},
     "machines": {
         "elasticsearch__scheduling": {"machines": ["node-1", "ip-10-0-0-1.internal"], "exclusiveNodes": True},

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from fairlap.api.figure import Figure
 from fairlap.api.status import (
     BenchmarkStatus,
     Environment,
-    Figure,
     GcResult,
     IndexEvidence,
     PipelineResult,

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from fairlap.api.base import FREE_FORM, Api, Json, rule, rules
 from fairlap.api.names import MAX_REPETITIONS
 from fairlap.api.quantity import DURATION, HEAP, QUANTITY, parse_quantity
+from fairlap.api.sweep_spec import Sweep
 
 Quantity = Annotated[
     str,
@@ -623,6 +624,9 @@ class Race(Api):
     require_tasks: Annotated[list[RequiredTask], Field(max_length=100)] = []
     """Names of tasks that must be among those that are raced; else the Benchmark fails before any cluster is built,
     and says which there are. With it a builtin track is checked, too."""
+    sweep: Sweep | None = None
+    """One task raced in steps of clients or rates, in place of the task itself. The smoke test runs that once as it
+    is."""
     expect: Expect | None = None
     """Documents that each race must leave; absent means what the track determines. The smoke test is not held to it."""
     allow: Allow | None = None

@@ -5,8 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairlap.api.base import Answer, AtMost, Text
+from fairlap.api.figure import Figure
 from fairlap.api.machine_status import MachineEvidence, MachineUse, StorageEvidence
 from fairlap.api.noise_status import Noise
+from fairlap.api.sweep_status import SweepResult
 
 Phase = Literal[
     "Pending", "Queued", "Provisioning", "SmokeTesting", "Racing", "Collecting", "CleaningUp", "Succeeded", "Failed"
@@ -58,19 +60,6 @@ class Step(Answer):
     """The one Job that runs this step; if it vanishes the step has failed, it never runs twice."""
     gives_way: bool = False
     """No machine had room for its pods while others waited: it is cleaned up, and the Benchmark lines up again."""
-
-
-class Figure(Answer):
-    """One number over the valid races: the unit of replication is the race."""
-
-    median: float
-    """Median over the races."""
-    min: float
-    """Smallest of the races."""
-    max: float
-    """Largest of the races."""
-    races: int
-    """Number of races with this number."""
 
 
 class TaskResult(Answer):
@@ -190,6 +179,8 @@ class Results(Answer):
     """One entry a task, in the order of the schedule."""
     ingest_pipelines: Annotated[list[PipelineResult], AtMost(MOST_PIPELINES)] = []
     """One entry a pipeline that processed documents."""
+    sweep: SweepResult | None = None
+    """The curve over the steps of race.sweep; absent without one."""
     store: StoreResult = StoreResult()
     """Size of the data."""
     gc: GcResult = GcResult()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fairlap.api.sweep_spec import Objective
 from fairlap.cli import benchmarks as bm
-from fairlap.cli import report
+from fairlap.cli import report, sweep_report
 from fairlap.cli.connection import Connection
-from fairlap.cli.exits import SUCCEEDED
+from fairlap.cli.exits import SUCCEEDED, UsageError
 from fairlap.cli.machine_report import machines
 from fairlap.cli.printable import say
 from fairlap.results.aggregate import aggregate
@@ -28,11 +29,17 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
         say(report.table(found) if everything else report.main_table(found))
         for sentence in report.sentences(found):
             say(f"* {sentence}")
+        for curve in filter(None, map(sweep_report.curve, found)):
+            say(f"\n{curve}")
         if not everything and any(map(bm.tasks, found)):
             asked = list(dict.fromkeys(names))
             say(f"\nAll figures: {connection.command('results', asked)} --all")
             if len(asked) == 2:
                 say(f"Which is better, and how sure that is: {connection.command('compare', asked)}")
+    elif output == "drnbench":
+        if len(found) != 1:
+            raise UsageError("-o drnbench is the curve of one Benchmark: name one")
+        say(sweep_report.drnbench(found[0]))
     elif output == "machines":
         say("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
     else:
@@ -49,7 +56,9 @@ def _with_invalid(connection: Connection, benchmark: Json) -> Json:
     record = Record.from_json(text_of(connection.config_map(raced[-1]["record"]), KEY_RECORD))
     if record is None or not record.tasks:
         return benchmark
-    numbers = aggregate([record]).model_dump(mode="json", by_alias=True, exclude_none=True)
+    objective = ((benchmark["spec"].get("race") or {}).get("sweep") or {}).get("objective")
+    asked = Objective.model_validate(objective) if objective else None
+    numbers = aggregate([record], asked).model_dump(mode="json", by_alias=True, exclude_none=True)
     marked = f"{bm.name(benchmark)} (invalid)"
     return {
         **benchmark,

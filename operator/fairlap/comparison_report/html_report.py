@@ -18,6 +18,7 @@ from fairlap.comparison_report.race_charts import joined, run_order
 from fairlap.comparison_report.report_sections import section
 from fairlap.comparison_report.style_sheet import STYLE
 from fairlap.comparison_report.svg_parts import Appearance, legend, looks
+from fairlap.comparison_report.sweep_charts import sweep_curves
 
 _SHOWN_TASKS = 6
 """with curves that are not folded"""
@@ -54,6 +55,7 @@ def _parts(view: ComparisonView, shown: Mapping[str, Appearance]) -> list[Markup
         _forests(view),
         _races(view, shown),
         _order(view, shown),
+        sweep_curves(view, shown),
         _curves(
             view, shown, "latency", "Service times by percentile", percentile_curves, lambda race: race.service_times
         ),
@@ -70,8 +72,8 @@ def _parts(view: ComparisonView, shown: Mapping[str, Appearance]) -> list[Markup
 def _contents(parts: Sequence[Markup]) -> Markup:
     names = {
         "gates": "Gates", "fairness": "Fairness", "forest": "Changes", "races": "Races", "order": "Order",
-        "latency": "Service times", "rates": "Over time", "resources": "Costs", "more": "To know more",
-        "method": "Method", "findings": "Findings", "data": "Numbers", "repeat": "Repeat",
+        "sweep": "Sweep", "latency": "Service times", "rates": "Over time", "resources": "Costs",
+        "more": "To know more", "method": "Method", "findings": "Findings", "data": "Numbers", "repeat": "Repeat",
     }  # fmt: skip
     links = [
         element("li", element("a", words, href=f"#{key}"))

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
+from fairlap.plan.sweep_plan import least_seconds
 
 MOST_LEVELS = 20
 MOST_CHARACTERS = 64 * 1024
@@ -21,6 +22,7 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
     yield from _durations(spec)
     yield from _quantities(spec)
     yield from _empty(spec)
+    yield from _too_long_a_sweep(spec)
     for field, value in _maps(spec).items():
         if wrong := _too_much(value):
             yield f"{field} {wrong}"
@@ -67,6 +69,15 @@ def _empty(spec: BenchmarkSpec) -> Iterator[str]:
     for field, (text, instead) in sizes.items():
         if text is not None and parse_quantity(text) == 0:
             yield f"{field} {text} is nothing: write for example {instead}"
+
+
+def _too_long_a_sweep(spec: BenchmarkSpec) -> Iterator[str]:
+    seconds = least_seconds(spec.race.sweep) if spec.race.sweep else 0.0
+    if seconds > parse_duration(spec.timeouts.race).total_seconds():
+        yield (
+            f"race.sweep takes {seconds:.0f} s at least, and timeouts.race is {spec.timeouts.race}: write fewer or "
+            "shorter steps, or a longer time there"
+        )
 
 
 def _larger(field: str, text: str | None, most: str) -> Iterator[str]:

@@ -27,6 +27,9 @@ def needs_check(spec: BenchmarkSpec) -> bool:
     told = race.requests or race.params or race.include_tasks or race.exclude_tasks or race.require_tasks or race.allow
     # Of a metrics store the check is that it answers, and takes documents.
     asked = bool(told) or race.metrics_store is not None
+    told = (race.requests or race.params or race.include_tasks or race.exclude_tasks) or (
+        race.require_tasks or race.allow or race.sweep
+    )
     nothing_else = not (spec.repetitions or spec.smoke_test)
     return spec.target is not None or race.track.builtin is None or asked or nothing_else
 

@@ -1,13 +1,12 @@
 """The numbers of several races as medians with their spread: the race is the unit of replication."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from statistics import median
 
+from fairlap.api.figure import Figure
 from fairlap.api.status import (
     MOST_PERCENTILES,
     MOST_PIPELINES,
     MOST_TASKS,
-    Figure,
     GcResult,
     PipelineResult,
     ProbeResult,
@@ -15,30 +14,31 @@ from fairlap.api.status import (
     StoreResult,
     TaskResult,
 )
+from fairlap.api.sweep_spec import Objective
+from fairlap.results.race_figures import figure
 from fairlap.results.remarks import RaceRemark, within
+from fairlap.results.sweep_curve import sweep_result
 from fairlap_race.contract.probe import MOST_PROBES, ProbeRecord
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Pipeline, RallyNumbers, Record, Task
+from fairlap_race.contract.resources import MachineTable
 
-Number = float | int | None
 _LARGEST = 1 << 62
 _ROOM_OF_TASKS, _ROOM_OF_PIPELINES = 300_000, 50_000
 
 
-def figure(values: Iterable[Number]) -> Figure | None:
-    """Return median, smallest and largest of the numbers there are, or None when there is none."""
-    known = [float(value) for value in values if value is not None]
-    if not known:
-        return None
-    return Figure(median=median(known), min=min(known), max=max(known), races=len(known))
+def aggregate(
+    records: Sequence[Record], objective: Objective | None = None, tables: Sequence[MachineTable] = ()
+) -> Results:
+    """Return the results of valid races of the same Benchmark; `records` in the order of the races.
 
-
-def aggregate(records: Sequence[Record]) -> Results:
-    """Return the results of valid races of the same Benchmark; `records` in the order of the races."""
+    `objective` is that of its sweep, `tables` what the machines did in these races as far as it is known.
+    """
     if not records:
         return Results()
     return Results(
         tasks=_tasks(records),
+        sweep=sweep_result(records, objective, tables),
         ingest_pipelines=_pipelines(records),
         store=StoreResult(
             store_bytes=figure(record.totals.store_bytes for record in records),

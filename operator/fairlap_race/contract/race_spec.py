@@ -18,6 +18,7 @@ from fairlap_race.contract.codec import DecodeError, camel, decode_strictly, enc
 from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.http_spec import MOST_HOSTS, HttpSpec, find_wrong
 from fairlap_race.contract.probe import ProbeSpec, find_wrong_probes
+from fairlap_race.contract.sweep import MOST_STEPS, SweepSpec
 
 FORMAT = 1
 REPLAY = "replay"
@@ -160,6 +161,8 @@ class RaceSpec:
     exclude_tasks: tuple[str, ...] = ()
     require_tasks: tuple[str, ...] = ()
     """names of tasks that must be left of the challenge; for the check alone"""
+    sweep: SweepSpec | None = None
+    """steps in place of one task; the check looks whether they can be had, a smoke race has none"""
     expect: ExpectedByUser | None = None
     """what the user says about the documents in the end; None for a smoke race, which indexes others"""
     allowed_errors: Mapping[str, float] = field(default_factory=dict)
@@ -238,6 +241,7 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
     yield from _wrong_requests(spec)
     yield from _wrong_sources(spec)
     yield from find_wrong_probes(spec.probes)
+    yield from _wrong_sweep(spec)
     if "/" in spec.race_id or spec.race_id in (".", ".."):
         yield "raceId: becomes a directory name and must not contain '/'"
     if spec.include_tasks and spec.exclude_tasks:
@@ -269,6 +273,31 @@ def _wrong_store(store: MetricsStoreSpec) -> Iterator[str]:
     if store.api_key_file and store.password_file:
         yield "metricsStore.apiKeyFile, metricsStore.passwordFile: only one of them can say who asks"
     yield from _wrong_hosts("metricsStore.hosts", store.hosts)
+
+
+def _wrong_sweep(spec: RaceSpec) -> Iterator[str]:
+    sweep = spec.sweep
+    if sweep is None:
+        return
+    if spec.mode not in (Mode.CHECK, Mode.RACE):
+        yield f"sweep: the check and a race alone take it, not {spec.mode.value}"
+    if not sweep.task:
+        yield "sweep.task: must not be empty"
+    if not 1 <= len(sweep.steps) <= MOST_STEPS:
+        yield f"sweep.steps: must have 1 to {MOST_STEPS} steps, not {len(sweep.steps)}"
+    if len(set(sweep.names)) < len(sweep.steps):
+        yield "sweep.steps: each must have a name of its own"
+    for step in sweep.steps:
+        if (step.clients is None) == (step.target_throughput is None):
+            yield f"sweep.steps: {step.name!r} must have exactly one of clients and targetThroughput"
+        if (step.clients is not None and step.clients < 1) or (
+            step.target_throughput is not None and step.target_throughput <= 0
+        ):
+            yield f"sweep.steps: {step.name!r} must have clients or a target throughput above 0"
+    if sweep.duration_seconds is not None and sweep.duration_seconds <= 0:
+        yield "sweep.durationSeconds: must be a number of seconds above 0"
+    if sweep.warmup_seconds < 0 or sweep.interval_seconds < 0:
+        yield "sweep.warmupSeconds, sweep.intervalSeconds: must be numbers of seconds, 0 or more"
 
 
 def _wrong_sources(spec: RaceSpec) -> Iterator[str]:

@@ -322,6 +322,8 @@ class Task:
     """client by client; present with schedule_share"""
     rally: RallyNumbers | None = None
     """None when Rally has no numbers for this task"""
+    fastest_millis: float | None = None
+    """service time of the fastest measured request, to three digits; None without one"""
     units_done: float | None = None
     """documents (or operations) of the successful measured requests"""
     rate: float | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairlap_race.contract.document_plan import DocumentPlan
+from fairlap_race.contract.sweep import SweepSpec
 
 SERVICES = ("geoip", "ml", "watcher")
 """Of Elasticsearch, which do work of their own: downloads of databases, machine learning, watches."""
@@ -50,6 +51,8 @@ class TrackRecord:
     params: Mapping[str, Any] = field(default_factory=dict)
     exposed_params: tuple[str, ...] = ()
     tasks: tuple[TrackTask, ...] = ()
+    sweep: SweepSpec | None = None
+    """the steps that stand in place of one task, with their digest"""
     expected_documents: Mapping[str, int] | None = None
     """documents that an index, alias or data stream must hold in the end, but for what `documents` tells; None when not
     known"""

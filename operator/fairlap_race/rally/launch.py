@@ -26,6 +26,7 @@ from fairlap_race.rally import (
     pinned,
     releases,
     store_documents,
+    swept,
     telemetry_file,
     told_workers,
     warm_until,
@@ -217,6 +218,7 @@ def install(directory: Path) -> None:
     """Change Rally in this process and all that it forks; writes into `directory`. Raises RuntimeError when the
     installed Rally is not a version this module knows."""
     from esrally import actor, metrics, racecontrol, rally, telemetry, version  # noqa: PLC0415
+    from esrally import track as track_package  # noqa: PLC0415
     from esrally.driver import driver  # noqa: PLC0415
     from esrally.track import track  # noqa: PLC0415
     from thespian.system import multiprocCommon  # noqa: PLC0415
@@ -238,6 +240,7 @@ def install(directory: Path) -> None:
     )
     pinned.install(directory)
     accepted_errors.install(directory, track.Task)
+    swept.install(directory, track_package)
     if hasattr(driver.Driver, "create_api_key"):
         made = directory / CLIENT_KEYS
         _after(driver.Driver, "create_api_key", lambda it, *_: replace_json(made, it.generated_api_key_ids))

@@ -158,6 +158,7 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         client_busy_share=it.drift.busy_share(it.about.get("clients") or 1) if throttled else None,
         schedule=it.drift.record() if throttled else None,
         rally=rally,
+        fastest_millis=min(it.times.service) / 1000 if it.times.service else None,
         units_done=it.units_done if measured else None,
         rate=None if rate is None else round(rate, 6),
         windows=it.pace.windows(),

@@ -39,6 +39,7 @@ from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
 from fairlap_race.rally.pinned import write_addresses
 from fairlap_race.rally.releases import rally_version
+from fairlap_race.rally.swept import write_sweep
 from fairlap_race.runner import bounds
 from fairlap_race.runner.canary import do_fixed_work
 from fairlap_race.runner.client_keys import remove_client_keys
@@ -181,6 +182,7 @@ class RaceRunner:
             store_documents.want(self.files.live)
         if self.spec.most_warmup_seconds is not None:
             warm_until.allow(self.files.live, self.spec.most_warmup_seconds)
+        write_sweep(self.files.live, self.spec.sweep, self.spec.challenge)
         sampler = MachineSampler(client, self.files.live, host.about.pod_name, also=watch.look)
         sampler.start()
         try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairlap_race.contract.codec import decode
 from fairlap_race.contract.document_plan import ExpectedByUser
-from fairlap_race.contract.race_spec import RaceSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.errors import TrackError
@@ -38,6 +38,8 @@ def make_request(spec: RaceSpec, track: Ready, data_cache: Path, flavor: str = "
         exclude_tasks=spec.exclude_tasks,
         require_tasks=spec.require_tasks,
         allowed_tasks=tuple(spec.allowed_errors),
+        sweep=spec.sweep,
+        expands=spec.mode is not Mode.CHECK,
         test_mode=spec.test_mode,
         index=spec.index,
         touches=spec.target is not None,
@@ -58,6 +60,7 @@ def make_track_record(answer: TrackDescription, found: Ready, spec: RaceSpec) ->
         params=answer.params or dict(spec.params),
         exposed_params=answer.exposed_params,
         tasks=answer.tasks,
+        sweep=spec.sweep.with_digest() if spec.sweep else None,
         expected_documents=answer.expected_documents,
         documents=replace(answer.documents, stated=spec.expect or ExpectedByUser()),
         pipelines=answer.pipelines,

@@ -17,9 +17,10 @@ from typing import Any
 from fairlap_race.contract.document_plan import DocumentPlan, WhyUncounted
 from fairlap_race.contract.race_spec import REPLAY, IndexSpec
 from fairlap_race.contract.record import Touch
+from fairlap_race.contract.sweep import SweepSpec
 from fairlap_race.contract.track_record import TrackTask
 from fairlap_race.corpora.need import CorpusFile
-from fairlap_race.rally import releases
+from fairlap_race.rally import releases, sweep_steps
 from fairlap_race.track import effects as touches
 from fairlap_race.track.child import answer_parent
 from fairlap_race.track.document_effects import NO_PIPELINE, Act, BulkFacts, foresee
@@ -47,6 +48,9 @@ class Request:
     """names of tasks that must be left of the challenge"""
     allowed_tasks: tuple[str, ...] = ()
     """names of tasks that may have errors, which must be left of it, too"""
+    sweep: SweepSpec | None = None
+    expands: bool = False
+    """put the steps of the sweep in place of its task; else it is only looked whether that can be done"""
     test_mode: bool = False
     index: IndexSpec = field(default_factory=IndexSpec)
     build_flavor: str = "default"
@@ -137,6 +141,7 @@ def _load(request: Request, found: dict[str, Any]) -> None:
     params, found["passed_as"] = track_params(request, found["exposed_params"], _own_settings(request, found))
     found["params"] = params
     track = loader.load_track(rally_config(request, params))
+    expand_if_asked(request, track)
     found["name"] = track.name
     found["challenges"] = tuple(challenge.name for challenge in track.challenges)
     challenge = track.find_challenge_or_default(request.challenge or "")
@@ -162,6 +167,12 @@ def _load(request: Request, found: dict[str, Any]) -> None:
         found["touches"], found["unforeseen"] = touches.touches(_action(request, track, leaf) for leaf in leaves)
     found["own_code"] = bool(track.has_plugins)
     found["corpora"], found["left_to_rally"] = _corpora(request, params, track)
+
+
+def expand_if_asked(request: Request, track: Any) -> None:
+    """Put the steps of the sweep of `request`, if it has one to put there, into Rally's `track`."""
+    if request.sweep and request.expands:
+        sweep_steps.expand(track, request.challenge, request.sweep)
 
 
 def _corpora(request: Request, params: Mapping[str, Any], track: Any) -> tuple[tuple[CorpusFile, ...], str]:

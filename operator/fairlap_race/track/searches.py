@@ -19,7 +19,7 @@ from urllib.parse import urlencode, urlsplit
 from fairlap_race.contract.planned_search import PlannedSearch
 from fairlap_race.contract.request_evidence import SEARCHES
 from fairlap_race.track.child import answer_parent
-from fairlap_race.track.load import Request, rally_config
+from fairlap_race.track.load import Request, expand_if_asked, rally_config
 
 SEED = 1
 MOST_SEARCHES = 400
@@ -45,6 +45,7 @@ def describe_searches(request: Request) -> SearchesOfTrack:
     hooks["register_runner"] = lambda kind, *_, **__: own_runners.add(str(kind))
     cfg = rally_config(request, request.params)
     track = loader.load_track(cfg)
+    expand_if_asked(request, track)
     with contextlib.suppress(Exception):
         loader.set_absolute_data_path(cfg, track)
     trouble = ""

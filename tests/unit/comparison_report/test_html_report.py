@@ -221,3 +221,16 @@ def test_no_two_variants_look_alike_without_colours() -> None:
     names = [f"v{number}" for number in range(MAX_VARIANTS)]
     drawn = looks(names, "v0*").values()
     assert len({(each.shape, each.dash, each.hollow) for each in drawn}) == MAX_VARIANTS + 1
+
+
+def test_the_curves_of_a_sweep_are_drawn_with_every_race() -> None:
+    steps = [f"search@{clients}" for clients in (1, 2, 4, 8, 16)]
+    made = Made({"9.0.0": {"throughput": 1.1}}, tasks=steps, blocks=3, twin=False)
+    made.comparison["spec"]["template"]["race"]["sweep"] = {"task": "search", "clients": [1, 2, 4, 8, 16]}
+    page = report_html(made.comparison, made.blocks)
+    drawn = page.partition('<section id="sweep"')[2].partition("</section>")[0]
+    assert "throughput of search by clients" in drawn and "Curves of the sweep" in drawn
+    chart = drawn.partition("<figure")[2].partition("</figure>")[0]
+    assert chart.count('class="mark ') == 2 * 3 * len(steps), "a sign for each race"
+    without = Made({"9.0.0": {"throughput": 1.1}}, tasks=steps, blocks=3, twin=False)
+    assert '<section id="sweep"' not in report_html(without.comparison, without.blocks)

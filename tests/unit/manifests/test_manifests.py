@@ -305,6 +305,21 @@ def test_only_the_check_is_told_which_tasks_are_required() -> None:
     }  # fmt: skip
 
 
+def test_a_sweep_is_told_to_check_and_races() -> None:
+    sweep = {"task": "search", "clientsRange": {"from": 1, "to": 6, "step": 2}, "duration": "30s", "interval": "10s",
+             "order": "random"}  # fmt: skip
+    it = of_track({"builtin": "log_ingest"}, sweep=sweep, allow={"errorRate": {"search": 0.1, "bulk": 0.2}})
+    steps = ("check", "smoke", "race-1", "race-2")
+    told = {step: parse_spec(race_spec(it, step, SETTINGS).to_json()) for step in steps}
+    assert told["smoke"].sweep is None and told["check"].sweep is not None
+    assert told["check"].allowed_errors == told["smoke"].allowed_errors == {"search": 0.1, "bulk": 0.2}
+    one, two = told["race-1"].sweep, told["race-2"].sweep
+    assert one is not None and two is not None and one.seed != two.seed, "each race has an order of its own"
+    assert (one.duration_seconds, one.warmup_seconds, one.interval_seconds) == (30, 0, 10)
+    assert sorted(one.names) == ["search@1", "search@3", "search@5"]
+    assert told["race-1"].allowed_errors == {"bulk": 0.2, **dict.fromkeys(one.names, 0.1)}
+
+
 def test_what_is_expected_is_told_to_all_but_the_smoke_test() -> None:
     it = of_track({"builtin": "log_ingest"}, expect={"documents": {"t": 5}, "totalDocuments": 7})
     told = {step: parse_spec(race_spec(it, step, SETTINGS).to_json()).expect for step in ("check", "smoke", "race-1")}

@@ -36,6 +36,22 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"race": {"resources": {"limits": {"cpu": "99999999999999"}}}},
         "race.resources.limits.cpu 99999999999999 is more than any machine has: write at most 1000",
     ),
+    "sweep": (
+        {
+            "race": {
+                "sweep": {
+                    "task": "a",
+                    "clients": [1, 2, 3],
+                    "duration": "30m",
+                    "warmup": "5m",
+                    "interval": "10s",
+                    "order": "upAndDown",
+                }
+            },
+            "timeouts": {"race": "3h30m"},
+        },
+        "race.sweep takes 12650 s at least, and timeouts.race is 3h30m: write fewer or shorter steps, or a longer time",
+    ),
     "volume": (
         {"elasticsearch": {"storage": {"size": "2Pi"}}},
         "elasticsearch.storage.size 2Pi is more than any machine has: write at most 1Pi",

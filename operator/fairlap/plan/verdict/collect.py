@@ -134,7 +134,9 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         changes["environment"], drifted = _environment(seen, race.name, ran)
         remarked += drifted
         if good:
-            results = aggregate(good)
+            sweep = seen.subject.spec.race.sweep
+            of_races = [machines for name in valid if (machines := seen.resources.get(name))]
+            results = aggregate(good, sweep.objective if sweep else None, of_races)
             changes["results"] = results
             if race.valid:
                 remarked += cut_remarks(record, results, len(ran.indices))

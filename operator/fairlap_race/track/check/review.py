@@ -32,6 +32,7 @@ from fairlap_race.track.check.tasks import (
     missing_tasks,
     nothing_measured,
     task_errors,
+    unsweepable,
 )
 from fairlap_race.track.check.text import duplicate_keys, quoted, windows_line, words
 from fairlap_race.track.check.undefined import EmptyVariable, empty_variables
@@ -105,7 +106,11 @@ def _track_findings(
     texts = _words(templates, spec)
     added = load_plugins(request, answer.params) if complete and track.has_plugins else set()
     for challenge in every:
-        for error in (*missing_tasks(request, challenge), *nothing_measured(request, challenge)):
+        for error in (
+            *missing_tasks(request, challenge),
+            *unsweepable(request, challenge),
+            *nothing_measured(request, challenge),
+        ):
             yield error.finding
         # Without its packages the track's own code could not say what it adds.
         if complete:

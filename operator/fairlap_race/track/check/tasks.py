@@ -12,6 +12,7 @@ from esrally.track import loader
 from esrally.track import track as model
 
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.rally import sweep_steps
 from fairlap_race.track.check.finding import FoundError
 from fairlap_race.track.check.json_paths import operation_path, task_path
 from fairlap_race.track.check.source_map import Rendered
@@ -91,13 +92,25 @@ def nothing_measured(request: Request, challenge: Any) -> Iterator[FoundError]:
 
 def missing_tasks(request: Request, challenge: Any) -> Iterator[FoundError]:
     """Yield an error when tasks that the user names are not among those that would be raced."""
-    for field, wanted in (("requireTasks", request.require_tasks), ("race.allow.errorRate", request.allowed_tasks)):
+    swept = (request.sweep.task,) if request.sweep else ()
+    for field, wanted in (
+        ("race.sweep.task", swept),
+        ("requireTasks", request.require_tasks),
+        ("race.allow.errorRate", request.allowed_tasks),
+    ):
         yield from _missing(request, challenge, field, wanted)
+
+
+def unsweepable(request: Request, challenge: Any) -> Iterator[FoundError]:
+    """Yield an error when the task that the user wants swept is there and cannot be."""
+    if request.sweep and (what := sweep_steps.objection(challenge, request.sweep)):
+        yield FoundError(Reason.INVALID_SPEC, what)
 
 
 def _missing(request: Request, challenge: Any, field: str, wanted: Sequence[str]) -> Iterator[FoundError]:
     names = list(dict.fromkeys(leaf.name for element in challenge.schedule for leaf in element))
-    missing = [name for name in dict.fromkeys(wanted) if name not in names]
+    steps = request.sweep.names if request.sweep else ()
+    missing = [name for name in dict.fromkeys(wanted) if name not in names and name not in steps]
     if not missing or not names:  # that there is no task at all is said by task_errors
         return
     close = {name: difflib.get_close_matches(name, names, n=1) for name in missing}

@@ -87,6 +87,16 @@ def test_spec_is_read():
         ({"allowedErrors": {"bulk": 1}}, "allowedErrors.bulk"),
         ({"allowedErrors": {"bulk": "1 %"}}, "allowedErrors.bulk"),
         ({"params": []}, "params"),
+        ({"sweep": {"steps": [{"name": "a@1", "clients": 1}]}}, "sweep.task: must not be empty"),
+        ({"sweep": {"task": "a"}}, "sweep.steps: must have 1 to 200 steps, not 0"),
+        ({"sweep": {"task": "a", "steps": [{"name": "a@1"}]}}, "exactly one of clients and targetThroughput"),
+        ({"sweep": {"task": "a", "steps": [{"name": "a@0", "clients": 0}]}}, "above 0"),
+        ({"sweep": {"task": "a", "steps": [{"name": "b", "clients": 1}] * 2}}, "a name of its own"),
+        (
+            {"sweep": {"task": "a", "steps": [{"name": "b", "clients": 1}], "durationSeconds": 0}},
+            "sweep.durationSeconds",
+        ),
+        ({"mode": "smoke", "sweep": {"task": "a", "steps": [{"name": "b", "clients": 1}]}}, "not smoke"),
     ],
 )
 def test_a_wrong_spec_names_its_field(change, named):

@@ -1,0 +1,92 @@
+"""The curve of a sweep as a table, and as the CSV that drnbench writes; pure, standard library only."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from fairlap.cli import benchmarks as bm
+from fairlap.cli.benchmarks import Benchmark
+from fairlap.cli.exits import UsageError
+from fairlap.cli.figures import NOTHING, digits_for, number, percent
+from fairlap.cli.text_table import align
+
+DRNBENCH = (
+    "n_clients",
+    "total_n_requests",
+    "queries_per_second",
+    "min_elapsed_time",
+    "max_elapsed_time",
+    "average_elapsed_time",
+)
+"""Columns of drnbench's CSV; behind them one for each HTTP status, with its percentage."""
+ANSWERED, ABORTED = "200", "0"
+_ENOUGH = 10
+
+
+def _sweep(benchmark: Benchmark) -> Mapping[str, Any]:
+    return (bm.status(benchmark).get("results") or {}).get("sweep") or {}
+
+
+def curve(benchmark: Benchmark) -> str:
+    """Return the steps of the Benchmark's sweep as a table, and below it what they say; "" without a sweep."""
+    found = _sweep(benchmark)
+    if not found.get("rows"):
+        return ""
+    rows = found["rows"]
+    digits = digits_for(row["throughput"]["median"] for row in rows if row.get("throughput"))
+    head = ["step", found.get("unit") or "requests/s", "p50, ms", "p90, ms", "p99, ms", "errors"]
+    head += ["schedule", "generator CPU", "nodes' cores", ""]
+    lines = [[*_cells(row, digits)] for row in rows]
+    table = align([head, *lines], left=1, rule=True)
+    sentences = "".join(f"\n* {sentence}" for sentence in found.get("sentences") or ())
+    return f"{bm.name(benchmark)}: {found.get('task')} in {len(rows)} steps\n\n{table}{sentences}"
+
+
+def _cells(row: Mapping[str, Any], digits: int) -> list[str]:
+    rate, latency, support = row.get("throughput"), row.get("latencyMillis") or {}, row.get("support") or {}
+    times = []
+    for key in ("p50", "p90", "p99"):
+        few = key in support and support[key] < _ENOUGH
+        times.append(f"{number(latency[key], 1)}{'*' if few else ''}" if key in latency else NOTHING)
+    cores = row.get("elasticsearchCpuCores")
+    return [
+        row["step"],
+        number(rate["median"], digits) if rate else NOTHING,
+        *times,
+        percent(row.get("errorRate")),
+        percent(row.get("scheduleShare")),
+        percent(row.get("loadGeneratorCpuShare")),
+        number(float(cores), 2) if cores is not None else NOTHING,
+        "" if row.get("used") else "load generator saturated",
+    ]
+
+
+def drnbench(benchmark: Benchmark) -> str:
+    """Return the sweep as drnbench's CSV, times in seconds; raises UsageError where there are no steps of clients.
+
+    Successful requests stand under 200; failed ones under 0, whatever their status was.
+    """
+    rows = [row for row in _sweep(benchmark).get("rows") or () if row.get("clients") and row.get("throughput")]
+    if not rows or any(row.get("targetThroughput") for row in rows):
+        name = bm.name(benchmark)
+        raise UsageError(f"{name} has no curve over clients: -o drnbench is for a Benchmark with race.sweep.clients")
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*DRNBENCH, ABORTED, ANSWERED])
+    for row in rows:
+        times, samples = row.get("serviceTimeMillis") or {}, row.get("samples") or 0
+        failed = 100 * (row.get("failed") or 0) / samples if samples else 0.0
+        writer.writerow(
+            [
+                row["clients"], samples, row["throughput"]["median"], _seconds(times.get("min")),
+                _seconds(times.get("max")), _seconds(times.get("mean")), failed, 100 - failed,
+            ]
+        )  # fmt: skip
+    return out.getvalue().rstrip("\n")
+
+
+def _seconds(millis: float | None) -> float | str:
+    return "" if millis is None else millis / 1000

@@ -1,0 +1,111 @@
+"""The curves of a sweep, all variants over each other: the medians joined by a line, and every race as a point."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from statistics import median
+from typing import NamedTuple
+
+from fairlap.comparison_report.comparison_view import ComparisonView
+from fairlap.comparison_report.markup import Markup, element
+from fairlap.comparison_report.metric_words import digits, words_of
+from fairlap.comparison_report.report_sections import section
+from fairlap.comparison_report.svg_parts import Appearance, Axis2D, figure, legend, marker, padded, table, ticks
+
+_METRICS = ("throughput", "latencyP50", "latencyP99", "serviceTimeP50", "serviceTimeP99")
+_MOST_TICKS = 8
+
+
+class _Dot(NamedTuple):
+    """One race in one step."""
+
+    size: float
+    value: float
+    title: str
+
+
+def sweep_curves(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | None:
+    """Return throughput and times of the template's sweep by clients or rate; None without a sweep or a number."""
+    sweep = ((view.spec.get("template") or {}).get("race") or {}).get("sweep")
+    task = sweep.get("task") if isinstance(sweep, Mapping) else None
+    if not task:
+        return None
+    charts = [
+        chart
+        for place, metric in enumerate(_METRICS)
+        if (chart := _chart(view, shown, f"sweep-{place}", str(task), metric))
+    ]
+    if not charts:
+        return None
+    note = (
+        "Each sign is one race in one step; the line joins the medians. Steps in which the load generator was the "
+        "bottleneck are among them: each Benchmark's results.sweep says which do not count."
+    )
+    return section(
+        "sweep", "Curves of the sweep", element("p", note, class_="note"), legend(dict(shown), view.arms),
+        element("div", charts, class_="charts"),
+    )  # fmt: skip
+
+
+def _chart(view: ComparisonView, shown: Mapping[str, Appearance], number: str, task: str, metric: str) -> Markup | None:
+    dots = {name: found for name in view.arms if (found := _dots(view, name, task, metric))}
+    if not dots:
+        return None
+    sizes = sorted({dot.size for each in dots.values() for dot in each})
+    by_rate = any(each.startswith(f"{task}@") and "/s" in each[len(task) :] for each in _tasks(view))
+    values = [dot.value for each in dots.values() for dot in each]
+    spread = sizes[-1] / sizes[0] > 4
+    at = math.log2 if spread else float
+    frame = Axis2D(padded([at(size) for size in sizes], 0.04), padded(values, zero=True))
+    labelled = sizes if len(sizes) <= _MOST_TICKS else sizes[:: math.ceil(len(sizes) / _MOST_TICKS)]
+    below = "target throughput" if by_rate else "clients"
+    drawn: list[Markup] = [
+        frame.frame(
+            [(at(size), f"{size:g}") for size in labelled],
+            [(each, digits(each)) for each in ticks(*frame.y)],
+            below,
+        )
+    ]
+    middles = {name: _middles(each) for name, each in dots.items()}
+    for name, each in dots.items():
+        look, middle = shown[name], middles[name]
+        line = frame.path([(at(size), value) for size, value in middle.items()])
+        drawn.append(element("path", d=line, class_=f"line {look.classes}", stroke_dasharray=look.dash or None))
+        drawn += [marker(look, frame.at_x(at(dot.size)), frame.at_y(dot.value), dot.title) for dot in each]
+    words = words_of(metric)
+    what = f"{words.words} of {task}"
+    rows = [
+        [f"{size:g}", *(digits(middle[size]) if size in middle else "–" for middle in middles.values())]
+        for size in sizes
+    ]
+    numbers = table([below.capitalize(), *middles], rows, f"{what} by {below}, medians")
+    told = "; ".join(
+        f"{name}: {digits(min(each.values()))} to {digits(max(each.values()))} {words.unit}".strip()
+        for name, each in middles.items()
+    )
+    title = f"{what} by {below}"
+    return figure(number, title, told, drawn, numbers, heading=f"{what} ({words.unit})" if words.unit else what)
+
+
+def _tasks(view: ComparisonView) -> list[str]:
+    found = (each.task for block in view.valid_blocks for race in block.races for each in race.numbers)
+    return list(dict.fromkeys(found))
+
+
+def _dots(view: ComparisonView, name: str, task: str, metric: str) -> list[_Dot]:
+    """Return each race of a variant in each step, upwards."""
+    step = re.compile(rf"{re.escape(task)}@([0-9.e+]+)(?:/s)?(-down)?")
+    names = _tasks(view)
+    found: list[_Dot] = []
+    for block in view.valid_blocks:
+        for each in names:
+            if (match := step.fullmatch(each)) and (value := view.number(block, name, each, metric)) is not None:
+                told = f"{name}, block {block.label}, {each}: {digits(value)} {words_of(metric).unit}".strip()
+                found.append(_Dot(float(match[1]), value, told))
+    return sorted(found)
+
+
+def _middles(dots: list[_Dot]) -> dict[float, float]:
+    return {size: median(dot.value for dot in dots if dot.size == size) for size in sorted({dot.size for dot in dots})}

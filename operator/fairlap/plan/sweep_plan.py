@@ -1,0 +1,42 @@
+"""What the runner is told of a sweep: its steps in their order, and the names that the swept task has then."""
+
+import hashlib
+from collections.abc import Mapping
+
+from fairlap.api.quantity import parse_duration
+from fairlap.api.sweep_spec import Sweep
+from fairlap_race.contract.sweep import RANDOM, SweepSpec, steps_of
+
+
+def sweep_spec(sweep: Sweep | None, race_id: str) -> SweepSpec | None:
+    """Return the steps of the race `race_id`, whose random order is its own; None without a sweep."""
+    if sweep is None:
+        return None
+    clients = sweep.clients_range.numbers if sweep.clients_range else sweep.clients
+    seed = int(hashlib.sha256(race_id.encode()).hexdigest()[:8], 16) if sweep.order == RANDOM else None
+    return SweepSpec(
+        task=sweep.task,
+        order=sweep.order,
+        seed=seed,
+        duration_seconds=parse_duration(sweep.duration).total_seconds() if sweep.duration else None,
+        warmup_seconds=parse_duration(sweep.warmup).total_seconds() if sweep.warmup else 0.0,
+        interval_seconds=parse_duration(sweep.interval).total_seconds(),
+        steps=steps_of(sweep.task, clients, sweep.target_throughput, sweep.order, seed),
+    )
+
+
+def allowed_errors(shares: Mapping[str, float], sweep: SweepSpec | None) -> Mapping[str, float]:
+    """Return by task the share of requests that may fail; what holds for the swept task holds for each of its steps."""
+    if sweep is None or sweep.task not in shares:
+        return shares
+    rest = {task: share for task, share in shares.items() if task != sweep.task}
+    return {**dict.fromkeys(sweep.names, shares[sweep.task]), **rest}
+
+
+def least_seconds(sweep: Sweep) -> float:
+    """Return how long the steps take at least, their warm-ups and intervals included; 0 where the task ends itself."""
+    planned = sweep_spec(sweep, "")
+    if planned is None or planned.duration_seconds is None:
+        return 0.0
+    steps = len(planned.steps)
+    return steps * (planned.duration_seconds + planned.warmup_seconds) + (steps - 1) * planned.interval_seconds

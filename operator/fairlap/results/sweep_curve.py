@@ -1,0 +1,211 @@
+"""The curve of a sweep over its races: a row for each step, and what the curve says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from fairlap.api.sweep_spec import Objective
+from fairlap.api.sweep_status import MOST_ROWS, Range, SweepFit, SweepResult, SweepRow
+from fairlap.results.race_figures import figure
+from fairlap.results.remarks import within
+from fairlap.results.sweep_words import sentences
+from fairlap.statistics import scalability as law
+from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.resources import LOAD_GENERATOR, MachineTable
+from fairlap_race.contract.sweep import DOWN, UP, SweepStep
+
+_ROOM = 150_000
+_SHOWN = ("p50", "p90", "p99")
+BY_RATES = "the law is of clients, and these steps are of rates"
+
+
+class _Ran(NamedTuple):
+    """One step in all races that have it."""
+
+    step: SweepStep
+    size: float
+    tasks: list[Task | None]
+    """race by race"""
+
+
+def sweep_result(
+    records: Sequence[Record], objective: Objective | None = None, tables: Sequence[MachineTable] = ()
+) -> SweepResult | None:
+    """Return what the sweep of the valid races `records` says; None where none was asked for.
+
+    `tables`: what the machines did in these races, for the CPU of the nodes.
+    """
+    swept = records[0].track.sweep if records else None
+    if swept is None:
+        return None
+    steps = sorted(swept.steps, key=lambda it: (_size(it), it.direction == DOWN))[:MOST_ROWS]
+    ran = [_Ran(step, _size(step), [_task(record, step) for record in records]) for step in steps]
+    used = law.driven({size: _is_saturated([it for it in ran if it.size == size]) for size in {it.size for it in ran}})
+    cores = _cores(tables)
+    rows = [_row(it, it.size in used, cores.get(it.step.name, [])) for it in ran]
+    counted = [it for it in ran if it.size in used]
+    unit = next((task.unit for it in ran for task in it.tasks if task and task.unit), "")
+    result = SweepResult(
+        task=swept.task,
+        order=swept.order,
+        unit=f"{unit}/s" if unit and not unit.endswith("/s") else unit or "",
+        rows=within(rows, _ROOM),
+        hysteresis=_hysteresis(ran),
+    )
+    by_clients = all(it.step.clients is not None for it in ran)
+    curve = _of_clients(counted) if by_clients else {"fit_refused": BY_RATES}
+    held = _of_objective(counted, objective, len(records)) if objective else {}
+    whole = result.model_copy(update={**curve, **held})
+    return whole.model_copy(update={"sentences": sentences(whole, records[0].environment.version or "", objective)})
+
+
+def _size(step: SweepStep) -> float:
+    return float(step.clients if step.clients is not None else step.target_throughput or 0.0)
+
+
+def _task(record: Record, step: SweepStep) -> Task | None:
+    return next((task for task in record.tasks if task.task == step.name and task.rally is not None), None)
+
+
+def _is_saturated(ran: Sequence[_Ran]) -> bool:
+    """Tell whether the load generator was the bottleneck in at least half of the races of a step."""
+    known = [task.load.saturated for it in ran for task in it.tasks if task and task.load]
+    return bool(known) and 2 * sum(known) >= len(known)
+
+
+def _cores(tables: Sequence[MachineTable]) -> dict[str, list[float]]:
+    """Return by task the CPU of all nodes together, race by race; only of races in which each node's is known."""
+    found: dict[str, list[float]] = {}
+    for table in tables:
+        nodes = [machine for machine in table.machines if machine.role != LOAD_GENERATOR]
+        by_task: dict[str, list[float]] = {}
+        for machine in nodes:
+            for task in machine.tasks:
+                if task.usage.cpu_mean_cores is not None:
+                    by_task.setdefault(task.task, []).append(task.usage.cpu_mean_cores)
+        for name, values in by_task.items():
+            if len(values) == len(nodes):
+                found.setdefault(name, []).append(sum(values))
+    return found
+
+
+def _row(ran: _Ran, used: bool, cores: Sequence[float]) -> SweepRow:
+    tasks = [task for task in ran.tasks if task]
+    rally = [task.rally for task in tasks if task.rally]
+    keys = [key for key in _SHOWN if any(key in task.support for task in tasks)]
+    largest = [numbers.service_time_millis["p100"] for numbers in rally if "p100" in numbers.service_time_millis]
+    fastest = [task.fastest_millis for task in tasks if task.fastest_millis is not None]
+    service = _medians((numbers.service_time_millis for numbers in rally), (*_SHOWN, "mean"))
+    return SweepRow(
+        step=ran.step.name,
+        clients=next((task.clients for task in tasks), ran.step.clients),
+        target_throughput=ran.step.target_throughput,
+        direction=ran.step.direction,
+        used=used,
+        saturated_races=sum(bool(task.load and task.load.saturated) for task in tasks),
+        samples=sum(task.samples.normal for task in tasks),
+        throughput=figure(task.rate for task in tasks),
+        latency_millis=_medians((numbers.latency_millis for numbers in rally), _SHOWN),
+        service_time_millis={
+            **({"min": min(fastest)} if fastest else {}),
+            **service,
+            **({"max": max(largest)} if largest else {}),
+        },
+        support={key: min(task.support[key] for task in tasks if key in task.support) for key in keys},
+        error_rate=max((_error_rate(task) for task in tasks), default=0.0),
+        failed=sum(task.errors.normal for task in tasks),
+        schedule_share=min((t.schedule_share for t in tasks if t.schedule_share is not None), default=None),
+        waiting_share=_median(_waiting(task) for task in tasks),
+        load_generator_cpu_share=_median(task.load.cpu_share for task in tasks if task.load),
+        elasticsearch_cpu_cores=_median(cores),
+    )
+
+
+def _error_rate(task: Task) -> float:
+    requests = task.samples.warmup + task.samples.normal
+    return (task.errors.warmup + task.errors.normal) / requests if requests else 0.0
+
+
+def _waiting(task: Task) -> float | None:
+    """Return X R / N of a closed loop (Little's law): the share of the clients' time that went into waiting."""
+    mean = task.rally.service_time_millis.get("mean") if task.rally else None
+    if mean is None or task.target_throughput or not (task.clients and task.duration_seconds):
+        return None
+    return min(1.0, task.samples.normal * mean / 1000 / task.duration_seconds / task.clients)
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _medians(races: Iterable[Mapping[str, float]], keys: Sequence[str]) -> dict[str, float]:
+    found = list(races)
+    return {key: median(it[key] for it in found if key in it) for key in keys if any(key in it for it in found)}
+
+
+def _hysteresis(ran: Sequence[_Ran]) -> float | None:
+    ways = {(it.size, it.step.direction): _median(task.rate for task in it.tasks if task) for it in ran}
+    found = [
+        down / up - 1
+        for (size, way), up in ways.items()
+        if way == UP and up and (down := ways.get((size, DOWN))) is not None
+    ]
+    return max(found, key=abs, default=None)
+
+
+def _of_clients(ran: Sequence[_Ran]) -> dict[str, object]:
+    """Return what the law and the knee are, as fields of the result."""
+    points = [(it.size, task.rate) for it in ran for task in it.tasks if task and task.rate]
+    found = law.fit(points)
+    middle: list[tuple[float, float, float]] = []
+    for size in sorted({it.size for it in ran}):
+        tasks = [task for it in ran if it.size == size for task in it.tasks if task]
+        rate = _median(task.rate for task in tasks)
+        times = [task.rally.service_time_millis.get("mean") for task in tasks if task.rally]
+        if rate is not None and (time := _median(times)) is not None:
+            middle.append((size, rate, time))
+    knee = law.knee(middle)
+    fields: dict[str, object] = {
+        "fit_refused": found.refused,
+        "peak_refused": found.peak_refused,
+        "peak_throughput": found.peak_throughput,
+        "knee_clients": knee,
+        "knee_at_end": knee is not None and knee == middle[-1][0],
+    }
+    if curve := found.law:
+        fields["fit"] = SweepFit(
+            rate=curve.rate,
+            contention=curve.contention,
+            coherency=curve.coherency,
+            scatter=curve.scatter,
+            points=curve.points,
+        )
+    if found.peak:
+        fields["peak_clients"] = _range(found.peak)
+    return fields
+
+
+def _of_objective(ran: Sequence[_Ran], objective: Objective, races: int) -> dict[str, object]:
+    """Return the capacity at the objective, as fields of the result."""
+    curves: list[list[law.LoadStep]] = []
+    for race in range(races):
+        curve: list[law.LoadStep] = []
+        for it in ran:
+            task = it.tasks[race]
+            latency = task.rally.latency_millis.get(objective.percentile) if task and task.rally else None
+            if task and task.rate and latency:
+                curve.append(law.LoadStep(it.size, task.rate, latency, task.keeps_schedule))
+        curves.append(curve)
+    found = law.capacity(curves, objective.millis)
+    return {
+        "capacity": _range(found.load) if found.load else None,
+        "capacity_races": found.by_races,
+        "capacity_refused": found.refused,
+    }
+
+
+def _range(found: law.Interval) -> Range:
+    return Range(value=found.value, low=found.low, high=found.high)

@@ -1,0 +1,70 @@
+"""What a sweep's curve says, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairlap.api.sweep_spec import Objective
+from fairlap.api.sweep_status import SweepResult
+
+FEWEST_WAITING = 0.95
+"""Of the clients' time, by Little's law; with less the curve tells of the load generator, too."""
+
+
+def sentences(found: SweepResult, version: str, objective: Objective | None) -> list[str]:
+    """Return what the curve of Elasticsearch `version` says; the first is the answer, the others what limits it."""
+    subject = version or "the cluster"
+    return [_headline(found, subject, objective), *_limits(found)]
+
+
+def _headline(found: SweepResult, subject: str, objective: Objective | None) -> str:
+    parts: list[str] = []
+    if objective and found.capacity:
+        it = found.capacity
+        sure = (
+            f"95 % interval {_amount(it.low)} to {_amount(it.high)}, {found.capacity_races} races"
+            if found.capacity_races
+            else f"between {_amount(it.low)} and {_amount(it.high)}, two neighbouring steps"
+        )
+        limit = f"{objective.millis:g} ms at {objective.percentile}"
+        parts.append(f"carries {_amount(it.value)} {_unit(found)} below {limit} ({sure})")
+    elif objective:
+        parts.append(f"has no capacity to be told: {found.capacity_refused}")
+    if found.knee_clients is not None:
+        where = f"{found.knee_clients:g} clients{', the most that count, or beyond' if found.knee_at_end else ''}"
+        parts.append(f"the knee is at {where}" if parts else f"has its knee at {where}")
+    if found.peak_clients and found.peak_throughput is not None:
+        it = found.peak_clients
+        parts.append(
+            f"the peak is {_amount(found.peak_throughput)} {_unit(found)} at {it.value:.0f} clients "
+            f"(95 % interval {it.low:.0f} to {it.high:.0f})"
+        )
+    return f"{subject} {'; '.join(parts)}" if parts else f"{subject}: the curve of {found.task} says nothing more"
+
+
+def _limits(found: SweepResult) -> Iterator[str]:
+    if found.fit_refused:
+        yield f"No Universal Scalability Law is fitted: {found.fit_refused}"
+    if found.peak_refused:
+        yield f"No peak is told: {found.peak_refused}"
+    if left_out := [row.step for row in found.rows if not row.used]:
+        shown = f"{', '.join(left_out[:5])}{' …' if len(left_out) > 5 else ''}"
+        count = f"{len(left_out)} of {len(found.rows)}"
+        yield f"The load generator was the bottleneck in {shown}: {count} steps do not count"
+    waiting = [row for row in found.rows if row.waiting_share is not None and row.waiting_share < FEWEST_WAITING]
+    if waiting:
+        least = min(waiting, key=lambda row: row.waiting_share or 0.0)
+        yield (
+            f"The clients of {least.step} waited for answers {least.waiting_share:.0%} of their time: the load "
+            "generator's own work is a part of the curve"
+        )
+    if found.hysteresis is not None:
+        yield f"On the way down a step differs by {found.hysteresis:+.1%} from the way up at most"
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _unit(found: SweepResult) -> str:
+    return found.unit or "requests/s"

@@ -1,0 +1,91 @@
+"""Puts the steps of a sweep into Rally's track in place of the task that is swept; Rally is not imported here."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from fairlap_race.contract.sweep import SweepSpec, SweepStep
+
+PAUSE = "pause-before-"
+_ENDLESS_WORDS = "race.sweep.duration: the task {} has neither iterations nor a time period of its own"
+
+
+def expand(track: Any, challenge: str | None, sweep: SweepSpec) -> None:
+    """Replace the swept task in the challenge of Rally's `track` by the steps; change nothing without that task.
+
+    With clients as the axis a step sends as fast as it can: a rate that the track asks for would flatten the curve.
+    """
+    selected = track.find_challenge_or_default(challenge or "")
+    selected.schedule[:] = [each for element in selected.schedule for each in _expanded(element, sweep)]
+
+
+def _expanded(element: Any, sweep: SweepSpec) -> Iterator[Any]:
+    if len(list(element)) != 1 or not hasattr(element, "operation") or element.name != sweep.task:
+        yield element
+        return
+    for number, step in enumerate(sweep.steps):
+        if number and sweep.interval_seconds:
+            yield _pause(element, step, sweep.interval_seconds)
+        yield _step(element, step, sweep)
+
+
+def _step(task: Any, step: SweepStep, sweep: SweepSpec) -> Any:
+    found = copy.copy(task)
+    found.name, found.params = step.name, dict(task.params)
+    found.params.pop("target-interval", None)
+    found.params.pop("target-throughput", None)
+    if step.target_throughput is not None:
+        found.params["target-throughput"] = step.target_throughput
+    if step.clients is not None:
+        found.clients = step.clients
+        found.params["clients"] = step.clients
+    if sweep.duration_seconds is not None:
+        found.warmup_iterations = found.iterations = None
+        found.warmup_time_period, found.time_period = sweep.warmup_seconds, sweep.duration_seconds
+        if getattr(found, "ramp_up_time_period", None):
+            found.ramp_up_time_period = None
+    return found
+
+
+def _pause(task: Any, step: SweepStep, seconds: float) -> Any:
+    """Return a task that only waits, once, with one client."""
+    found = copy.copy(task)
+    name = f"{PAUSE}{step.name}"
+    found.name, found.params, found.clients, found.schedule = name, {}, 1, None
+    found.warmup_iterations, found.iterations = 0, 1
+    found.warmup_time_period = found.time_period = None
+    if hasattr(found, "ramp_up_time_period"):
+        found.ramp_up_time_period = None
+    found.operation = copy.copy(task.operation)
+    found.operation.name, found.operation.type, found.operation.param_source = name, "sleep", "sleep"
+    found.operation.params = {"duration": seconds, "include-in-reporting": False}
+    return found
+
+
+def objection(challenge: Any, sweep: SweepSpec) -> str:
+    """Return what keeps the named task of Rally's `challenge` from being swept, or "".
+
+    That there is no such task is said elsewhere, beside the tasks that there are.
+    """
+    for element in challenge.schedule:
+        leaves = list(element)
+        task = next((leaf for leaf in leaves if leaf.name == sweep.task), None)
+        if task is None:
+            continue
+        if not hasattr(element, "operation"):
+            return (
+                f"race.sweep.task: {sweep.task} runs in parallel with other tasks, and a step would be of all of them: "
+                "name a task of its own"
+            )
+        if not task.operation.include_in_reporting:
+            return f"race.sweep.task: {sweep.task} is not measured: Rally reports nothing of it; name another task"
+        if sweep.duration_seconds is None and not (task.iterations or task.time_period or _ends(task)):
+            return f"{_ENDLESS_WORDS.format(sweep.task)}: write one, for example 30s"
+    return ""
+
+
+def _ends(task: Any) -> bool:
+    """Tell whether the parameters of a task come to an end: documents do, unless they begin again."""
+    return str(task.operation.type) == "bulk" and not task.operation.params.get("looped")

@@ -1,0 +1,168 @@
+"""The curve of a sweep over its races, with what it says and what it refuses to say; and as drnbench writes it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from statuses import benchmark, succeeded
+
+from fairlap.api.status import Results
+from fairlap.api.sweep_spec import Objective
+from fairlap.api.sweep_status import SweepResult
+from fairlap.cli import sweep_report
+from fairlap.cli.exits import UsageError
+from fairlap.results.sweep_curve import sweep_result
+from fairlap_race.contract.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
+from fairlap_race.contract.resources import LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
+from fairlap_race.contract.sweep import SweepSpec, steps_of
+from fairlap_race.contract.task_load import TaskLoad
+from fairlap_race.contract.track_record import TrackRecord
+
+CLIENTS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def law(clients: float) -> float:
+    return 100 * clients / (1 + 0.05 * (clients - 1) + 0.0008 * clients * (clients - 1))
+
+
+def task(name: str, clients: int, rate: float, **changes: Any) -> Task:
+    millis = 1000 * clients / rate
+    times = {"p50": millis * 0.9, "p99": millis * 2, "p100": millis * 3, "mean": millis}
+    found: dict[str, Any] = {
+        "unit": "ops/s",
+        "clients": clients,
+        "rate": rate,
+        "samples": Counts(0, round(rate * 30)),
+        "duration_seconds": 30.0,
+        "fastest_millis": millis / 2,
+        "support": {"p50": 1000, "p99": 20},
+        "rally": RallyNumbers(service_time_millis=times, latency_millis=times),
+        "load": TaskLoad(cpu_share=0.5),
+    }
+    return Task(name, **{**found, **changes})
+
+
+def race(pace: float = 1.0, saturated: tuple[int, ...] = (), order: str = "ascending") -> Record:
+    steps = steps_of("search", CLIENTS, [], order)
+    tasks = [
+        task(
+            step.name,
+            step.clients or 0,
+            pace * law(step.clients or 0) * (0.9 if step.direction == "down" else 1.0),
+            load=TaskLoad(cpu_share=0.9, saturated=step.clients in saturated),
+        )
+        for step in steps
+    ]
+    swept = SweepSpec(task="search", steps=steps, order=order)
+    return Record(tasks=tuple(tasks), track=TrackRecord(sweep=swept), environment=EnvironmentRecord(version="8.11.0"))
+
+
+def curve(*races: Record, objective: Objective | None = None) -> SweepResult:
+    found = sweep_result(races, objective)
+    assert found is not None
+    return found
+
+
+def test_a_race_without_a_sweep_has_no_curve() -> None:
+    assert sweep_result([Record()]) is None and sweep_result([]) is None
+
+
+def test_a_known_curve_is_told() -> None:
+    races = [race(pace) for pace in (0.99, 1.0, 1.01)]
+    found = curve(*races, objective=Objective(p99="50ms"))
+    assert found.fit is not None and found.fit.rate == pytest.approx(100, rel=0.02)
+    assert found.fit.contention == pytest.approx(0.05, abs=0.005) and found.fit.points == 21
+    assert found.peak_clients is not None and found.peak_clients.low < 34.5 < found.peak_clients.high
+    assert found.capacity is not None and found.capacity_races == 3
+    assert found.capacity.low < found.capacity.value < found.capacity.high
+    first = found.sentences[0]
+    assert first.startswith("8.11.0 carries ") and "ops/s below 50 ms at p99 (95 % interval " in first
+    assert f"the knee is at {found.knee_clients:g} clients" in first and "the peak is" in first
+    row = found.rows[3]
+    assert (row.step, row.clients, row.used, row.saturated_races) == ("search@8", 8, True, 0)
+    assert row.throughput is not None and row.throughput.median == pytest.approx(law(8))
+    assert row.waiting_share == pytest.approx(1.0, abs=0.01) and row.load_generator_cpu_share == 0.9
+    assert row.support == {"p50": 1000, "p99": 20}
+
+
+def test_steps_that_the_load_generator_could_not_drive_do_not_count() -> None:
+    found = curve(race(saturated=(4, 32, 64)))
+    assert [row.clients for row in found.rows if not row.used] == [4, 32, 64]
+    assert found.fit is None and "there are 4" in found.fit_refused
+    assert any("3 of 7 steps do not count" in text for text in found.sentences)
+
+
+def test_up_and_down_tells_the_hysteresis() -> None:
+    found = curve(race(order="upAndDown"))
+    assert found.hysteresis == pytest.approx(-0.1) and len(found.rows) == 14
+    assert any("-10.0%" in text for text in found.sentences)
+
+
+def test_rates_have_a_capacity_and_no_law() -> None:
+    steps = steps_of("search", [], [10, 20, 40], "ascending")
+    tasks = tuple(task(it.name, 1, it.target_throughput or 0, target_throughput=it.target_throughput) for it in steps)
+    slow = {"p99": 500.0}
+    tasks = (*tasks[:2], task("search@40/s", 1, 40.0, target_throughput=40.0, rally=RallyNumbers(latency_millis=slow)))
+    swept = TrackRecord(sweep=SweepSpec(task="search", steps=steps))
+    found = curve(Record(tasks=tasks, track=swept), objective=Objective(p99="450ms"))
+    assert found.fit_refused and found.knee_clients is None
+    assert found.capacity is not None and 20 < found.capacity.value < 40 and found.capacity_races == 0
+    assert "two neighbouring steps" in found.sentences[0]
+
+
+def test_an_objective_that_is_never_missed_is_said() -> None:
+    found = curve(race(), objective=Objective(p99="600s"))
+    assert found.capacity is None and "kept in every step up to the largest, 64" in found.capacity_refused
+    assert "has no capacity to be told" in found.sentences[0]
+
+
+def test_the_cpu_of_the_nodes_is_that_of_the_step() -> None:
+    def machine(role: str, cores: float) -> Machine:
+        return Machine(role=role, tasks=(TaskUsage("search@8", None, Usage(cpu_mean_cores=cores)),))
+
+    table = MachineTable(machines=(machine("elasticsearch", 1.5), machine("elasticsearch", 0.5),
+                                   machine(LOAD_GENERATOR, 9)))  # fmt: skip
+    found = sweep_result([race()], None, [table])
+    assert found is not None
+    assert {row.step: row.elasticsearch_cpu_cores for row in found.rows if row.elasticsearch_cpu_cores} == {
+        "search@8": 2.0
+    }
+
+
+def shown(found: SweepResult) -> dict[str, Any]:
+    status = succeeded("8.11.0").model_copy(update={"results": Results(sweep=found)})
+    return benchmark("es-8", status)
+
+
+def test_drnbench_reads_what_is_written() -> None:
+    failing = race()
+    some = failing.tasks[0]
+    one = task(some.task, 1, some.rate or 0, errors=Counts(0, 30), samples=Counts(0, 3000))
+    text = sweep_report.drnbench(shown(curve(Record(tasks=(one, *failing.tasks[1:]), track=failing.track))))
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert list(rows[0]) == [
+        "n_clients", "total_n_requests", "queries_per_second", "min_elapsed_time", "max_elapsed_time",
+        "average_elapsed_time", "0", "200",
+    ]  # fmt: skip
+    assert [int(row["n_clients"]) for row in rows] == list(CLIENTS)
+    assert (float(rows[0]["0"]), float(rows[0]["200"])) == (1.0, 99.0)
+    for row in rows:
+        assert float(row["queries_per_second"]) == pytest.approx(law(int(row["n_clients"])))
+        assert float(row["min_elapsed_time"]) < float(row["average_elapsed_time"]) < float(row["max_elapsed_time"])
+        assert float(row["average_elapsed_time"]) == pytest.approx(int(row["n_clients"]) / law(int(row["n_clients"])))
+
+
+def test_no_curve_no_csv() -> None:
+    with pytest.raises(UsageError, match="has no curve over clients"):
+        sweep_report.drnbench(benchmark("es-8", succeeded("8.11.0")))
+
+
+def test_the_table_has_a_line_for_each_step() -> None:
+    text = sweep_report.curve(shown(curve(race(saturated=(32, 64)))))
+    lines = text.splitlines()
+    assert lines[0] == "es-8: search in 7 steps"
+    assert any(line.startswith("search@64") and line.endswith("load generator saturated") for line in lines)
+    assert sweep_report.curve(benchmark("es-8", succeeded("8.11.0"))) == ""
