@@ -291,6 +291,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "a probe of another node each time": (
         {"elasticsearch__nodes": 2, "race__probes": [{**PROBE, "path": "/_nodes/_local/stats"}]},
         "race.probes.path names _local, which is another node each time",
+    ),
     "a sweep along no axis": ({"race__sweep": {"task": "a"}}, "race.sweep takes exactly one of clients"),
     "a sweep along two axes": (
         {"race__sweep": {"task": "a", "clients": [1], "targetThroughput": [5]}},

@@ -67,7 +67,6 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         exclude_tasks=tuple(race.exclude_tasks),
         require_tasks=tuple(race.require_tasks) if step == CHECK else (),
         expect=_expected(race.expect) if race.expect and step != SMOKE else None,
-        allowed_errors=race.allow.error_rate if race.allow else {},
         probes=tuple(ProbeSpec(it.name, it.path, it.pointer, it.weight, it.part, it.rest) for it in race.probes),
         sweep=None if step in (PROBE, SMOKE) else swept,
         allowed_errors=_allowed(race, None if step in (PROBE, CHECK, SMOKE) else swept),

@@ -24,12 +24,10 @@ def needs_check(spec: BenchmarkSpec) -> bool:
     in a rehearsal without a smoke test, which would do nothing else.
     """
     race = spec.race
-    told = race.requests or race.params or race.include_tasks or race.exclude_tasks or race.require_tasks or race.allow
+    filtered = bool(race.include_tasks or race.exclude_tasks or race.require_tasks)
     # Of a metrics store the check is that it answers, and takes documents.
-    asked = bool(told) or race.metrics_store is not None
-    told = (race.requests or race.params or race.include_tasks or race.exclude_tasks) or (
-        race.require_tasks or race.allow or race.sweep
-    )
+    told = any(it is not None for it in (race.requests, race.allow, race.sweep, race.metrics_store))
+    asked = filtered or told or bool(race.params)
     nothing_else = not (spec.repetitions or spec.smoke_test)
     return spec.target is not None or race.track.builtin is None or asked or nothing_else
 

@@ -75,7 +75,7 @@ def _probes(records: Sequence[Record]) -> Iterator[ProbeResult]:
             yield ProbeResult(name=name, value=value, before=before, after=after, hosts=few)
 
 
-def _over_races(values: Iterable[Number], races: int) -> Figure | None:
+def _over_races(values: Iterable[float | int | None], races: int) -> Figure | None:
     found = figure(values)
     return found and found.model_copy(update={"races": min(races, found.races)})
 

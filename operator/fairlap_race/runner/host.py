@@ -7,6 +7,7 @@ import platform
 
 from fairlap_race.contract.record import LoadGeneratorHost
 from fairlap_race.linux import cgroup, machine
+from fairlap_race.linux.settings_files import read_settings
 
 
 def look_at_machine(cores: int | None = None) -> tuple[LoadGeneratorHost, int, float]:
@@ -25,6 +26,7 @@ def look_at_machine(cores: int | None = None) -> tuple[LoadGeneratorHost, int, f
         machine_memory_bytes=machine.memory_bytes(),
         numa_nodes=machine.numa_nodes(),
         cpus=machine.allowed_cpus(),
+        settings=read_settings(),
         python_version=platform.python_version(),
     )
     return about, cores, limits.cpus or float(os.cpu_count() or 1)

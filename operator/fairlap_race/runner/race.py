@@ -31,8 +31,7 @@ from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.evidence import Before, is_user_index
 from fairlap_race.errors import StoppedError, TrackError
-from fairlap_race.linux import cgroup, machine, process
-from fairlap_race.linux.settings_files import read_settings
+from fairlap_race.linux import process
 from fairlap_race.rally import classify, store_documents, warm_until
 from fairlap_race.rally.accepted_errors import write_accepted
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
@@ -314,23 +313,6 @@ class RaceRunner:
 
 def look_at_host(spec: RaceSpec) -> Host:
     """Return where the load will come from: this container."""
-    limits = cgroup.read_limits()
-    cores = spec.cores or max(1, int(limits.cpus or os.cpu_count() or 1))
-    about = LoadGeneratorHost(
-        pod_name=os.environ.get("POD_NAME"),
-        node_name=os.environ.get("NODE_NAME"),
-        cores=cores,
-        cpu_limit=limits.cpus,
-        memory_limit_bytes=limits.memory_bytes,
-        kernel=platform.release(),
-        cpu_model=machine.cpu_model(),
-        machine_processors=os.cpu_count(),
-        machine_memory_bytes=machine.memory_bytes(),
-        numa_nodes=machine.numa_nodes(),
-        cpus=machine.allowed_cpus(),
-        settings=read_settings(),
-        python_version=platform.python_version(),
-    )
     about, cores, may_use = look_at_machine(spec.cores)
     rally = Rally(version=rally_version(), poll_intervals=dict(POLL_INTERVALS))
     return Host(about, cores, may_use, rally)
