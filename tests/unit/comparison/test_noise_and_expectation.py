@@ -103,6 +103,7 @@ def test_noise_of_other_work_or_of_kept_clusters_is_another() -> None:
         {**template, "race": {"track": {"builtin": "replay"}, "requests": {"configMap": {"name": name}}}}
         for name in ("mine", "yours")
     ]
+    settled = {**template, "race": {**template["race"], "steady": {"maxWarmup": "5m"}}}
     kept = {"stop": "fixed", "blocks": 5, "state": "Kept"}
     specs = [
         a_spec(),
@@ -110,6 +111,7 @@ def test_noise_of_other_work_or_of_kept_clusters_is_another() -> None:
         *(a_spec(template=replay) for replay in replays),
         a_spec(design={**kept, "tasks": ["search-request"]}),
         a_spec(design={**kept, "tasks": ["search-request", "search-response"]}),
+        a_spec(template=settled),
     ]
     assert len({noise_key(spec, raced(0)) for spec in specs}) == len(specs)
     store = learn(learn({}, specs[4], raced(0), NOW), specs[4], raced(1), NOW)
