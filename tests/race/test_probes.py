@@ -27,8 +27,9 @@ def test_too_few_unique_requests_hit_more_often_than_was_asked_for(
 
     assert ran.record.outcome.reason is None, f"{ran.record.outcome}\n{ran.output[-3000:]}"
     share, nodes = ran.record.probes
-    assert share.own == pytest.approx(100 * hits / (hits + misses)), ran.output[-3000:]
-    assert share.own is not None and share.own > 95 and share.hosts[0].weight == hits + misses
+    # The runner counts the documents after that, by a search of its own.
+    assert share.own == pytest.approx(100 * hits / (hits + misses), abs=0.5), ran.output[-3000:]
+    assert share.own is not None and share.own > 95 and share.hosts[0].weight in (hits + misses, hits + misses - 1)
     assert (nodes.own, nodes.hosts[0].before) == (1, 1)
     assert first_violation(ran.record, with_probes(hit_rate=[95, 100], nodes=[1, 1])) is None
     violation = first_violation(ran.record, with_probes(hit_rate=[45, 55], nodes=[1, 1]))
@@ -49,7 +50,7 @@ def test_what_cannot_be_read_is_refused_before_anything_is_measured(runner: Runn
 
     for path, words in (
         ("/_nodes/nobody/stats/nothing", "HTTP 400 illegal_argument_exception"),
-        ("/_cat/health", "the answer is not JSON"),
+        ("/_cat/health?format=text", "the answer is not JSON"),
     ):
         again = runner.run(tmp_path / "replay", probes=[{**HEALTH, "path": path}], mode="probe")
         assert again.record.outcome.reason is Reason.PROBE_UNREADABLE

@@ -765,7 +765,7 @@ class Reason(StrEnum):
         ),
         recognized="What each host answers to the probe's path before the race and after it, against its bounds.",
         example=(
-            "race.probes hit_rate is 95 in this race, and must be between 45 and 55: at localhost:9200 it was 0 before "
+            "race.probes hit_rate is 95 in this race, and must be between 45 and 55: at localhost:9200 it was … before "
             "and 95 after"
         ),
         test=_PROBES,
