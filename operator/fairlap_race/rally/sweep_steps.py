@@ -59,7 +59,8 @@ def _pause(task: Any, step: SweepStep, seconds: float) -> Any:
     if hasattr(found, "ramp_up_time_period"):
         found.ramp_up_time_period = None
     found.operation = copy.copy(task.operation)
-    found.operation.name, found.operation.type, found.operation.param_source = name, "sleep", "sleep"
+    # Rally finds the parameters of a sleep by its type; only a source of the track's own has a name.
+    found.operation.name, found.operation.type, found.operation.param_source = name, "sleep", None
     found.operation.params = {"duration": seconds, "include-in-reporting": False}
     return found
 

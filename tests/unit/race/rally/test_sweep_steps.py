@@ -67,6 +67,7 @@ def test_steps_stand_where_the_task_stood() -> None:
     assert (step.warmup_time_period, step.time_period, step.operation) == (5.0, 30.0, swept_task.operation)
     pause = it.challenge.schedule[2]
     assert (pause.clients, pause.iterations, pause.time_period, pause.operation.type) == (1, 1, None, "sleep")
+    assert pause.operation.param_source is None, "of its type, not by name"
     assert pause.operation.params == {"duration": 10.0, "include-in-reporting": False}
     assert swept_task.operation.type == "search" and swept_task.clients == 3, "the task itself stays as it was"
 
