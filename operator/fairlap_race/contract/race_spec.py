@@ -27,6 +27,7 @@ _NOT_OVER_HTTP = frozenset(
     {
         *("track", "corpora", "offline", "challenge", "params", "include_tasks", "exclude_tasks", "require_tasks"),
         *("expect", "client_options", "telemetry", "telemetry_params", "down_sampling", "user_tags", "index", "cores"),
+        *("metrics_store", "most_warmup_seconds", "probes", "sweep"),
     }
 )
 """Fields that only Rally or Elasticsearch have a use for."""
@@ -239,7 +240,6 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
     yield from _wrong_numbers(spec)
     yield from _wrong_sources(spec) if spec.http is None else _wrong_http(spec, spec.http)
     yield from _wrong_requests(spec)
-    yield from _wrong_sources(spec)
     yield from find_wrong_probes(spec.probes)
     yield from _wrong_sweep(spec)
     if "/" in spec.race_id or spec.race_id in (".", ".."):
