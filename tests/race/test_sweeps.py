@@ -15,9 +15,9 @@ def test_three_steps_in_place_of_one_task(runner: Runner, tmp_path: Path) -> Non
     track = write(tmp_path / "t", CREATE, BULK, {"operation": "refresh"}, slow)
     asked_for = SweepSpec(
         task="search",
-        duration_seconds=3,
-        warmup_seconds=1,
-        interval_seconds=1,
+        duration_seconds=3.0,
+        warmup_seconds=1.0,
+        interval_seconds=1.0,
         steps=steps_of("search", [1, 2, 4], [], "ascending"),
     )
     ran = runner.run(track, sweep=encode(asked_for))
