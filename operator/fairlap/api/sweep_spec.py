@@ -11,7 +11,7 @@ MOST_STEPS = 200
 _MOST_CLIENTS = 10_000
 _SET = {"x-kubernetes-list-type": "set"}
 Clients = Annotated[int, Field(ge=1, le=_MOST_CLIENTS)]
-Rate = Annotated[float, Field(gt=0, le=10_000_000)]
+Rate = Annotated[float, Field(ge=0.001, le=10_000_000)]
 StepDuration = Annotated[str, Field(pattern=DURATION, min_length=2, max_length=20)]
 Milliseconds = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}(ms|s)$", max_length=20)]
 
