@@ -536,6 +536,7 @@ def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> No
             "telemetry": [],
             "telemetryParams": {},
             "downSampling": 1,
+            "probes": [],
             "userTags": {},
             "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "2", "memory": "2Gi"}},
         },
