@@ -62,6 +62,8 @@ def ended(race: Race, seconds: float = 60) -> Record:
         race.end()
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("quiet_machine")
 @pytest.mark.parametrize(("delay", "rate"), [(5, 200), (20, 100), (100, 40)])
 def test_latency_and_throughput_are_those_of_the_server(race, server, tmp_path, delay, rate):
     """A closed loop, then an open one: within 2 % of what the server did, and what k6 takes itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +159,11 @@ def test_how_long_is_measured(
     tmp_path: Path, track: str, challenge: str, params: dict[str, Any], expected: tuple[int | None, ...]
 ) -> None:
     small = {"log_ingest": {"documents": 100}, **SMALL}[track]
-    schedule = loaded(track, tmp_path, {**small, **params}).find_challenge_or_default(challenge).schedule
+    try:
+        schedule = loaded(track, tmp_path, {**small, **params}).find_challenge_or_default(challenge).schedule
+    finally:
+        with suppress(KeyError):
+            scheduler.remove_scheduler("evenly")  # of page_cache; Rally takes no second one of a name
 
     searches = [task for task in schedule if task.operation.type == "search"]
     found = {(t.warmup_time_period, t.time_period, t.warmup_iterations, t.iterations) for t in searches}
