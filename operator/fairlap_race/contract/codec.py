@@ -39,17 +39,29 @@ def encode(value: Any) -> Any:
 
     A float that is not finite becomes null, because JSON has no spelling for it.
     """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {camel(f.name): encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    kind = type(value)
+    if value is None or kind in _AS_IT_IS:
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else None
+    if dataclasses.is_dataclass(kind):
+        return {key: encode(getattr(value, name)) for key, name in _keys_and_names(kind)}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, str | Path):
         return str(value)
     if isinstance(value, Sequence):
         return [encode(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
     return value
+
+
+_AS_IT_IS = frozenset({str, int, bool})
+
+
+@cache
+def _keys_and_names(cls: Any) -> tuple[tuple[str, str], ...]:
+    """Return the JSON key and the name of each field of a dataclass."""
+    return tuple((camel(field.name), field.name) for field in dataclasses.fields(cls))
 
 
 def decode(cls: type[T], data: Any) -> T:
@@ -108,6 +120,23 @@ def _fields_and_hints(cls: Any) -> tuple[dict[str, dataclasses.Field[Any]], dict
     return {camel(field.name): field for field in dataclasses.fields(cls)}, typing.get_type_hints(cls)
 
 
+@cache
+def _form(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return which form of value a type hint is (None: a scalar), and its parts; a record has as many as values."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return Any, ()
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union, parts
+    if dataclasses.is_dataclass(hint):
+        return dataclasses.dataclass, ()
+    if origin is tuple:
+        return tuple, parts
+    if origin is not None and issubclass(origin, Mapping):
+        return Mapping, parts
+    return None, ()
+
+
 class _Reader:
     """Reads values by their type hints; `at` is the path of the value in the JSON data, for messages."""
 
@@ -141,17 +170,17 @@ class _Reader:
                 raise DecodeError(f"{_below(at, key)}: is missing")
 
     def value(self, hint: Any, data: Any, at: str) -> Any:
-        origin = typing.get_origin(hint)
-        if hint is Any:
+        form, parts = _form(hint)
+        if form is Any:
             return data if self._bounds is None else self._free(data, self._bounds.depth, at)
-        if origin in (typing.Union, types.UnionType):
-            return self._union(typing.get_args(hint), data, at)
-        if dataclasses.is_dataclass(hint):
+        if form is typing.Union:
+            return self._union(parts, data, at)
+        if form is dataclasses.dataclass:
             return self.dataclass(hint, _mapping(data, at), at)
-        if origin is tuple:
-            return self._items(typing.get_args(hint)[0], data, at)
-        if origin is not None and issubclass(origin, Mapping):
-            return self._mapping(typing.get_args(hint)[1], data, at)
+        if form is tuple:
+            return self._items(parts[0], data, at)
+        if form is Mapping:
+            return self._mapping(parts[1], data, at)
         return _scalar(hint, data if self._bounds is None else _within(data, self._bounds), at)
 
     def _free(self, data: Any, depth: int, at: str) -> Any:

@@ -59,23 +59,27 @@ def bounded(record: Record, room: int = MAX_RECORD_BYTES) -> Record:
         rally=replace(record.rally, warnings=tuple(shorten(w, MAX_TEXT) for w in record.rally.warnings[:20])),
         tasks=tuple(replace(t, first_error=t.first_error and shorten(t.first_error, MAX_TEXT)) for t in record.tasks),
     )
+    if not _lists_are_read(replace(record, shards=None, track=replace(record.track, corpora=()))):
+        return _cannot_be_judged(record, room)  # no other list becomes shorter below
+    size = _size(record)
     for what, without in _UNREAD:
-        if _size(record) <= room:
+        if size <= room:
             return record
         smaller = without(record)
         if smaller != record:
             record = replace(smaller, left_out=(*record.left_out, what))
-    return record if _fits(record, room) else _cannot_be_judged(record, room)
+            size = _size(record)
+    return record if _lists_are_read(record) and size <= room else _cannot_be_judged(record, room)
 
 
-def _fits(record: Record, room: int) -> bool:
+def _lists_are_read(record: Record) -> bool:
+    """Return whether the operator reads each list to its end."""
     track = record.track
     lists = (
         *(record.environment.nodes, record.indices or (), record.shards or (), record.pipelines or (), record.tasks),
         *(track.tasks, track.corpora, track.pipelines, track.expected_documents or (), track.documents.uncounted),
     )
-    # The operator reads no longer list.
-    return all(len(it) <= Bounds().items for it in lists) and _size(record) <= room
+    return all(len(it) <= Bounds().items for it in lists)
 
 
 def _size(record: Record) -> int:
