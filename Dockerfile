@@ -2,6 +2,7 @@
 # Compiled Python is not checked against its sources: a build with fixed timestamps would make all of it out of date.
 # APT_CONFIG and PIP_CONFIG_FILE let a build use a machine's own package settings without baking them in.
 ARG BASE=debian:bookworm-slim
+ARG K6=grafana/k6:1.8.1
 
 FROM ${BASE} AS python
 ARG APT_CONFIG
@@ -47,21 +48,6 @@ ENV PATH=/opt/rally/bin:/usr/local/bin:/usr/bin:/bin PYTHONPATH=/opt/fairlap \
     PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 ENTRYPOINT ["python", "-m", "fairlap_race"]
 
-FROM pip AS race-build
-ARG PIP_CONFIG_FILE
-COPY requirements/race.txt /build/
-RUN python3 -m venv --without-pip /opt/rally \
- && pip --python /opt/rally/bin/python install --no-cache-dir --no-compile --no-deps -r /build/race.txt \
- && find /opt/rally -name tests -type d -prune -exec rm -rf {} + \
- && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/rally
-
-FROM race-base AS race
-COPY --from=race-build /opt/rally /opt/rally
-COPY operator/fairlap_race /opt/fairlap/fairlap_race
-COPY tracks /opt/fairlap/tracks
-RUN /opt/rally/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/fairlap
-USER 1000:1000
-
 FROM pip AS race6-build
 ARG PIP_CONFIG_FILE
 COPY requirements/race6.txt /build/
@@ -72,6 +58,25 @@ RUN python3 -m venv --without-pip /opt/rally \
 
 FROM race-base AS race6
 COPY --from=race6-build /opt/rally /opt/rally
+COPY operator/fairlap_race /opt/fairlap/fairlap_race
+COPY tracks /opt/fairlap/tracks
+RUN /opt/rally/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/fairlap
+USER 1000:1000
+
+FROM pip AS race-build
+ARG PIP_CONFIG_FILE
+COPY requirements/race.txt /build/
+RUN python3 -m venv --without-pip /opt/rally \
+ && pip --python /opt/rally/bin/python install --no-cache-dir --no-compile --no-deps -r /build/race.txt \
+ && find /opt/rally -name tests -type d -prune -exec rm -rf {} + \
+ && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/rally
+
+# k6 sends the requests of races over HTTP; this and the next come last, so that no other target needs its image.
+FROM ${K6} AS k6
+
+FROM race-base AS race
+COPY --from=race-build /opt/rally /opt/rally
+COPY --from=k6 /usr/bin/k6 /usr/local/bin/k6
 COPY operator/fairlap_race /opt/fairlap/fairlap_race
 COPY tracks /opt/fairlap/tracks
 RUN /opt/rally/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/fairlap

@@ -12,6 +12,7 @@ from localkube.settings import (
     COMPLETE_JAVA,
     ECK_VERSION,
     ELASTICSEARCH_JAVA,
+    K6_VERSION,
     PROMETHEUS_OPERATOR_VERSION,
     PROMETHEUS_VERSION,
     Paths,
@@ -88,11 +89,7 @@ def base(paths: Paths) -> Image:
 
 def _with_base(paths: Paths, log: Path) -> str:
     """The name of the base image, after seeing to it that buildah's storage has it."""
-    image = base(paths)
-    file = image.file(paths)
-    if not buildah.has(paths, image.name):
-        buildah.load(paths, image.name, file, log)
-    return image.name
+    return _loaded(base(paths), paths, log)
 
 
 def _scratch(program: golang.Program, name: str, dockerfile: str, paths: Paths, folder: str = "/") -> Image:
@@ -153,15 +150,32 @@ def _java(major: str, paths: Paths) -> Image:
     return Image(name, Artifact(f"image-java-{major}", inputs, f"Image {name} (stand-in)", build, 10))
 
 
+def k6(paths: Paths) -> Image:
+    """The load generator of HTTP targets as its official image has it: the race image takes the program from there."""
+    return _scratch(golang.K6, f"localhost/fairlap/k6:{K6_VERSION}", 'ENTRYPOINT ["/usr/bin/k6"]', paths, "/usr/bin/")
+
+
+def _loaded(image: Image, paths: Paths, log: Path) -> str:
+    """The name of an image, after seeing to it that buildah's storage has it."""
+    file = image.file(paths)
+    if not buildah.has(paths, image.name):
+        buildah.load(paths, image.name, file, log)
+    return image.name
+
+
 def _own(target: str, estimate: float, paths: Paths) -> Image:
     """One of the project's own images: a target of its Dockerfile, tagged by the hash of all that goes into it."""
     sources = [CHECKOUT / name for name in OWN_SOURCES[target] if (CHECKOUT / name).exists()]
     inputs = {"sources": digest_of(sources, CHECKOUT), "base": base(paths).artifact.key, "recipe": "1"}
+    if target == "race":
+        inputs["k6"] = k6(paths).artifact.key
 
     def build(folder: Path, log: Path) -> None:
         packages.ensure(packages.PROGRAMS, paths)
-        with_base = {"BASE": _with_base(paths, log)}
-        buildah.build(paths, CHECKOUT, name, log, arguments=with_base, target=target, packages_needed=True)
+        arguments = {"BASE": _with_base(paths, log)}
+        if target == "race":
+            arguments["K6"] = _loaded(k6(paths), paths, log)
+        buildah.build(paths, CHECKOUT, name, log, arguments=arguments, target=target, packages_needed=True)
         buildah.export(paths, name, folder / "image.tar", log)
 
     artifact = Artifact(f"image-{target}", inputs, f"Image of our own: {target}", build, estimate)

@@ -25,6 +25,7 @@ class ConditionReason(StrEnum):
 
     BUILTIN_TRACK = "BuiltinTrack"
     TRACK_RENDERED = "TrackRendered"
+    REQUESTS_READ = "RequestsRead"
     CHECKED_BY_OTHER = "CheckedByOther"
     TRACK_WILL_CHANGE = "TrackWillChange"
     TARGET_ANSWERS = "TargetAnswers"

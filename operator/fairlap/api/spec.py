@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from fairlap.api.base import FREE_FORM, Api, Json, rule, rules
+from fairlap.api.load_spec import REQUESTS, RequestLoad
 from fairlap.api.names import MAX_REPETITIONS
 from fairlap.api.quantity import DURATION, HEAP, QUANTITY, parse_quantity
 from fairlap.api.sweep_spec import Sweep
@@ -39,6 +40,7 @@ SourceMode = Literal["stored", "synthetic", "disabled"]
 PROBE_NAME = r"^[a-z][a-z0-9_]*$"
 PROBE_PATH = r"^/([!-\"%-.0-~][!-\"%-~]*)?$"  # printable ASCII without # and $, and no second slash
 PROBE_POINTER = r"^(/([^/~$\x00-\x1f]|~[01])*)+$"
+HEALTH_PATH = r"^/([!-\"%-.0-~][!-\"%-~]*)?$"  # printable ASCII without # and $, and no second slash
 Pointer = Annotated[str, Field(pattern=PROBE_POINTER, min_length=1, max_length=500)]
 
 GIT_URL = r"^(https?|ssh|git)://[A-Za-z0-9][^\s\\]*$"
@@ -288,19 +290,33 @@ def _address_rules(path: str) -> tuple[Json, ...]:
 
 
 class Target(Api):
-    """A cluster that exists already. Nothing on it is changed but what the track itself creates."""
+    """A search engine that runs already. Nothing on it is changed but what the track or the requests change."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             *_address_rules("target"),
+            rule(
+                "self.kind == 'http' || !has(self.health)",
+                "target.health is for target.kind: http: Elasticsearch is asked for its own health, so leave it out",
+            ),
+            rule(
+                "self.kind != 'http' || !(has(self.index) || self.overwrite || has(self.elasticUserSecret))",
+                "target.index, target.overwrite and target.elasticUserSecret are for an Elasticsearch that a track is "
+                "raced on: leave them out with target.kind: http (user and password come from credentialsSecret)",
+            ),
             rule(
                 "!has(self.clientCertificateSecret) || self.hosts.all(h, h.startsWith('https://'))",
                 "target.clientCertificateSecret is for https:// hosts only",
             ),
         )
     )
+    kind: Literal["elasticsearch", "http"] = "elasticsearch"
+    """elasticsearch: Rally races a track on it. http: any engine that answers over HTTP is sent race.requests by k6."""
     hosts: Annotated[list[Annotated[str, Field(min_length=10, max_length=260)]], Field(min_length=1, max_length=20)]
-    """Where it answers, for example https://logs-es-http.search.svc:9200; Rally spreads its clients over them."""
+    """Where it answers, for example https://logs-es-http.search.svc:9200; the load is spread evenly over them."""
+    health: Annotated[str | None, Field(pattern=HEALTH_PATH, max_length=1000)] = None
+    """Path that each host of kind http must answer with a status from 200 to 299 before anything is sent; absent
+    means /."""
     credentials_secret: SecretRef | None = None
     """Secret with the keys username and password; absent means that no credentials are sent."""
     elastic_user_secret: SecretRef | None = None
@@ -590,7 +606,7 @@ class Probe(Api):
 
 
 class Race(Api):
-    """What Rally does."""
+    """What Rally does, or over HTTP k6."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -599,16 +615,28 @@ class Race(Api):
                 "race.includeTasks and race.excludeTasks exclude each other: write one of them",
             ),
             rule(
-                "has(self.requests) == (has(self.track.builtin) && self.track.builtin == 'replay')",
+                "!has(self.track) || has(self.requests) == (has(self.track.builtin) && self.track.builtin == 'replay')",
                 "race.requests and race.track.builtin: replay need each other, for no other track sends requests of a "
                 "file",
             ),
+            rule(
+                "has(self.track) || (has(self.requests) && has(self.load))",
+                "race.track is missing: write the track to race on; for a target of kind http, which has none, write "
+                "race.requests and race.load",
+            ),
+            rule(
+                "!has(self.track) || !has(self.load)",
+                "race.load is how requests are sent to a target of kind http, where there is no race.track: with a "
+                "track write race.params, or leave race.track out",
+            ),
         )
     )
-    track: Track
-    """The workload."""
+    track: Track | None = None
+    """The workload; absent only with a target of kind http."""
     requests: Requests | None = None
-    """The requests that the builtin track replay sends."""
+    """The requests that the builtin track replay sends, or that are sent to a target of kind http."""
+    load: RequestLoad | None = None
+    """How the requests are sent to a target of kind http; there is one task, named requests."""
     corpora: Corpora | None = None
     """Where documents are kept from race to race; absent means that each race fetches or generates them anew."""
     offline: bool = False
@@ -722,6 +750,49 @@ class TtlAfterFinished(Api):
     """Whether the Benchmark itself goes with its records, status and results included."""
 
 
+_OVER_HTTP = "has(self.target) && self.target.kind == 'http'"
+_RALLYS_OWN = {
+    "corpora": "has(self.race.corpora)",
+    "offline": "self.race.offline",
+    "challenge": "has(self.race.challenge)",
+    "params": "self.race.params.size() > 0",
+    "includeTasks": "self.race.includeTasks.size() > 0",
+    "excludeTasks": "self.race.excludeTasks.size() > 0",
+    "requireTasks": "self.race.requireTasks.size() > 0",
+    "expect": "has(self.race.expect)",
+    "metricsStore": "has(self.race.metricsStore)",
+    "steady": "has(self.race.steady)",
+    "clientOptions": "self.race.clientOptions.size() > 0",
+    "telemetry": "self.race.telemetry.size() > 0",
+    "telemetryParams": "self.race.telemetryParams.size() > 0",
+    "downSampling": "self.race.downSampling > 1",
+    "userTags": "self.race.userTags.size() > 0",
+}
+"""By field of the race whether it is written; over HTTP it would mean nothing."""
+_EACH = ", ".join(f"({test}) ? 'race.{name}' : ''" for name, test in _RALLYS_OWN.items())
+_WRITTEN = f"[{_EACH}].filter(f, f != '')"
+_HTTP_RULES = rules(
+    rule(
+        f"({_OVER_HTTP}) == !has(self.race.track)",
+        "race.track and target.kind: http exclude each other: Rally races a track on Elasticsearch, and an HTTP target "
+        "is sent race.requests as race.load says",
+    ),
+    rule(
+        f"!({_OVER_HTTP}) || {_WRITTEN}.size() == 0",
+        f"'what means nothing with target.kind: http, so leave it out: %s'.format([{_WRITTEN}])",
+        computed=True,
+    ),
+    rule(
+        f"!({_OVER_HTTP}) || !has(self.race.sweep) || self.race.sweep.task == '{REQUESTS}'",
+        f"race.sweep.task is {REQUESTS} with target.kind: http: there is no other task",
+    ),
+    rule(
+        f"!({_OVER_HTTP}) || !has(self.race.allow) || self.race.allow.errorRate.all(task, task == '{REQUESTS}')",
+        f"race.allow.errorRate knows only the task {REQUESTS} with target.kind: http",
+    ),
+)["x-kubernetes-validations"]
+
+
 class BenchmarkSpec(Api):
     """What to measure. Immutable but for suspend: another measurement is another Benchmark."""
 
@@ -759,6 +830,7 @@ class BenchmarkSpec(Api):
                 "address: write a path that answers for the whole cluster, as /_nodes/stats, with a level * in part "
                 "and rest",
             ),
+            *_HTTP_RULES,
             bounded_duration(
                 "keepClusterFor", "keepClusterFor", LONGEST_KEEP, "a kept cluster occupies its machines until then"
             ),
@@ -777,9 +849,9 @@ class BenchmarkSpec(Api):
     elasticsearch: Elasticsearch | None = None
     """The cluster under test, built for each race."""
     target: Target | None = None
-    """The cluster under test, one that exists already."""
+    """What is under test, where it runs already."""
     race: Race
-    """What Rally does."""
+    """What is raced on it."""
     repetitions: Annotated[int, Field(ge=0, le=MAX_REPETITIONS)] = 1
     """Number of races, each on a fresh cluster; numbers are medians over races. 0 is a rehearsal: the track check and
     the smoke test alone, and nothing is measured; with smokeTest: false the track is checked in any case."""
@@ -806,6 +878,11 @@ class BenchmarkSpec(Api):
     """Credentials of the registries that the images of all pods come from, beside those that the installation names."""
     suspend: bool = False
     """While true no further race starts; one that is under way runs to its end."""
+
+    @property
+    def over_http(self) -> bool:
+        """True where requests are sent to an HTTP target, and no track is raced."""
+        return self.target is not None and self.target.kind == "http"
 
     @property
     def index(self) -> IndexSettings | None:

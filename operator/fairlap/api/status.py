@@ -18,6 +18,7 @@ Stage = Literal["Provisioning", "Starting", "Running", "Cleaning"]
 Time = Annotated[str, Field(max_length=40)]
 MOST_TASKS, MOST_PIPELINES, MOST_INDICES = 500, 100, 100
 MOST_PERCENTILES, MOST_SETTINGS = 20, 200
+MOST_STATUSES, MOST_HTTP_HOSTS = 50, 100
 
 
 class Condition(Answer):
@@ -60,6 +61,21 @@ class Step(Answer):
     """The one Job that runs this step; if it vanishes the step has failed, it never runs twice."""
     gives_way: bool = False
     """No machine had room for its pods while others waited: it is cleaned up, and the Benchmark lines up again."""
+
+
+class HttpTaskResult(Answer):
+    """How the measured requests of one task over HTTP were answered, all races together."""
+
+    status_shares: Annotated[dict[str, float], AtMost(MOST_STATUSES)] = {}
+    """Share of each status, 0 to 1; "0" is no answer: a timeout, a refused or a broken connection."""
+    timeouts: int = 0
+    """Requests that were given up after race.load.timeout."""
+    dropped: int | None = None
+    """Planned requests that were not sent, since no client was free; absent without a target throughput."""
+    requests_by_host: Annotated[dict[str, int], AtMost(MOST_HTTP_HOSTS)] = {}
+    """Requests that each host was sent."""
+    latency_left_out: Text = ""
+    """Why there is no latency, in the last race without it."""
 
 
 class TaskResult(Answer):
@@ -119,6 +135,8 @@ class TaskResult(Answer):
     """Milliseconds from the scheduled start to the response, by percentile."""
     error_rate: float
     """Failed requests over all requests, warm-up included, the worst race."""
+    http: HttpTaskResult | None = None
+    """Only over HTTP."""
 
 
 class PipelineResult(Answer):
@@ -312,6 +330,10 @@ class Environment(Answer):
     """Version of Rally."""
     rally_image: Text = ""
     """Image of the load generator by digest."""
+    k6_version: Text = ""
+    """Version of k6, which sends the requests of a race over HTTP."""
+    http_hosts: Annotated[list[Text], AtMost(MOST_HTTP_HOSTS)] = []
+    """Each host of an HTTP target, with what its header Server says."""
     rally_poll_intervals: Annotated[dict[str, float], AtMost(50)] = {}
     """Rally's waiting times that the runner shortens, in seconds; none is inside a measured interval."""
     track_digest: Text = ""

@@ -124,6 +124,19 @@ def _task_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
     yield from _percentiles(name, "service time", "serviceTimeMillis", found)
     errors = (task.get("errorRate") for task in found)
     yield Row(name, "error rate", "%", tuple(None if share is None else share * 100 for share in errors))
+    yield from _http_rows(name, [task.get("http") or {} for task in found])
+
+
+def _http_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
+    """Yield how the requests over HTTP were answered, and how many of them each host was sent."""
+    shares = [each.get("statusShares") or {} for each in found]
+    for status in sorted({status for each in shares for status in each}, key=int):
+        what = f"answered by {status}" if status != "0" else "not answered"
+        yield Row(name, what, "%", tuple(100 * each[status] if status in each else None for each in shares))
+    yield Row(name, "dropped", "", tuple(each.get("dropped") for each in found))
+    by_host = [each.get("requestsByHost") or {} for each in found]
+    for host in dict.fromkeys(host for each in by_host for host in each):
+        yield Row(name, f"requests to {host}", "", tuple(each.get(host) for each in by_host))
 
 
 def _noise(benchmark: Benchmark, name: str) -> tuple[int, dict[str, Any]]:
@@ -257,6 +270,8 @@ _EVIDENCE: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("indices", "indices", _indices),
     ("image", "images", lambda found: ", ".join(short_digest(image) for image in found)),
     ("Rally", "rallyVersion", str),
+    ("k6", "k6Version", str),
+    ("hosts", "httpHosts", ", ".join),
     ("track", "trackDigest", lambda text: str(text)[:19]),
 )
 

@@ -93,7 +93,7 @@ ROWS: Final[tuple[FactRow, ...]] = (
         by_cluster=False, line=_WORKLOAD),
     FactRow(r"ran: index settings as track parameter.*", by_cluster=False, line=_WORKLOAD,
         is_part_of=(SHARDS, REPLICAS, CODEC, SOURCE_MODE, SETTINGS)),
-    FactRow(r"ran: (rallyVersion|rallyImage|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
+    FactRow(r"ran: (rallyVersion|rallyImage|k6Version|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
     FactRow(r"ran: index .+: documents", by_cluster=False, line=_ANSWERS),
     FactRow(r"ran: task .+: answer to [0-9a-f]+: (hits|content)", "answers to searches", by_cluster=False,
         where_known=True, fold=True, line=_ANSWERS),

@@ -13,6 +13,7 @@ from fairlap.api.spec import Expect, Race
 from fairlap.manifests import metrics_store, target
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.elasticsearch import resource_requirements
+from fairlap.manifests.http_load import http_spec
 from fairlap.manifests.meta import labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.manifests.target import CA, CREDENTIALS
@@ -51,7 +52,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
     """Return what the runner is to do: everything but secrets. `commit`: of the track, once it was checked."""
     spec, name = subject.spec, object_name(subject.name, step)
     race, index = spec.race, spec.index
-    swept = sweep_spec(race.sweep, race_id(subject.namespace, subject.name, subject.uid, step))
+    swept = sweep_spec(race.sweep, race_id(subject.namespace, subject.name, subject.uid, step), race.load)
     found = RaceSpec(
         mode=Mode(step) if step in (PROBE, CHECK, SMOKE) else Mode.RACE,
         namespace=subject.namespace,
@@ -88,7 +89,8 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         timeout_seconds=_timeout(subject, step),
     )
     if spec.target:
-        return target.with_target(found, spec, spec.target, step)
+        found = target.with_target(found, spec, spec.target, step)
+        return replace(found, http=http_spec(spec.target, race.load, swept), cores=None) if race.load else found
     if not builds_cluster(spec, step):
         return found
     return replace(

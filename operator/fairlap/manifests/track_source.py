@@ -23,8 +23,10 @@ class Mounts(NamedTuple):
     mounts: list[Json]
 
 
-def track_source(track: Track, settings: Settings, commit: str) -> TrackSource:
+def track_source(track: Track | None, settings: Settings, commit: str) -> TrackSource:
     """Return where the runner finds the track; `commit`: the one that the track check found, if it was one."""
+    if track is None:
+        return TrackSource()
     if track.builtin:
         return TrackSource(builtin=track.builtin)
     if track.volume:

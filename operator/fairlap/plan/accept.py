@@ -133,7 +133,7 @@ def _telemetry_params_are_of_a_device(spec: BenchmarkSpec, _: Settings) -> Itera
 
 
 def _track_exists(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection]:
-    name, challenge = spec.race.track.builtin, spec.race.challenge
+    name, challenge = spec.race.track.builtin if spec.race.track else None, spec.race.challenge
     if name is None:
         return
     if name not in settings.builtin_tracks:

@@ -113,7 +113,7 @@ def _begin(seen: Seen) -> Plan:
         observed_generation=subject.generation,
         start_time=stamp(seen.now),
         version=spec.elasticsearch.version if spec.elasticsearch else "",
-        track=track_words(spec.race.track),
+        track=track_words(spec.race),
         challenge=spec.race.challenge or "",
         races_done=f"0/{spec.repetitions}",
     )

@@ -10,6 +10,7 @@ from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
 from fairlap.plan.sweep_plan import least_seconds
 
+LONGEST_LOAD = "168h"
 MOST_LEVELS = 20
 MOST_CHARACTERS = 64 * 1024
 MOST_KEY = 500
@@ -29,13 +30,15 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
 
 
 def _durations(spec: BenchmarkSpec) -> Iterator[str]:
-    ttl = spec.ttl_after_finished
+    ttl, load = spec.ttl_after_finished, spec.race.load
     for field, text, longest in (
         ("timeouts.provisioning", spec.timeouts.provisioning, LONGEST_PROVISIONING),
         ("timeouts.race", spec.timeouts.race, LONGEST_RACE),
         ("keepClusterFor", spec.keep_cluster_for, LONGEST_KEEP),
         ("ttlAfterFinished.succeeded", ttl and ttl.succeeded, LONGEST_TTL),
         ("ttlAfterFinished.failed", ttl and ttl.failed, LONGEST_TTL),
+        ("race.load.duration", load and load.duration, LONGEST_LOAD),
+        ("race.load.warmup", load and load.warmup, LONGEST_LOAD),
     ):
         if text and parse_duration(text) > parse_duration(longest):
             yield f"{field} {text} is too long: write at most {longest}"
@@ -72,11 +75,17 @@ def _empty(spec: BenchmarkSpec) -> Iterator[str]:
 
 
 def _too_long_a_sweep(spec: BenchmarkSpec) -> Iterator[str]:
-    seconds = least_seconds(spec.race.sweep) if spec.race.sweep else 0.0
-    if seconds > parse_duration(spec.timeouts.race).total_seconds():
+    race, most = spec.race, parse_duration(spec.timeouts.race).total_seconds()
+    seconds = least_seconds(race.sweep, race.load) if race.sweep else 0.0
+    if seconds > most:
         yield (
             f"race.sweep takes {seconds:.0f} s at least, and timeouts.race is {spec.timeouts.race}: write fewer or "
             "shorter steps, or a longer time there"
+        )
+    elif race.load and not race.sweep and race.load.least_seconds > most:
+        yield (
+            f"race.load takes {race.load.least_seconds:.0f} s, and timeouts.race is {spec.timeouts.race}: write a "
+            "shorter duration, or a longer time there"
         )
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from typing import NamedTuple
 
-from fairlap.api.spec import BenchmarkSpec, Race, Track
+from fairlap.api.spec import BenchmarkSpec, Race
 
 PROBE = "probe"
 CHECK = "check"
@@ -13,7 +13,7 @@ SMOKE = "smoke"
 def steps(spec: BenchmarkSpec) -> tuple[str, ...]:
     """Return the names of all steps in order."""
     races = tuple(f"race-{number}" for number in range(1, spec.repetitions + 1))
-    first = (PROBE,) if spec.target else ()
+    first = (PROBE,) if spec.target and not spec.over_http else ()
     return (*first, *((CHECK,) if needs_check(spec) else ()), *((SMOKE,) if spec.smoke_test else ()), *races)
 
 
@@ -29,11 +29,14 @@ def needs_check(spec: BenchmarkSpec) -> bool:
     told = any(it is not None for it in (race.requests, race.allow, race.sweep, race.metrics_store))
     asked = filtered or told or bool(race.params)
     nothing_else = not (spec.repetitions or spec.smoke_test)
-    return spec.target is not None or race.track.builtin is None or asked or nothing_else
+    return spec.target is not None or race.track is None or race.track.builtin is None or asked or nothing_else
 
 
-def track_words(track: Track) -> str:
-    """Return the name of the track for people, wherever it comes from."""
+def track_words(race: Race) -> str:
+    """Return the name of the track for people, wherever it comes from; without one that of the file of requests."""
+    track = race.track
+    if track is None:
+        return race.requests.file if race.requests else ""
     if track.config_map:
         return f"configMap {track.config_map.name}"
     if track.volume:
@@ -55,11 +58,12 @@ class ConfigMapKey(NamedTuple):
 
 def config_map_key(race: Race) -> ConfigMapKey | None:
     """Return what must be there before the track can be checked; None when it is in no ConfigMap."""
-    if found := race.track.config_map:
+    if race.track and (found := race.track.config_map):
         return ConfigMapKey("race.track.configMap", found.name, "track.json", "the files that it uses")
     if race.requests and race.requests.config_map:
         name, key = race.requests.config_map.name, race.requests.file
-        return ConfigMapKey("race.requests.configMap", name, key, "documents.json and index.json, if there are any")
+        beside = "documents.json and index.json, if there are any" if race.track else "nothing else"
+        return ConfigMapKey("race.requests.configMap", name, key, beside)
     return None
 
 
@@ -89,7 +93,8 @@ def title(spec: BenchmarkSpec, step: str) -> str:
     """Return the step's name for people, for example "race 2/3"."""
     if is_race(step):
         return f"race {step.removeprefix('race-')}/{spec.repetitions}"
-    return {PROBE: "looking at the target", CHECK: "track check", SMOKE: "smoke test"}[step]
+    check = "check of target and requests" if spec.over_http else "track check"
+    return {PROBE: "looking at the target", CHECK: check, SMOKE: "smoke test"}[step]
 
 
 def object_name(benchmark: str, step: str) -> str:

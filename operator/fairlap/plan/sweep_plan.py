@@ -3,23 +3,30 @@
 import hashlib
 from collections.abc import Mapping
 
+from fairlap.api.load_spec import RequestLoad
 from fairlap.api.quantity import parse_duration
 from fairlap.api.sweep_spec import Sweep
 from fairlap_race.contract.sweep import RANDOM, SweepSpec, steps_of
 
 
-def sweep_spec(sweep: Sweep | None, race_id: str) -> SweepSpec | None:
-    """Return the steps of the race `race_id`, whose random order is its own; None without a sweep."""
+def sweep_spec(sweep: Sweep | None, race_id: str, load: RequestLoad | None = None) -> SweepSpec | None:
+    """Return the steps of the race `race_id`, whose random order is its own; None without a sweep.
+
+    `load`: of a race over HTTP, whose duration and warm-up hold where the sweep has none.
+    """
     if sweep is None:
         return None
+    duration, warmup = sweep.duration, sweep.warmup
+    if duration is None and load:
+        duration, warmup = load.duration, load.warmup
     clients = sweep.clients_range.numbers if sweep.clients_range else sweep.clients
     seed = int(hashlib.sha256(race_id.encode()).hexdigest()[:8], 16) if sweep.order == RANDOM else None
     return SweepSpec(
         task=sweep.task,
         order=sweep.order,
         seed=seed,
-        duration_seconds=parse_duration(sweep.duration).total_seconds() if sweep.duration else None,
-        warmup_seconds=parse_duration(sweep.warmup).total_seconds() if sweep.warmup else 0.0,
+        duration_seconds=parse_duration(duration).total_seconds() if duration else None,
+        warmup_seconds=parse_duration(warmup).total_seconds() if warmup else 0.0,
         interval_seconds=parse_duration(sweep.interval).total_seconds(),
         steps=steps_of(sweep.task, clients, sweep.target_throughput, sweep.order, seed),
     )
@@ -33,9 +40,9 @@ def allowed_errors(shares: Mapping[str, float], sweep: SweepSpec | None) -> Mapp
     return {**dict.fromkeys(sweep.names, shares[sweep.task]), **rest}
 
 
-def least_seconds(sweep: Sweep) -> float:
+def least_seconds(sweep: Sweep, load: RequestLoad | None = None) -> float:
     """Return how long the steps take at least, their warm-ups and intervals included; 0 where the task ends itself."""
-    planned = sweep_spec(sweep, "")
+    planned = sweep_spec(sweep, "", load)
     if planned is None or planned.duration_seconds is None:
         return 0.0
     steps = len(planned.steps)

@@ -1,13 +1,17 @@
 """The numbers of several races as medians with their spread: the race is the unit of replication."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fairlap.api.figure import Figure
 from fairlap.api.status import (
+    MOST_HTTP_HOSTS,
     MOST_PERCENTILES,
     MOST_PIPELINES,
+    MOST_STATUSES,
     MOST_TASKS,
     GcResult,
+    HttpTaskResult,
     PipelineResult,
     ProbeResult,
     Results,
@@ -18,6 +22,7 @@ from fairlap.api.sweep_spec import Objective
 from fairlap.results.race_figures import figure
 from fairlap.results.remarks import RaceRemark, within
 from fairlap.results.sweep_curve import sweep_result
+from fairlap_race.contract.http_record import HttpAnswers
 from fairlap_race.contract.probe import MOST_PROBES, ProbeRecord
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Pipeline, RallyNumbers, Record, Task
@@ -135,6 +140,25 @@ def _task(tasks: Sequence[Task]) -> TaskResult:
         service_time_millis=_percentiles(rally, lambda numbers: numbers.service_time_millis),
         latency_millis=_percentiles(rally, lambda numbers: numbers.latency_millis),
         error_rate=max(error_rate(task) for task in tasks),
+        http=_http([task.http for task in tasks if task.http]),
+    )
+
+
+def _http(answers: Sequence[HttpAnswers]) -> HttpTaskResult | None:
+    if not answers:
+        return None
+    statuses, hosts = Counter[str](), Counter[str]()
+    for answer in answers:
+        statuses.update(answer.statuses)
+        hosts.update({it.host: it.requests for it in answer.hosts})
+    requests = sum(statuses.values())
+    dropped = [it.dropped for it in answers if it.dropped is not None]
+    return HttpTaskResult(
+        status_shares={status: count / requests for status, count in statuses.most_common(MOST_STATUSES) if requests},
+        timeouts=total(it.timeouts for it in answers),
+        dropped=total(dropped) if dropped else None,
+        requests_by_host=dict(list(hosts.items())[:MOST_HTTP_HOSTS]),
+        latency_left_out=next((it.latency_left_out for it in reversed(answers) if it.latency_left_out), ""),
     )
 
 

@@ -14,6 +14,7 @@ _LONGEST, _LONGEST_SENTENCE = 300, 1000
 _OF_ALL = (
     *("version", "build_hash", "lucene_version", "java", "jvm", "jvm_flags", "heap_bytes", "gc", "nodes", "plugins"),
     *("images", "qos_class", "rally_version", "rally_image", "rally_poll_intervals", "track_params"),
+    *("k6_version", "http_hosts"),
 )
 _OF_MACHINES = ("machine", "cpu_model", "processors", "memory_bytes", "numa_nodes", "kernel")
 _OF_STORAGE = (

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.status import MOST_INDICES, Environment, IndexEvidence
+from fairlap.api.status import MOST_HTTP_HOSTS, MOST_INDICES, Environment, IndexEvidence
 from fairlap.results import lucene_codec, shards
 from fairlap.results.remarks import within
+from fairlap_race.contract.http_record import HttpHost
 from fairlap_race.contract.record import IndexRecord, Record
 from fairlap_race.contract.track_record import TrackCorpus
 
@@ -32,6 +33,8 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         qos_class=", ".join(sorted({pod["status"].get("qosClass") or "" for pod in elasticsearch_pods} - {""})),
         rally_version=record.rally.version or "",
         rally_image=", ".join(_images(load_generators, "rally")),
+        k6_version=(record.http.k6_version if record.http else None) or "",
+        http_hosts=within(map(_host, record.http.hosts if record.http else ()), 20_000)[:MOST_HTTP_HOSTS],
         rally_poll_intervals={name[:100]: wait for name, wait in record.rally.poll_intervals.items()},
         track_digest=record.track.digest or "",
         track_repository=record.track.repository or "",
@@ -41,6 +44,10 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         indices=within((_index(index, record) for index in (record.indices or ())[:MOST_INDICES]), 150_000),
         node_data=within(shards.node_data(record, most=50), 30_000),
     )
+
+
+def _host(of: HttpHost) -> str:
+    return f"{of.host} ({of.server})" if of.server else of.host
 
 
 def _corpus(of: TrackCorpus) -> str:

@@ -27,7 +27,7 @@ _NOT_OVER_HTTP = frozenset(
     {
         *("track", "corpora", "offline", "challenge", "params", "include_tasks", "exclude_tasks", "require_tasks"),
         *("expect", "client_options", "telemetry", "telemetry_params", "down_sampling", "user_tags", "index", "cores"),
-        *("metrics_store", "most_warmup_seconds", "probes", "sweep"),
+        *("metrics_store", "most_warmup_seconds"),
     }
 )
 """Fields that only Rally or Elasticsearch have a use for."""
@@ -326,6 +326,8 @@ def _wrong_http(spec: RaceSpec, http: HttpSpec) -> Iterator[str]:
         default = each.default_factory() if callable(each.default_factory) else each.default
         if each.name in _NOT_OVER_HTTP and getattr(spec, each.name) != default:
             yield f"{camel(each.name)}: means nothing in a race over HTTP; leave it out"
+    if spec.sweep and spec.sweep.names != tuple(load.name for load in http.loads):
+        yield "sweep.steps: over HTTP each is a load of the same name, in the same order"
     yield from find_wrong(http)
 
 

@@ -22,6 +22,7 @@ from fairlap_race.http.load_answers import TASK_TYPE, LoadAnswers
 from fairlap_race.http.requests import ReadyRequests, make_ready
 from fairlap_race.rally.schedule import judge_lateness
 from fairlap_race.runner import bounds
+from fairlap_race.runner.connect import connect
 from fairlap_race.runner.cost import Cost
 from fairlap_race.runner.guest import missing_secret
 from fairlap_race.runner.host import look_at_machine
@@ -29,6 +30,7 @@ from fairlap_race.runner.k6_run import Ground, K6Run
 from fairlap_race.runner.keep_samples import SampleKeeper, refuse_unwritable
 from fairlap_race.runner.load_series import judge_tasks, with_loads
 from fairlap_race.runner.parts import FailedError
+from fairlap_race.runner.probes import ProbeReader, probe_reader
 
 LOG = logging.getLogger(__name__)
 SMOKE_SECONDS = 2.0
@@ -44,6 +46,7 @@ class HttpRace:
     tell: Callable[[Progress], None]
     stop: threading.Event
     _tasks: list[Task] = field(default_factory=list)
+    _probes: ProbeReader | None = None
     _secrets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -108,6 +111,8 @@ class HttpRace:
             self._secrets = access.secrets
             patience = min(PATIENCE, spec.timeout_seconds)
             self._about = replace(self._about, hosts=look_at_hosts(spec, http.health, access, self.stop, patience))
+            self._probes = probe_reader(spec, connect(spec).client, self.stop)
+            self._probes.read_before()
         except (TrackError, UnhealthyError) as error:
             raise FailedError(error.reason, str(error)) from error
         except StoppedError as error:
@@ -118,7 +123,9 @@ class HttpRace:
         """Return what is to run, as a track's schedule is told."""
         loads = planned(self._http, self.spec.mode)
         return TrackRecord(
+            name=_source(self.spec).file,
             digest=requests.digest,
+            sweep=self.spec.sweep and self.spec.sweep.with_digest(),
             tasks=tuple(TrackTask(it.name, it.name, TASK_TYPE, it.clients, reported=True) for it in loads),
             allowed_errors=dict(self.spec.allowed_errors),
             repository=requests.repository,
@@ -127,6 +134,8 @@ class HttpRace:
 
     def _race(self, requests: ReadyRequests) -> None:
         keeper, loads = SampleKeeper(self.spec), planned(self._http, self.spec.mode)
+        if self._probes:
+            self._probes.read_before()  # what was counted since the first look is nobody's load
         try:
             for number, load in enumerate(loads, start=1):
                 if number > 1 and self.stop.wait(self._http.interval_seconds):
@@ -140,6 +149,8 @@ class HttpRace:
                         self._tasks.append(answers.task())
                         first = self._record.first_request_at or timestamp(answers.first_at or time.time())
                         self._record = replace(self._record, first_request_at=first)
+            if self._probes:
+                self._record = replace(self._record, probes=self._probes.read_after())
         finally:
             self._record = replace(self._record, sample_file=keeper.finish())
 

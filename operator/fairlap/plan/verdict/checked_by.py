@@ -8,7 +8,7 @@ from fairlap.plan.seen import Seen
 from fairlap.plan.steps import PROBE
 from fairlap.plan.verdict.judged import Judged
 
-_PASSED = (ConditionReason.TRACK_RENDERED, ConditionReason.CHECKED_BY_OTHER)
+_PASSED = (ConditionReason.TRACK_RENDERED, ConditionReason.REQUESTS_READ, ConditionReason.CHECKED_BY_OTHER)
 OF_NO_MATTER = frozenset({"scheduling", "resources", "user_tags", "require_tasks"})
 """fields of `race` that change nothing in what a check finds; of the required tasks those checked must be enough"""
 
@@ -30,7 +30,7 @@ def judge_other(seen: Seen) -> Judged | None:
             ConditionType.ACCEPTED, True, ConditionReason.CHECKED_BY_OTHER, f"checked by {name}: {accepted.message}"
         )
     ]
-    if spec.target is not None:
+    if spec.target is not None and not spec.over_http:  # its hosts are asked again in each race
         changes = condition(known, ConditionType.TARGET_CHECKED)
         if changes is None or not _is_same_cluster(seen.status, known):
             return None

@@ -199,7 +199,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     if load_generator_on and load_generator_on in elasticsearch_on:
         text = f"Elasticsearch and the load generator shared the machine {load_generator_on}"
         found.append(RaceRemark(Reason.LOAD_GENERATOR_SHARED, text))
-    if record.track.tasks:
+    if record.track.tasks and record.http is None:
         counted = count_documents(record)
         found.extend(RaceRemark(Reason.DOCUMENTS_NOT_COUNTED, text) for text in counted.uncounted)
         found.extend(RaceRemark(Reason.DOCUMENTS_DIVERTED, text) for text in counted.diverted)

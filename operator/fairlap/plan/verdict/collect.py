@@ -11,6 +11,7 @@ from fairlap.plan.seen import Seen
 from fairlap.plan.steps import CHECK, PROBE, is_preparation, is_race, object_name, race_id
 from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
+from fairlap.plan.verdict.http_checks import first_violation_over_http
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.noise import noise_now
 from fairlap.plan.verdict.violation import Violation
@@ -23,6 +24,7 @@ from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as machine_remarks
 from fairlap.results.remarks import RaceRemark, fit_remarks, within
 from fairlap.results.storage import storage_evidence
+from fairlap_race.contract.http_record import HttpRecord
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Record
@@ -87,6 +89,8 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
     if outcome.reason:
         refused = Observation(ConditionType.ACCEPTED, False, outcome.reason, outcome.message)
         return Judged(mark_failing(seen.status, outcome.reason, outcome.message), (refused,))
+    if subject.spec.over_http:
+        return _judge_http_check(seen, record)
     challenge = f", challenge {track.challenge}" if track.challenge else ""
     commit = f", commit {track.revision}" if track.revision else ""
     message = f"track {track.name}{challenge}, {len(track.tasks)} tasks{commit}"
@@ -102,6 +106,17 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
     changes["track_services"] = [name for name in SERVICES if name in services]
     announced = existing_cluster.announce_changes(subject.spec, record.target)
     return Judged(seen.status.model_copy(update=changes), (accepted, *announced))
+
+
+def _judge_http_check(seen: Seen, record: Record) -> Judged:
+    about, track = record.http or HttpRecord(), record.track
+    commit = f", commit {track.revision}" if track.revision else ""
+    message = (
+        f"{track.name}: {about.requests} requests, {about.distinct} different ones{commit}; "
+        f"{len(about.hosts)} host(s) answered, {len(track.tasks)} task(s)"
+    )
+    accepted = Observation(ConditionType.ACCEPTED, True, ConditionReason.REQUESTS_READ, message)
+    return Judged(seen.status.model_copy(update={"track_revision": track.revision or ""}), (accepted,))
 
 
 def _expected_documents(track: TrackRecord) -> int | None:
@@ -166,7 +181,8 @@ def _environment(seen: Seen, race: str, ran: Environment) -> tuple[Environment, 
 
 
 def _violation(seen: Seen, step: Step, record: Record) -> Violation | None:
-    violation = first_violation(record, seen.subject.spec)
+    spec = seen.subject.spec
+    violation = first_violation_over_http(record, spec) if spec.over_http else first_violation(record, spec)
     # What happened to the pods explains what the client met, not the other way round.
     if violation is None or violation.reason in CONSEQUENCES:
         for mishap in find_mishaps(seen.children.pods, seen.evictions or {}):
@@ -211,7 +227,9 @@ def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     if not record.first_request_at:
         return said
     disturbed = disturbance.remarks(table, race.elasticsearch_on, race.load_generator_on)
-    return [*said, *machine_remarks(table), *throttled_nodes.remarks(table), *disturbed]
+    # What runs behind an HTTP target is not known, so its machines cannot be looked at.
+    of_machines = [] if record.http else machine_remarks(table)
+    return [*said, *of_machines, *throttled_nodes.remarks(table), *disturbed]
 
 
 def _observe_violation(violation: Violation, message: str) -> tuple[Observation, ...]:
@@ -224,9 +242,10 @@ def _observe_violation(violation: Violation, message: str) -> tuple[Observation,
 def _observe_valid(
     earlier: Sequence[RaceStatus], race: RaceStatus, record: Record, remarked: Sequence[RaceRemark]
 ) -> tuple[Observation, ...]:
-    verified = Observation(ConditionType.SETTINGS_VERIFIED, True, ConditionReason.AS_ASKED, _settings(record))
+    as_asked = Observation(ConditionType.SETTINGS_VERIFIED, True, ConditionReason.AS_ASKED, _settings(record))
+    verified = () if record.http else (as_asked,)
     if not is_race(race.name):
-        return (verified,)
+        return verified
     text = "every race so far is valid"
     valid = Observation(ConditionType.RACES_VALID, True, ConditionReason.ALL_CHECKS_PASSED, text)
     # The status has at least one remark of each reason of the earlier races; of this one there are all.
@@ -234,7 +253,7 @@ def _observe_valid(
         *((remark.reason, f"{r.name}: {remark.message}") for r in earlier for remark in r.remarks),
         *((str(remark.reason), f"{race.name}: {remark.text}") for remark in remarked),
     ]
-    return (verified, valid, *(_observe_remark(kind, reason, said) for kind, reason in _REMARKED))
+    return (*verified, valid, *(_observe_remark(kind, reason, said) for kind, reason in _REMARKED))
 
 
 def _observe_remark(kind: ConditionType, reason: Reason, said: Sequence[tuple[str, str]]) -> Observation:

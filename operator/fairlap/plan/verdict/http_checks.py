@@ -5,7 +5,7 @@ What a saturated load generator, a missed schedule and too few requests mean is 
 """
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict import measurement, request_errors
+from fairlap.plan.verdict import measurement, probes_met, request_errors
 from fairlap.plan.verdict.violation import Violation
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
@@ -41,4 +41,10 @@ def _every_load_has_numbers(record: Record, _: BenchmarkSpec) -> Violation | Non
     return None
 
 
-HTTP_CHECKS = (_ran_to_its_end, request_errors.violation, _every_load_has_numbers, measurement.violation)
+HTTP_CHECKS = (
+    _ran_to_its_end,
+    request_errors.violation,
+    _every_load_has_numbers,
+    measurement.violation,
+    probes_met.violation,
+)

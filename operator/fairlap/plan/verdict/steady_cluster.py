@@ -72,7 +72,7 @@ def nodes_stayed(record: Record, _: BenchmarkSpec) -> Violation | None:
 def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield what a reader must know of the cluster's course although it does not void the race."""
     yield from (RaceRemark(Reason.SHARDS_IN_MOTION, text) for text in islice(_in_motion(record), _MOST))
-    if record.outcome.reason is None and record.course.looks == 0:
+    if record.outcome.reason is None and record.http is None and record.course.looks == 0:
         text = "Elasticsearch did not tell during the race where the copies of the shards were"
         yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
     elif record.course.unlisted:
