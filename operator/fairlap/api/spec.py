@@ -755,20 +755,17 @@ _RALLYS_OWN = {
     "corpora": "has(self.race.corpora)",
     "offline": "self.race.offline",
     "challenge": "has(self.race.challenge)",
-    "params": "self.race.params.size() > 0",
     "includeTasks": "self.race.includeTasks.size() > 0",
     "excludeTasks": "self.race.excludeTasks.size() > 0",
     "requireTasks": "self.race.requireTasks.size() > 0",
     "expect": "has(self.race.expect)",
     "metricsStore": "has(self.race.metricsStore)",
     "steady": "has(self.race.steady)",
-    "clientOptions": "self.race.clientOptions.size() > 0",
     "telemetry": "self.race.telemetry.size() > 0",
-    "telemetryParams": "self.race.telemetryParams.size() > 0",
     "downSampling": "self.race.downSampling > 1",
     "userTags": "self.race.userTags.size() > 0",
 }
-"""By field of the race whether it is written; over HTTP it would mean nothing."""
+"""By field of the race whether it is written; over HTTP it would mean nothing. CEL cannot look into the free ones."""
 _EACH = ", ".join(f"({test}) ? 'race.{name}' : ''" for name, test in _RALLYS_OWN.items())
 _WRITTEN = f"[{_EACH}].filter(f, f != '')"
 _HTTP_RULES = rules(

@@ -132,6 +132,14 @@ def _telemetry_params_are_of_a_device(spec: BenchmarkSpec, _: Settings) -> Itera
             )
 
 
+def _nothing_of_rally_over_http(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    race = spec.race
+    free = {"params": race.params, "clientOptions": race.client_options, "telemetryParams": race.telemetry_params}
+    if spec.over_http and (written := [f"race.{name}" for name, value in free.items() if value]):
+        words = f"what means nothing with target.kind: http, so leave it out: {', '.join(written)}"
+        yield Objection(Reason.INVALID_SPEC, words)
+
+
 def _track_exists(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection]:
     name, challenge = spec.race.track.builtin if spec.race.track else None, spec.race.challenge
     if name is None:
@@ -157,5 +165,6 @@ CHECKS: tuple[Check, ...] = (
     _client_options_hold_no_credentials,
     _key_per_client_has_a_password,
     _telemetry_params_are_of_a_device,
+    _nothing_of_rally_over_http,
     _track_exists,
 )
