@@ -20,6 +20,13 @@ def benchmark(namespace: str, name: str = "bm", **spec: Any) -> Json:
     return changed(manifest, **spec)
 
 
+def http_benchmark(namespace: str, name: str = "bm", **spec: Any) -> Json:
+    """Return a small valid Benchmark of two HTTP hosts; keyword arguments as for `benchmark`."""
+    race = {"requests": {"configMap": {"name": "queries"}}, "load": {"clients": 2, "duration": "30s"}}
+    target = {"kind": "http", "hosts": ["http://one:10041", "http://two:10041"], "health": "/d/status"}
+    return changed(benchmark(namespace, name, elasticsearch=None, target=target, race=race), **spec)
+
+
 def comparison(namespace: str, name: str = "cmp", **spec: Any) -> Json:
     """Return a small valid Comparison of two versions in three blocks; keyword arguments as for `benchmark`."""
     manifest: Json = {

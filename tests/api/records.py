@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
+from fairlap_race.contract.http_record import HostAnswers, HttpAnswers, HttpHost, HttpRecord
+from fairlap_race.contract.http_spec import HttpSpec
 from fairlap_race.contract.race_spec import Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
@@ -70,7 +72,9 @@ def record(
         "finished_at": timestamp(now),
         "track": _track(spec, "1" if fault == "track-changed" else "0"),
     }
-    if spec.target:
+    if spec.http and fault not in _OUTCOMES:
+        return _over_http(spec, spec.http, common, host, now)
+    if spec.target and not spec.http:
         elasticsearch = elasticsearch or TARGET
         touch = Touch("index", "access-logs", creates=True, deletes=True)
         common["target"] = TargetReport("shop", "uuid-1", () if spec.mode is Mode.PROBE else (touch,))
@@ -128,6 +132,32 @@ def record(
     if fault == "pipelines":
         made = replace(made, pipelines=(*(made.pipelines or ()), *(Pipeline(f"p{n}", 1, 1) for n in range(100))))
     return _remarked(made, now) if fault == "remarks" else made
+
+
+def _over_http(
+    spec: RaceSpec, http: HttpSpec, common: Mapping[str, Any], host: LoadGeneratorHost, now: float
+) -> Record:
+    """Return the record of a race over HTTP: every load with its numbers, spread evenly over the hosts."""
+    tasks = tuple(TrackTask(load.name, load.name, "http-request", load.clients, reported=True) for load in http.loads)
+    share = 3000 // len(spec.hosts)
+    answers = HttpAnswers({"200": 3000}, hosts=tuple(HostAnswers(name, share) for name in spec.hosts))
+    numbers = RallyNumbers(Throughput(100.0, 100.0, 100.0, 100.0), {"p50": 9.0, "p99": 20.0}, {"p50": 9.0, "p99": 20.0})
+    measured = tuple(
+        Task(
+            load.name, load.name, "http-request", "ops", load.clients, load.rate, started_at=timestamp(now - 40),
+            measured_from=timestamp(now - 30), ended_at=timestamp(now), duration_seconds=30.0,
+            samples=Counts(1000, 3000), rally=numbers, rate=100.0, support={"p50": 1500, "p99": 30}, http=answers,
+        )
+        for load in http.loads
+    )  # fmt: skip
+    made = Record(
+        **{**common, "track": TrackRecord("requests.ndjson", digest="sha256:abc", tasks=tasks)},
+        environment=EnvironmentRecord(load_generator=host),
+        http=HttpRecord("1.8.1", None, 200, 150, tuple(HttpHost(name, 200, "groonga") for name in spec.hosts)),
+    )
+    if spec.mode is Mode.CHECK or made.http is None:
+        return made
+    return replace(made, first_request_at=timestamp(now - 40), http=replace(made.http, exit_code=0), tasks=measured)
 
 
 def hostile(text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from .controlplane import ControlPlane
-from .manifests import benchmark, comparison
+from .manifests import benchmark, comparison, http_benchmark
 from .operator_process import render
 from .stage import Stage
 from .tools import ROOT
@@ -161,7 +161,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "samples nowhere": ({"race__samples": {}}, "race.samples.claimName: Required value"),
     "no size": ({"race__corpora": {"claimName": "a", "maxSize": "much"}}, "maxSize in body should match"),
     "no track": ({"race__track": {}}, TRACK),
-    "track missing": ({"race__track": None}, "spec.race.track: Required value"),
+    "track missing": ({"race__track": None}, "race.track is missing: write the track to race on"),
     "race missing": ({"race": None}, "spec.race: Required value"),
     "replicas = nodes": ({"elasticsearch__index": {"replicas": 1}}, REPLICAS.format(1, 1, 2)),
     "replicas > nodes": (
@@ -409,6 +409,67 @@ def test_name_too_long_for_eck(plane: ControlPlane) -> None:
     sentence = "metadata.name is 28 characters long: write at most 27, because ECK limits the names of the clusters "
     assert f"{sentence}made from it" in create("a" * 28)
     assert create("a" * 27) == ""
+
+
+HTTP_REFUSED: dict[str, tuple[Json, str]] = {
+    "a track": (
+        {"race__track": {"builtin": "log_ingest"}},
+        "race.load is how requests are sent to a target of kind http",
+    ),
+    "no load": ({"race__load": None}, "race.track is missing: write the track to race on; for a target of kind http"),
+    "no requests": (
+        {"race__requests": None},
+        "race.track is missing: write the track to race on; for a target of",
+    ),
+    "another kind": ({"target__kind": "elasticsearch"}, "race.track and target.kind: http exclude each other"),
+    "what Rally alone does": (
+        {"race__challenge": "a", "race__userTags": {"a": "b"}},
+        "what means nothing with target.kind: http, so leave it out: [race.challenge, race.userTags]",
+    ),
+    "a metrics store": ({"race__metricsStore": {"hosts": ["http://m:9200"]}}, "so leave it out: [race.metricsStore]"),
+    "settings of an index": ({"target__index": {"shards": 1}}, "target.index, target.overwrite and target.elasticUser"),
+    "another task": ({"race__sweep": {"task": "a", "clients": [1]}}, "race.sweep.task is requests with target.kind"),
+    "errors of another task": ({"race__allow": {"errorRate": {"a": 0.1}}}, "race.allow.errorRate knows only the task"),
+    "no client": ({"race__load__clients": 0}, "should be greater than or equal to 1"),
+    "no time": ({"race__load__duration": "0s"}, "race.load.duration is no time at all"),
+    "no exponent": ({"race__load__order": "zipf"}, "race.load.exponent belongs to race.load.order: zipf"),
+    "an exponent of nothing": ({"race__load__exponent": 1.0}, "race.load.exponent belongs to race.load.order: zipf"),
+    "a timeout of hours": ({"race__load__timeout": "3600s"}, "race.load.timeout in body should match"),
+    "credentials as a header": ({"race__load__headers": {"Authorization": "x"}}, "and not Authorization, Cookie, Host"),
+    "a header of two lines": ({"race__load__headers": {"x": "a\nb"}}, "race.load.headers takes values of printable"),
+    "no path": ({"target__health": "status"}, "target.health in body should match"),
+    "from above to": (
+        {"race__sweep": {"task": "requests", "clientsRange": {"from": 4, "to": 2}}},
+        "race.sweep.clientsRange goes from 4 to 2: write the smaller number as from",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HTTP_REFUSED)
+def test_refused_over_http_with_a_sentence(plane: ControlPlane, case: str) -> None:
+    changes, sentence = HTTP_REFUSED[case]
+    manifest = json.dumps(http_benchmark("default", **changes))
+    done = plane.kubectl("create", "--dry-run=server", "-f", "-", stdin=manifest)
+    assert done.returncode != 0 and sentence in done.stderr, done.stderr or done.stdout
+
+
+HTTP_ACCEPTED: dict[str, Json] = {
+    "as it is": {},
+    "open loop": {"race__load": {"targetThroughput": 200, "clients": 20, "order": "zipf", "exponent": 1.1}},
+    "a sweep and a condition": {
+        "race__sweep": {"task": "requests", "clientsRange": {"from": 1, "to": 20}, "interval": "10s"},
+        "race__probes": [PROBE],
+        "race__allow": {"errorRate": {"requests": 0.01}},
+    },
+    "with a user": {"target__credentialsSecret": {"name": "user"}},
+}
+
+
+@pytest.mark.parametrize("case", HTTP_ACCEPTED)
+def test_accepted_over_http(plane: ControlPlane, case: str) -> None:
+    manifest = json.dumps(http_benchmark("default", **HTTP_ACCEPTED[case]))
+    done = plane.kubectl("create", "--dry-run=server", "-f", "-", stdin=manifest)
+    assert done.returncode == 0, done.stderr
 
 
 ACCEPTED: dict[str, Json] = {

@@ -15,7 +15,7 @@ from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 
 from .fakes import STEP, UID
-from .manifests import Json, benchmark
+from .manifests import Json, benchmark, http_benchmark
 from .stage import Stage
 
 TRACK: Json = {
@@ -99,6 +99,26 @@ def test_an_existing_cluster(stage: Stage, namespace: str) -> None:
     events = stage.plane.kubectl("get", "events", f"--namespace={namespace}", "-o", "json").stdout
     said = {event["reason"]: event["message"] for event in json.loads(events)["items"]}
     assert "deletes index access-logs" in said["TargetChecked"]
+    stage.is_clean(namespace)
+
+
+def test_an_http_target(stage: Stage, namespace: str) -> None:
+    requests = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "queries", "namespace": namespace}}
+    stage.apply({**requests, "data": {"requests.ndjson": "/d/select?table=Pages\n"}})
+    stage.apply(http_benchmark(namespace, race__sweep={"task": "requests", "clients": [1, 2]}))
+    status = stage.ends(namespace, "bm")
+    assert status["phase"] == "Succeeded", status
+    assert stage.runs(namespace) == ["bm-check", "bm-smoke", "bm-race-1"]
+    told = conditions(status)
+    assert told["Accepted"] == ("True", "RequestsRead") and "SettingsVerified" not in told
+    assert status["track"] == "requests.ndjson"
+    assert status["environment"]["k6Version"] == "1.8.1"
+    assert status["environment"]["httpHosts"] == ["one:10041 (groonga)", "two:10041 (groonga)"]
+    tasks = {task["task"]: task for task in status["results"]["tasks"]}
+    assert list(tasks) == ["requests@1", "requests@2"]
+    assert tasks["requests@1"]["http"]["requestsByHost"] == {"one:10041": 1500, "two:10041": 1500}
+    assert tasks["requests@1"]["http"]["statusShares"] == {"200": 1}
+    assert not [remark for race in status["races"] for remark in race.get("remarks", ())]
     stage.is_clean(namespace)
 
 

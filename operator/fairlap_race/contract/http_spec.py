@@ -9,7 +9,7 @@ from typing import Any
 
 ORDERS = ("file", "random", "zipf")
 MOST_LOADS, MOST_CLIENTS, MOST_RATE, MOST_HOSTS = 200, 10_000, 1_000_000, 100
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@/-]{0,62}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _VALUE = re.compile(r"[ -~]{0,1000}")
 _PATH = re.compile(r"/(?!/)[!-~]*")
@@ -79,7 +79,7 @@ def find_wrong(spec: HttpSpec) -> Iterator[str]:
 
 def _find_wrong_of_load(load: HttpLoad) -> Iterator[str]:
     if not _NAME.fullmatch(load.name):
-        yield f"name: {load.name!r} must have 1 to 63 letters, digits, dots, underscores and hyphens"
+        yield f"name: {load.name!r} must have 1 to 63 letters, digits and any of . _ @ / -"
     if not 0 < load.seconds <= 604_800:
         yield f"seconds: must be above 0 and at most a week (604800), not {load.seconds:g}"
     if not 1 <= load.clients <= MOST_CLIENTS:
