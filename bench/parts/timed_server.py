@@ -31,6 +31,7 @@ def answer(body: bytes, status: int = 200) -> bytes:
 class TimedServer:
     """Answers /MILLISECONDS with 200 after so long, /MILLISECONDS/STATUS with that status; HTTP/1.1, kept alive.
 
+    /status is answered with how many requests there were, and in how many of a hundred the path was there before.
     Anything else is answered as by an Elasticsearch without nodes, which is all that Rally asks for.
     """
 
@@ -104,7 +105,7 @@ class TimedServer:
             rest += connection.recv(65536)
         path = lines[0].split(" ")[1]
         if not path[1:2].isdecimal():
-            connection.sendall(answer(AS_ELASTICSEARCH))
+            connection.sendall(answer(self._status() if path == "/status" else AS_ELASTICSEARCH))
             return rest[length:]
         delay, _, wanted = path.partition("?")[0].strip("/").partition("/")
         status = int(wanted or 200) if self.authorization in (None, headers.get("authorization")) else 401
@@ -118,3 +119,8 @@ class TimedServer:
         self.taken.append(now - came)
         connection.sendall(answer(b"ok", status))
         return rest[length:]
+
+    def _status(self) -> bytes:
+        requests = len(self.paths)
+        rate = 100 * (1 - len(set(self.paths)) / requests) if requests else 0.0
+        return json.dumps([0, {"n_queries": requests, "cache_hit_rate": rate}]).encode()

@@ -102,6 +102,32 @@ def test_a_race_over_tls_with_a_user_and_two_hosts_leaves_nothing_behind(shop: N
     shop.kubectl("delete", "bm", "guest", "--timeout=200s")
 
 
+def test_requests_over_http_with_tls_and_a_user(shop: Namespace) -> None:
+    """An Elasticsearch is an HTTP target like any other."""
+    kind = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "queries"}}
+    lines = ["/orders/_search?q=sold:true", '{"method": "POST", "path": "/orders/_count", "body": {}}']
+    shop.apply({**kind, "data": {"requests.ndjson": "\n".join([*lines, ""])}})
+    made = target("over-http", kind="http", health="/_cluster/health")
+    nodes = {"name": "nodes", "path": "/_cluster/health", "pointer": "/number_of_nodes", "between": [2, 2]}
+    sweep = {"task": "requests", "clients": [1, 2], "duration": "4s", "warmup": "1s"}
+    made["spec"]["race"] = {
+        "requests": {"configMap": {"name": "queries"}},
+        "load": {},
+        "sweep": sweep,
+        "probes": [nodes],
+    }
+    shop.apply(made)
+    status = shop.until_over("over-http")
+    assert status["phase"] == "Succeeded", json.dumps(status, indent=1)
+    tasks = {task["task"]: task for task in status["results"]["tasks"]}
+    assert list(tasks) == ["requests@1", "requests@2"]
+    assert all(it["samples"] > 20 and it["http"]["statusShares"] == {"200": 1} for it in tasks.values())
+    assert status["results"]["probes"][0]["value"]["median"] == 2 and status["environment"]["k6Version"]
+    assert [row["clients"] for row in status["results"]["sweep"]["rows"]] == [1, 2]
+    assert indices(shop) == {"orders"}
+    shop.kubectl("delete", "bm", "over-http", "--timeout=200s")
+
+
 def test_what_is_in_the_way_stays_as_it_is(shop: Namespace) -> None:
     curl(shop, "PUT", "/access-logs/_doc/1?refresh=true", '{"theirs": true}')
     shop.apply(target("in-the-way"))

@@ -144,7 +144,7 @@ class Race:
     def await_racing(self, seconds: float = 300, task: str = "search") -> None:
         """Wait until a task has begun."""
         end = time.monotonic() + seconds
-        while (self.progress().get("task") or "") != task:
+        while ((told := self.progress()).get("task") or "") != task or told["stage"] != "racing":
             assert self.process.poll() is None and time.monotonic() < end, self._told()
             time.sleep(0.1)
 

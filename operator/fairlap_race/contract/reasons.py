@@ -384,7 +384,7 @@ class Reason(StrEnum):
     )
     RACE_STALLED = _Entry(
         "RaceStalled",
-        cause="The race stood still: no progress, no sample and no work in Elasticsearch for a long time.",
+        cause="The race stood still: no progress, no request done and no work in Elasticsearch for a long time.",
         cure=(
             "Look at the task in the message: a health check that can never become green (too many replicas, full "
             "disk) is the most common one."
@@ -426,8 +426,8 @@ class Reason(StrEnum):
     LOAD_GENERATOR_DIED = _Entry(
         "LoadGeneratorDied",
         cause="A process of the load generator ended unexpectedly.",
-        cure="Give the load generator more memory and read Rally's log in the record.",
-        recognized="A process of Rally is gone although the race has not ended.",
+        cure="Give the load generator more memory and read its log in the record.",
+        recognized="A process of Rally is gone although the race has not ended, or k6 ended with an error.",
         example="Rally's driver process ended in step 2 of 2, search at 4 %",
         test=_RACE,
     )
@@ -451,23 +451,26 @@ class Reason(StrEnum):
     )
     CLUSTER_UNREACHABLE = _Entry(
         "ClusterUnreachable",
-        cause="Rally could not connect to Elasticsearch.",
+        cause="The load generator could not connect to what it is to race.",
         cure="Check that the pods are ready and that no network policy stands between them.",
-        recognized="The runner or Rally got no connection, before or during the race.",
+        recognized=(
+            "The runner or Rally got no connection, before or during the race; of an HTTP target, a host does not answer its "
+            "health path with 200 to 299."
+        ),
         example="GET / at localhost:1: ConnectionRefusedError: [Errno 111] Connection refused",
         test=_RACE,
     )
     AUTHENTICATION_FAILED = _Entry(
         "AuthenticationFailed",
-        cause="Elasticsearch refused the user or password.",
+        cause="Elasticsearch, or an HTTP target, refused the user, the password or the key.",
         cure="Check the secret that holds the password of the user.",
-        recognized="Elasticsearch answered with 401 or 403 to the runner or to Rally.",
+        recognized="The runner or Rally was answered with 401 or 403.",
         example="GET /: HTTP 401 security_exception",
         test=_RACE,
     )
     TLS_UNTRUSTED = _Entry(
         "TLSUntrusted",
-        cause="The certificate of Elasticsearch could not be verified.",
+        cause="The certificate of what is to be raced could not be verified.",
         cure="Check that the CA belongs to this cluster and that the certificate covers the host name.",
         recognized="The verification of the certificate failed in the runner or in Rally.",
         example=(
@@ -577,7 +580,7 @@ class Reason(StrEnum):
         cause="Requests failed, measured or during warm-up; failing requests are fast and make numbers meaningless.",
         cure="Read the first error in the message and remove its cause, or accept some in race.allow.errorRate.",
         recognized=(
-            "Failed requests among Rally's samples, warm-up included, in a race that went on in spite of them; more "
+            "Failed requests among the samples, warm-up included, in a race that went on in spite of them; more "
             "than race.allow.errorRate accepts in that task."
         ),
         example="task search: 40 of 40 requests failed (0 of them in the warm-up); the first answer: HTTP 404: …",
