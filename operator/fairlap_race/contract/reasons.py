@@ -454,8 +454,8 @@ class Reason(StrEnum):
         cause="The load generator could not connect to what it is to race.",
         cure="Check that the pods are ready and that no network policy stands between them.",
         recognized=(
-            "The runner or Rally got no connection, before or during the race; of an HTTP target, a host does not answer its "
-            "health path with 200 to 299."
+            "The runner or Rally got no connection, before or during the race; of an HTTP target, a host does not "
+            "answer its health path with 200 to 299."
         ),
         example="GET / at localhost:1: ConnectionRefusedError: [Errno 111] Connection refused",
         test=_RACE,
