@@ -32,6 +32,9 @@ cluster: ## a real Kubernetes with ECK (built once, cached); CLUSTER=current use
 	$(PYTHON) -m localkube up
 clean-cluster: ## stop it and leave nothing behind (the build cache stays)
 	$(PYTHON) -m localkube down
+.PHONY: groonga-image
+groonga-image: cluster ## the image of the examples with Groonga, in the node
+	@$(PYTHON) -m localkube example-image groonga
 kubeconfig: ## a line for your shell: eval its output, and kubectl (ours, where you have none) talks to the cluster
 	@$(PYTHON) -m localkube kubeconfig
 

@@ -128,6 +128,17 @@ def build_images(paths: Paths) -> None:
     _forget_superseded(paths)
 
 
+def example_image(paths: Paths, engine: str) -> None:
+    """Build the image of an engine that examples race on, and bring it into the node when it runs."""
+    if engine not in images.EXAMPLES:
+        raise StepFailedError(f"no engine {engine!r}", hint=f"one of {', '.join(sorted(images.EXAMPLES))}")
+    image = images.example(engine, paths)
+    image.file(paths)
+    if node.process(paths):
+        node.import_images([image], paths)
+    say(image.name)
+
+
 def image_values(paths: Paths) -> None:
     """Print helm arguments that name the project's own images, built and in the node if it runs."""
     with contextlib.redirect_stdout(sys.stderr):  # a name is only worth something when the node has its image
@@ -165,6 +176,7 @@ def prune(paths: Paths) -> None:
     wanted = [image.artifact for image in images.everything(paths)]
     wanted += [golang.artifact(program, paths) for program in (*golang.PROGRAMS, golang.K6)]
     wanted += [java.artifact(major, paths) for major in java.MAJORS]
+    wanted += [images.example(engine, paths).artifact for engine in images.EXAMPLES]
     wanted += [packages.node_programs()]
     for name in cache.prune(paths, wanted):
         say(f"removed {name}")
@@ -196,12 +208,15 @@ def main(arguments: list[str]) -> int:
     for name, function in COMMANDS.items():
         commands.add_parser(name, help=(function.__doc__ or "").splitlines()[0])
     commands.add_parser("tool", help="print the path of a program, built when missing").add_argument("name")
+    commands.add_parser("example-image", help="build the image of an engine that examples race on").add_argument("name")
     options = parser.parse_args(arguments)
     paths = paths_from()
     try:
         with contextlib.nullcontext() if options.command in WITHOUT_LOCK else cache.lock(paths):
             if options.command == "tool":
                 tool(paths, options.name)
+            elif options.command == "example-image":
+                example_image(paths, options.name)
             else:
                 COMMANDS[options.command](paths)
     except StepFailedError as error:

@@ -188,6 +188,24 @@ def own(paths: Paths) -> dict[str, Image]:
     return {"operator": _own("operator", 40, paths), "race": _own("race", 60, paths), "race6": _own("race6", 60, paths)}
 
 
+EXAMPLES = {"groonga": (CHECKOUT / "examples/groonga-clients/image", "localhost/fairlap/groonga:13")}
+"""Images of engines that examples race on: where each is made from, and its name in their manifests."""
+
+
+def example(engine: str, paths: Paths) -> Image:
+    """The image of an engine of the examples; made only when it is asked for."""
+    context, name = EXAMPLES[engine]
+    inputs = {"sources": digest_of([context], CHECKOUT), "base": base(paths).artifact.key, "recipe": "1"}
+
+    def build(folder: Path, log: Path) -> None:
+        packages.ensure(packages.PROGRAMS, paths)
+        arguments = {"BASE": _with_base(paths, log)}
+        buildah.build(paths, context, name, log, arguments=arguments, packages_needed=True)
+        buildah.export(paths, name, folder / "image.tar", log)
+
+    return Image(name, Artifact(f"image-{engine}", inputs, f"Image of an example: {engine}", build, 40))
+
+
 PAUSE_NAME = "localhost/localkube/pause:1"
 COREDNS_NAME = "localhost/localkube/coredns:1"
 PROVISIONER_NAME = "localhost/localkube/local-path-provisioner:1"

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""An encyclopedia of made-up things in English and Japanese: the same seed and size give the same pages, anywhere.
+
+    encyclopedia.py --pages 5000 --seed 42 --format groonga|elasticsearch
+
+Half of the pages are English, half Japanese. A word is the rarer the later it stands in its list (its share falls with its
+rank, as in natural texts), so some words hit a third of all pages and others a handful.
+"""
+
+import argparse
+import json
+import random
+import sys
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+SCHEMA = """\
+table_create Pages TABLE_HASH_KEY ShortText
+column_create Pages title COLUMN_SCALAR ShortText
+column_create Pages text COLUMN_SCALAR Text
+table_create Terms TABLE_PAT_KEY ShortText --default_tokenizer TokenBigram --normalizer NormalizerAuto
+column_create Terms pages COLUMN_INDEX|WITH_POSITION|WITH_SECTION Pages title,text
+"""
+_ONSETS = ("b", "br", "c", "d", "dr", "f", "g", "gl", "h", "k", "l", "m", "n", "p", "r", "s", "st", "t", "v", "w")
+_VOWELS = ("a", "e", "i", "o", "u", "ai", "ea", "ou")
+_CODAS = ("", "", "l", "n", "r", "s", "th", "nd", "rk", "m")
+_LITTLE = ("the", "of", "and", "in", "was", "is", "for", "with", "by", "from", "near", "until")
+_KANJI = (
+    "山川海空森林石火水木金土日月星雲雨雪風花草竹松桜梅春夏秋冬東西南北朝昼夜青赤白黒緑光影音声歌詩書画紙筆道橋門城寺村町市国家宮島"
+    "谷原野田畑米麦茶酒塩魚鳥馬牛犬虫糸布衣船車鉄銀玉鏡剣弓旗鐘琴笛祭神仏王臣民兵医学者師匠工商農港湖池泉滝峰岩砂浜波潮氷霧霜露虹雷"
+)
+_KANA = (
+    "の",
+    "は",
+    "を",
+    "に",
+    "が",
+    "と",
+    "で",
+    "も",
+    "から",
+    "まで",
+    "より",
+    "である",
+    "された",
+    "について",
+    "として",
+)
+_KINDS = ("history", "bridge", "festival", "railway", "castle", "garden", "river", "school", "harbour", "observatory")
+_KINDS_JA = ("史", "橋", "祭", "線", "城", "園", "川", "校", "港", "台")
+WORDS, SENTENCES = 3000, (6, 14)
+
+
+class Page(NamedTuple):
+    """One page."""
+
+    key: str
+    title: str
+    text: str
+
+
+def pages(number: int, seed: int) -> Iterator[Page]:
+    """Yield so many pages; the first of them are the same however many follow."""
+    words = random.Random(f"{seed} words")
+    english = _distinct(lambda: _english(words))
+    japanese = _distinct(lambda: "".join(words.choices(_KANJI, k=words.choice((2, 2, 2, 3)))))
+    shares = list(accumulate(1 / rank for rank in range(1, WORDS + 1)))
+    for place in range(number):
+        lots = random.Random(f"{seed} page {place}")
+        if place % 2:
+            yield Page(f"ja-{place:06}", *_japanese_page(lots, japanese, shares, place))
+        else:
+            yield Page(f"en-{place:06}", *_english_page(lots, english, shares, place))
+
+
+def _distinct(make: Callable[[], str]) -> list[str]:
+    found: dict[str, None] = {}
+    while len(found) < WORDS:
+        found.setdefault(make())
+    return list(found)
+
+
+def _english(lots: random.Random) -> str:
+    syllables = lots.choice((2, 2, 3))
+    return "".join(lots.choice(_ONSETS) + lots.choice(_VOWELS) + lots.choice(_CODAS) for _ in range(syllables))
+
+
+def _word(lots: random.Random, words: Sequence[str], shares: Sequence[float]) -> str:
+    return words[bisect_left(shares, lots.random() * shares[-1])]
+
+
+def _english_page(lots: random.Random, words: Sequence[str], shares: Sequence[float], place: int) -> tuple[str, str]:
+    name = words[place // 2 % WORDS].capitalize()
+    title = f"{name} {words[(place // 2 * 7 + 11 + place // (2 * WORDS)) % WORDS]} {lots.choice(_KINDS)}"
+
+    def sentence() -> str:
+        chosen = [_word(lots, _LITTLE, shares[: len(_LITTLE)]) if lots.random() < 0.4 else _word(lots, words, shares)
+                  for _ in range(lots.randint(6, 16))]  # fmt: skip
+        return f"{' '.join(chosen).capitalize()}."
+
+    body = [f"{title} is a {lots.choice(_KINDS)} near {_word(lots, words, shares).capitalize()}."]
+    return title, " ".join([*body, *(sentence() for _ in range(lots.randint(*SENTENCES)))])
+
+
+def _japanese_page(lots: random.Random, words: Sequence[str], shares: Sequence[float], place: int) -> tuple[str, str]:
+    title = f"{words[place // 2 % WORDS]}{words[(place // 2 * 7 + 11 + place // (2 * WORDS)) % WORDS]}{lots.choice(_KINDS_JA)}"
+
+    def sentence() -> str:
+        parts = (_word(lots, words, shares) + _word(lots, _KANA, shares[: len(_KANA)])
+                 for _ in range(lots.randint(4, 10)))  # fmt: skip
+        return f"{''.join(parts)}。"
+
+    body = f"{title}は{_word(lots, words, shares)}の{lots.choice(_KINDS_JA)}である。"
+    return title, body + "".join(sentence() for _ in range(lots.randint(*SENTENCES)))
+
+
+def as_groonga(found: Iterable[Page]) -> Iterator[str]:
+    """Yield the lines of a dump: tables, then a record a line."""
+    yield from SCHEMA.splitlines()
+    yield "load --table Pages"
+    yield "["
+    before = ""
+    for page in found:
+        yield before + json.dumps({"_key": page.key, "title": page.title, "text": page.text}, ensure_ascii=False)
+        before = ","
+    yield "]"
+
+
+def as_elasticsearch(found: Iterable[Page]) -> Iterator[str]:
+    """Yield the lines of a bulk into the index that its URL names: an action and a document a page."""
+    for page in found:
+        yield json.dumps({"index": {"_id": page.key}})
+        yield json.dumps({"title": page.title, "text": page.text}, ensure_ascii=False)
+
+
+def main() -> None:
+    """Write the pages to standard output."""
+    parser = argparse.ArgumentParser(description="Write a made-up encyclopedia.")
+    parser.add_argument("--pages", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--format", choices=("groonga", "elasticsearch"), default="groonga")
+    options = parser.parse_args()
+    if not 1 <= options.pages <= 10_000_000:
+        parser.error(f"--pages: write 1 to 10000000, not {options.pages}")
+    written = as_groonga if options.format == "groonga" else as_elasticsearch
+    for line in written(pages(options.pages, options.seed)):
+        sys.stdout.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    main()
