@@ -10,12 +10,10 @@ from small_examples import FOLDER, FULL_SIZE, is_comparison, manifests, race_ima
 from kube import Namespace
 
 pytestmark = [pytest.mark.e2e, pytest.mark.longest(6), pytest.mark.independent]
-# test_machines.py races this one, and looks at the machines as well.
-ELSEWHERE = "storage-classes"
+ELSEWHERE = ("storage-classes", "pull-request", "groonga-clients", "groonga-hosts")
+"""Raced by test_machines.py, test_pull_request.py and test_http_examples.py, which look at more."""
 EXAMPLES = sorted(
-    path
-    for path in FOLDER.iterdir()
-    if path.is_dir() and not path.name.startswith("_") and path.name not in (ELSEWHERE, "pull-request")
+    path for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_") and path.name not in ELSEWHERE
 )
 NEEDS = {"upgrade": FOLDER / "inline-track" / "1-track.yaml"}
 """What an example takes from its user."""

@@ -3,8 +3,8 @@
 
     encyclopedia.py --pages 5000 --seed 42 --format groonga|elasticsearch
 
-Half of the pages are English, half Japanese. A word is the rarer the later it stands in its list (its share falls with its
-rank, as in natural texts), so some words hit a third of all pages and others a handful.
+Half of the pages are English, half Japanese. A word is the rarer the later it stands in its list (its share falls with
+its rank, as in natural texts), so some words hit a third of all pages and others a handful.
 """
 
 import argparse
@@ -63,12 +63,12 @@ class Page(NamedTuple):
 
 def pages(number: int, seed: int) -> Iterator[Page]:
     """Yield so many pages; the first of them are the same however many follow."""
-    words = random.Random(f"{seed} words")
+    words = random.Random(f"{seed} words")  # noqa: S311 - words, no secret
     english = _distinct(lambda: _english(words))
     japanese = _distinct(lambda: "".join(words.choices(_KANJI, k=words.choice((2, 2, 2, 3)))))
     shares = list(accumulate(1 / rank for rank in range(1, WORDS + 1)))
     for place in range(number):
-        lots = random.Random(f"{seed} page {place}")
+        lots = random.Random(f"{seed} page {place}")  # noqa: S311 - a page, no secret
         if place % 2:
             yield Page(f"ja-{place:06}", *_japanese_page(lots, japanese, shares, place))
         else:
@@ -91,9 +91,14 @@ def _word(lots: random.Random, words: Sequence[str], shares: Sequence[float]) ->
     return words[bisect_left(shares, lots.random() * shares[-1])]
 
 
+def _second(place: int) -> int:
+    """Return the place of a title's second word: no two pages of a language have the same pair."""
+    return (place // 2 * 7 + 11 + place // (2 * WORDS)) % WORDS
+
+
 def _english_page(lots: random.Random, words: Sequence[str], shares: Sequence[float], place: int) -> tuple[str, str]:
     name = words[place // 2 % WORDS].capitalize()
-    title = f"{name} {words[(place // 2 * 7 + 11 + place // (2 * WORDS)) % WORDS]} {lots.choice(_KINDS)}"
+    title = f"{name} {words[_second(place)]} {lots.choice(_KINDS)}"
 
     def sentence() -> str:
         chosen = [_word(lots, _LITTLE, shares[: len(_LITTLE)]) if lots.random() < 0.4 else _word(lots, words, shares)
@@ -105,7 +110,7 @@ def _english_page(lots: random.Random, words: Sequence[str], shares: Sequence[fl
 
 
 def _japanese_page(lots: random.Random, words: Sequence[str], shares: Sequence[float], place: int) -> tuple[str, str]:
-    title = f"{words[place // 2 % WORDS]}{words[(place // 2 * 7 + 11 + place // (2 * WORDS)) % WORDS]}{lots.choice(_KINDS_JA)}"
+    title = f"{words[place // 2 % WORDS]}{words[_second(place)]}{lots.choice(_KINDS_JA)}"
 
     def sentence() -> str:
         parts = (_word(lots, words, shares) + _word(lots, _KANA, shares[: len(_KANA)])
