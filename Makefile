@@ -63,7 +63,7 @@ test-elastic-tracks: ## TRACKS=DIR: a checkout of Elastic's repository: `track c
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
 	$(BIN)/pytest -n 2 -m "not long" tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
-	$(BIN)/pytest -n 4 --dist loadfile tests/api
+	$(BIN)/pytest -n 4 --dist loadfile -m "not long" tests/api
 AXE := tests/report/node_modules/.done
 $(AXE): tests/report/package-lock.json | chromium
 	npm ci --prefix tests/report --no-audit --no-fund --ignore-scripts --silent
@@ -83,8 +83,9 @@ pictures: venv chromium $(AXE) ## the pictures in docs/pictures, made by that te
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile -m "not long" tests/e2e
 .PHONY: test-long
-test-long: venv venv-rally cluster ## what takes longest of the races and the end-to-end tests, one after the other
+test-long: venv venv-rally cluster ## what takes longest of the races, the API and the end-to-end tests, one after the other
 	$(BIN)/pytest -m long tests/race  # apart: it takes a network of its own
+	$(BIN)/pytest -n 4 -m long tests/api
 	$(BIN)/pytest -m long tests/e2e
 .PHONY: soak
 soak: test-long ## long proofs, hours; goes on where it was stopped. SOAK_SEED=N; SOAK_MINUTES=M for each that has no end of its own

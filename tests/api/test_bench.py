@@ -10,6 +10,7 @@ from .tools import ROOT
 pytestmark = pytest.mark.independent
 
 
+@pytest.mark.long
 def test_memory_of_the_operator_is_measured() -> None:
     argv = [sys.executable, "bench/memory.py", "--smallest"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)

@@ -167,6 +167,7 @@ def test_strangers_share_no_machine_with_a_block(stage: Stage, plane: ControlPla
             stage.delete("comparisons" if name == "cmp" else "benchmarks", namespace, name)
 
 
+@pytest.mark.long
 def test_killed_at_random_moments_no_race_is_lost_or_doubled(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     seed = random.SystemRandom().randrange(1, 10**6)
     print(f"seed {seed}")
@@ -191,7 +192,9 @@ def test_killed_at_random_moments_no_race_is_lost_or_doubled(stage: Stage, plane
     assert not operator.refused(), operator.refused()[:3]
 
 
-@pytest.mark.parametrize("design", [TWO_BLOCKS, KEPT], ids=["fresh", "kept"])
+@pytest.mark.parametrize(
+    "design", [pytest.param(TWO_BLOCKS, id="fresh"), pytest.param(KEPT, id="kept", marks=pytest.mark.long)]
+)
 def test_killed_at_some_of_its_writes(stage: Stage, plane: ControlPlane, namespace: str, design: Json) -> None:
     """Each of them in tests/soak; here a sample, each in a Comparison of its own."""
     seed = random.SystemRandom().randrange(1, 10**6)

@@ -70,6 +70,7 @@ def test_searches_that_do_what_they_are_for(runner: Runner, tmp_path: Path) -> N
     assert not remarked(ran, Reason.SEARCHES_IN_DOUBT) and not remarked(ran, Reason.REQUESTS_REJECTED)
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.SEARCHES_HIT_NOTHING)
 def test_a_pattern_that_matches_nothing(runner: Runner, tmp_path: Path) -> None:
     track = write(tmp_path / "t", CREATE, BULK, REFRESH, search("nothing", index="nope-*"))

@@ -49,6 +49,7 @@ def test_a_race_with_all_checks_and_without_them_is_compared(elasticsearch: Elas
     assert "pair 1 " not in again and again.endswith(printed[printed.index("| number |") :])
 
 
+@pytest.mark.long
 def test_what_rally_keeps_of_requests_is_measured_by_factor() -> None:
     argv = [str(PYTHON), "bench/samples_memory.py", "--smallest"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)

@@ -121,6 +121,7 @@ def test_a_bulk_that_ends_its_neighbour_is_counted(run: Run, tmp_path: Path) -> 
     assert ran.record.track.expected_documents == {"t": DOCUMENTS}
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.DOCUMENTS_NOT_COUNTED)
 def test_an_index_that_the_schedule_deletes(run: Run, tmp_path: Path) -> None:
     drop = {"name": "drop-it", "operation": {"operation-type": "delete-index", "name": "d"}}
@@ -191,6 +192,7 @@ def test_a_final_pipeline_is_counted(run: Run, tmp_path: Path) -> None:
     assert pipeline.count == DOCUMENTS and pipeline.work is not None and pipeline.work.done == DOCUMENTS
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.PIPELINE_NOT_APPLIED)
 def test_a_pipeline_whose_failures_are_all_ignored(run: Run, tmp_path: Path) -> None:
     ran = run(write(tmp_path / "t", put("p", IGNORED), CREATE, through("p")))
@@ -223,6 +225,7 @@ def test_a_pipeline_without_processors(run: Run, tmp_path: Path) -> None:
     assert said(ran, Reason.PIPELINE_NOT_VERIFIED).endswith("a task deletes it, and its counters with it")
 
 
+@pytest.mark.long
 def test_a_hundred_and_one_pipelines_count(run: Run, tmp_path: Path) -> None:
     names = [f"p{number:03}" for number in range(101)]
     put_one = {"operation-type": "raw-request", "method": "PUT", "body": {"processors": [SETS]}}

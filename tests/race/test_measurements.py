@@ -85,6 +85,7 @@ def test_a_race_of_nothing_that_rally_measures_does_not_count(runner: Runner, tm
     assert violation.reason is Reason.NO_TASKS and "none of its 2 tasks (create, refresh)" in violation.message
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.FEW_SAMPLES, Reason.SHORT_MEASUREMENT, Reason.NO_WARMUP)
 def test_too_little_to_stand_for_more_than_chance(runner: Runner, tmp_path: Path) -> None:
     once = search("once", **{"time-period": None, "warmup-iterations": 50, "iterations": 1, "target-throughput": 100})

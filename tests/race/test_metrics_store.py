@@ -87,6 +87,7 @@ def test_a_wrong_password_is_refused_before_anything_is_measured(
     assert looks_like(Reason.METRICS_STORE_UNUSABLE.example, outcome.message), outcome.message
 
 
+@pytest.mark.long
 def test_a_user_who_may_not_write_is_refused(runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     """The stand-in for Elasticsearch's security knows no rights: their answer is one that Elasticsearch would give."""
     rights = {
@@ -106,6 +107,7 @@ def test_a_user_who_may_not_write_is_refused(runner: Runner, elasticsearch: Elas
     )
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.METRICS_NOT_STORED)
 def test_documents_that_cannot_be_stored_are_a_remark(
     runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path
