@@ -27,6 +27,12 @@ def checked(work: Path, **fields: Any) -> Record:
     return record
 
 
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where documents are kept from test to test: half a million of them take long to make."""
+    return tmp_path_factory.mktemp("corpora")
+
+
 @pytest.mark.parametrize(
     ("mode", "challenge", "params", "expected"),
     [
@@ -41,9 +47,10 @@ def checked(work: Path, **fields: Any) -> Record:
     ],
 )
 def test_expected_documents(
-    tmp_path: Path, mode: str, challenge: str | None, params: dict[str, Any], expected: dict[str, int]
+    tmp_path: Path, corpora: Path, mode: str, challenge: str | None, params: dict[str, Any], expected: dict[str, int]
 ) -> None:
-    track = checked(tmp_path, mode=mode, challenge=challenge, params=params).track
+    kept = {"path": str(corpora)}
+    track = checked(tmp_path, mode=mode, challenge=challenge, params=params, corpora=kept).track
 
     assert track.expected_documents == expected
     assert track.pipelines == ("access-logs",)
