@@ -268,3 +268,11 @@ def test_noise_is_a_line_and_with_all_a_row_for_each_number() -> None:
     ]
     assert "smallest difference" not in report.main_table(both)
     assert json.loads(report.as_json(both))["benchmarks"][0]["noise"]["tasks"][0]["numbers"][0]["races"] == 3
+
+
+def test_answers_over_http_are_rows_of_their_own() -> None:
+    http = {"statusShares": {"200": 0.9, "0": 0.1}, "dropped": 3, "requestsByHost": {"one:10041": 50, "two:10041": 51}}
+    task = {"task": "requests", "samples": 101, "errorRate": 0.1, "http": http}
+    found = {row.what: row.cells for row in rows.result_rows([{"status": {"results": {"tasks": [task]}}}])}
+    assert found["answered by 200"] == (90,) and found["not answered"] == (10,) and found["dropped"] == (3,)
+    assert (found["requests to one:10041"], found["requests to two:10041"]) == ((50,), (51,))

@@ -3,6 +3,7 @@
 import pytest
 
 from fairlap.results.aggregate import aggregate
+from fairlap_race.contract.http_record import HostAnswers, HttpAnswers
 from fairlap_race.contract.probe import ProbeReading, ProbeRecord
 from fairlap_race.contract.record import Counts, RallyNumbers, Record, Task, Windows
 from fairlap_race.contract.schedule_record import ScheduleRecord
@@ -83,3 +84,16 @@ def test_conditions_of_several_races_and_hosts() -> None:
     (each,) = aggregate([raced(40, 60)]).probes
     assert (each.value.median, each.value.min, each.value.max, each.value.races) == (50, 40, 60, 1)
     assert aggregate([Record()]).probes == []
+
+
+def test_answers_over_http_are_shares_of_all_races_and_sums_by_host() -> None:
+    one = HttpAnswers({"200": 90, "503": 10}, 0, (HostAnswers("a:1", 50), HostAnswers("b:1", 50)), 3)
+    two = HttpAnswers({"200": 98, "0": 2}, 2, (HostAnswers("a:1", 50), HostAnswers("b:1", 50)), 4, "dropped some")
+    (found,) = aggregate([race(None, http=one), race(None, http=two)]).tasks
+    assert found.http is not None
+    assert found.http.status_shares == {"200": 0.94, "503": 0.05, "0": 0.01}
+    assert (found.http.timeouts, found.http.dropped) == (2, 7)
+    assert found.http.requests_by_host == {"a:1": 100, "b:1": 100}
+    assert found.http.latency_left_out == "dropped some"
+    (by_rally,) = aggregate([race(None)]).tasks
+    assert by_rally.http is None
