@@ -176,7 +176,7 @@ def prune(paths: Paths) -> None:
     wanted = [image.artifact for image in images.everything(paths)]
     wanted += [golang.artifact(program, paths) for program in (*golang.PROGRAMS, golang.K6)]
     wanted += [java.artifact(major, paths) for major in java.MAJORS]
-    wanted += [images.example(engine, paths).artifact for engine in images.EXAMPLES]
+    wanted += [images.k6(paths).artifact, *(images.example(it, paths).artifact for it in images.EXAMPLES)]
     wanted += [packages.node_programs()]
     for name in cache.prune(paths, wanted):
         say(f"removed {name}")
