@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +68,9 @@ system.shutdown()
 """
 
 
-def test_an_actor_system_that_starts_slowly_is_waited_for(tmp_path: Path) -> None:
+def test_an_actor_system_that_starts_slowly_is_waited_for(tmp_path: Path, script: Callable[..., list[str]]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    argv = [sys.executable, "-c", SLOW_START, str(tmp_path), str(port)]
+    argv = script(SLOW_START, str(tmp_path), str(port))
     done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

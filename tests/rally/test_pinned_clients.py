@@ -1,7 +1,7 @@
 """Rally's own clients, whose name resolves in another order each time, each speak to the node of their number."""
 
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,15 +45,16 @@ asyncio.run(main())
 """
 
 
-def spread(folder: Path, *arguments: str) -> list[str]:
-    argv = [sys.executable, "-c", SPREAD, str(folder), *arguments]
+def spread(argv: list[str]) -> list[str]:
     done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
-def test_each_client_speaks_to_the_node_of_its_number_whatever_the_name_resolves_to(tmp_path: Path) -> None:
+def test_each_client_speaks_to_the_node_of_its_number_whatever_the_name_resolves_to(
+    tmp_path: Path, script: Callable[..., list[str]]
+) -> None:
     nodes = ["127.0.0.3", "127.0.0.1", "127.0.0.2"]
     expected = [" ".join([nodes[client % 3]] * 3) for client in range(6)]
-    assert spread(tmp_path, "pinned") == expected
-    assert spread(tmp_path) != expected, "what it is for"
+    assert spread(script(SPREAD, str(tmp_path), "pinned")) == expected
+    assert spread(script(SPREAD, str(tmp_path))) != expected, "what it is for"

@@ -1,7 +1,7 @@
 """The installed Rally is the one whose waits between two steps are changed; any other is refused."""
 
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,13 +22,9 @@ print(driver.Worker.receiveMsg_WatchMessage.__module__, driver.DriverActor.recei
 """
 
 
-def install(folder: Path) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-c", INSTALLED.format(folder=str(folder))]
-    return subprocess.run(argv, check=False, capture_output=True, text=True, timeout=300)
-
-
-def test_workers_are_told_by_what_races_start(tmp_path: Path) -> None:
-    done = install(tmp_path)
+def test_workers_are_told_by_what_races_start(tmp_path: Path, script: Callable[..., list[str]]) -> None:
+    argv = script(INSTALLED.format(folder=str(tmp_path)))
+    done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["fairlap_race.rally.told_workers"] * 2
 
