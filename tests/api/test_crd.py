@@ -424,9 +424,9 @@ HTTP_REFUSED: dict[str, tuple[Json, str]] = {
     "another kind": ({"target__kind": "elasticsearch"}, "race.track and target.kind: http exclude each other"),
     "what Rally alone does": (
         {"race__challenge": "a", "race__userTags": {"a": "b"}},
-        "what means nothing with target.kind: http, so leave it out: [race.challenge, race.userTags]",
+        'what means nothing with target.kind: http, so leave it out: ["race.challenge", "race.userTags"]',
     ),
-    "a metrics store": ({"race__metricsStore": {"hosts": ["http://m:9200"]}}, "so leave it out: [race.metricsStore]"),
+    "a metrics store": ({"race__metricsStore": {"hosts": ["http://m:9200"]}}, 'so leave it out: ["race.metricsStore"]'),
     "settings of an index": ({"target__index": {"shards": 1}}, "target.index, target.overwrite and target.elasticUser"),
     "another task": ({"race__sweep": {"task": "a", "clients": [1]}}, "race.sweep.task is requests with target.kind"),
     "errors of another task": ({"race__allow": {"errorRate": {"a": 0.1}}}, "race.allow.errorRate knows only the task"),

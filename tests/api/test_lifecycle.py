@@ -119,6 +119,7 @@ def test_an_http_target(stage: Stage, namespace: str) -> None:
     assert tasks["requests@1"]["http"]["requestsByHost"] == {"one:10041": 1500, "two:10041": 1500}
     assert tasks["requests@1"]["http"]["statusShares"] == {"200": 1}
     assert not [remark for race in status["races"] for remark in race.get("remarks", ())]
+    stage.plane.kubectl("delete", "configmap", "queries", f"--namespace={namespace}")
     stage.is_clean(namespace)
 
 

@@ -27,6 +27,7 @@ def measured(script: str, namespace: Namespace, *words: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.long
 def test_the_operator_is_compared_with_a_script(namespace: Namespace) -> None:
     told = measured("overhead.py", namespace, "--race-image", race_image(namespace))  # bench/overhead.py
     (pair,) = (line for line in told if line.startswith("1 "))

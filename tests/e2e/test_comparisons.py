@@ -80,6 +80,7 @@ def test_two_codecs_are_raced_in_blocks_on_kept_clusters_and_compared(namespace:
     assert fairlap(namespace, "gate", "codecs").returncode in (0, 1, 3)
 
 
+@pytest.mark.long
 def test_two_things_changed_at_once_are_not_comparable(namespace: Namespace) -> None:
     """8.11.0 on Java 17 against 9.0.0 on Java 21: what made the difference, nobody could tell."""
     newer = {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0", "java": 21}}}

@@ -15,8 +15,14 @@ ELSEWHERE = ("storage-classes", "pull-request", "groonga-clients", "groonga-host
 EXAMPLES = sorted(
     path for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_") and path.name not in ELSEWHERE
 )
+LONG = ("client-sweep", "codec-best-compression", "replicas-0-vs-1")
 NEEDS = {"upgrade": FOLDER / "inline-track" / "1-track.yaml"}
 """What an example takes from its user."""
+
+
+def as_case(folder: Path) -> Any:
+    marks = [pytest.mark.long] if folder.name in LONG and not FULL_SIZE else []
+    return pytest.param(folder, id=folder.name, marks=marks)
 
 
 def best_compression_takes_less(statuses: dict[str, Any]) -> None:
@@ -60,7 +66,7 @@ ANSWERS: dict[str, Callable[[dict[str, Any]], None]] = {
 }
 
 
-@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [as_case(folder) for folder in EXAMPLES])
 def test_example(namespace: Namespace, folder: Path) -> None:
     written = manifests(folder)
     if folder.name in NEEDS:

@@ -63,6 +63,7 @@ def test_a_cluster_that_needs_longer_than_it_may(namespace: Namespace) -> None:
     namespace.nothing_left_of("hasty")
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.OUT_OF_MEMORY)
 def test_a_memory_limit_that_is_no_more_than_the_heap(namespace: Namespace) -> None:
     little = {"requests": {"cpu": "100m"}, "limits": {"memory": "570Mi"}}
