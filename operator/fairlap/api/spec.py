@@ -757,7 +757,6 @@ _RALLYS_OWN = {
     "challenge": "has(self.race.challenge)",
     "includeTasks": "self.race.includeTasks.size() > 0",
     "excludeTasks": "self.race.excludeTasks.size() > 0",
-    "requireTasks": "self.race.requireTasks.size() > 0",
     "expect": "has(self.race.expect)",
     "metricsStore": "has(self.race.metricsStore)",
     "steady": "has(self.race.steady)",

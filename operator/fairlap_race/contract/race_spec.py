@@ -25,7 +25,7 @@ REPLAY = "replay"
 """The builtin track whose requests come from a file."""
 _NOT_OVER_HTTP = frozenset(
     {
-        *("track", "corpora", "offline", "challenge", "params", "include_tasks", "exclude_tasks", "require_tasks"),
+        *("track", "corpora", "offline", "challenge", "params", "include_tasks", "exclude_tasks"),
         *("expect", "client_options", "telemetry", "telemetry_params", "down_sampling", "user_tags", "index", "cores"),
         *("metrics_store", "most_warmup_seconds"),
     }

@@ -34,6 +34,7 @@ from fairlap_race.runner.probes import ProbeReader, probe_reader
 
 LOG = logging.getLogger(__name__)
 SMOKE_SECONDS = 2.0
+_LISTED = 10
 STOPPED = "the runner was told to stop before the race began"
 
 
@@ -96,6 +97,7 @@ class HttpRace:
         about, _, self._may_use = look_at_machine()
         environment = replace(self._record.environment, load_generator=replace(about, cores=None))
         self._record = replace(self._record, environment=environment)
+        _refuse_missing(spec, http)
         refuse_unwritable(spec)
         if missing := missing_secret(spec):
             raise FailedError(Reason.SECRET_MISSING, missing)
@@ -160,6 +162,15 @@ class HttpRace:
         # Only a race that ended by itself tells whether its load generator kept up.
         load = load if record.outcome.reason else judge_lateness(load, tasks)
         return replace(record, tasks=tasks, load_generator=load, rally_exited_at=timestamp(time.time()))
+
+
+def _refuse_missing(spec: RaceSpec, http: HttpSpec) -> None:
+    """Raise FailedError when a task that must be there is no load."""
+    names = [load.name for load in http.loads]
+    if missing := [name for name in dict.fromkeys(spec.require_tasks) if name not in names]:
+        shown, listed = (", ".join([*of[:_LISTED], *(["…"] if len(of) > _LISTED else [])]) for of in (missing, names))
+        text = f"requireTasks: the race over HTTP has no task {shown}. There are: {listed}"
+        raise FailedError(Reason.UNKNOWN_TASK, text)
 
 
 def _source(spec: RaceSpec) -> RequestsSource:

@@ -32,6 +32,13 @@ def test_an_image_without_k6_is_told_before_anything_is_sent(tmp_path, monkeypat
     assert record.tasks == () and record.http is not None and record.http.k6_version is None
 
 
+def test_a_task_that_must_be_there_is_a_load(tmp_path):
+    spec = replace(SPEC, mode=Mode.CHECK, require_tasks=("c1", "search"))
+    record = HttpRace(spec, tmp_path / "work", lambda _: None, threading.Event()).run()
+    assert record.outcome.reason is Reason.UNKNOWN_TASK
+    assert record.outcome.message == "requireTasks: the race over HTTP has no task search. There are: c1, c2"
+
+
 def test_only_a_race_over_http_is_one(tmp_path):
     with pytest.raises(ValueError, match="not that of a race over HTTP"):
         HttpRace(replace(SPEC, http=None), tmp_path, lambda _: None, threading.Event())
