@@ -35,7 +35,8 @@ VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"race\.params\b", PARAMS),
     (r"race\.(clientOptions|resources|scheduling)\b", LOAD_GENERATOR),
     (r"race\.(track|challenge|includeTasks|excludeTasks|telemetry|telemetryParams|downSampling|allow|probes)\b", WORK),
-    (r"race\.(corpora|offline|userTags|requireTasks|expect|samples)\b", NONE),
+    (r"race\.(requests|load|sweep|steady)\b", WORK),
+    (r"race\.(corpora|offline|userTags|requireTasks|expect|samples|metricsStore)\b", NONE),
     (
         r"(repetitions|smokeTest|checkedBy|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|rerunHistoryLimit"
         r"|imagePullSecrets)\b",
@@ -122,6 +123,7 @@ ROWS: Final[tuple[FactRow, ...]] = (
     FactRow(r"ran: nodes", "number of nodes", (NODES,)),
     FactRow(r"ran: qosClass", "quality-of-service class", (RESOURCES,)),
     FactRow(r"ran: target cluster(Name|UUID)", "cluster", (TARGET,), fold=True),
+    FactRow(r"ran: httpHosts\[\d+\]", "hosts", (TARGET,), fold=True),
     FactRow(r"ran: cluster setting .+", "cluster settings", (CONFIG,), by_release=True, fold=True,
         line="have the track, or the cluster's owner, set it alike for all variants"),
     FactRow(r"ran: node setting index\.codec", "codec given to the nodes", (CODEC, CONFIG)),
