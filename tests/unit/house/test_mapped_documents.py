@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.soak.mapped_documents import FIELDS, documents, lines, value
 
@@ -24,6 +24,7 @@ def leaves(document: Any) -> int:
     return 1
 
 
+@settings(max_examples=30, deadline=None)  # each makes ten documents
 @given(st.dictionaries(NAMES, FIELDS_OF, min_size=1), st.integers(0, 5))
 def test_the_same_seed_gives_the_same_documents_and_no_field_that_is_not_mapped(fields: Any, seed: int) -> None:
     mapping = {"properties": fields}

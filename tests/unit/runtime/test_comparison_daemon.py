@@ -347,7 +347,8 @@ def test_defaults_of_a_newer_crd_are_left_out_and_wishes_are_not(value: str, rea
 
     server.read_schemas = published  # type: ignore[attr-defined]
     server.objects["Comparison", "cmp"]["spec"]["newer"] = value
-    server.drive(lambda seen: ComparisonPlan(seen.status.model_copy(update={"phase": "Complete"})), 30)
+    over = {"phase": "Complete", "completion_time": "2026-01-01T00:00:00Z"}
+    server.drive(lambda seen: ComparisonPlan(seen.status.model_copy(update=over)), 30)
     if reads:
         assert server.status["phase"] == "Complete"
     else:
