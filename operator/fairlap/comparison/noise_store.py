@@ -97,12 +97,14 @@ def benchmark_key(spec: BenchmarkSpec, races: Sequence[Mapping[str, str]]) -> st
     return _key(spec.race, {}, races)
 
 
+_OF_WORK = ("requests", "load", "sweep", "includeTasks", "excludeTasks", "steady")
+"""fields of `race` that make it other work, beside the track, its challenge and its parameters"""
+
+
 def _key(raced: Race, kept: Json, races: Sequence[Mapping[str, str]]) -> str:
     race = raced.to_json()
     track = {key: value for key, value in (race.get("track") or {}).items() if key != "revision"}
-    tasks = {
-        name: race[name] for name in ("requests", "includeTasks", "excludeTasks", "steady") if race.get(name)
-    } | kept
+    tasks = {name: race[name] for name in _OF_WORK if race.get(name)} | kept
     workload = _digest({"track": track, "challenge": race.get("challenge"), "params": race.get("params"), **tasks})
     machines = _machines(races)
     return f"{workload}/{_digest(machines)}" if machines else f"{workload}/"

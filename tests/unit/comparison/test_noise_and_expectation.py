@@ -112,6 +112,11 @@ def test_noise_of_other_work_or_of_kept_clusters_is_another() -> None:
         a_spec(design={**kept, "tasks": ["search-request"]}),
         a_spec(design={**kept, "tasks": ["search-request", "search-response"]}),
         a_spec(template=settled),
+        a_spec(
+            template={**template, "race": {**template["race"], "sweep": {"task": "search-request", "clients": [1]}}}
+        ),
+        a_spec(template={"race": {"requests": {"configMap": {"name": "mine"}}, "load": {"clients": 4}}}),
+        a_spec(template={"race": {"requests": {"configMap": {"name": "mine"}}, "load": {"clients": 8}}}),
     ]
     assert len({noise_key(spec, raced(0)) for spec in specs}) == len(specs)
     store = learn(learn({}, specs[4], raced(0), NOW), specs[4], raced(1), NOW)
