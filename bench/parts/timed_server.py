@@ -1,5 +1,6 @@
 """An HTTP server that answers after exactly the time that it is told, and notes when it really did."""
 
+import contextlib
 import json
 import socket
 import ssl
@@ -36,6 +37,8 @@ class TimedServer:
     """
 
     context: ssl.SSLContext | None = None
+    one_by_one: bool = False
+    """answer a request when the one before it is answered: what it can carry is known"""
     authorization: str | None = None
     """what each request must bring along; others are answered by 401"""
     paths: list[str] = field(default_factory=list)
@@ -49,6 +52,7 @@ class TimedServer:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=200)
         self.port: int = self._listener.getsockname()[1]
         self._open: list[socket.socket] = []
+        self._turn = threading.Lock() if self.one_by_one else contextlib.nullcontext()
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -111,11 +115,12 @@ class TimedServer:
         status = int(wanted or 200) if self.authorization in (None, headers.get("authorization")) else 401
         self.paths.append(path)
         self.statuses[status] += 1
-        due = came + float(delay) / 1000
-        if (left := due - time.perf_counter() - SPIN) > 0:
-            time.sleep(left)
-        while (now := time.perf_counter()) < due:
-            pass
+        with self._turn:
+            due = (time.perf_counter() if self.one_by_one else came) + float(delay) / 1000
+            if (left := due - time.perf_counter() - SPIN) > 0:
+                time.sleep(left)
+            while (now := time.perf_counter()) < due:
+                pass
         self.taken.append(now - came)
         connection.sendall(answer(b"ok", status))
         return rest[length:]

@@ -65,7 +65,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.plan.verdict": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.results", "fairlap.comparison",
         "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps",
-        "fairlap.plan.explain",
+        "fairlap.plan.sweep_plan", "fairlap.plan.explain",
     ),
     "fairlap.plan": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",

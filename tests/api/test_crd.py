@@ -16,6 +16,7 @@ from .tools import ROOT
 pytestmark = pytest.mark.independent
 Json = dict[str, Any]
 
+CAPACITY = {"task": "search", "objective": {"p99": "50ms"}, "targetThroughput": {"from": 50, "to": 500}}
 PROBE: Json = {"name": "rate", "path": "/d/status", "pointer": "/1/rate", "between": [40, 60]}
 SHARE: Json = {"name": "share", "path": "/_nodes/stats", "part": "/n/*/hit", "rest": "/n/*/miss", "between": [0, 1.5]}
 PROBE_FORMS = "race.probes takes exactly one of pointer and part with rest: part and rest are counters that only grow"
@@ -329,6 +330,30 @@ REFUSED: dict[str, tuple[Json, str]] = {
         {"race__sweep": {"task": "a", "clients": [1], "objective": {"p50": "5ms", "p99": "50ms"}}},
         "race.sweep.objective takes exactly one of p50, p90 and p99",
     ),
+    "a capacity from more to less": (
+        {"race__capacity": {**CAPACITY, "targetThroughput": {"from": 500, "to": 50}}},
+        "race.capacity.targetThroughput: from must be below to",
+    ),
+    "a capacity in too wide a range": (
+        {"race__capacity": {**CAPACITY, "targetThroughput": {"from": 0.01, "to": 500}}},
+        "race.capacity.targetThroughput: to is more than ten thousand times from",
+    ),
+    "a capacity at no objective": (
+        {"race__capacity": {**CAPACITY, "objective": {"errorRate": 0}}},
+        "race.capacity.objective takes exactly one of p50, p90 and p99",
+    ),
+    "a capacity to a millionth": (
+        {"race__capacity": {**CAPACITY, "resolution": "0.0001%"}},
+        "spec.race.capacity.resolution in body should match",
+    ),
+    "a capacity by probes of no time": (
+        {"race__capacity": {**CAPACITY, "duration": "0s"}},
+        "race.capacity.duration is no time at all",
+    ),
+    "a capacity and a sweep": (
+        {"race__capacity": CAPACITY, "race__sweep": {"task": "a", "clients": [1]}},
+        "race.sweep and race.capacity exclude each other",
+    ),
     "a required task without a name": ({"race__requireTasks": [""]}, "spec.race.requireTasks[0] in body should be"),
     "51 races": ({"repetitions": 51}, "spec.repetitions in body should be less than or equal to 50"),
     "ttl: 7 days": ({"ttlAfterFinished": {"failed": "7 days"}}, f"spec.ttlAfterFinished.failed in body {DURATION}"),
@@ -429,6 +454,7 @@ HTTP_REFUSED: dict[str, tuple[Json, str]] = {
     "a metrics store": ({"race__metricsStore": {"hosts": ["http://m:9200"]}}, 'so leave it out: ["race.metricsStore"]'),
     "settings of an index": ({"target__index": {"shards": 1}}, "target.index, target.overwrite and target.elasticUser"),
     "another task": ({"race__sweep": {"task": "a", "clients": [1]}}, "race.sweep.task is requests with target.kind"),
+    "the capacity of another task": ({"race__capacity": CAPACITY}, "race.capacity.task is requests with target.kind"),
     "errors of another task": ({"race__allow": {"errorRate": {"a": 0.1}}}, "race.allow.errorRate knows only the task"),
     "no client": ({"race__load__clients": 0}, "should be greater than or equal to 1"),
     "no time": ({"race__load__duration": "0s"}, "race.load.duration is no time at all"),
@@ -456,6 +482,7 @@ def test_refused_over_http_with_a_sentence(plane: ControlPlane, case: str) -> No
 HTTP_ACCEPTED: dict[str, Json] = {
     "as it is": {},
     "open loop": {"race__load": {"targetThroughput": 200, "clients": 20, "order": "zipf", "exponent": 1.1}},
+    "a capacity": {"race__capacity": {**CAPACITY, "task": "requests"}},
     "a sweep and a condition": {
         "race__sweep": {"task": "requests", "clientsRange": {"from": 1, "to": 20}, "interval": "10s"},
         "race__probes": [PROBE],
@@ -560,6 +587,7 @@ ACCEPTED: dict[str, Json] = {
         "race__sweep": {"task": "search", "clientsRange": {"from": 1, "to": 200}, "order": "random"}
     },
     "a sweep of rates": {"race__sweep": {"task": "search", "targetThroughput": [50, 100.5], "duration": "30s"}},
+    "a capacity": {"race__capacity": {**CAPACITY, "resolution": "2.5%", "clients": 16, "interval": "10s"}},
     "required tasks": {"race__requireTasks": ["bulk-index", "search term"]},
     "machines": {
         "elasticsearch__scheduling": {"machines": ["node-1", "ip-10-0-0-1.internal"], "exclusiveNodes": True},

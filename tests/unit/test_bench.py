@@ -78,6 +78,13 @@ def test_simulated_comparisons_err_as_seldom_as_promised() -> None:
     assert len(titles) == 4 and "| right | " in done.stdout
 
 
+def test_simulated_searches_for_a_capacity_end() -> None:
+    argv = [sys.executable, "bench/capacity.py", "--smallest"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n| ") == 7
+
+
 def race_of(seconds: float, service: float) -> dict[str, object]:
     return {"seconds": seconds, "others": 0.0, "numbers": {"search · p50": service}}
 

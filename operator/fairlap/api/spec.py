@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from fairlap.api.base import FREE_FORM, Api, Json, rule, rules
+from fairlap.api.capacity_spec import CapacityGoal
 from fairlap.api.load_spec import REQUESTS, RequestLoad
 from fairlap.api.names import MAX_REPETITIONS
 from fairlap.api.quantity import DURATION, HEAP, QUANTITY, parse_quantity
@@ -625,6 +626,11 @@ class Race(Api):
                 "race.requests and race.load",
             ),
             rule(
+                "!has(self.sweep) || !has(self.capacity)",
+                "race.sweep and race.capacity exclude each other: one has its steps written down, the other looks for "
+                "them; write two Benchmarks",
+            ),
+            rule(
                 "!has(self.track) || !has(self.load)",
                 "race.load is how requests are sent to a target of kind http, where there is no race.track: with a "
                 "track write race.params, or leave race.track out",
@@ -655,6 +661,9 @@ class Race(Api):
     sweep: Sweep | None = None
     """One task raced in steps of clients or rates, in place of the task itself. The smoke test runs that once as it
     is."""
+    capacity: CapacityGoal | None = None
+    """The highest rate at which one task keeps an objective, looked for by probes in place of the task itself. The
+    smoke test runs that once as it is."""
     expect: Expect | None = None
     """Documents that each race must leave; absent means what the track determines. The smoke test is not held to it."""
     allow: Allow | None = None
@@ -781,6 +790,10 @@ _HTTP_RULES = rules(
     rule(
         f"!({_OVER_HTTP}) || !has(self.race.sweep) || self.race.sweep.task == '{REQUESTS}'",
         f"race.sweep.task is {REQUESTS} with target.kind: http: there is no other task",
+    ),
+    rule(
+        f"!({_OVER_HTTP}) || !has(self.race.capacity) || self.race.capacity.task == '{REQUESTS}'",
+        f"race.capacity.task is {REQUESTS} with target.kind: http: there is no other task",
     ),
     rule(
         f"!({_OVER_HTTP}) || !has(self.race.allow) || self.race.allow.errorRate.all(task, task == '{REQUESTS}')",

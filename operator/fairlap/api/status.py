@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairlap.api.base import Answer, AtMost, Text
+from fairlap.api.capacity_status import CapacityResult
 from fairlap.api.figure import Figure
 from fairlap.api.machine_status import MachineEvidence, MachineUse, StorageEvidence
 from fairlap.api.noise_status import Noise
@@ -198,7 +199,9 @@ class Results(Answer):
     ingest_pipelines: Annotated[list[PipelineResult], AtMost(MOST_PIPELINES)] = []
     """One entry a pipeline that processed documents."""
     sweep: SweepResult | None = None
-    """The curve over the steps of race.sweep; absent without one."""
+    """The curve over the steps of race.sweep, or a row for each probe of race.capacity; absent without."""
+    capacity: CapacityResult | None = None
+    """The highest rate at which the objective of race.capacity is kept; absent without one."""
     store: StoreResult = StoreResult()
     """Size of the data."""
     gc: GcResult = GcResult()

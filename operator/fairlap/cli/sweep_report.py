@@ -41,7 +41,8 @@ def curve(benchmark: Benchmark) -> str:
     head += ["schedule", "generator CPU", "nodes' cores", ""]
     lines = [[*_cells(row, digits)] for row in rows]
     table = align([head, *lines], left=1, rule=True)
-    sentences = "".join(f"\n* {sentence}" for sentence in found.get("sentences") or ())
+    answer = (bm.status(benchmark).get("results") or {}).get("capacity") or found
+    sentences = "".join(f"\n* {sentence}" for sentence in answer.get("sentences") or ())
     return f"{bm.name(benchmark)}: {found.get('task')} in {len(rows)} steps\n\n{table}{sentences}"
 
 

@@ -35,7 +35,7 @@ VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"race\.params\b", PARAMS),
     (r"race\.(clientOptions|resources|scheduling)\b", LOAD_GENERATOR),
     (r"race\.(track|challenge|includeTasks|excludeTasks|telemetry|telemetryParams|downSampling|allow|probes)\b", WORK),
-    (r"race\.(requests|load|sweep|steady)\b", WORK),
+    (r"race\.(requests|load|sweep|capacity|steady)\b", WORK),
     (r"race\.(corpora|offline|userTags|requireTasks|expect|samples|metricsStore)\b", NONE),
     (
         r"(repetitions|smokeTest|checkedBy|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|rerunHistoryLimit"

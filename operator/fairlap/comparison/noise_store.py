@@ -97,7 +97,7 @@ def benchmark_key(spec: BenchmarkSpec, races: Sequence[Mapping[str, str]]) -> st
     return _key(spec.race, {}, races)
 
 
-_OF_WORK = ("requests", "load", "sweep", "includeTasks", "excludeTasks", "steady")
+_OF_WORK = ("requests", "load", "sweep", "capacity", "includeTasks", "excludeTasks", "steady")
 """fields of `race` that make it other work, beside the track, its challenge and its parameters"""
 
 

@@ -13,8 +13,9 @@ def http_spec(target: Target, load: RequestLoad, sweep: SweepSpec | None) -> Htt
     seconds, warmup = (parse_duration(text).total_seconds() for text in (load.duration, load.warmup))
     if sweep and sweep.duration_seconds is not None:
         seconds, warmup = sweep.duration_seconds, sweep.warmup_seconds
+    clients = sweep.search.clients if sweep and sweep.search else None
     return HttpSpec(
-        loads=tuple(_load(step, load, seconds, warmup) for step in steps),
+        loads=tuple(_load(step, load, seconds, warmup, clients) for step in steps),
         health=target.health or "/",
         order=load.order,
         exponent=load.exponent,
@@ -25,7 +26,12 @@ def http_spec(target: Target, load: RequestLoad, sweep: SweepSpec | None) -> Htt
     )
 
 
-def _load(step: SweepStep, load: RequestLoad, seconds: float, warmup: float) -> HttpLoad:
+def _load(step: SweepStep, load: RequestLoad, seconds: float, warmup: float, together: int | None) -> HttpLoad:
     rate = step.target_throughput
-    clients = step.clients or (load.clients if rate is not None else None) or (1 if rate is None else OPEN_LOOP_CLIENTS)
+    clients = (
+        step.clients
+        or together
+        or (load.clients if rate is not None else None)
+        or (1 if rate is None else OPEN_LOOP_CLIENTS)
+    )
     return HttpLoad(step.name, seconds, clients, rate, warmup)

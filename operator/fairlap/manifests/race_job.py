@@ -1,7 +1,6 @@
 """The Job that runs Rally, its permissions, and the record it writes."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from fairlap.api.base import Json
 from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from fairlap.api.quantity import parse_duration, parse_quantity
-from fairlap.api.spec import Expect, Race
+from fairlap.api.spec import Expect
 from fairlap.manifests import metrics_store, target
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.elasticsearch import resource_requirements
@@ -30,7 +29,7 @@ from fairlap.plan.steps import (
     object_name,
     race_id,
 )
-from fairlap.plan.sweep_plan import allowed_errors, sweep_spec
+from fairlap.plan.sweep_plan import allowed_errors, steps_of_race
 from fairlap.settings import Settings
 from fairlap_race.contract.config_maps import progress_name
 from fairlap_race.contract.document_plan import ExpectedByUser
@@ -38,7 +37,6 @@ from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.probe import ProbeSpec
 from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec
 from fairlap_race.contract.record import KEY_PROGRESS
-from fairlap_race.contract.sweep import SweepSpec
 
 API = ("batch", "v1", "jobs")
 _UID = 1000
@@ -52,7 +50,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
     """Return what the runner is to do: everything but secrets. `commit`: of the track, once it was checked."""
     spec, name = subject.spec, object_name(subject.name, step)
     race, index = spec.race, spec.index
-    swept = sweep_spec(race.sweep, race_id(subject.namespace, subject.name, subject.uid, step), race.load)
+    swept = steps_of_race(race, race_id(subject.namespace, subject.name, subject.uid, step))
     found = RaceSpec(
         mode=Mode(step) if step in (PROBE, CHECK, SMOKE) else Mode.RACE,
         namespace=subject.namespace,
@@ -70,7 +68,9 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         expect=_expected(race.expect) if race.expect and step != SMOKE else None,
         probes=tuple(ProbeSpec(it.name, it.path, it.pointer, it.weight, it.part, it.rest) for it in race.probes),
         sweep=None if step in (PROBE, SMOKE) else swept,
-        allowed_errors=_allowed(race, None if step in (PROBE, CHECK, SMOKE) else swept),
+        allowed_errors=(race.allow.error_rate if race.allow else {})
+        if step in (PROBE, CHECK, SMOKE)
+        else allowed_errors(race),
         client_options=race.client_options,
         telemetry=tuple(race.telemetry),
         telemetry_params=race.telemetry_params,
@@ -101,10 +101,6 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         password_file=CREDENTIALS / "elastic",
         ca_file=CA / "ca.crt",
     )
-
-
-def _allowed(race: Race, swept: SweepSpec | None) -> Mapping[str, float]:
-    return allowed_errors(race.allow.error_rate, swept) if race.allow else {}
 
 
 def _expected(expect: Expect) -> ExpectedByUser:

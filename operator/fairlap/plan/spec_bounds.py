@@ -3,12 +3,13 @@
 Also those that an older CustomResourceDefinition does not have yet. Nothing here recurses or raises.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
-from fairlap.plan.sweep_plan import least_seconds
+from fairlap.plan.sweep_plan import least_seconds, most_seconds
 
 LONGEST_LOAD = "168h"
 MOST_LEVELS = 20
@@ -24,6 +25,7 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
     yield from _quantities(spec)
     yield from _empty(spec)
     yield from _too_long_a_sweep(spec)
+    yield from _impossible_search(spec)
     for field, value in _maps(spec).items():
         if wrong := _too_much(value):
             yield f"{field} {wrong}"
@@ -82,10 +84,30 @@ def _too_long_a_sweep(spec: BenchmarkSpec) -> Iterator[str]:
             f"race.sweep takes {seconds:.0f} s at least, and timeouts.race is {spec.timeouts.race}: write fewer or "
             "shorter steps, or a longer time there"
         )
-    elif race.load and not race.sweep and race.load.least_seconds > most:
+    elif race.load and not race.sweep and not race.capacity and race.load.least_seconds > most:
         yield (
             f"race.load takes {race.load.least_seconds:.0f} s, and timeouts.race is {spec.timeouts.race}: write a "
             "shorter duration, or a longer time there"
+        )
+
+
+def _impossible_search(spec: BenchmarkSpec) -> Iterator[str]:
+    capacity, most = spec.race.capacity, parse_duration(spec.timeouts.race).total_seconds()
+    if capacity is None:
+        return
+    if (seconds := most_seconds(capacity)) > most:
+        yield (
+            f"race.capacity takes {seconds:.0f} s if the probes contradict each other, and timeouts.race is "
+            f"{spec.timeouts.race}: write a shorter duration of a probe, or a longer time there"
+        )
+    objective, lowest = capacity.objective, capacity.target_throughput.first
+    requests = lowest * parse_duration(capacity.duration).total_seconds()
+    if requests < objective.fewest_requests:
+        needed = math.ceil(objective.fewest_requests / lowest)
+        yield (
+            f"race.capacity: {lowest:g}/s for {capacity.duration} are {requests:.0f} requests, and "
+            f"{objective.percentile} says nothing below {objective.fewest_requests}: write a higher "
+            f"targetThroughput.from, a duration of {needed}s, or another percentile"
         )
 
 

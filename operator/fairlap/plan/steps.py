@@ -26,7 +26,7 @@ def needs_check(spec: BenchmarkSpec) -> bool:
     race = spec.race
     filtered = bool(race.include_tasks or race.exclude_tasks or race.require_tasks)
     # Of a metrics store the check is that it answers, and takes documents.
-    told = any(it is not None for it in (race.requests, race.allow, race.sweep, race.metrics_store))
+    told = any(it is not None for it in (race.requests, race.allow, race.sweep, race.capacity, race.metrics_store))
     asked = filtered or told or bool(race.params)
     nothing_else = not (spec.repetitions or spec.smoke_test)
     return spec.target is not None or race.track is None or race.track.builtin is None or asked or nothing_else

@@ -1,12 +1,15 @@
-"""What the runner is told of a sweep: its steps in their order, and the names that the swept task has then."""
+"""What the runner is told of a sweep or a search: its steps, and the names that the task has in them."""
 
 import hashlib
 from collections.abc import Mapping
 
+from fairlap.api.capacity_spec import CapacityGoal
 from fairlap.api.load_spec import RequestLoad
 from fairlap.api.quantity import parse_duration
+from fairlap.api.spec import Race
 from fairlap.api.sweep_spec import Sweep
-from fairlap_race.contract.sweep import RANDOM, SweepSpec, steps_of
+from fairlap_race.contract.capacity_search import MOST_PROBES, CapacitySearch
+from fairlap_race.contract.sweep import RANDOM, SEARCH, SweepSpec, search_steps, steps_of
 
 
 def sweep_spec(sweep: Sweep | None, race_id: str, load: RequestLoad | None = None) -> SweepSpec | None:
@@ -32,8 +35,51 @@ def sweep_spec(sweep: Sweep | None, race_id: str, load: RequestLoad | None = Non
     )
 
 
-def allowed_errors(shares: Mapping[str, float], sweep: SweepSpec | None) -> Mapping[str, float]:
-    """Return by task the share of requests that may fail; what holds for the swept task holds for each of its steps."""
+def steps_of_race(race: Race, race_id: str = "") -> SweepSpec | None:
+    """Return the steps that stand in place of a task, of a sweep or of a search; None with neither."""
+    if race.capacity is not None:
+        return _search_spec(race.capacity)
+    return sweep_spec(race.sweep, race_id, race.load)
+
+
+def _search_spec(capacity: CapacityGoal) -> SweepSpec:
+    objective, rates = capacity.objective, capacity.target_throughput
+    search = CapacitySearch(
+        lowest=rates.first,
+        highest=rates.last,
+        resolution=capacity.share,
+        percentile=objective.percentile,
+        millis=objective.millis,
+        error_rate=objective.error_rate,
+        clients=capacity.clients,
+    )
+    return SweepSpec(
+        task=capacity.task,
+        order=SEARCH,
+        duration_seconds=parse_duration(capacity.duration).total_seconds(),
+        warmup_seconds=parse_duration(capacity.warmup).total_seconds(),
+        interval_seconds=parse_duration(capacity.interval).total_seconds(),
+        steps=search_steps(capacity.task, search),
+        search=search,
+    )
+
+
+def most_seconds(capacity: CapacityGoal) -> float:
+    """Return how long the probes take at most, in seconds."""
+    return MOST_PROBES * capacity.probe_seconds
+
+
+def allowed_errors(race: Race) -> Mapping[str, float]:
+    """Return by task the share of requests that may fail; what holds for a task holds for each of its steps.
+
+    In a search what fails is an answer, too: no probe voids its race.
+    """
+    shares, sweep = race.allow.error_rate if race.allow else {}, steps_of_race(race)
+    if sweep is not None and sweep.search:
+        return {
+            **{task: share for task, share in shares.items() if task != sweep.task},
+            **dict.fromkeys(sweep.names, 1.0),
+        }
     if sweep is None or sweep.task not in shares:
         return shares
     rest = {task: share for task, share in shares.items() if task != sweep.task}

@@ -19,6 +19,7 @@ from fairlap.api.status import (
     TaskResult,
 )
 from fairlap.api.sweep_spec import Objective
+from fairlap.results.capacity_found import capacity_result
 from fairlap.results.race_figures import figure
 from fairlap.results.remarks import RaceRemark, within
 from fairlap.results.sweep_curve import sweep_result
@@ -44,6 +45,7 @@ def aggregate(
     return Results(
         tasks=_tasks(records),
         sweep=sweep_result(records, objective, tables),
+        capacity=capacity_result(records),
         ingest_pipelines=_pipelines(records),
         store=StoreResult(
             store_bytes=figure(record.totals.store_bytes for record in records),

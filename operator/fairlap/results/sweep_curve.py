@@ -58,6 +58,8 @@ def sweep_result(
     curve = _of_clients(counted) if by_clients else {"fit_refused": BY_RATES}
     held = _of_objective(counted, objective, len(records)) if objective else {}
     whole = result.model_copy(update={**curve, **held})
+    if swept.search:
+        return whole.model_copy(update={"fit_refused": "a search has steps beside its answer alone"})
     return whole.model_copy(update={"sentences": sentences(whole, records[0].environment.version or "", objective)})
 
 

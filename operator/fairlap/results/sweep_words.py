@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import SweepResult
+from fairlap.results.capacity_found import amount
 
 FEWEST_WAITING = 0.95
 """Of the clients' time, by Little's law; with less the curve tells of the load generator, too."""
@@ -22,12 +23,12 @@ def _headline(found: SweepResult, subject: str, objective: Objective | None) -> 
     if objective and found.capacity:
         it = found.capacity
         sure = (
-            f"95 % interval {_amount(it.low)} to {_amount(it.high)}, {found.capacity_races} races"
+            f"95 % interval {amount(it.low)} to {amount(it.high)}, {found.capacity_races} races"
             if found.capacity_races
-            else f"between {_amount(it.low)} and {_amount(it.high)}, two neighbouring steps"
+            else f"between {amount(it.low)} and {amount(it.high)}, two neighbouring steps"
         )
         limit = f"{objective.millis:g} ms at {objective.percentile}"
-        parts.append(f"carries {_amount(it.value)} {_unit(found)} below {limit} ({sure})")
+        parts.append(f"carries {amount(it.value)} {_unit(found)} below {limit} ({sure})")
     elif objective:
         parts.append(f"has no capacity to be told: {found.capacity_refused}")
     if found.knee_clients is not None:
@@ -36,7 +37,7 @@ def _headline(found: SweepResult, subject: str, objective: Objective | None) -> 
     if found.peak_clients and found.peak_throughput is not None:
         it = found.peak_clients
         parts.append(
-            f"the peak is {_amount(found.peak_throughput)} {_unit(found)} at {it.value:.0f} clients "
+            f"the peak is {amount(found.peak_throughput)} {_unit(found)} at {it.value:.0f} clients "
             f"(95 % interval {it.low:.0f} to {it.high:.0f})"
         )
     return f"{subject} {'; '.join(parts)}" if parts else f"{subject}: the curve of {found.task} says nothing more"
@@ -60,10 +61,6 @@ def _limits(found: SweepResult) -> Iterator[str]:
         )
     if found.hysteresis is not None:
         yield f"On the way down a step differs by {found.hysteresis:+.1%} from the way up at most"
-
-
-def _amount(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _unit(found: SweepResult) -> str:

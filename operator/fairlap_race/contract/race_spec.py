@@ -18,7 +18,7 @@ from fairlap_race.contract.codec import DecodeError, camel, decode_strictly, enc
 from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.http_spec import MOST_HOSTS, HttpSpec, find_wrong
 from fairlap_race.contract.probe import ProbeSpec, find_wrong_probes
-from fairlap_race.contract.sweep import MOST_STEPS, SweepSpec
+from fairlap_race.contract.sweep import SweepSpec, find_wrong_steps
 
 FORMAT = 1
 REPLAY = "replay"
@@ -276,28 +276,10 @@ def _wrong_store(store: MetricsStoreSpec) -> Iterator[str]:
 
 
 def _wrong_sweep(spec: RaceSpec) -> Iterator[str]:
-    sweep = spec.sweep
-    if sweep is None:
-        return
-    if spec.mode not in (Mode.CHECK, Mode.RACE):
+    if spec.sweep is not None and spec.mode not in (Mode.CHECK, Mode.RACE):
         yield f"sweep: the check and a race alone take it, not {spec.mode.value}"
-    if not sweep.task:
-        yield "sweep.task: must not be empty"
-    if not 1 <= len(sweep.steps) <= MOST_STEPS:
-        yield f"sweep.steps: must have 1 to {MOST_STEPS} steps, not {len(sweep.steps)}"
-    if len(set(sweep.names)) < len(sweep.steps):
-        yield "sweep.steps: each must have a name of its own"
-    for step in sweep.steps:
-        if (step.clients is None) == (step.target_throughput is None):
-            yield f"sweep.steps: {step.name!r} must have exactly one of clients and targetThroughput"
-        if (step.clients is not None and step.clients < 1) or (
-            step.target_throughput is not None and step.target_throughput <= 0
-        ):
-            yield f"sweep.steps: {step.name!r} must have clients or a target throughput above 0"
-    if sweep.duration_seconds is not None and sweep.duration_seconds <= 0:
-        yield "sweep.durationSeconds: must be a number of seconds above 0"
-    if sweep.warmup_seconds < 0 or sweep.interval_seconds < 0:
-        yield "sweep.warmupSeconds, sweep.intervalSeconds: must be numbers of seconds, 0 or more"
+    if spec.sweep is not None:
+        yield from (f"sweep.{wrong}" for wrong in find_wrong_steps(spec.sweep))
 
 
 def _wrong_sources(spec: RaceSpec) -> Iterator[str]:
@@ -351,8 +333,8 @@ def _wrong_numbers(spec: RaceSpec) -> Iterator[str]:
         if number is not None and number < least:
             yield f"{name}: must be a whole number of at least {least}"
     for task, share in spec.allowed_errors.items():
-        if not 0 < share < 1:
-            yield f"allowedErrors.{task}: must be a share above 0 and below 1"
+        if not 0 < share <= 1:
+            yield f"allowedErrors.{task}: must be a share above 0, at most 1"
     for name, seconds in (
         ("stallSeconds", spec.stall_seconds),
         ("timeoutSeconds", spec.timeout_seconds),

@@ -25,13 +25,14 @@ from fairlap_race.rally import (
     down_sampling,
     pinned,
     releases,
+    searched,
     store_documents,
     swept,
     telemetry_file,
     told_workers,
     warm_until,
 )
-from fairlap_race.rally.live_files import CLIENT_KEYS, SAMPLES, SHUTDOWN, STATE, pid_file
+from fairlap_race.rally.live_files import CLIENT_KEYS, SAMPLES, SHUTDOWN, STATE, pid_file, replace_json
 from fairlap_race.rally.step_looks import StepLooks
 
 POLL_INTERVALS: dict[str, float] = {
@@ -187,13 +188,6 @@ class Observer:
         replace_json(self._directory / STATE, state)
 
 
-def replace_json(path: Path, data: Any) -> None:
-    """Write `data` as JSON to `path` so that a reader sees the old or the new content, never a part."""
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(data), encoding="utf-8")
-    fresh.replace(path)
-
-
 class _ShorterSleep:
     """Stands for the `time` module in Rally's shutdown, whose two sleeps only wait for other processes."""
 
@@ -249,6 +243,7 @@ def install(directory: Path) -> None:
     telemetry_file.install(directory, metrics.MetricsStore, telemetry.SegmentStats)
     store_documents.install(directory, racecontrol.BenchmarkCoordinator, metrics.IndexTemplateProvider)
     warm_until.install(directory, driver, metrics.SampleType)
+    searched.install(directory, driver, metrics.SampleType, _names)
     observer = Observer(directory)
     _after(driver.Driver, "update_samples", lambda _, samples: observer.samples(samples))
     _after(driver.Driver, "update_progress_message", lambda it, task_finished=False: observer.state(it, task_finished))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 CLIENT_KEYS = "client-keys.json"
 """Identifiers of the API keys that Rally made for its clients."""
@@ -59,3 +60,10 @@ def actor_pids(directory: Path) -> dict[str, int]:
         except (FileNotFoundError, ValueError):
             continue
     return found
+
+
+def replace_json(path: Path, data: Any) -> None:
+    """Write `data` as JSON to `path` so that a reader sees the old or the new content, never a part."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(data), encoding="utf-8")
+    fresh.replace(path)

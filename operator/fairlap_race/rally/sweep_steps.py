@@ -9,7 +9,7 @@ from typing import Any
 from fairlap_race.contract.sweep import SweepSpec, SweepStep
 
 PAUSE = "pause-before-"
-_ENDLESS_WORDS = "race.sweep.duration: the task {} has neither iterations nor a time period of its own"
+_ENDLESS_WORDS = "{}.duration: the task {} has neither iterations nor a time period of its own"
 
 
 def expand(track: Any, challenge: str | None, sweep: SweepSpec) -> None:
@@ -38,9 +38,10 @@ def _step(task: Any, step: SweepStep, sweep: SweepSpec) -> Any:
     found.params.pop("target-throughput", None)
     if step.target_throughput is not None:
         found.params["target-throughput"] = step.target_throughput
-    if step.clients is not None:
-        found.clients = step.clients
-        found.params["clients"] = step.clients
+    clients = step.clients or (sweep.search.clients if sweep.search else None)
+    if clients is not None:
+        found.clients = clients
+        found.params["clients"] = clients
     if sweep.duration_seconds is not None:
         found.warmup_iterations = found.iterations = None
         found.warmup_time_period, found.time_period = sweep.warmup_seconds, sweep.duration_seconds
@@ -65,6 +66,11 @@ def _pause(task: Any, step: SweepStep, seconds: float) -> Any:
     return found
 
 
+def field_of(sweep: SweepSpec) -> str:
+    """Return the field of a Benchmark that the steps come from."""
+    return "race.capacity" if sweep.search else "race.sweep"
+
+
 def objection(challenge: Any, sweep: SweepSpec) -> str:
     """Return what keeps the named task of Rally's `challenge` from being swept, or "".
 
@@ -75,15 +81,16 @@ def objection(challenge: Any, sweep: SweepSpec) -> str:
         task = next((leaf for leaf in leaves if leaf.name == sweep.task), None)
         if task is None:
             continue
+        field = field_of(sweep)
         if not hasattr(element, "operation"):
             return (
-                f"race.sweep.task: {sweep.task} runs in parallel with other tasks, and a step would be of all of them: "
+                f"{field}.task: {sweep.task} runs in parallel with other tasks, and a step would be of all of them: "
                 "name a task of its own"
             )
         if not task.operation.include_in_reporting:
-            return f"race.sweep.task: {sweep.task} is not measured: Rally reports nothing of it; name another task"
+            return f"{field}.task: {sweep.task} is not measured: Rally reports nothing of it; name another task"
         if sweep.duration_seconds is None and not (task.iterations or task.time_period or _ends(task)):
-            return f"{_ENDLESS_WORDS.format(sweep.task)}: write one, for example 30s"
+            return f"{_ENDLESS_WORDS.format(field, sweep.task)}: write one, for example 30s"
     return ""
 
 

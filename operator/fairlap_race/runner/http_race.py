@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from fairlap_race.runner.connect import connect
 from fairlap_race.runner.cost import Cost
 from fairlap_race.runner.guest import missing_secret
 from fairlap_race.runner.host import look_at_machine
+from fairlap_race.runner.http_search import LoadSearch
 from fairlap_race.runner.k6_run import Ground, K6Run
 from fairlap_race.runner.keep_samples import SampleKeeper, refuse_unwritable
 from fairlap_race.runner.load_series import judge_tasks, with_loads
@@ -62,6 +63,7 @@ class HttpRace:
         limit = time.monotonic() + self.spec.timeout_seconds
         self._ground = Ground(self.spec, self._http, self._files, self._cost, self.tell, self.stop, limit)
         self._may_use = 0.0
+        self._search = LoadSearch(self.spec.sweep if self.spec.mode is Mode.RACE else None)
 
     def run(self) -> Record:
         """Run the step and return its record, whatever happened."""
@@ -139,7 +141,7 @@ class HttpRace:
         if self._probes:
             self._probes.read_before()  # what was counted since the first look is nobody's load
         try:
-            for number, load in enumerate(loads, start=1):
+            for number, load in enumerate(self._as_rated(loads), start=1):
                 if number > 1 and self.stop.wait(self._http.interval_seconds):
                     raise FailedError(Reason.RACE_ABORTED, f"the runner was told to stop before {load.name}")
                 answers = LoadAnswers(load, self.spec.hosts, keeper.add if keeper.asked else None)
@@ -149,12 +151,21 @@ class HttpRace:
                 finally:
                     if answers.sent:
                         self._tasks.append(answers.task())
+                        self._search.judge(load, self._tasks[-1])
                         first = self._record.first_request_at or timestamp(answers.first_at or time.time())
                         self._record = replace(self._record, first_request_at=first)
             if self._probes:
                 self._record = replace(self._record, probes=self._probes.read_after())
         finally:
-            self._record = replace(self._record, sample_file=keeper.finish())
+            track = self._search.as_it_ran(self._record.track)
+            self._record = replace(self._record, sample_file=keeper.finish(), track=track)
+
+    def _as_rated(self, loads: Sequence[HttpLoad]) -> Iterator[HttpLoad]:
+        """Yield each load at its rate, which in a search follows from those before it, until that is over."""
+        for load in loads:
+            if (rated := self._search.with_rate(load)) is None:
+                return
+            yield rated
 
     def _with_numbers(self, record: Record) -> Record:
         tasks = with_loads(self._tasks, self._cost.series, self._may_use)

@@ -27,6 +27,7 @@ from fairlap_race.contract.record import (
     timestamp,
 )
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
+from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.evidence import Before, is_user_index
@@ -38,6 +39,7 @@ from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from fairlap_race.rally.launch import POLL_INTERVALS
 from fairlap_race.rally.pinned import write_addresses
 from fairlap_race.rally.releases import rally_version
+from fairlap_race.rally.searched import as_it_ran, read_search, unneeded
 from fairlap_race.rally.swept import write_sweep
 from fairlap_race.runner import bounds
 from fairlap_race.runner.canary import do_fixed_work
@@ -256,6 +258,16 @@ class RaceRunner:
         if ended.exit_code == 0 and not self.stop.is_set():
             self.parts.probes = probes.read_after()
 
+    def _read_search(self, track: TrackRecord) -> None:
+        """Leave out what a search had no need of: it could have taken more steps than it did."""
+        planned, numbers = self.spec.sweep, self.parts.numbers
+        if planned is None or planned.search is None or numbers is None:
+            return
+        ran = read_search(self.files.live, planned)
+        without = unneeded(planned, ran)
+        self.parts.track = as_it_ran(track, planned, ran)
+        self.parts.numbers = replace(numbers, tasks=tuple(it for it in numbers.tasks if it.task not in without))
+
     def _plan_looks(self, track: Prepared, before: Before) -> None:
         flavor = before.environment.build_flavor or "default"
         request = make_request(self.spec, track.ready, self.files.data_cache, flavor)
@@ -299,6 +311,7 @@ class RaceRunner:
         self.parts.requests = read_looks(self.files)
         self.telemetry = keep_telemetry(self.files.live, self.spec.telemetry, self.secrets)
         self.parts.numbers = read_numbers(self.spec, self.files, ended, about, versions, scrub)
+        self._read_search(known.track)
         if self.stop.is_set():
             return
         limit = evidence_limit(time.monotonic(), self._limit)

@@ -19,6 +19,7 @@ def nested(levels: int, *, lists: bool = False) -> Any:
     return value
 
 
+CAPACITY = {"task": "search", "objective": {"p99": "50ms"}, "targetThroughput": {"from": 50, "to": 500}}
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "race": ({"timeouts": {"race": "99999999h"}}, "timeouts.race 99999999h is too long: write at most 720h"),
     "19 digits": ({"timeouts": {"race": "9" * 19 + "h"}}, "h is too long: write at most 720h"),
@@ -51,6 +52,15 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             "timeouts": {"race": "3h30m"},
         },
         "race.sweep takes 12650 s at least, and timeouts.race is 3h30m: write fewer or shorter steps, or a longer time",
+    ),
+    "capacity": (
+        {"race": {"capacity": {**CAPACITY, "duration": "10m"}}},
+        "race.capacity takes 24200 s if the probes contradict each other, and timeouts.race is 6h: write a shorter",
+    ),
+    "capacity of few requests": (
+        {"race": {"capacity": {**CAPACITY, "targetThroughput": {"from": 5, "to": 50}}}},
+        "race.capacity: 5/s for 30s are 150 requests, and p99 says nothing below 368: write a higher "
+        "targetThroughput.from, a duration of 74s, or another percentile",
     ),
     "volume": (
         {"elasticsearch": {"storage": {"size": "2Pi"}}},

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.sweep_plan import allowed_errors
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
@@ -14,7 +15,7 @@ _ROUNDING = 1e-9
 
 def violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
     """Return that requests of a task failed, more than race.allow.errorRate accepts there."""
-    allowed = spec.race.allow.error_rate if spec.race.allow else {}
+    allowed = allowed_errors(spec.race)
     for task in record.tasks:
         share = allowed.get(task.task, 0.0)
         if not (_failed(task) or (task.rally and task.rally.error_rate)) or _is_within(task, share, record.mode):

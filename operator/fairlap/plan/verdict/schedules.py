@@ -10,8 +10,11 @@ from fairlap_race.contract.schedule_record import ScheduleRecord
 
 def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield one remark for each task that did not keep its schedule."""
+    swept = record.track.sweep
+    # A search goes beyond what can be carried, to find where that is.
+    beyond = {step.name for step in swept.steps if step.kept is False} if swept else set()
     for task in record.tasks:
-        if not task.keeps_schedule:
+        if not task.keeps_schedule and task.task not in beyond:
             yield RaceRemark(Reason.SCHEDULE_NOT_KEPT, _behind(task))
 
 

@@ -92,9 +92,10 @@ def nothing_measured(request: Request, challenge: Any) -> Iterator[FoundError]:
 
 def missing_tasks(request: Request, challenge: Any) -> Iterator[FoundError]:
     """Yield an error when tasks that the user names are not among those that would be raced."""
-    swept = (request.sweep.task,) if request.sweep else ()
+    sweep = request.sweep
+    swept = ((f"{sweep_steps.field_of(sweep)}.task", (sweep.task,)),) if sweep else ()
     for field, wanted in (
-        ("race.sweep.task", swept),
+        *swept,
         ("requireTasks", request.require_tasks),
         ("race.allow.errorRate", request.allowed_tasks),
     ):

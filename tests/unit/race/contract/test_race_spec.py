@@ -84,7 +84,7 @@ def test_spec_is_read():
         ({"metricsStore": {"hosts": ["no-port"]}}, "metricsStore.hosts: 'no-port' needs a port"),
         ({"metricsStore": {"hosts": ["h:1"], "apiKeyFile": "/a", "passwordFile": "/b"}}, "metricsStore.apiKeyFile"),
         ({"certificateFile": "/a"}, "certificateFile, certificateKeyFile"),
-        ({"allowedErrors": {"bulk": 1}}, "allowedErrors.bulk"),
+        ({"allowedErrors": {"bulk": 1.5}}, "allowedErrors.bulk"),
         ({"allowedErrors": {"bulk": "1 %"}}, "allowedErrors.bulk"),
         ({"params": []}, "params"),
         ({"sweep": {"steps": [{"name": "a@1", "clients": 1}]}}, "sweep.task: must not be empty"),

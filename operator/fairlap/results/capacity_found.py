@@ -1,0 +1,101 @@
+"""What the searches for the capacity of all races found together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log
+from statistics import fmean
+
+from fairlap.api.capacity_status import CapacityRace, CapacityResult
+from fairlap.api.sweep_status import Range
+from fairlap_race.contract.capacity_search import CapacitySearch, End, what_is_found
+from fairlap_race.contract.record import Record
+from fairlap_race.contract.sweep import SweepSpec
+
+BOTTLENECK = "LoadGeneratorBottleneck"
+_OUTSIDE = {
+    End.NEVER_KEPT: "the objective is not kept at {low}, the lowest rate that was tried: write a lower "
+    "race.capacity.targetThroughput.from",
+    End.NEVER_BROKEN: "the objective is still kept at {high}, the highest rate that was tried: write a higher "
+    "race.capacity.targetThroughput.to",
+    BOTTLENECK: "the load generator was the bottleneck before the objective was broken: give it more CPU, or "
+    "the probes more clients",
+}
+
+
+def capacity_result(records: Sequence[Record]) -> CapacityResult | None:
+    """Return what the valid races `records` found; None where nothing was looked for."""
+    swept = records[0].track.sweep if records else None
+    if swept is None or swept.search is None:
+        return None
+    search, unit = swept.search, _unit(records[0], swept)
+    races = [_race(record, search) for record in records]
+    result = CapacityResult(
+        task=swept.task, objective=_objective(search), unit=unit, races=races, refused=_refused(races, search, unit)
+    )
+    if not result.refused:
+        rates = [race.rate for race in races if race.rate]
+        low, high = min(race.low or search.lowest for race in races), max(race.high or search.highest for race in races)
+        result = result.model_copy(update={"rate": Range(value=exp(fmean(map(log, rates))), low=low, high=high)})
+    return result.model_copy(update={"sentences": _sentences(result, records[0].environment.version or "")})
+
+
+def _race(record: Record, search: CapacitySearch) -> CapacityRace:
+    """Return what one race found; what broke while the load generator was the bottleneck tells nothing."""
+    swept = record.track.sweep or SweepSpec()
+    saturated = {task.task for task in record.tasks if task.load and task.load.saturated}
+    fair = SweepSpec(steps=tuple(it for it in swept.steps if it.kept or it.name not in saturated)).probes
+    left_out, number = len(swept.probes) > len(fair), len(swept.probes)
+    if not fair:
+        return CapacityRace(end=BOTTLENECK if left_out else End.WIDE, probes=number)
+    found = what_is_found(search, fair)
+    end = BOTTLENECK if left_out and found.end in (End.WIDE, End.NEVER_BROKEN) else found.end
+    return CapacityRace(end=end, rate=found.rate, low=found.low, high=found.high, probes=number)
+
+
+def _refused(races: Sequence[CapacityRace], search: CapacitySearch, unit: str) -> str:
+    odd = next((race for race in races if race.end in _OUTSIDE), None)
+    if odd is None:
+        known = all(race.rate is not None for race in races)
+        return "" if known else "a race recorded no probe"
+    low, high = (f"{amount(rate)} {unit}" for rate in (search.lowest, search.highest))
+    return _OUTSIDE[odd.end].format(low=low, high=high)
+
+
+def _unit(record: Record, swept: SweepSpec) -> str:
+    names = set(swept.names)
+    return next((task.unit for task in record.tasks if task.task in names and task.unit), "requests/s")
+
+
+def _objective(search: CapacitySearch) -> str:
+    errors = f"{search.error_rate:.3g} of the requests failed at most" if search.error_rate else "no request failed"
+    return f"{search.percentile} of latency at most {search.millis:g} ms, and {errors}"
+
+
+def _sentences(found: CapacityResult, version: str) -> list[str]:
+    subject, number = version or "the cluster", sum(race.probes for race in found.races)
+    if found.rate is None:
+        return [f"{subject} has no capacity to be told for {found.task}: {found.refused}"]
+    it = found.rate
+    sure = f"90 % interval {amount(it.low)} to {amount(it.high)}, {number} probes"
+    more = f" in {len(found.races)} races" if len(found.races) > 1 else ""
+    said = [f"{subject} carries {amount(it.value)} {found.unit} of {found.task} with {found.objective} ({sure}{more})"]
+    if any(race.end == End.WIDE for race in found.races):
+        said.append(
+            "The probes contradict each other, so the interval is wider than the resolution: longer probes, or a "
+            "coarser race.capacity.resolution"
+        )
+    if len(found.races) > 1 and not _agree(found.races):
+        said.append("The races differ by more than their intervals say: something else changed between them")
+    return said
+
+
+def _agree(races: Sequence[CapacityRace]) -> bool:
+    """Tell whether the intervals of all races have a rate in common."""
+    lows, highs = [race.low or 0.0 for race in races], [race.high for race in races if race.high is not None]
+    return not highs or max(lows) <= min(highs)
+
+
+def amount(rate: float) -> str:
+    """Return a rate for people."""
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"

@@ -1,0 +1,112 @@
+"""A capacity is looked for: by Rally and by k6, where each request takes a known time."""
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.parts.timed_server import TimedServer
+
+from fairlap.plan.verdict.checks import first_violation
+from fairlap.plan.verdict.http_checks import first_violation_over_http
+from fairlap.results.capacity_found import capacity_result
+from fairlap_race.contract.capacity_search import MOST_PROBES, CapacitySearch
+from fairlap_race.contract.codec import encode
+from fairlap_race.contract.record import Record
+from fairlap_race.contract.sweep import SEARCH, SweepSpec, search_steps
+
+from .runner import Race, Runner, asked
+from .tracks import BULK, CREATE, search, write
+
+HELD = 0.02
+"""Seconds that each request takes: one client, and a server that answers one by one, carry 50 a second at most."""
+
+
+def wanted(task: str, **changes: Any) -> SweepSpec:
+    found: dict[str, Any] = {"lowest": 10.0, "highest": 200.0, "resolution": 0.25, "percentile": "p50", "millis": 60.0}
+    about = CapacitySearch(**{**found, **changes})
+    return SweepSpec(
+        task=task,
+        order=SEARCH,
+        duration_seconds=1.5,
+        warmup_seconds=0.5,
+        steps=search_steps(task, about),
+        search=about,
+    )
+
+
+def proves_a_search(record: Record, most: float) -> None:
+    """Assert that a record's probes are consistent, and that what they found is below `most`."""
+    swept = record.track.sweep
+    assert swept is not None and 5 <= len(swept.steps) < MOST_PROBES
+    assert {step.kept for step in swept.steps} == {True, False}
+    tasks = {task.task: task for task in record.tasks}
+    assert not [name for name in tasks if "@probe-" in name and name not in swept.names], (
+        "nothing of what was not needed"
+    )
+    for step in swept.steps:
+        assert tasks[step.name].target_throughput == pytest.approx(step.target_throughput)
+    found = capacity_result([record])
+    assert found is not None and found.rate is not None, found
+    assert 0.4 * most <= found.rate.value <= 1.05 * most, found
+    assert math.isclose(found.rate.low, found.rate.value, rel_tol=0.5) and found.races[0].probes == len(swept.steps)
+    assert "carries" in found.sentences[0] and "90 % interval" in found.sentences[0]
+
+
+def test_rally_finds_what_one_client_carries(runner: Runner, tmp_path: Path) -> None:
+    operation = {"operation-type": "sleep", "name": "held", "duration": HELD, "include-in-reporting": True}
+    held = {"name": "held", "operation": operation, "time-period": 2}
+    track = write(tmp_path / "t", CREATE, BULK, {"operation": "refresh"}, held, search("after", seconds=1))
+    ran = runner.run(track, sweep=encode(wanted("held")))
+    assert first_violation(ran.record, asked()) is None, ran.output[-3000:]
+    proves_a_search(ran.record, 1 / HELD)
+    assert "after" in {task.task for task in ran.record.tasks}, "what comes behind the search is raced"
+    names = {task.name for task in ran.record.track.tasks}
+    assert not [name for name in names if "@probe-40" in name]
+
+
+@pytest.fixture
+def timed() -> Iterator[TimedServer]:
+    found = TimedServer(one_by_one=True)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def http_race(account: Path, k6: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Record]:
+    monkeypatch.setenv("PATH", f"{k6.parent}:/usr/bin:/bin")
+
+    def run(server: TimedServer, sweep: SweepSpec) -> Record:
+        (tmp_path / "terms.txt").write_text(f"/{1000 * HELD:.0f}?q=1\n")
+        loads = [
+            {
+                "name": step.name, "seconds": sweep.duration_seconds, "clients": 100, "rate": step.target_throughput,
+                "warmupSeconds": sweep.warmup_seconds,
+            }
+            for step in sweep.steps
+        ]  # fmt: skip
+        race = Race(account, {
+            "cores": None, "hosts": [server.host], "requests": {"path": str(tmp_path), "file": "terms.txt"},
+            "http": {"loads": loads, "health": "/0"}, "sweep": encode(sweep),
+        })  # fmt: skip
+        try:
+            return race.result(120).record
+        finally:
+            race.end()
+
+    return run
+
+
+def test_k6_finds_what_the_server_carries(http_race: Callable[..., Record], timed: TimedServer) -> None:
+    record = http_race(timed, wanted("requests"))
+    assert first_violation_over_http(record, asked()) is None
+    proves_a_search(record, 1 / HELD)
+
+
+def test_an_objective_that_cannot_be_met_is_said(http_race: Callable[..., Record], timed: TimedServer) -> None:
+    record = http_race(timed, wanted("requests", millis=5.0))
+    found = capacity_result([record])
+    assert found is not None and found.rate is None and found.races[0].end == "NeverKept"
+    assert "the objective is not kept at 10 ops/s, the lowest rate that was tried" in found.sentences[0]
+    assert len(record.tasks) <= 5, "and nothing above it was tried"
