@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +25,24 @@ HELD = 0.02
 
 
 def wanted(task: str, **changes: Any) -> SweepSpec:
-    found: dict[str, Any] = {"lowest": 10.0, "highest": 200.0, "resolution": 0.25, "percentile": "p50", "millis": 60.0}
+    found: dict[str, Any] = {"lowest": 10.0, "highest": 160.0, "resolution": 0.4, "percentile": "p50", "millis": 60.0}
     about = CapacitySearch(**{**found, **changes})
     return SweepSpec(
         task=task,
         order=SEARCH,
-        duration_seconds=1.5,
-        warmup_seconds=0.5,
+        duration_seconds=1.0,
+        warmup_seconds=0.3,
         steps=search_steps(task, about),
         search=about,
     )
 
 
 def proves_a_search(record: Record, most: float) -> None:
-    """Assert that a record's probes are consistent, and that what they found is below `most`."""
+    """Assert that a record's probes are consistent, and that what they found is below `most`.
+
+    Outside of a container the load generator's CPU is that of the whole machine, which other tests use, too.
+    """
+    record = replace(record, tasks=tuple(replace(task, load=None) for task in record.tasks))
     swept = record.track.sweep
     assert swept is not None and 5 <= len(swept.steps) < MOST_PROBES
     assert {step.kept for step in swept.steps} == {True, False}
@@ -62,6 +67,7 @@ def test_rally_finds_what_one_client_carries(runner: Runner, tmp_path: Path) -> 
     assert first_violation(ran.record, asked()) is None, ran.output[-3000:]
     proves_a_search(ran.record, 1 / HELD)
     assert "after" in {task.task for task in ran.record.tasks}, "what comes behind the search is raced"
+    assert not [text for text in ran.record.rally.warnings if "@probe-" in text]
     names = {task.name for task in ran.record.track.tasks}
     assert not [name for name in names if "@probe-40" in name]
 
@@ -106,7 +112,7 @@ def test_k6_finds_what_the_server_carries(http_race: Callable[..., Record], time
 
 def test_an_objective_that_cannot_be_met_is_said(http_race: Callable[..., Record], timed: TimedServer) -> None:
     record = http_race(timed, wanted("requests", millis=5.0))
-    found = capacity_result([record])
+    found = capacity_result([replace(record, tasks=tuple(replace(task, load=None) for task in record.tasks))])
     assert found is not None and found.rate is None and found.races[0].end == "NeverKept"
     assert "the objective is not kept at 10 ops/s, the lowest rate that was tried" in found.sentences[0]
     assert len(record.tasks) <= 5, "and nothing above it was tried"

@@ -266,7 +266,9 @@ class RaceRunner:
         ran = read_search(self.files.live, planned)
         without = unneeded(planned, ran)
         self.parts.track = as_it_ran(track, planned, ran)
-        self.parts.numbers = replace(numbers, tasks=tuple(it for it in numbers.tasks if it.task not in without))
+        warnings = tuple(text for text in numbers.warnings if not any(f"[{name}]" in text for name in without))
+        measured = tuple(task for task in numbers.tasks if task.task not in without)
+        self.parts.numbers = replace(numbers, tasks=measured, warnings=warnings)
 
     def _plan_looks(self, track: Prepared, before: Before) -> None:
         flavor = before.environment.build_flavor or "default"
