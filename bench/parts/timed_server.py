@@ -37,10 +37,10 @@ class TimedServer:
     """
 
     context: ssl.SSLContext | None = None
-    one_by_one: bool = False
-    """answer a request when the one before it is answered: what it can carry is known"""
     authorization: str | None = None
     """what each request must bring along; others are answered by 401"""
+    one_by_one: bool = False
+    """answer a request when the one before it is answered: what it can carry is known"""
     paths: list[str] = field(default_factory=list)
     """of all requests, in the order in which they came"""
     taken: list[float] = field(default_factory=list)

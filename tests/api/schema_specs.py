@@ -33,6 +33,8 @@ ALTERNATIVES: tuple[frozenset[Path], ...] = (
     frozenset({("race", "includeTasks"), ("race", "excludeTasks")}),
 )
 """of each of these a spec takes but one"""
+IN_COMPANY = frozenset({("race", "requests"), ("race", "load"), ("target", "health"), ("target", "kind")})
+"""beside anything but their like these are refused, so they are varied in good company"""
 NEVER = frozenset({("suspend",)})
 """a suspended Benchmark never ends, and is not meant to"""
 
@@ -139,10 +141,11 @@ def bases() -> list[Json]:
 @st.composite
 def specs(draw: st.DrawFn) -> Made:
     """Specs that the API server takes or refuses."""
-    base = draw(st.sampled_from(bases()))
-    fitting = [path for path, _ in fields() if not _is_other_alternative(path, base)]
+    base, nodes = draw(st.sampled_from(bases())), dict(fields())
+    whole = [path for path, _ in fields() if not _is_within_absent(path, base)]
+    fitting = [path for path in whole if not _is_other_alternative(path, base)]
     anywhere = draw(st.integers(0, 19)) == 13
-    telling = [path for path in fitting if path[-1] in KNOWN]
+    telling = [path for path in fitting if path[-1] in KNOWN and "properties" not in nodes[path]]
     places = st.sampled_from([path for path, _ in fields()] if anywhere else fitting + 2 * telling)
     paths = draw(st.lists(places, min_size=1, max_size=6, unique=True))
     return Made(base, tuple((path, draw(_value(path))) for path in paths))
@@ -168,6 +171,14 @@ def _is_other_alternative(path: Path, base: Json) -> bool:
         if chosen and any(path[: len(one)] == one for one in group - chosen):
             return True
     return False
+
+
+def _is_within_absent(path: Path, base: Json) -> bool:
+    """Tell whether a field is inside an object that is absent and needs others too: alone it is but refused."""
+    nodes = dict(fields())
+    parents = (path[:length] for length in range(1, len(path)))
+    alone = any("required" in nodes[parent] and not _there(base, parent) for parent in parents)
+    return alone or (path[:2] in IN_COMPANY and not _there(base, path[:2]))
 
 
 def _there(base: Any, path: Path) -> bool:
@@ -265,7 +276,8 @@ def _objects(node: Json, path: Path) -> st.SearchStrategy[Json]:
         full = inner.map(lambda one: {f"key-{number}": one for number in range(node["maxProperties"])})
         return st.one_of(st.dictionaries(keys, inner, max_size=3), full)
     inside = {name: by_schema(inner, (*path, name)) for name, inner in node["properties"].items()}
-    needed = {name: inside.pop(name) for name in node.get("required", ())}
+    required = node.get("required", ()) if path != ("race",) else ("track",)  # over HTTP it has none
+    needed = {name: inside.pop(name) for name in required}
     some = st.lists(st.sampled_from(sorted(inside)), max_size=2, unique=True) if inside else st.just([])
     return some.flatmap(lambda names: st.fixed_dictionaries({**needed, **{name: inside[name] for name in names}}))
 

@@ -184,6 +184,11 @@ REFUSED: dict[str, tuple[Json, str]] = {
         "ttlAfterFinished.succeeded 99999999h is too long: leave it out to keep them for ever; write at most 8760h",
     ),
     "race: 19 digits": ({"timeouts": {"race": "9" * 19 + "s"}}, "s is too long: a race that hangs"),
+    "race: 0s": ({"timeouts": {"race": "0s"}}, "timeouts.race is no time at all: write for example 6h"),
+    "provisioning: 0h0m": (
+        {"timeouts": {"provisioning": "0h0m"}},
+        "timeouts.provisioning is no time at all: write for example 15m",
+    ),
     "race: a second too long": ({"timeouts": {"race": "720h1s"}}, "timeouts.race 720h1s is too long"),
     "provisioning: 25h": (
         {"timeouts": {"provisioning": "25h"}},
@@ -342,8 +347,8 @@ REFUSED: dict[str, tuple[Json, str]] = {
         {"race__capacity": {**CAPACITY, "objective": {"errorRate": 0}}},
         "race.capacity.objective takes exactly one of p50, p90 and p99",
     ),
-    "a capacity to a millionth": (
-        {"race__capacity": {**CAPACITY, "resolution": "0.0001%"}},
+    "a capacity to a ten-thousandth": (
+        {"race__capacity": {**CAPACITY, "resolution": "0.01%"}},
         "spec.race.capacity.resolution in body should match",
     ),
     "a capacity by probes of no time": (

@@ -11,6 +11,8 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from fairlap.api.quantity import DURATION
+
 Json = dict[str, Any]
 
 
@@ -66,6 +68,12 @@ class AtMost(GroupedMetadata):
 def rule(expression: str, message: str, *, computed: bool = False) -> Json:
     """Return one CEL validation; `computed` says that `message` is itself a CEL expression giving the sentence."""
     return {"rule": expression, ("messageExpression" if computed else "message"): message}
+
+
+def some_time(field: str, path: str, example: str) -> Json:
+    """Return the rule that a duration is more than zero; `path` names the field in the sentence, `example` mends it."""
+    given = f"!has(self.{field}) || !self.{field}.matches('{DURATION}')"
+    return rule(f"{given} || self.{field}.matches('[1-9]')", f"{path} is no time at all: write for example {example}")
 
 
 def rules(*validations: Json) -> Json:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from fairlap.api.base import Api, rule, rules
-from fairlap.api.quantity import DURATION, parse_duration
+from fairlap.api.base import Api, rule, rules, some_time
+from fairlap.api.quantity import parse_duration
 from fairlap.api.sweep_spec import Clients, Milliseconds, Objective, Rate, StepDuration
 
 Resolution = Annotated[str, Field(pattern=r"^([1-9]|[1-4][0-9])(\.[0-9])?%$|^50%$", max_length=6)]
@@ -69,10 +69,7 @@ class CapacityGoal(Api):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            rule(
-                f"!self.duration.matches('{DURATION}') || self.duration.matches('[1-9]')",
-                "race.capacity.duration is no time at all: write for example 30s",
-            ),
+            some_time("duration", "race.capacity.duration", "30s"),
         )
     )
     task: Annotated[str, Field(min_length=1, max_length=180)]

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from fairlap.api.base import FREE_FORM, Api, rule, rules
+from fairlap.api.base import FREE_FORM, Api, rule, rules, some_time
 from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
 from fairlap.api.spec import BenchmarkSpec, Duration, Elasticsearch, Target, bounded_duration
 
@@ -246,6 +246,7 @@ class ComparisonSpec(Api):
                 "spec.calibrateEvery is for spec.calibrate: true",
             ),
             bounded_duration("deadline", "spec.deadline", "2160h", "a Comparison holds the queue block by block"),
+            some_time("deadline", "spec.deadline", "168h"),
         )
     )  # fmt: skip
     template: Template

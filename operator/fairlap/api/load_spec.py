@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from fairlap.api.base import Api, rule, rules
-from fairlap.api.quantity import DURATION, parse_duration
+from fairlap.api.base import Api, rule, rules, some_time
+from fairlap.api.quantity import parse_duration
 from fairlap.api.sweep_spec import StepDuration
 
 REQUESTS = "requests"
@@ -27,10 +27,7 @@ class RequestLoad(Api):
                 "race.load.exponent belongs to race.load.order: zipf, and is needed there; write for example "
                 "exponent: 1.0",
             ),
-            rule(
-                f"!self.duration.matches('{DURATION}') || self.duration.matches('[1-9]')",
-                "race.load.duration is no time at all: write for example 30s",
-            ),
+            some_time("duration", "race.load.duration", "30s"),
             rule(
                 f"self.headers.all(h, h.matches('{HEADER}') && !(h.lowerAscii() in {_OURS}))",
                 "race.load.headers takes names of letters, digits and hyphens, and not Authorization, Cookie, Host, "

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from fairlap.api.base import FREE_FORM, Api, Json, rule, rules
+from fairlap.api.base import FREE_FORM, Api, Json, rule, rules, some_time
 from fairlap.api.capacity_spec import CapacityGoal
 from fairlap.api.load_spec import REQUESTS, RequestLoad
 from fairlap.api.names import MAX_REPETITIONS
@@ -731,6 +731,8 @@ class Timeouts(Api):
                 "provisioning", "timeouts.provisioning", LONGEST_PROVISIONING,
                 "a cluster that never comes holds its place in the queue until then, and everybody waits",
             ),
+            some_time("race", "timeouts.race", "6h"),
+            some_time("provisioning", "timeouts.provisioning", "15m"),
         )
     )  # fmt: skip
     provisioning: Duration = "15m"

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from fairlap.api.base import Api, rule, rules
+from fairlap.api.base import Api, rule, rules, some_time
 from fairlap.api.quantity import DURATION
 
 MOST_STEPS = 200
@@ -99,10 +99,7 @@ class Sweep(Api):
                 "has(self.duration) || !has(self.warmup)",
                 "race.sweep.warmup needs race.sweep.duration: without it the warm-up is the task's own",
             ),
-            rule(
-                f"!has(self.duration) || !self.duration.matches('{DURATION}') || self.duration.matches('[1-9]')",
-                "race.sweep.duration is no time at all: write for example 30s",
-            ),
+            some_time("duration", "race.sweep.duration", "30s"),
         )
     )
     task: Annotated[str, Field(min_length=1, max_length=180)]
