@@ -12,7 +12,7 @@ VariantName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z
 TaskName = Annotated[str, Field(min_length=1, max_length=200)]
 Metric = Literal[
     "throughput", "serviceTimeP50", "serviceTimeP90", "serviceTimeP99", "latencyP50", "latencyP90", "latencyP99",
-    "storeBytes", "segments", "documents", "cpuSecondsPerOperation", "memoryPeakBytes", "diskWriteBytes",
+    "storeBytes", "segments", "documents", "cpuSecondsPerOperation", "memoryPeakBytes", "diskWriteBytes", "capacity",
 ]  # fmt: skip
 AxisValue = Annotated[int | str, WithJsonSchema({"x-kubernetes-int-or-string": True, "maxLength": 200})]
 Policy = Literal["requireNonInferior", "failOnRegression", "failOnAnyRegression", "reportOnly"]
@@ -189,8 +189,8 @@ class GateSpec(Api):
     task: TaskName | None = None
     """Task of the challenge; absent means the geometric mean over all measured tasks, or the whole race."""
     metric: Metric
-    """What is measured. More is better for throughput, worse for all others; any change of documents is for the
-    worse."""
+    """What is measured. More is better for throughput and capacity (of template.race.capacity), worse for all others;
+    any change of documents is for the worse."""
     margin: Annotated[float | None, Field(ge=0, le=100)] = None
     """From which change on a difference matters, in per cent."""
     policy: Policy = "requireNonInferior"
@@ -242,6 +242,23 @@ class ComparisonSpec(Api):
                 "blocks",
             ),
             rule(
+                "has(self.template.race.capacity) || !self.gates.exists(g, g.metric == 'capacity')",
+                "gates[].metric capacity needs template.race.capacity: write what is looked for there, or gate on "
+                "throughput",
+            ),
+            rule(
+                "!has(self.template.race.capacity) || self.gates.all(g, g.metric != 'capacity' || !has(g.task) || "
+                "g.task == self.template.race.capacity.task)",
+                "gates[].task is not the task of template.race.capacity, the only one whose capacity is looked for: "
+                "leave it out",
+            ),
+            rule(
+                "self.design.state == 'Fresh' || !has(self.template.race.capacity) || "
+                "self.template.race.capacity.task in self.design.tasks",
+                "template.race.capacity.task must be one of design.tasks: with design.state: Kept no other one is "
+                "raced in the blocks",
+            ),
+            rule(
                 "!has(self.calibrateEvery) || self.calibrate",
                 "spec.calibrateEvery is for spec.calibrate: true",
             ),
@@ -268,7 +285,7 @@ class ComparisonSpec(Api):
     """How many blocks are raced and in which order."""
     gates: Annotated[list[GateSpec], Field(max_length=8)] = []
     """What decides. None: geometric means over the measured tasks of throughput, p50 and p99 of service time, and the
-    store's size, with margins of 5, 5, 10 and 2 %."""
+    store's size, with margins of 5, 5, 10 and 2 %; with template.race.capacity the capacity alone, with 10 %."""
     on_inconclusive: Literal["fail", "pass", "extend"] = "fail"
     """What becomes of GatePassed when it cannot be told. extend: more blocks up to design.maxBlocks, then fail."""
     calibrate: bool = True

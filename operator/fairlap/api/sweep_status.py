@@ -22,10 +22,17 @@ class Range(Answer):
 
 
 class SweepRow(Answer):
-    """One step: its own task of the same name is in results.tasks, with all percentiles."""
+    """One step: its own task of the same name is in results.tasks, with all percentiles.
+
+    Of a search for the capacity one probe of one race, which is in the record of that race alone.
+    """
 
     step: Text
     """Name of the step's task."""
+    race: int | None = None
+    """Of a search alone: which of the valid races made the probe, from 1 on."""
+    kept: bool | None = None
+    """Of a search alone: whether the probe kept the objective."""
     clients: int | None = None
     """Concurrent clients."""
     target_throughput: float | None = None
@@ -86,7 +93,7 @@ class SweepResult(Answer):
     unit: Text = ""
     """Unit of the throughput."""
     rows: Annotated[list[SweepRow], AtMost(MOST_ROWS)] = []
-    """One a step: upwards by clients or rate."""
+    """One a step: upwards by clients or rate. Of a search one a probe and race."""
     fit: SweepFit | None = None
     """The fitted law; absent where it is refused."""
     fit_refused: Text = ""

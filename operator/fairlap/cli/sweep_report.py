@@ -37,13 +37,32 @@ def curve(benchmark: Benchmark) -> str:
         return ""
     rows = found["rows"]
     digits = digits_for(row["throughput"]["median"] for row in rows if row.get("throughput"))
-    head = ["step", found.get("unit") or "requests/s", "p50, ms", "p90, ms", "p99, ms", "errors"]
-    head += ["schedule", "generator CPU", "nodes' cores", ""]
-    lines = [[*_cells(row, digits)] for row in rows]
-    table = align([head, *lines], left=1, rule=True)
+    searched = any(row.get("race") for row in rows)
+    head = [
+        *(["race"] if searched else []),
+        "step",
+        found.get("unit") or "requests/s",
+        "p50, ms",
+        "p90, ms",
+        "p99, ms",
+        "errors",
+    ]
+    head += ["schedule", "generator CPU", "nodes' cores", *(["objective"] if searched else []), ""]
+    lines = [_cells(row, digits) for row in rows]
+    if searched:
+        lines = [
+            [str(row.get("race") or 1), *cells[:-1], _kept(row), cells[-1]]
+            for row, cells in zip(rows, lines, strict=True)
+        ]
+    table = align([head, *lines], left=2 if searched else 1, rule=True)
     answer = (bm.status(benchmark).get("results") or {}).get("capacity") or found
     sentences = "".join(f"\n* {sentence}" for sentence in answer.get("sentences") or ())
-    return f"{bm.name(benchmark)}: {found.get('task')} in {len(rows)} steps\n\n{table}{sentences}"
+    return f"{bm.name(benchmark)}: {found.get('task')} in {len(rows)} {'probes' if searched else 'steps'}\n\n{table}{sentences}"
+
+
+def _kept(row: Mapping[str, Any]) -> str:
+    kept = row.get("kept")
+    return NOTHING if kept is None else "kept" if kept else "broken"
 
 
 def _cells(row: Mapping[str, Any], digits: int) -> list[str]:

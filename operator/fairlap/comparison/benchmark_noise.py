@@ -38,10 +38,11 @@ def noise_of(races: Sequence[Record], history: History) -> Noise:
     Two races of the same thing that share nothing differ by √2 times the standard deviation of a race: the variance of
     a difference of two independent numbers is the sum of theirs. What both share only makes it smaller.
     """
-    names = dict.fromkeys(task.task for record in races for task in record.tasks if task.rally is not None)
+    names = dict.fromkeys(task.task for record in races for task in record.comparable_tasks if task.rally is not None)
     found, left, kept = [], _ROOM, list[TaskNoise]()
     for name in names:
-        runs = [task for record in races for task in record.tasks if task.task == name and task.rally is not None]
+        of_all = [task for record in races for task in record.comparable_tasks if task.task == name]
+        runs = [task for task in of_all if task.rally is not None]
         found.append(TaskNoise(task=name, numbers=list(_of_task(runs, len(races), history))))
     for each in found[:MOST_NOISY_TASKS]:
         left -= len(each.model_dump_json())

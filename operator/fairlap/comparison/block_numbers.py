@@ -153,6 +153,11 @@ def _why_none(
             f"{subject} {verb} the {kind.requests} requests in every race that {kind.percentile} needs: give it more "
             "iterations or a longer time-period in the track, or gate on a lower percentile"
         )
+    if metric == "capacity":
+        return (
+            "not every race of both found a capacity: it lay outside template.race.capacity.targetThroughput, or the "
+            "load generator was the bottleneck (results.capacity of each race's Benchmark says which)"
+        )
     if kind.of_tasks:
         return f"{subject} {'does not have' if task else 'has'} it in every race of both: nothing was measured there"
     return "not every race of both has it: nothing was measured there"

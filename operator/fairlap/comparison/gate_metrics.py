@@ -38,6 +38,7 @@ METRICS: Final[Mapping[str, MetricKind]] = {
     "latencyP50": MetricKind("latency p50", "ms", "latency p50", percentile="p50", requests=6),
     "latencyP90": MetricKind("latency p90", "ms", "latency p90", percentile="p90", requests=36),
     "latencyP99": MetricKind("latency p99", "ms", "latency p99", percentile="p99", requests=368),
+    "capacity": MetricKind("capacity", "ops/s", "capacity", more_is_better=True),
     "storeBytes": MetricKind("store size", "bytes", "disk", of_tasks=False),
     "segments": MetricKind("segments", "segments", "segments", of_tasks=False, exact=True, counted=True),
     "documents": MetricKind(
@@ -55,6 +56,8 @@ DEFAULT_MARGINS: Final[Mapping[Metric, float]] = {
 """In per cent, of the gates that there are when none is declared."""
 DEFAULT_GATES: Final = tuple(GateSpec(metric=metric, margin=margin) for metric, margin in DEFAULT_MARGINS.items())
 """Geometric means over the measured tasks, and the store's size."""
+CAPACITY_GATES: Final = (GateSpec(metric="capacity", margin=10.0),)
+"""Of races that look for the capacity: twice its default resolution."""
 
 if set(METRICS) != set(get_args(Metric)):
     raise AssertionError("METRICS and the metrics of the API are not the same")
@@ -62,7 +65,7 @@ if set(METRICS) != set(get_args(Metric)):
 
 def gates_of(spec: ComparisonSpec) -> Sequence[GateSpec]:
     """Return the gates that decide: the declared ones, or the default ones."""
-    return spec.gates or DEFAULT_GATES
+    return spec.gates or (CAPACITY_GATES if spec.template.race.capacity else DEFAULT_GATES)
 
 
 def family(metric: str, task: str | None) -> str:

@@ -103,20 +103,26 @@ def _of_load_generator(record: Record) -> Iterator[tuple[str, Any]]:
 
 
 def _of_tasks(record: Record) -> Iterator[tuple[str, Any]]:
-    planned = {task.name: f"{task.operation}, {task.clients} clients" for task in record.track.tasks}
+    probes = record.probe_names
+    tasks = [task for task in record.track.tasks if task.name not in probes]
+    planned = {task.name: f"{task.operation}, {task.clients} clients" for task in tasks}
     if len(planned) <= _MOST_TASKS:
         yield from ((f"ran: task {name}: plan", plan) for name, plan in planned.items())
     else:
         yield "ran: task plans' digest", hashlib.sha256(json.dumps(planned, sort_keys=True).encode()).hexdigest()
-    for measured in record.tasks[:_MOST_TASKS]:
+    for measured in record.comparable_tasks[:_MOST_TASKS]:
         yield f"ran: task {measured.task}: target throughput", measured.target_throughput
         if measured.fewest_hits == measured.most_hits:  # else its queries are drawn by lot
             yield f"ran: task {measured.task}: hits", measured.fewest_hits
 
 
 def _of_answers(record: Record) -> Iterator[tuple[str, Any]]:
-    """Yield what searches found, where the data alone decides it; races that asked otherwise have it by other names."""
-    answers = record.requests.answers if record.requests else ()
+    """Yield what searches found, where the data alone decides it; races that asked otherwise have it by other names.
+
+    How many probes a search takes follows from its race, so that of them the first one alone tells.
+    """
+    repeated = record.probe_names - set(record.track.sweep.names[:1] if record.track.sweep else ())
+    answers = [it for it in (record.requests.answers if record.requests else ()) if it.task not in repeated]
     for answer in [it for it in answers if it.when == AFTER and it.request and it.settled and it.complete][
         :_MOST_TASKS
     ]:

@@ -11,6 +11,7 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import Curve, Measured, RaceRecord
 from fairlap.comparison.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES
 from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.race_capacity import race_capacity
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_RECORD, Record, Task
 from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Usage
@@ -82,6 +83,9 @@ def _numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
     }
     for metric, value in whole.items():
         yield from _measured("", metric, value)
+    found = race_capacity(record)
+    if found and found.answer:
+        yield from _measured(found.task, "capacity", found.answer, unit=found.unit[:63])
     for task in _tasks(record):
         yield from task_numbers(task, table)
 
@@ -161,7 +165,7 @@ def _rates(task: Task) -> Curve:
 
 
 def _tasks(record: Record | None) -> Sequence[Task]:
-    return record.tasks if record else ()
+    return record.comparable_tasks if record else ()
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

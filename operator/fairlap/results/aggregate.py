@@ -88,10 +88,12 @@ def _over_races(values: Iterable[float | int | None], races: int) -> Figure | No
 
 
 def _tasks(records: Sequence[Record]) -> list[TaskResult]:
-    names = list(dict.fromkeys(task.task for task in records[0].tasks if task.rally is not None))[:MOST_TASKS]
+    names = list(dict.fromkeys(task.task for task in records[0].comparable_tasks if task.rally is not None))[
+        :MOST_TASKS
+    ]
     runs: dict[str, list[Task]] = {name: [] for name in names}
     for record in records:
-        for task in record.tasks:
+        for task in record.comparable_tasks:
             if task.task in runs:
                 runs[task.task].append(task)
     return within((_task(of_all_races) for of_all_races in runs.values()), _ROOM_OF_TASKS)
@@ -99,7 +101,7 @@ def _tasks(records: Sequence[Record]) -> list[TaskResult]:
 
 def remarks(record: Record, results: Results, indices: int) -> Iterator[RaceRemark]:
     """Yield which numbers of the record the status has no room for; `indices`: how many of them it has."""
-    measured = {task.task for task in record.tasks if task.rally is not None}
+    measured = {task.task for task in record.comparable_tasks if task.rally is not None}
     worked = {it.name for it in record.pipelines or () if it.count}
     for what, field, there, kept in (
         ("tasks", "results.tasks", len(measured), len(results.tasks)),

@@ -8,11 +8,10 @@ from statistics import fmean
 
 from fairlap.api.capacity_status import CapacityRace, CapacityResult
 from fairlap.api.sweep_status import Range
-from fairlap_race.contract.capacity_search import CapacitySearch, End, what_is_found
+from fairlap_race.contract.capacity_search import CapacitySearch, End
+from fairlap_race.contract.race_capacity import BOTTLENECK, RaceCapacity, race_capacity
 from fairlap_race.contract.record import Record
-from fairlap_race.contract.sweep import SweepSpec
 
-BOTTLENECK = "LoadGeneratorBottleneck"
 _OUTSIDE = {
     End.NEVER_KEPT: "the objective is not kept at {low}, the lowest rate that was tried: write a lower "
     "race.capacity.targetThroughput.from",
@@ -28,8 +27,9 @@ def capacity_result(records: Sequence[Record]) -> CapacityResult | None:
     swept = records[0].track.sweep if records else None
     if swept is None or swept.search is None:
         return None
-    search, unit = swept.search, _unit(records[0], swept)
-    races = [_race(record, search) for record in records]
+    search, found = swept.search, [it for record in records if (it := race_capacity(record))]
+    unit = next((it.unit for it in found if it.unit), "requests/s")
+    races = [_race(it) for it in found]
     result = CapacityResult(
         task=swept.task, objective=_objective(search), unit=unit, races=races, refused=_refused(races, search, unit)
     )
@@ -40,17 +40,8 @@ def capacity_result(records: Sequence[Record]) -> CapacityResult | None:
     return result.model_copy(update={"sentences": _sentences(result, records[0].environment.version or "")})
 
 
-def _race(record: Record, search: CapacitySearch) -> CapacityRace:
-    """Return what one race found; what broke while the load generator was the bottleneck tells nothing."""
-    swept = record.track.sweep or SweepSpec()
-    saturated = {task.task for task in record.tasks if task.load and task.load.saturated}
-    fair = SweepSpec(steps=tuple(it for it in swept.steps if it.kept or it.name not in saturated)).probes
-    left_out, number = len(swept.probes) > len(fair), len(swept.probes)
-    if not fair:
-        return CapacityRace(end=BOTTLENECK if left_out else End.WIDE, probes=number)
-    found = what_is_found(search, fair)
-    end = BOTTLENECK if left_out and found.end in (End.WIDE, End.NEVER_BROKEN) else found.end
-    return CapacityRace(end=end, rate=found.rate, low=found.low, high=found.high, probes=number)
+def _race(found: RaceCapacity) -> CapacityRace:
+    return CapacityRace(end=found.end, rate=found.rate, low=found.low, high=found.high, probes=found.probes)
 
 
 def _refused(races: Sequence[CapacityRace], search: CapacitySearch, unit: str) -> str:
@@ -60,11 +51,6 @@ def _refused(races: Sequence[CapacityRace], search: CapacitySearch, unit: str) -
         return "" if known else "a race recorded no probe"
     low, high = (f"{amount(rate)} {unit}" for rate in (search.lowest, search.highest))
     return _OUTSIDE[odd.end].format(low=low, high=high)
-
-
-def _unit(record: Record, swept: SweepSpec) -> str:
-    names = set(swept.names)
-    return next((task.unit for task in record.tasks if task.task in names and task.unit), "requests/s")
 
 
 def _objective(search: CapacitySearch) -> str:

@@ -12,9 +12,10 @@ from fairlap.results.race_figures import figure
 from fairlap.results.remarks import within
 from fairlap.results.sweep_words import sentences
 from fairlap.statistics import scalability as law
+from fairlap_race.contract.race_capacity import saturated_probes
 from fairlap_race.contract.record import Record, Task
 from fairlap_race.contract.resources import LOAD_GENERATOR, MachineTable
-from fairlap_race.contract.sweep import DOWN, UP, SweepStep
+from fairlap_race.contract.sweep import DOWN, UP, SweepSpec, SweepStep
 
 _ROOM = 150_000
 _SHOWN = ("p50", "p90", "p99")
@@ -40,27 +41,47 @@ def sweep_result(
     swept = records[0].track.sweep if records else None
     if swept is None:
         return None
+    if swept.search:
+        return _of_search(records, swept, tables)
     steps = sorted(swept.steps, key=lambda it: (_size(it), it.direction == DOWN))[:MOST_ROWS]
     ran = [_Ran(step, _size(step), [_task(record, step) for record in records]) for step in steps]
     used = law.driven({size: _is_saturated([it for it in ran if it.size == size]) for size in {it.size for it in ran}})
     cores = _cores(tables)
     rows = [_row(it, it.size in used, cores.get(it.step.name, [])) for it in ran]
     counted = [it for it in ran if it.size in used]
-    unit = next((task.unit for it in ran for task in it.tasks if task and task.unit), "")
     result = SweepResult(
-        task=swept.task,
-        order=swept.order,
-        unit=f"{unit}/s" if unit and not unit.endswith("/s") else unit or "",
-        rows=within(rows, _ROOM),
-        hysteresis=_hysteresis(ran),
+        task=swept.task, order=swept.order, unit=_unit(ran), rows=within(rows, _ROOM), hysteresis=_hysteresis(ran)
     )
     by_clients = all(it.step.clients is not None for it in ran)
     curve = _of_clients(counted) if by_clients else {"fit_refused": BY_RATES}
     held = _of_objective(counted, objective, len(records)) if objective else {}
     whole = result.model_copy(update={**curve, **held})
-    if swept.search:
-        return whole.model_copy(update={"fit_refused": "a search has steps beside its answer alone"})
     return whole.model_copy(update={"sentences": sentences(whole, records[0].environment.version or "", objective)})
+
+
+def _of_search(records: Sequence[Record], swept: SweepSpec, tables: Sequence[MachineTable]) -> SweepResult:
+    """Return a row for each probe of each race: a probe of the same number in another race has another rate."""
+    found: list[tuple[_Ran, SweepRow]] = []
+    for number, record in enumerate(records, start=1):
+        saturated = saturated_probes(record)
+        cores = _cores([it for it in tables if it.race_id == record.race_id])
+        for step in (record.track.sweep or swept).steps:
+            ran = _Ran(step, _size(step), [_task(record, step)])
+            row = _row(ran, bool(step.kept) or step.name not in saturated, cores.get(step.name, []))
+            found.append((ran, row.model_copy(update={"race": number, "kept": step.kept})))
+    found = sorted(found[:MOST_ROWS], key=lambda it: (it[0].size, it[1].race))
+    return SweepResult(
+        task=swept.task,
+        order=swept.order,
+        unit=_unit([ran for ran, _ in found]),
+        rows=within([row for _, row in found], _ROOM),
+        fit_refused="a search has steps beside its answer alone",
+    )
+
+
+def _unit(ran: Sequence[_Ran]) -> str:
+    unit = next((task.unit for it in ran for task in it.tasks if task and task.unit), "")
+    return f"{unit}/s" if unit and not unit.endswith("/s") else unit or ""
 
 
 def _size(step: SweepStep) -> float:

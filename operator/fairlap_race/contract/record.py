@@ -493,6 +493,18 @@ class Record:
     left_out: tuple[str, ...] = ()
     """parts that are missing here because the record would have been too large"""
 
+    @property
+    def probe_names(self) -> frozenset[str]:
+        """The tasks that are probes of a search: each at a rate that follows from this race's own earlier ones."""
+        swept = self.track.sweep
+        return frozenset(swept.names) if swept and swept.search else frozenset()
+
+    @property
+    def comparable_tasks(self) -> tuple[Task, ...]:
+        """The tasks that another race of the same work has, too, under the same name and with the same load."""
+        probes = self.probe_names
+        return tuple(task for task in self.tasks if task.task not in probes)
+
     def to_json(self) -> str:
         """Return the JSON text that is kept, compressed, in the record's ConfigMap."""
         return json.dumps(encode(self), separators=(",", ":"), allow_nan=False)

@@ -13,7 +13,7 @@ BASELINE, OTHER = "8.11.0", "9.0.0"
 USUAL: Mapping[str, float] = {
     "throughput": 1000.0, "serviceTimeP50": 5.0, "serviceTimeP90": 8.0, "serviceTimeP99": 12.0, "latencyP50": 6.0,
     "latencyP90": 9.0, "latencyP99": 20.0, "storeBytes": 5e6, "segments": 12.0, "documents": 1000.0,
-    "cpuSecondsPerOperation": 0.01, "memoryPeakBytes": 2e9, "diskWriteBytes": 4e8,
+    "cpuSecondsPerOperation": 0.01, "memoryPeakBytes": 2e9, "diskWriteBytes": 4e8, "capacity": 300.0,
 }  # fmt: skip
 
 

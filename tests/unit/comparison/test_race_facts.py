@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from searched_races import searching_race
 from statuses import benchmark, succeeded
 
 from fairlap.api.status import BenchmarkStatus, Environment, IndexEvidence, RaceStatus
@@ -165,3 +166,18 @@ def test_answers_that_the_data_alone_decides_are_facts() -> None:
         replace(known, hits_exact=False, content=None),
     )  # fmt: skip
     assert record_facts(Record(requests=RequestEvidence(answers=unsure))) == {}
+
+
+def test_two_searches_of_the_same_work_have_the_same_facts() -> None:
+    answered = [
+        SearchAnswer(task=name, request="1", hits=3, hits_exact=True, settled=True, complete=True, when="after")
+        for name in ("search@probe-1", "search@probe-2")
+    ]
+    slow, fast = (
+        replace(searching_race(capacity), requests=RequestEvidence(answers=tuple(answers)))
+        for capacity, answers in ((200.0, answered), (400.0, answered[:1]))
+    )
+    assert slow.probe_names != fast.probe_names or slow.tasks != fast.tasks
+    found = record_facts(slow)
+    assert found == record_facts(fast) and found["ran: task bulk: plan"] == "bulk, 2 clients"
+    assert found["ran: task search@probe-1: answer to 1: hits"] == "3"

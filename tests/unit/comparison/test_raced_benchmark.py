@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from searched_races import searching_race
 
 from fairlap.api.block_record import RaceRecord
 from fairlap.comparison.raced_benchmark import race_record
@@ -147,3 +148,17 @@ def test_forged_records_are_read_without_harm(one: Any, two: Any, three: Any) ->
     )
     assert RaceRecord.model_validate_json(found.model_dump_json(by_alias=True)) == found
     assert all(0 <= each.value < float("inf") for each in found.numbers)
+
+
+def test_of_a_search_the_capacity_is_compared_and_no_probe() -> None:
+    found = race_record(BENCHMARK, config_map(searching_race(300.0)), "8.11.0")
+    assert {task for task, _ in values(found)} <= {"", "search", "bulk"} and found.target_throughput == {}
+    (capacity,) = [each for each in found.numbers if each.metric == "capacity"]
+    assert capacity.task == "search" and capacity.value == pytest.approx(300.0, rel=0.03) and capacity.unit == "ops/s"
+
+
+@pytest.mark.parametrize(
+    "record", [searching_race(50.0), searching_race(5000.0), searching_race(300.0, saturated_from=290.0)]
+)
+def test_a_bound_is_no_capacity_to_compare(record: Record) -> None:
+    assert ("search", "capacity") not in values(race_record(BENCHMARK, config_map(record), "8.11.0"))

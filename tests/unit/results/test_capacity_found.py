@@ -2,49 +2,19 @@
 
 from __future__ import annotations
 
+from searched_races import searching_race
 from statuses import benchmark, succeeded
 
 from fairlap.api.status import Results
 from fairlap.cli import sweep_report
+from fairlap.results.aggregate import aggregate, remarks
 from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
-from fairlap_race.contract.capacity_search import CapacitySearch, RateProbe, next_rate
-from fairlap_race.contract.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
-from fairlap_race.contract.sweep import SEARCH, SweepSpec, SweepStep
-from fairlap_race.contract.task_load import TaskLoad
-from fairlap_race.contract.track_record import TrackRecord
-
-SEARCHED = CapacitySearch(lowest=100.0, highest=1000.0, resolution=0.05, millis=50.0)
-
-
-def race(capacity: float, saturated_from: float = 1e9) -> Record:
-    """Return a race of a cluster that carries `capacity`, by a load generator that is at its limit from a rate on."""
-    probes: list[RateProbe] = []
-    while (rate := next_rate(SEARCHED, probes)) is not None:
-        probes.append(RateProbe(rate, rate <= capacity))
-    steps = tuple(
-        SweepStep(f"search@probe-{number}", target_throughput=probe.rate, kept=probe.kept)
-        for number, probe in enumerate(probes, start=1)
-    )
-    tasks = tuple(
-        Task(
-            step.name,
-            unit="ops/s",
-            clients=8,
-            rate=step.target_throughput,
-            target_throughput=step.target_throughput,
-            samples=Counts(0, 1000),
-            rally=RallyNumbers(latency_millis={"p99": 20.0 if step.kept else 90.0}),
-            load=TaskLoad(saturated=(step.target_throughput or 0) >= saturated_from),
-        )
-        for step in steps
-    )
-    swept = SweepSpec(task="search", order=SEARCH, steps=steps, search=SEARCHED)
-    return Record(tasks=tasks, track=TrackRecord(sweep=swept), environment=EnvironmentRecord(version="9.0.0"))
+from fairlap_race.contract.record import Record
 
 
 def test_one_race() -> None:
-    found = capacity_result([race(300.0)])
+    found = capacity_result([searching_race(300.0)])
     assert found and found.rate and found.rate.low <= 300 <= found.rate.high and not found.refused
     (sentence,) = found.sentences
     assert sentence.startswith("9.0.0 carries 30") or sentence.startswith("9.0.0 carries 29")
@@ -52,28 +22,28 @@ def test_one_race() -> None:
 
 
 def test_two_races_that_agree() -> None:
-    found = capacity_result([race(300.0), race(303.0)])
+    found = capacity_result([searching_race(300.0), searching_race(303.0)])
     assert found and found.rate and [it.end for it in found.races] == ["Found", "Found"] and len(found.sentences) == 1
     assert found.rate.low <= min(it.low or 0 for it in found.races) and "in 2 races" in found.sentences[0]
 
 
 def test_two_races_that_differ_by_more_than_they_say() -> None:
-    found = capacity_result([race(300.0), race(400.0)])
+    found = capacity_result([searching_race(300.0), searching_race(400.0)])
     assert found and "The races differ by more than their intervals say" in found.sentences[-1]
 
 
 def test_what_cannot_be_told() -> None:
-    low, high = capacity_result([race(50.0)]), capacity_result([race(5000.0)])
+    low, high = capacity_result([searching_race(50.0)]), capacity_result([searching_race(5000.0)])
     assert low and low.rate is None and "not kept at 100 ops/s, the lowest rate" in low.refused
     assert high and high.rate is None and "still kept at 1,000 ops/s, the highest rate" in high.refused
     assert high.sentences[0].startswith("9.0.0 has no capacity to be told for search")
 
 
 def test_a_load_generator_at_its_limit_is_no_capacity_of_the_cluster() -> None:
-    found = capacity_result([race(300.0, saturated_from=290.0)])
+    found = capacity_result([searching_race(300.0, saturated_from=290.0)])
     assert found and found.rate is None and found.races[0].end == "LoadGeneratorBottleneck"
     assert "the load generator was the bottleneck" in found.refused
-    fine = capacity_result([race(300.0, saturated_from=700.0)])
+    fine = capacity_result([searching_race(300.0, saturated_from=700.0)])
     assert fine and fine.rate and fine.races[0].end == "Found", "far above the answer it does not matter"
 
 
@@ -82,7 +52,37 @@ def test_races_without_a_search_have_none() -> None:
 
 
 def test_the_command_line_shows_probes_and_answer() -> None:
-    records = [race(300.0)]
+    records = [searching_race(300.0)]
     results = Results(sweep=sweep_result(records), capacity=capacity_result(records))
     text = sweep_report.curve(benchmark("one", succeeded("9.0.0").model_copy(update={"results": results})))
     assert "search@probe-1" in text and "* 9.0.0 carries" in text and "Universal" not in text
+
+
+def test_probes_of_two_races_stand_apart() -> None:
+    records = [searching_race(300.0), searching_race(400.0)]
+    results = aggregate(records)
+    assert results.sweep and [task.task for task in results.tasks] == ["bulk"], "a probe is of one race alone"
+    rows = results.sweep.rows
+    assert len(rows) == sum(len(record.probe_names) for record in records) and {row.race for row in rows} == {1, 2}
+    assert [row.target_throughput for row in rows] == sorted(row.target_throughput or 0 for row in rows)
+    for row in rows:
+        assert row.throughput and row.throughput.median == row.target_throughput and row.samples == 1000
+        assert row.kept == ((row.target_throughput or 0) <= {1: 300.0, 2: 400.0}[row.race or 0])
+    assert not list(remarks(records[1], results, 0)), "nothing was left out"
+
+
+def test_what_broke_at_the_limit_of_the_load_generator_does_not_count() -> None:
+    found = sweep_result([searching_race(300.0, saturated_from=290.0)])
+    assert found and {row.used for row in found.rows if row.kept} == {True}
+    assert {row.used for row in found.rows if not row.kept} == {False}
+
+
+def test_the_table_says_which_race_and_whether_it_was_kept() -> None:
+    records = [searching_race(300.0), searching_race(400.0)]
+    results = Results(sweep=sweep_result(records), capacity=capacity_result(records))
+    lines = sweep_report.curve(
+        benchmark("one", succeeded("9.0.0").model_copy(update={"results": results}))
+    ).splitlines()
+    assert lines[2].split()[:3] == ["race", "step", "ops/s"] and "objective" in lines[2]
+    assert lines[4].split()[:2] == ["1", "search@probe-1"] and "kept" in lines[4]
+    assert any(line.split()[:1] == ["2"] and "broken" in line for line in lines)

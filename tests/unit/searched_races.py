@@ -1,0 +1,43 @@
+"""Races that looked for the capacity of a cluster, made up."""
+
+from __future__ import annotations
+
+from fairlap_race.contract.capacity_search import CapacitySearch, RateProbe, next_rate
+from fairlap_race.contract.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
+from fairlap_race.contract.sweep import SEARCH, SweepSpec, SweepStep
+from fairlap_race.contract.task_load import TaskLoad
+from fairlap_race.contract.track_record import TrackRecord, TrackTask
+
+SEARCHED = CapacitySearch(lowest=100.0, highest=1000.0, resolution=0.05, millis=50.0)
+
+
+def searching_race(capacity: float, saturated_from: float = 1e9) -> Record:
+    """Return a race of a cluster that carries `capacity`, by a load generator that is at its limit from a rate on."""
+    probes: list[RateProbe] = []
+    while (rate := next_rate(SEARCHED, probes)) is not None:
+        probes.append(RateProbe(rate, rate <= capacity))
+    steps = tuple(
+        SweepStep(f"search@probe-{number}", target_throughput=probe.rate, kept=probe.kept)
+        for number, probe in enumerate(probes, start=1)
+    )
+    tasks = tuple(
+        Task(
+            step.name,
+            unit="ops/s",
+            clients=8,
+            rate=step.target_throughput,
+            target_throughput=step.target_throughput,
+            samples=Counts(0, 1000),
+            rally=RallyNumbers(latency_millis={"p99": 20.0 if step.kept else 90.0}),
+            load=TaskLoad(saturated=(step.target_throughput or 0) >= saturated_from),
+        )
+        for step in steps
+    )
+    filled = Task("bulk", unit="docs/s", clients=2, rate=50.0, samples=Counts(0, 400), rally=RallyNumbers())
+    swept = SweepSpec(task="search", order=SEARCH, steps=steps, search=SEARCHED)
+    planned = tuple(TrackTask(task.task, task.task, clients=task.clients or 1) for task in (filled, *tasks))
+    return Record(
+        tasks=(filled, *tasks),
+        track=TrackRecord(sweep=swept, tasks=planned),
+        environment=EnvironmentRecord(version="9.0.0"),
+    )
