@@ -415,6 +415,20 @@ KEPT: dict[str, tuple[Json, str]] = {
          "variants": [{"name": "8.11.0"}, {"name": "old", "target": {"hosts": ["http://es:9200"]}}]},
         "design.state: Kept is for clusters that are built: a target stays by itself",
     ),
+    "a capacity that nobody looks for": (
+        {"gates": [{"metric": "capacity", "margin": 5}]}, "gates[].metric capacity needs template.race.capacity"
+    ),
+    "the capacity of a task that is not probed": (
+        {"gates": [{"task": "bulk", "metric": "capacity", "margin": 5}], "template__race__capacity": CAPACITY},
+        "gates[].task is not the task of template.race.capacity",
+    ),
+    "a capacity outside of the blocks": (
+        {"design__state": "Kept", "design__tasks": ["other"], "template__race__capacity": CAPACITY},
+        "template.race.capacity.task must be one of design.tasks",
+    ),
+    "the capacity of the task that is probed": (
+        {"gates": [{"task": "search", "metric": "capacity", "margin": 5}], "template__race__capacity": CAPACITY}, ""
+    ),
     "fine": (
         {"design__state": "Kept", "design__tasks": ["search"],
          "gates": [{"task": "search", "metric": "throughput", "margin": 5}]},

@@ -48,6 +48,8 @@ IMPATIENT = {"timeouts": {"provisioning": "60s", "race": "1h"}}
 HOLD = "tests.fairlap.dev/hold"
 ON_SMOKE = {"steps": ("smoke",)}
 WITH_PARAMS = {"race__params": {"bulk_size": 100}}
+FAILURES = "failures"
+"""The namespace of all cases; the control plane stays, and what is forbidden here is fine elsewhere."""
 # What a shared cluster's policy may do: refuse an object that the schema allows.
 POLICY = [
     {
@@ -56,6 +58,7 @@ POLICY = [
         "metadata": {"name": "no-refused-cluster"},
         "spec": {
             "matchConstraints": {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": FAILURES}},
                 "resourceRules": [
                     {
                         "apiGroups": ["elasticsearch.k8s.elastic.co"],
@@ -63,7 +66,7 @@ POLICY = [
                         "operations": ["CREATE"],
                         "resources": ["elasticsearches"],
                     }
-                ]
+                ],
             },
             "validations": [
                 {"expression": "!object.metadata.name.startsWith('refused-')", "message": "not on this cluster"}
@@ -221,7 +224,7 @@ def forbid_pods(stage: Stage, namespace: str) -> None:
 @pytest.fixture(scope="module")
 def failing(stage: Stage, plane: ControlPlane, overdue: Operator) -> Iterator[str]:
     """A namespace with one Benchmark for each case, and the operator at work on all of them."""
-    namespace = stage.make_namespace("failures")
+    namespace = stage.make_namespace(FAILURES)
     stage.apply(*POLICY)
     forbidden: Json = {"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch"}
     forbidden |= {"metadata": {"name": "refused-0", "namespace": namespace}, "spec": {"version": "9.0.0"}}

@@ -15,7 +15,7 @@ ELSEWHERE = ("storage-classes", "pull-request", "groonga-clients", "groonga-host
 EXAMPLES = sorted(
     path for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_") and path.name not in ELSEWHERE
 )
-LONG = ("client-sweep", "codec-best-compression", "replicas-0-vs-1")
+LONG = ("capacity", "client-sweep", "codec-best-compression", "replicas-0-vs-1")
 NEEDS = {"upgrade": FOLDER / "inline-track" / "1-track.yaml"}
 """What an example takes from its user."""
 
@@ -58,7 +58,16 @@ def the_older_rally_raced(statuses: dict[str, Any]) -> None:
     assert {t["task"] for t in status["results"]["tasks"]} >= {"bulk-index", "requests-per-hour"}
 
 
+def a_search_ended_with_an_answer(statuses: dict[str, Any]) -> None:
+    (status,) = statuses.values()
+    found, rows = status["results"]["capacity"], status["results"]["sweep"]["rows"]
+    assert sum(race["probes"] for race in found["races"]) == len(rows) > 1 and found["sentences"]
+    assert ("rate" in found) is not bool(found.get("refused"))
+    assert {row["step"] for row in rows}.isdisjoint(task["task"] for task in status["results"]["tasks"])
+
+
 ANSWERS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "capacity": a_search_ended_with_an_answer,
     "codec-best-compression": best_compression_takes_less,
     "java": each_ran_on_its_java,
     "replicas-0-vs-1": replicas_double_the_store,

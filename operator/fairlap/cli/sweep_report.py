@@ -57,7 +57,8 @@ def curve(benchmark: Benchmark) -> str:
     table = align([head, *lines], left=2 if searched else 1, rule=True)
     answer = (bm.status(benchmark).get("results") or {}).get("capacity") or found
     sentences = "".join(f"\n* {sentence}" for sentence in answer.get("sentences") or ())
-    return f"{bm.name(benchmark)}: {found.get('task')} in {len(rows)} {'probes' if searched else 'steps'}\n\n{table}{sentences}"
+    count = f"{len(rows)} {'probes' if searched else 'steps'}"
+    return f"{bm.name(benchmark)}: {found.get('task')} in {count}\n\n{table}{sentences}"
 
 
 def _kept(row: Mapping[str, Any]) -> str:

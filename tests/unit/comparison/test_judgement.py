@@ -228,6 +228,30 @@ def test_default_gates_are_means_over_the_measured_tasks() -> None:
     assert gates[0].tasks == ["bulk", "search"] and gates[3].tasks == []
 
 
+SEARCHING: dict[str, Any] = {
+    "elasticsearch": {"version": "9.0.0"},
+    "race": {
+        "track": {"builtin": "log_ingest"},
+        "capacity": {"task": "search", "objective": {"p99": "50ms"}, "targetThroughput": {"from": 20, "to": 500}},
+    },
+}
+
+
+def test_races_that_look_for_a_capacity_are_judged_by_it_alone() -> None:
+    found = judged(one_number("capacity", -0.20), template=SEARCHING)
+    gate = the_gate(found)
+    assert (gate.metric, gate.margin, gate.tasks, found.verdict) == ("capacity", 10, ["search"], "Improved")
+    assert "22 % more capacity" in found.sentence
+
+
+def test_a_race_that_found_no_capacity_decides_nothing() -> None:
+    blocks = one_number("capacity", -0.20)
+    blocks[2].races[1].numbers.clear()
+    found = judged(blocks, [{"metric": "capacity", "margin": 5}], template=SEARCHING)
+    gate = the_gate(found)
+    assert found.gate_passed is False and "not every race of both found a capacity" in gate.sentence, gate
+
+
 def test_the_noise_of_the_baseline_stands_beside_the_verdict() -> None:
     blocks = series(
         "throughput", {BASELINE: [0.0] * 3, OTHER: [0.1, 0.12, 0.08], BASELINE + TWIN: [0.02, -0.02, 0.02]}, task="s"

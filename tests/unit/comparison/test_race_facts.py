@@ -170,7 +170,7 @@ def test_answers_that_the_data_alone_decides_are_facts() -> None:
 
 def test_two_searches_of_the_same_work_have_the_same_facts() -> None:
     answered = [
-        SearchAnswer(task=name, request="1", hits=3, hits_exact=True, settled=True, complete=True, when="after")
+        SearchAnswer(task=name, request="1", hits=3, hits_exact=True, settled=True, when=AFTER)
         for name in ("search@probe-1", "search@probe-2")
     ]
     slow, fast = (
