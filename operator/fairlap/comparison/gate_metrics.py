@@ -56,7 +56,7 @@ DEFAULT_MARGINS: Final[Mapping[Metric, float]] = {
 """In per cent, of the gates that there are when none is declared."""
 DEFAULT_GATES: Final = tuple(GateSpec(metric=metric, margin=margin) for metric, margin in DEFAULT_MARGINS.items())
 """Geometric means over the measured tasks, and the store's size."""
-CAPACITY_GATES: Final = (GateSpec(metric="capacity", margin=10.0),)
+CAPACITY_GATE: Final = GateSpec(metric="capacity", margin=10.0)
 """Of races that look for the capacity: twice its default resolution."""
 
 if set(METRICS) != set(get_args(Metric)):
@@ -64,8 +64,15 @@ if set(METRICS) != set(get_args(Metric)):
 
 
 def gates_of(spec: ComparisonSpec) -> Sequence[GateSpec]:
-    """Return the gates that decide: the declared ones, or the default ones."""
-    return spec.gates or (CAPACITY_GATES if spec.template.race.capacity else DEFAULT_GATES)
+    """Return the gates that decide: the declared ones, or the default ones; a capacity is that of its one task."""
+    sought = spec.template.race.capacity
+    if sought is None:
+        return spec.gates or DEFAULT_GATES
+    of_its_task = {"task": sought.task}
+    return [
+        gate.model_copy(update=of_its_task) if gate.metric == "capacity" else gate
+        for gate in spec.gates or (CAPACITY_GATE,)
+    ]
 
 
 def family(metric: str, task: str | None) -> str:

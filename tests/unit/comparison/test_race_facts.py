@@ -11,7 +11,7 @@ from fairlap.api.status import BenchmarkStatus, Environment, IndexEvidence, Race
 from fairlap.comparison.fairness_table import UNKNOWN_TO_THE_TABLE, row_of
 from fairlap.comparison.race_facts import MOST_FACTS, as_text, facts, jvm_flags, record_facts, stable_index
 from fairlap_race.contract.record import EnvironmentRecord, IndexRecord, LoadGeneratorHost, Node, Record, Task
-from fairlap_race.contract.request_evidence import RequestEvidence, SearchAnswer
+from fairlap_race.contract.request_evidence import AFTER, RequestEvidence, SearchAnswer
 from fairlap_race.contract.track_record import TrackRecord, TrackTask
 
 RACED = BenchmarkStatus(
