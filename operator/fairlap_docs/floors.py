@@ -56,8 +56,10 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.plan.rerun_history": ("fairlap.api", "fairlap.plan.keep", "fairlap.plan.rerun"),
     "fairlap.plan.steps": ("fairlap.api",),
     "fairlap.plan.sweep_plan": ("fairlap_race.contract", "fairlap.api"),
+    "fairlap.plan.node_processors": ("fairlap.api",),
     "fairlap.plan.seen": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
+        "fairlap.plan.node_processors",
     ),
     "fairlap.plan.explain": (
         "fairlap_race.contract", "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.seen", "fairlap.plan.steps",
@@ -69,8 +71,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "fairlap.plan": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
-        "fairlap.plan.deadline", "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps",
-        "fairlap.plan.sweep_plan", "fairlap.plan.explain", "fairlap.plan.verdict",
+        "fairlap.plan.deadline", "fairlap.plan.keep", "fairlap.plan.node_processors", "fairlap.plan.seen",
+        "fairlap.plan.steps", "fairlap.plan.sweep_plan", "fairlap.plan.explain", "fairlap.plan.verdict",
     ),
     # A Comparison is decided above its Benchmarks: it knows what they would refuse.
     "fairlap.plan.comparison": (
@@ -89,7 +91,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue",
         "fairlap.statistics", "fairlap.comparison", "fairlap.plan", "fairlap.plan.comparison",
         "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.expiry", "fairlap.plan.rerun",
-        "fairlap.plan.rerun_history",
+        "fairlap.plan.rerun_history", "fairlap.plan.node_processors",
         "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
         "fairlap.manifests", "fairlap.machines",
     ),

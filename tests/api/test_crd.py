@@ -629,7 +629,7 @@ def test_defaults_are_frozen_with_the_object(stage: Stage, namespace: str) -> No
             "version": "9.0.0",
             "nodes": 1,
             "jvmOptions": [],
-            "resources": {"requests": {}, "limits": {"cpu": "1", "memory": "2Gi"}},
+            "resources": {"requests": {}, "limits": {"memory": "2Gi"}},
             "storage": {"ephemeral": {}},
             "config": {},
         },

@@ -17,8 +17,9 @@ ALLOWED = ("exec", "whole-race-1-es-default-0", "-c", "elasticsearch", "--", "gr
            "/proc/self/status")  # fmt: skip
 
 
-def test_whole_processors_are_ones_own(namespace: Namespace) -> None:
-    whole = {"limits": {"cpu": "1", "memory": "1536Mi"}}
+@pytest.mark.parametrize("cpu", [{"cpu": "1"}, {}], ids=["asked-for", "by-default"])
+def test_whole_processors_are_ones_own(namespace: Namespace, cpu: dict[str, str]) -> None:
+    whole = {"limits": {**cpu, "memory": "1536Mi"}}
     namespace.apply(benchmark("whole", elasticsearch={"resources": whole}))
 
     def given() -> str:
@@ -31,3 +32,22 @@ def test_whole_processors_are_ones_own(namespace: Namespace) -> None:
     assert (node["cpus"], node["exclusiveCpus"]) == (had, True)
     assert had.isdecimal() and load["exclusiveCpus"] is False and had not in load["cpus"].split(",")
     assert "ProcessorsShared" not in {it["reason"] for it in status["races"][0].get("remarks", ())}
+    assert status.get("nodeProcessors", {}).get("whole") is (None if cpu else True)
+
+
+def test_without_enough_for_all_nodes_share_and_it_is_said(namespace: Namespace) -> None:
+    """The load generator asks for so much that no whole processor is left."""
+    most = os.cpu_count() or 1
+    load = {
+        "requests": {"cpu": f"{most * 1000 - 500}m", "memory": "1Gi"},
+        "limits": {"cpu": str(most), "memory": "2Gi"},
+    }
+    namespace.apply(
+        benchmark("shared", elasticsearch={"resources": {"limits": {"memory": "1536Mi"}}}, race={"resources": load})
+    )
+    status = namespace.until_over("shared")
+    assert status["phase"] == "Succeeded", status
+    given = status["nodeProcessors"]
+    assert (given["cpu"], given.get("whole", False)) == ("100m", False)
+    (said,) = [it for it in status["races"][0]["remarks"] if it["reason"] == "ProcessorsShared"]
+    assert said["message"] == given["message"]

@@ -112,13 +112,13 @@ def test_no_wildcard_and_no_secret(settings: tuple[str, ...]) -> None:
         assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"]), rule
 
 
-def test_only_the_right_to_see_volumes_is_cluster_scoped_by_default() -> None:
+def test_only_the_right_to_see_volumes_and_machines_is_cluster_scoped_by_default() -> None:
     for settings in ((), ("scope.namespaces={team-a,team-b}",)):
         scoped = [m for m in render(*settings) if m["kind"] in CLUSTER_SCOPED]
-        assert {m["metadata"]["name"] for m in scoped} == {"fairlap-bench-storage"}
+        assert {m["metadata"]["name"] for m in scoped} == {"fairlap-bench-storage", "fairlap-bench-machines"}
         found = [(rule["resources"], rule["verbs"]) for rule in rules(scoped)]
-        assert found == [(["persistentvolumes"], ["get"]), (["storageclasses"], ["get"])]
-        without = render(*settings, "rbac.storageEvidence=false")
+        assert found == [(["persistentvolumes"], ["get"]), (["storageclasses"], ["get"]), (["nodes"], ["list"])]
+        without = render(*settings, "rbac.storageEvidence=false", "rbac.machineCapacity=false")
         assert not [m["kind"] for m in without if m["kind"] in CLUSTER_SCOPED]
 
 
@@ -133,7 +133,7 @@ def test_roles_are_where_benchmarks_are() -> None:
 
 
 def test_cluster_wide_watches_everything_with_the_same_rules() -> None:
-    manifests = render("scope.clusterWide=true", "rbac.storageEvidence=false")
+    manifests = render("scope.clusterWide=true", "rbac.storageEvidence=false", "rbac.machineCapacity=false")
     assert environment(manifests)["FAIRLAP_NAMESPACES"] == ""
     assert only(manifests, "ClusterRole")["rules"] == only(but_for_the_lease(render()), "Role")["rules"]
     assert not [m for m in but_for_the_lease(manifests) if m["kind"] == "Role"]

@@ -126,6 +126,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   verbs: [get]
 {{- end -}}
 
+{{/* How many processors the machines have for pods. Nodes belong to the whole cluster. */}}
+{{- define "fairlap.machineRules" -}}
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [list]
+{{- end -}}
+
 {{/* What every pod of ours may ask: DNS, and the API server where the values say that it answers. */}}
 {{- define "fairlap.knownEgress" -}}
 - ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]

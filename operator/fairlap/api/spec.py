@@ -135,6 +135,15 @@ class Resources(Api):
     limits: ResourceList = ResourceList()
     """What the container may use at most. A CPU limit can throttle a race; the record says when it did."""
 
+    def names_cpu(self) -> bool:
+        """Return whether a CPU is named, as a request or as a limit."""
+        return self.requests.cpu is not None or self.limits.cpu is not None
+
+    def with_cpu(self, cpu: str, *, whole: bool) -> "Resources":
+        """Return these resources with `cpu` requested: for whole processors as the limit, too, else without one."""
+        limits = self.limits.model_copy(update={"cpu": cpu}) if whole else self.limits
+        return Resources(requests=self.requests.model_copy(update={"cpu": cpu}), limits=limits)
+
     def whole_cores(self) -> int | None:
         """Return how many processors a kubelet with the static CPU manager policy gives to this container alone.
 
@@ -246,9 +255,11 @@ class Elasticsearch(Api):
     """JVM heap (Xms = Xmx), for example 1g; absent means half of the memory limit, at most 31g."""
     jvm_options: Annotated[list[JvmOption], Field(max_length=30)] = []
     """More options of the JVM, for example [-XX:-UseG1GC, -XX:+UseParallelGC] for another garbage collector."""
-    resources: Resources = Resources(limits=ResourceList(cpu="1", memory="2Gi"))
-    """CPU and memory of each node. Requests are the limits unless written otherwise, so that neighbours change nothing;
-    without a CPU limit a node uses whatever is idle, and the numbers depend on what else runs there."""
+    resources: Resources = Resources(limits=ResourceList(memory="2Gi"))
+    """CPU and memory of each node. Requests are the limits unless written otherwise, so that neighbours change nothing.
+    Without any CPU a node is given one whole processor where the machines have enough, else a share of all, and
+    status.nodeProcessors says which; with a CPU request alone it uses whatever is idle, and the numbers depend on what
+    else runs there."""
     storage: Storage = Storage(ephemeral=Ephemeral())
     """Where each node keeps its data."""
     index: IndexSettings | None = None

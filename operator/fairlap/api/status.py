@@ -361,6 +361,17 @@ class Environment(Answer):
     """In what later races ran differently; all else here is that of the first race that counts."""
 
 
+class NodeProcessors(Answer):
+    """What each Elasticsearch node is given where the manifest names no CPU."""
+
+    cpu: Text = ""
+    """Processors that its pod requests."""
+    whole: bool = False
+    """Whether they are its limit, too, so that a kubelet with the static CPU manager policy gives it whole ones."""
+    message: Text = ""
+    """Why so."""
+
+
 class TargetStatus(Answer):
     """The existing cluster as it described itself before the first race."""
 
@@ -420,6 +431,8 @@ class BenchmarkStatus(Answer):
     """Challenge that is raced."""
     expected_documents: int | None = None
     """Documents that a race is to leave, by race.expect or else by the track; absent when neither says how many."""
+    node_processors: NodeProcessors | None = None
+    """What each Elasticsearch node is given; absent where the manifest names a CPU."""
     node_settings: Annotated[dict[str, Text], AtMost(MOST_SETTINGS)] = {}
     """Index settings that the nodes are given in elasticsearch.yml, because the track offers no way to set them."""
     track_services: Annotated[list[Text], AtMost(10)] = []

@@ -36,6 +36,7 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
     "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
+    "Node": ("/api/v1", "nodes"),
     "PersistentVolume": ("/api/v1", "persistentvolumes"),
     "StorageClass": ("/apis/storage.k8s.io/v1", "storageclasses"),
     "OpenAPI": ("/openapi", "v3"),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fairlap.api.base import Json
+from fairlap.api.node_resources import node_resources
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Resources as Limits
 from fairlap.kube.api_error import ApiError
@@ -66,7 +67,7 @@ async def complete_table(
     if seen.subject.spec.elasticsearch is not None:
         logs: dict[str, str] = {}
         volumes = await _volumes(api_server, seen, table.volumes, logs)
-        resources = seen.subject.spec.elasticsearch.resources
+        resources = node_resources(seen.subject.spec.elasticsearch, seen.status.node_processors)
         machines = tuple(
             with_facts(with_limits(machine, resources), logs.get(machine.name)) for machine in table.machines
         )

@@ -6,8 +6,10 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
+from fairlap.api.node_resources import node_resources
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Elasticsearch, Resources, Storage
+from fairlap.api.status import NodeProcessors
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.background import switched_off
 from fairlap.manifests.meta import labels, metadata
@@ -46,11 +48,12 @@ def elasticsearch(
     settings: Settings,
     node_settings: Mapping[str, Any] = _NONE,
     services: Collection[str] = (),
+    processors: NodeProcessors | None = None,
 ) -> Json:
     """Return the Elasticsearch resource of one step: fresh, with its volumes deleted together with it.
 
     `node_settings` are index settings for elasticsearch.yml, because the track offers no way to set them; `services`
-    are those that the track may use (see `background`).
+    are those that the track may use (see `background`); `processors` are what a node is given that names no CPU.
     """
     wanted = _wanted(subject)
     claims = _volume_claims(wanted.storage, labels(subject, step))
@@ -74,7 +77,7 @@ def elasticsearch(
                         **node_settings,
                         **wanted.config,
                     },
-                    "podTemplate": _pod_template(subject, step, settings),
+                    "podTemplate": _pod_template(subject, step, settings, node_resources(wanted, processors)),
                     **({"volumeClaimTemplates": claims} if claims else {}),
                 }
             ],
@@ -115,7 +118,7 @@ def resource_requirements(resources: Resources) -> Json:
     return {"requests": {**limits, **resources.requests.to_json()}, "limits": limits}
 
 
-def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
+def _pod_template(subject: Subject, step: str, settings: Settings, resources: Resources) -> Json:
     wanted = _wanted(subject)
     heap = wanted.heap or f"{heap_mib(wanted)}m"
     container: Json = {
@@ -125,7 +128,7 @@ def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
             # The cluster is thrown away: nobody needs time to notice that it leaves.
             {"name": "PRE_STOP_ADDITIONAL_WAIT_SECONDS", "value": "0"},
         ],
-        "resources": resource_requirements(wanted.resources),
+        "resources": resource_requirements(resources),
     }
     exclusive = wanted.scheduling is not None and wanted.scheduling.exclusive_nodes
     apart = anti_affinity(subject, (ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR), exclusive=exclusive)
@@ -133,7 +136,7 @@ def _pod_template(subject: Subject, step: str, settings: Settings) -> Json:
         "terminationGracePeriodSeconds": 30,
         "automountServiceAccountToken": False,
         "affinity": {**apart, **node_affinity(wanted.scheduling)},
-        "initContainers": [_show_mounts(wanted.resources)],
+        "initContainers": [_show_mounts(resources)],
         "containers": [container],
         "volumes": [],
         **pull_secrets(subject.spec, settings),

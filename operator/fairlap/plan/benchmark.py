@@ -34,6 +34,7 @@ from fairlap.plan.explain.trouble import (
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_log
 from fairlap.plan.keep import KEPT
+from fairlap.plan.node_processors import decide
 from fairlap.plan.room import RoomSearch, give_way, line_up_again, look_again_in, room_search, take_back
 from fairlap.plan.seen import Delete, Plan, Seen
 from fairlap.plan.steps import (
@@ -149,7 +150,19 @@ def _between_steps(seen: Seen) -> Plan:
     status = update(status, admitted_time=status.admitted_time or stamp(seen.now), queued_time=None)
     if upcoming == CHECK:
         return _check_track(replace(seen, status=status))
-    return Plan(enter(status, upcoming, "Provisioning" if spec.elasticsearch else "Starting", seen))
+    if spec.elasticsearch is None:
+        return Plan(enter(status, upcoming, "Starting", seen))
+    return _provision(replace(seen, status=status), upcoming)
+
+
+def _provision(seen: Seen, upcoming: str) -> Plan:
+    """Return the plan to build a cluster; before the first one, to find out what its nodes are given."""
+    status, built = seen.status, seen.subject.spec.elasticsearch
+    if built is not None and status.node_processors is None and not built.resources.names_cpu():
+        if seen.machines is None:
+            return Plan(status, look=("machines",))
+        status = update(status, node_processors=decide(seen.subject.spec, seen.machines))
+    return Plan(enter(status, upcoming, "Provisioning", seen))
 
 
 def _take_over(seen: Seen) -> Plan | None:

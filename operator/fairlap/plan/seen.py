@@ -9,6 +9,7 @@ from fairlap.api.base import Json
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import Observation
+from fairlap.plan.node_processors import MachineCapacity
 from fairlap.queue.turn import Turn
 from fairlap.settings import Settings
 from fairlap_race.contract.record import Record
@@ -95,6 +96,8 @@ class Seen:
     children: Children = Children()
     track_keys: frozenset[str] | None = None
     """keys of the track's ConfigMap, empty when it does not exist; None when not looked at yet"""
+    machines: Sequence[MachineCapacity] | None = None
+    """what the machines have for pods, nothing where it could not be read; None when not looked at yet"""
     checker: Checker | None = None
     """the Benchmark that checkedBy names; None when not looked at yet"""
     records: Mapping[str, Record | None] | None = None
@@ -121,7 +124,7 @@ class Seen:
 
 Create = Literal["elasticsearch", "record", "job", "access"]
 Delete = Literal["elasticsearch", "job"]
-Look = Literal["track", "checker", "records", "evictions", "warnings", "children"] | LogOf
+Look = Literal["track", "checker", "machines", "records", "evictions", "warnings", "children"] | LogOf
 
 
 @dataclass(frozen=True)

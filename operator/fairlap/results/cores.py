@@ -22,9 +22,14 @@ def exclusive(cpus: str | None, wanted: int | None, processors: int | None) -> b
     return given == wanted < processors if processors is not None else None
 
 
-def remarks(evidence: Sequence[MachineEvidence], wanted: int | None) -> Iterator[RaceRemark]:
-    """Yield one remark for the Elasticsearch nodes that asked for `wanted` whole processors and shared theirs."""
+def remarks(evidence: Sequence[MachineEvidence], wanted: int | None, withheld: str = "") -> Iterator[RaceRemark]:
+    """Yield one remark for the Elasticsearch nodes that asked for `wanted` whole processors and shared theirs.
+
+    `withheld` is why nodes of a manifest that names no CPU were not given whole ones.
+    """
     if wanted is None:
+        if withheld:
+            yield RaceRemark(Reason.PROCESSORS_SHARED, withheld)
         return
     shared = [it for it in evidence[:-1] if it.exclusive_cpus is False]
     if shared:

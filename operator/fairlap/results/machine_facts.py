@@ -59,9 +59,12 @@ def machine_evidence(
     elasticsearch_pods: Sequence[Json],
     load_generator_on: str,
     spec: BenchmarkSpec,
+    whole: int | None,
 ) -> list[MachineEvidence]:
-    """Return what each Elasticsearch node ran on, in the order of their names, and last the load generator."""
-    whole = spec.elasticsearch.resources.whole_cores() if spec.elasticsearch else None
+    """Return what each Elasticsearch node ran on, in the order of their names, and last the load generator.
+
+    `whole` is how many whole processors each node asked for, None for a share.
+    """
     told = {it.name: it for it in (table.machines if table else ()) if it.role == ELASTICSEARCH}
     on = _machines(elasticsearch_pods)
     found = []

@@ -25,6 +25,7 @@ from fairlap.runtime.reads import (
     read_config_map_keys,
     read_evictions,
     read_log_tail,
+    read_machines,
     read_noise,
     read_records,
     read_warnings,
@@ -106,6 +107,8 @@ async def look_at(what: Look, seen: Seen, api_server: ApiServer, prometheus: Pro
             needed = config_map_key(seen.subject.spec.race)
             keys = await read_config_map_keys(api_server, namespace, needed.name if needed else "")
             return replace(seen, track_keys=keys)
+        case "machines":
+            return replace(seen, machines=await read_machines(api_server))
         case "checker":
             name = seen.subject.spec.checked_by or ""
             return replace(seen, checker=await read_checker(api_server, namespace, name))

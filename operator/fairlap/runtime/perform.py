@@ -42,7 +42,14 @@ def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
     match what:
         case "elasticsearch":
             status = seen.status
-            cluster = elasticsearch(seen.subject, step.name, settings, status.node_settings, status.track_services)
+            cluster = elasticsearch(
+                seen.subject,
+                step.name,
+                settings,
+                status.node_settings,
+                status.track_services,
+                status.node_processors,
+            )
             return [_away_from_others(cluster, seen)]
         case "record":
             return [record(seen.subject, step.name)]

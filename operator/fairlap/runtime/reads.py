@@ -17,6 +17,7 @@ from fairlap.plan.conditions import moment
 from fairlap.plan.explain.log_lines import telling_lines
 from fairlap.plan.explain.warned import event_time, select_warnings
 from fairlap.plan.newer_crd import unknown_fields, without_defaults
+from fairlap.plan.node_processors import MachineCapacity, capacity_of
 from fairlap.plan.seen import Checker, Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import CHECK, object_name
 from fairlap.runtime.crd_check import newer_defaults
@@ -120,6 +121,21 @@ async def read_noise(api_server: ApiServer, namespace: str) -> Mapping[str, Any]
         return None
     data = (there or {}).get("data")
     return data if isinstance(data, Mapping) else {}
+
+
+async def read_machines(api_server: ApiServer) -> list[MachineCapacity]:
+    """Return what the machines have for pods; none where their Nodes cannot be read, as without the right to.
+
+    Raises ApiError.
+    """
+    try:
+        nodes = await api_server.list_objects("Node", "", {})
+    except ApiError as error:
+        if error.status not in (403, 404):  # another answer may come: all races are to be given the same
+            raise
+        log.warning("what the machines have for pods was not read: %s", error)
+        return []
+    return [found for node in nodes if (found := capacity_of(node))]
 
 
 async def read_children(api_server: ApiServer, seen: Seen) -> Children:

@@ -798,12 +798,19 @@ class Reason(StrEnum):
     )
     PROCESSORS_SHARED = _Entry(
         "ProcessorsShared",
-        cause="Elasticsearch asked for whole processors, and what else runs on its machine may use them, too.",
+        cause=(
+            "Elasticsearch asked for whole processors (or named no CPU, and was to be given one), and what else runs on its "
+            "machine may use them, too."
+        ),
         cure=(
             "Start the machine's kubelet with --cpu-manager-policy=static (and a reserve, like "
-            "--system-reserved=cpu=500m); ask for a part of a processor where sharing is meant."
+            "--system-reserved=cpu=500m); ask for a part of a processor where sharing is meant. Where the machines have not "
+            "enough: fewer nodes, larger machines, or less for the load generator."
         ),
-        recognized="The kernel's list of the processors that the container may use is longer than what it asked for.",
+        recognized=(
+            "The kernel's list of the processors that the container may use is longer than what it asked for, or the "
+            "machines have not a whole processor for each node (status.nodeProcessors)."
+        ),
         example=(
             "elasticsearch.resources asks for 1 whole processor a node, but node bm-race-1-es-default-0 ran on "
             "processors 0-1, which others may use, too"

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.api.spec import PROBE_NAME, PROBE_PATH, PROBE_POINTER, BenchmarkSpec, Probe, PullSecret
+from fairlap.api.status import NodeProcessors
 from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
@@ -127,7 +128,7 @@ def test_a_machine_that_lacks_settings_stops_no_pod_and_what_is_printed_can_be_r
 @pytest.mark.parametrize(
     ("resources", "whole"),
     [
-        ({}, 1),  # the default: 1 CPU, 2 GiB
+        ({}, None),  # the default names no CPU: what a node is given then is decided apart
         ({"limits": {"cpu": "3", "memory": "4Gi"}, "requests": {"cpu": "3000m"}}, 3),
         ({"limits": {"cpu": "1500m", "memory": "4Gi"}}, None),
         ({"limits": {"cpu": "500m", "memory": "4Gi"}}, None),
@@ -205,8 +206,12 @@ def test_the_runner_understands_what_it_is_told(step: str) -> None:
 
 
 def test_by_default_requests_are_limits_for_elasticsearch() -> None:
-    container = pod_of(elasticsearch(subject(), "race-1", SETTINGS))["containers"][0]
-    assert container["resources"]["requests"] == container["resources"]["limits"] == {"cpu": "1", "memory": "2Gi"}
+    whole, share = NodeProcessors(cpu="1", whole=True), NodeProcessors(cpu="500m")
+    pod = pod_of(elasticsearch(subject(), "race-1", SETTINGS, processors=whole))
+    for container in (*pod["initContainers"], *pod["containers"]):
+        assert container["resources"]["requests"] == container["resources"]["limits"] == {"cpu": "1", "memory": "2Gi"}
+    container = pod_of(elasticsearch(subject(), "race-1", SETTINGS, processors=share))["containers"][0]
+    assert container["resources"] == {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"memory": "2Gi"}}
 
 
 def test_the_jdks_container_does_not_cost_the_pod_its_guarantee() -> None:

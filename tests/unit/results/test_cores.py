@@ -52,5 +52,7 @@ def test_shared_processors_are_said_where_whole_ones_were_asked_for() -> None:
     assert list(remarks([node("a", True), load], None)) == []
     (one,) = remarks([node("bm-race-1-es-default-0", True), load], 1)
     assert one.reason is Reason.PROCESSORS_SHARED and looks_like(Reason.PROCESSORS_SHARED.example, one.text)
+    (withheld,) = remarks([node("a", True), load], None, "three nodes have two processors")
+    assert withheld == (Reason.PROCESSORS_SHARED, "three nodes have two processors")
     (two,) = remarks([node("a", True), node("b", True), load], 2)
     assert "asks for 2 whole processors a node, but node a and 1 more nodes ran on processors 0-1" in two.text

@@ -10,25 +10,36 @@ from typing import Any
 from fairlap.api.base import Json
 from fairlap.api.comparison_status import COMPARISON_TERMINAL, PREPARATION
 from fairlap.api.quantity import parse_duration
-from fairlap.api.spec import LONGEST_KEEP
+from fairlap.api.spec import LONGEST_KEEP, Resources
 from fairlap.plan.steps import object_name
 
 _ITS_RACE = "race-1"
 _PORT = 9200
+# What each of several clusters is sure of, without a limit: one of them works at a time.
+_SHARE = "100m"
 
 
 def built_once(spec: Json, deadline: str) -> Json:
     """Return the spec of a Benchmark that builds a variant's cluster, races all there is once, and leaves it.
 
-    `deadline`: that of the Comparison, the longest for which the cluster is needed.
+    `deadline`: that of the Comparison, the longest for which the cluster is needed. Where no CPU is named the clusters
+    share the processors: whole ones would be one's alone while another is raced.
     """
     longest = parse_duration(deadline) > parse_duration(LONGEST_KEEP)
     return {
-        **spec,
+        **_sharing_processors(spec),
         "repetitions": 1,
         "keepCluster": "Always",
         "keepClusterFor": LONGEST_KEEP if longest else deadline,
     }
+
+
+def _sharing_processors(spec: Json) -> Json:
+    built = spec.get("elasticsearch")
+    resources = Resources.model_validate((built or {}).get("resources") or {})
+    if built is None or resources.names_cpu():
+        return spec
+    return {**spec, "elasticsearch": {**built, "resources": resources.with_cpu(_SHARE, whole=False).to_json()}}
 
 
 def on_kept_cluster(spec: Json, tasks: Sequence[str], kept_by: str, namespace: str) -> Json:

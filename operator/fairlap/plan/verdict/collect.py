@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
+from fairlap.api.node_resources import node_resources
 from fairlap.api.status import Environment, RaceStatus, Step
 from fairlap.plan.conditions import Observation, stamp
 from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators
@@ -142,8 +143,10 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         ran = environment(record, elasticsearch_pods(pods), load_generators(pods))
         table = seen.resources.get(step.name)
         storage = within(storage_evidence(table.volumes[:50]), 50_000) if table else []
-        evidence = machine_evidence(record, table, elasticsearch_pods(pods), race.load_generator_on, spec)
-        remarked += cores.remarks(evidence, spec.elasticsearch.resources.whole_cores() if spec.elasticsearch else None)
+        given = seen.status.node_processors
+        whole = node_resources(spec.elasticsearch, given).whole_cores() if spec.elasticsearch else None
+        evidence = machine_evidence(record, table, elasticsearch_pods(pods), race.load_generator_on, spec, whole)
+        remarked += cores.remarks(evidence, whole, given.message if given and not given.whole else "")
         remarked += unsteady_settings.remarks(evidence)
         ran = ran.model_copy(update={"storage": storage, "machines": within(evidence, 30_000)})
         changes["environment"], drifted = _environment(seen, race.name, ran)

@@ -1,0 +1,124 @@
+"""How many processors each Elasticsearch node is given where the manifest names none.
+
+One that is nobody else's, where the machines have enough: a share of all makes the numbers depend on what else runs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairlap.api.base import Json
+from fairlap.api.quantity import parse_quantity
+from fairlap.api.spec import BenchmarkSpec, Scheduling, Toleration
+from fairlap.api.status import NodeProcessors
+
+# What a node asks for, the best first; below one whole processor it may use whatever is idle, without a limit.
+_SHARES = ("1", "500m", "100m")
+_KEEPS_OFF = ("NoSchedule", "NoExecute")
+# Kubernetes' own taints come and go with a machine's condition, and races of one Comparison must be given the same.
+_OF_THE_MOMENT = "node.kubernetes.io/"
+
+
+@dataclass(frozen=True)
+class MachineCapacity:
+    """What one machine of the Kubernetes cluster has for pods."""
+
+    name: str
+    millicores: int
+    """thousandths of processors that the kubelet gives to pods altogether (status.allocatable)"""
+    labels: Mapping[str, str]
+    taints: Sequence[Mapping[str, Any]] = ()
+
+
+def capacity_of(node: Json) -> MachineCapacity | None:
+    """Return what a Node has for pods; None for one that takes none, or tells nothing."""
+    spec, meta = node.get("spec") or {}, node["metadata"]
+    cores = str(((node.get("status") or {}).get("allocatable") or {}).get("cpu") or "0")
+    if spec.get("unschedulable"):
+        return None
+    taints = tuple(it for it in spec.get("taints") or () if not str(it.get("key")).startswith(_OF_THE_MOMENT))
+    return MachineCapacity(str(meta["name"]), _millicores(cores), meta.get("labels") or {}, taints)
+
+
+def decide(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None) -> NodeProcessors:
+    """Return what each node of a cluster that names no CPU is given.
+
+    `machines` are those of the Kubernetes cluster, None where they could not be read. Only what they have decides, not
+    what is in use just now, so that all races of all variants are given the same.
+    """
+    built = spec.elasticsearch
+    if built is None or built.resources.names_cpu():
+        raise ValueError("only for clusters of ours that name no CPU")
+    if built.resources.with_cpu(_SHARES[0], whole=True).whole_cores() is None:
+        why = (
+            "elasticsearch.resources requests less memory than its limit, and only pods whose requests are their "
+            "limits are given whole processors: nodes share them; request as much as the limit, or name a CPU"
+        )
+        return NodeProcessors(cpu=_largest(spec, machines, _SHARES[1:]), whole=False, message=why)
+    if not machines:
+        return NodeProcessors(cpu=_SHARES[0], whole=True, message="one whole processor a node: no CPU was named")
+    cpu = _largest(spec, machines, _SHARES)
+    if cpu == _SHARES[0]:
+        return NodeProcessors(cpu=cpu, whole=True, message="one whole processor a node: no CPU was named")
+    why = (
+        f"elasticsearch.resources names no CPU, and {_count(len(machines), 'machine')} of "
+        f"{_cores(sum(it.millicores for it in machines))} processors for pods altogether cannot give a whole one to "
+        f"each of {_count(built.nodes, 'node')} beside the load generator's {_cores(_asked(spec))}: nodes share them"
+    )
+    return NodeProcessors(cpu=cpu, whole=False, message=why)
+
+
+def _largest(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None, shares: Sequence[str]) -> str:
+    if not machines:
+        return shares[0]
+    return next((it for it in shares if _fits(spec, machines, _millicores(it))), shares[-1])
+
+
+def _fits(spec: BenchmarkSpec, machines: Sequence[MachineCapacity], share: int) -> bool:
+    """Return whether nodes of `share` processors each and the load generator have room, the emptiest machine first."""
+    built = spec.elasticsearch
+    assert built is not None  # noqa: S101 - asked for clusters of ours alone
+    left = {it.name: it.millicores for it in machines}
+    mine = [it.name for it in machines if _may_use(it, built.scheduling)]
+    for _ in range(built.nodes):
+        best = max(mine, key=lambda name: left[name], default=None)
+        if best is None or left[best] < share:
+            return False
+        left[best] -= share
+    its = [left[it.name] for it in machines if _may_use(it, spec.race.scheduling)]
+    return max(its, default=0) >= _asked(spec)
+
+
+def _may_use(machine: MachineCapacity, wanted: Scheduling | None) -> bool:
+    wanted = wanted or Scheduling()
+    named = not wanted.machines or machine.name in wanted.machines
+    labelled = all(machine.labels.get(key) == value for key, value in wanted.node_selector.items())
+    kept_off = [it for it in machine.taints if it.get("effect") in _KEEPS_OFF]
+    return named and labelled and all(any(_tolerates(t, it) for t in wanted.tolerations) for it in kept_off)
+
+
+def _tolerates(toleration: Toleration, taint: Mapping[str, Any]) -> bool:
+    """Return whether a taint is tolerated (Kubernetes: "Taints and Tolerations")."""
+    if toleration.effect not in (None, taint.get("effect")):
+        return False
+    if toleration.key is None:
+        return toleration.operator == "Exists"
+    same = toleration.operator == "Exists" or (toleration.value or "") == (taint.get("value") or "")
+    return toleration.key == taint.get("key") and same
+
+
+def _asked(spec: BenchmarkSpec) -> int:
+    resources = spec.race.resources
+    return _millicores(resources.requests.cpu or resources.limits.cpu or "0")
+
+
+def _millicores(quantity: str) -> int:
+    return round(parse_quantity(quantity) * 1000)
+
+
+def _cores(millicores: int) -> str:
+    return f"{millicores / 1000:.4g}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
