@@ -799,13 +799,13 @@ class Reason(StrEnum):
     PROCESSORS_SHARED = _Entry(
         "ProcessorsShared",
         cause=(
-            "Elasticsearch asked for whole processors (or named no CPU, and was to be given one), and what else runs on its "
+            "Elasticsearch asked for whole processors (or named no CPU, to be given one), and what else runs on its "
             "machine may use them, too."
         ),
         cure=(
             "Start the machine's kubelet with --cpu-manager-policy=static (and a reserve, like "
-            "--system-reserved=cpu=500m); ask for a part of a processor where sharing is meant. Where the machines have not "
-            "enough: fewer nodes, larger machines, or less for the load generator."
+            "--system-reserved=cpu=500m); ask for a part of a processor where sharing is meant; where machines have too "
+            "few, take fewer nodes, larger machines, or less for the load generator."
         ),
         recognized=(
             "The kernel's list of the processors that the container may use is longer than what it asked for, or the "
