@@ -1,6 +1,7 @@
 """The node's programs and their configuration: pure, from folders to argv lists and file contents."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,17 @@ class Component:
 
     name: str
     argv: tuple[str, ...]
+    starts_pods: bool = False
+    """what it starts is the pods': they would inherit the processors that it may use"""
+
+
+def system_processors(usable: Collection[int]) -> set[int]:
+    """Return the processors, half of them, that the node's own programs use: never those that the kubelet gives first.
+
+    The static CPU manager policy keeps the first processor for all that asks for no whole one, and gives the next ones.
+    """
+    ordered = sorted(usable)
+    return {*ordered[:1], *ordered[len(ordered) - max(0, len(ordered) // 2 - 1) :]}
 
 
 def containerd_config(layout: Layout, *, cri: bool) -> str:
@@ -137,7 +149,8 @@ def kubelet_config(layout: Layout) -> str:
 def containerd(layout: Layout, *, cri: bool = True) -> Component:
     """containerd with one of its two configurations."""
     file = "containerd.toml" if cri else "containerd-images.toml"
-    return Component("containerd", (str(layout.programs / "containerd"), "-c", str(layout.state / file)))
+    argv = (str(layout.programs / "containerd"), "-c", str(layout.state / file))
+    return Component("containerd", argv, starts_pods=True)
 
 
 def etcd(layout: Layout) -> Component:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from localkube import components
-from localkube.components import Component, Layout
+from localkube.components import Component, Layout, system_processors
 
 RESTART_PAUSE_SECONDS = 1.0
 
@@ -53,14 +53,20 @@ class Supervisor:
         """Start a program and watch it from now on."""
         with (self._layout.state / "log" / f"{component.name}.log").open("ab") as log:
             path = f"{self._layout.programs}:{os.environ['PATH']}"
-            process = subprocess.Popen(
-                component.argv,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env={**os.environ, "PATH": path},
-                cwd="/",
-            )
+            usable = os.sched_getaffinity(0)
+            # A child inherits them; the processors that Elasticsearch is given are left alone.
+            os.sched_setaffinity(0, usable if component.starts_pods else system_processors(usable))
+            try:
+                process = subprocess.Popen(
+                    component.argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env={**os.environ, "PATH": path},
+                    cwd="/",
+                )
+            finally:
+                os.sched_setaffinity(0, usable)
         self._running[process.pid] = component
         return process
 

@@ -62,6 +62,7 @@ class Variables(BaseSettings):
     resync_seconds: Whole = Settings.resync_seconds
     sweep_seconds: Whole = Settings.sweep_seconds
     unreachable_seconds: Whole = Settings.unreachable_seconds
+    page_cache: str = Settings.page_cache
     cleanup_seconds: Whole = Settings.cleanup_seconds
     prometheus_url: Annotated[str, AfterValidator(_http_url)] = PrometheusSettings.url
     prometheus_credentials: str = PrometheusSettings.credentials

@@ -73,6 +73,8 @@ class Settings:
     """how often claims that a removed cluster left behind are looked for"""
     unreachable_seconds: int = 30
     """how long a watched namespace may not be readable before it is left out"""
+    page_cache: str = ""
+    """NAMESPACE/NAME of the ConfigMap of the helpers that drop page caches; empty: there are none"""
     cleanup_seconds: int = 600
     """how long the objects of a step may take to go away"""
     tracks_repository: str = TRACKS_REPOSITORY

@@ -87,13 +87,14 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.results",
         "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.manifests",
     ),
+    "fairlap.page_cache": ("fairlap.api", "fairlap.kube"),
     "fairlap.runtime": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue",
         "fairlap.statistics", "fairlap.comparison", "fairlap.plan", "fairlap.plan.comparison",
         "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.expiry", "fairlap.plan.rerun",
         "fairlap.plan.rerun_history", "fairlap.plan.node_processors",
         "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
-        "fairlap.manifests", "fairlap.machines",
+        "fairlap.manifests", "fairlap.machines", "fairlap.page_cache",
     ),
     "fairlap.__main__": ("fairlap.settings", "fairlap.environ", "fairlap.kube", "fairlap.runtime"),
     # The command line checks tracks with the race image's own code.

@@ -13,20 +13,19 @@ pytestmark = [
     pytest.mark.skipif(os.environ.get("CLUSTER") == "current", reason="the kubelet's policy is localkube's"),
     pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor is kept for all pods"),
 ]
-ALLOWED = ("exec", "whole-race-1-es-default-0", "-c", "elasticsearch", "--", "grep", "Cpus_allowed_list",
-           "/proc/self/status")  # fmt: skip
+ALLOWED = ("-c", "elasticsearch", "--", "grep", "Cpus_allowed_list", "/proc/self/status")
 
 
-@pytest.mark.parametrize("cpu", [{"cpu": "1"}, {}], ids=["asked-for", "by-default"])
-def test_whole_processors_are_ones_own(namespace: Namespace, cpu: dict[str, str]) -> None:
+@pytest.mark.parametrize(("name", "cpu"), [("asked-for", {"cpu": "1"}), ("by-default", {})])
+def test_whole_processors_are_ones_own(namespace: Namespace, name: str, cpu: dict[str, str]) -> None:
     whole = {"limits": {**cpu, "memory": "1536Mi"}}
-    namespace.apply(benchmark("whole", elasticsearch={"resources": whole}))
+    namespace.apply(benchmark(name, elasticsearch={"resources": whole}))
 
     def given() -> str:
-        return namespace.attempt(*ALLOWED).stdout.partition(":")[2].strip()
+        return namespace.attempt("exec", f"{name}-race-1-es-default-0", *ALLOWED).stdout.partition(":")[2].strip()
 
     had = until(given, 300, lambda: "Elasticsearch's container never ran")
-    status = namespace.until_over("whole")
+    status = namespace.until_over(name)
     assert status["phase"] == "Succeeded", status
     node, load = status["environment"]["machines"]
     assert (node["cpus"], node["exclusiveCpus"]) == (had, True)

@@ -281,3 +281,13 @@ def test_a_disk_above_the_watermarks_is_told(free: int, warned: bool) -> None:
     disk = os.statvfs_result((4096, 4096, 100, free + 5, free, 1, 1, 1, 0, 255))
     told = full_disk(disk, Paths(Path("/c")))
     assert (f"/c is {100 - free} % full" in told) if warned else told == ""
+
+
+@pytest.mark.parametrize(
+    ("usable", "system"),
+    [([0], {0}), ([0, 1], {0}), ([0, 1, 2], {0}), ([0, 1, 2, 3], {0, 3}), ([4, 5, 6, 7, 8, 9, 10, 11], {4, 9, 10, 11})],
+)
+def test_the_nodes_own_programs_keep_off_the_processors_that_pods_are_given(
+    usable: list[int], system: set[int]
+) -> None:
+    assert components.system_processors(usable) == system

@@ -250,6 +250,8 @@ class RaceStatus(Answer):
     """Machines that the Elasticsearch pods ran on."""
     load_generator_on: Text = ""
     """Machine that Rally ran on."""
+    page_cache: Text = ""
+    """Whether the page cache of Elasticsearch's machines was dropped before the race; empty without a helper."""
     record: Text = ""
     """ConfigMap with the whole record, compressed: record.json.gz, resources.json.gz, race.json.gz, rally.log.gz."""
 

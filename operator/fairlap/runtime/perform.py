@@ -1,10 +1,13 @@
 """Carry out what a plan asks for. Every act can be repeated: names are fixed, "exists" and "gone" are successes."""
 
 from fairlap.api.base import Json
+from fairlap.api.names import PAGE_CACHE_ANNOTATION
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.affinity import avoid_kept, avoid_strangers
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import access, job, progress, record
+from fairlap.page_cache.dropping import drop_page_cache
+from fairlap.plan.explain.trouble import elasticsearch_pods
 from fairlap.plan.seen import Create, Plan, Seen
 from fairlap.plan.steps import is_preparation
 from fairlap.plan.verdict.existing_cluster import race_image
@@ -21,7 +24,10 @@ async def perform(api_server: ApiServer, seen: Seen, todo: Plan) -> str:
     if step is None:
         return ""
     for what in todo.create:
-        for manifest in build_manifests(what, seen, seen.settings):
+        manifests = build_manifests(what, seen, seen.settings)
+        if what == "job":
+            await _start_alike(api_server, seen, manifests)
+        for manifest in manifests:
             if foreign := await create_child(api_server, manifest):
                 return foreign
     if todo.start_job and seen.children.job is not None:
@@ -32,6 +38,17 @@ async def perform(api_server: ApiServer, seen: Seen, todo: Plan) -> str:
         if there is not None:
             await api_server.delete(kind, there)
     return ""
+
+
+async def _start_alike(api_server: ApiServer, seen: Seen, jobs: list[Json]) -> None:
+    """Have the page cache dropped on the machines of a race's own cluster, and note on its Job what came of it."""
+    step, cluster = seen.status.step, seen.children.elasticsearch
+    if not seen.settings.page_cache or step is None or is_preparation(step.name) or cluster is None:
+        return
+    on = sorted({str(pod["spec"]["nodeName"]) for pod in elasticsearch_pods(seen.children.pods)})
+    said = await drop_page_cache(api_server, seen.settings.page_cache, on, str(cluster["metadata"]["uid"]))
+    for job_manifest in jobs:
+        job_manifest["metadata"].setdefault("annotations", {})[PAGE_CACHE_ANNOTATION] = said
 
 
 def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:

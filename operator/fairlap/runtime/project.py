@@ -5,6 +5,7 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.comparison_status import COMPARISON_TERMINAL
+from fairlap.api.names import PAGE_CACHE_ANNOTATION
 from fairlap.api.status import TERMINAL
 from fairlap.plan.keep import KEPT
 from fairlap.runtime.ownership import controller
@@ -31,6 +32,8 @@ def project_child(plural: str, body: Body) -> Json:
     elif plural == "endpointslices":
         kept["ready"] = _ready_addresses(body)
     elif plural == "jobs":
+        if said := (meta.get("annotations") or {}).get(PAGE_CACHE_ANNOTATION):
+            kept["metadata"]["annotations"] = {PAGE_CACHE_ANNOTATION: said}
         kept |= {"spec": {"suspend": body["spec"].get("suspend", False)}, "status": dict(body.get("status") or {})}
     elif plural == "pods":
         kept |= {"spec": {"nodeName": body["spec"].get("nodeName")}, "status": _pod_status(body.get("status") or {})}

@@ -804,8 +804,8 @@ class Reason(StrEnum):
         ),
         cure=(
             "Start the machine's kubelet with --cpu-manager-policy=static (and a reserve, like "
-            "--system-reserved=cpu=500m); ask for a part of a processor where sharing is meant; where machines have too "
-            "few, take fewer nodes, larger machines, or less for the load generator."
+            "--system-reserved=cpu=500m); ask for a part of a processor where sharing is meant; where machines have "
+            "too few, take fewer nodes, larger machines, or less for the load generator."
         ),
         recognized=(
             "The kernel's list of the processors that the container may use is longer than what it asked for, or the "
@@ -816,6 +816,15 @@ class Reason(StrEnum):
             "processors 0-1, which others may use, too"
         ),
         test=_LIFECYCLE,
+        remark=True,
+    )
+    PAGE_CACHE_KEPT = _Entry(
+        "PageCacheKept",
+        cause="The page cache of Elasticsearch's machine was to be dropped before the race, and was not.",
+        cure="Look at the log of the helper on that machine, a pod of the chart's DaemonSet (pageCache.enabled).",
+        recognized="The helper did not answer in 15 seconds, or its kernel refused.",
+        example="the page cache was not dropped on node-a: no answer of its helper in 15 s",
+        test="tests/api/test_page_cache.py",
         remark=True,
     )
     MACHINE_SETTINGS = _Entry(

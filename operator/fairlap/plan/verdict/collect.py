@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
+from fairlap.api.names import PAGE_CACHE_ANNOTATION, PAGE_CACHE_DROPPED
 from fairlap.api.node_resources import node_resources
 from fairlap.api.status import Environment, RaceStatus, Step
 from fairlap.plan.conditions import Observation, stamp
@@ -220,8 +221,14 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
         message=violation.message[:4096] if violation else "",
         elasticsearch_on=elasticsearch_on,
         load_generator_on=load_generator_on[:300],
+        page_cache=_page_cache(seen),
         record=object_name(seen.subject.name, step.name),
     )
+
+
+def _page_cache(seen: Seen) -> str:
+    meta = (seen.children.job or {}).get("metadata") or {}
+    return str((meta.get("annotations") or {}).get(PAGE_CACHE_ANNOTATION, ""))[:300]
 
 
 def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
@@ -229,6 +236,8 @@ def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     said = remarks(record, race.elasticsearch_on, race.load_generator_on)
     if not record.first_request_at:
         return said
+    if race.page_cache and not race.page_cache.startswith(PAGE_CACHE_DROPPED):
+        said = [*said, RaceRemark(Reason.PAGE_CACHE_KEPT, race.page_cache)]
     disturbed = disturbance.remarks(table, race.elasticsearch_on, race.load_generator_on)
     # What runs behind an HTTP target is not known, so its machines cannot be looked at.
     of_machines = [] if record.http else machine_remarks(table)

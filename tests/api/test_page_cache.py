@@ -1,0 +1,56 @@
+"""The page cache is dropped before each race by a helper, and a helper that does not answer stops no race.
+
+The helper is played by kubectl with the rights of its account; the real one runs in the end-to-end tests.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.reasons import Reason
+
+from .controlplane import ControlPlane
+from .manifests import benchmark
+from .operator_process import Operator
+from .stage import Stage
+
+pytestmark = pytest.mark.independent
+NAME = "fairlap-page-cache"
+
+
+@pytest.mark.parametrize("answers", [True, False])
+@pytest.mark.produces(Reason.PAGE_CACHE_KEPT)
+def test_it_is_dropped_before_each_race_or_it_is_said(
+    stage: Stage, plane: ControlPlane, namespace: str, install: Callable[..., Operator], answers: bool
+) -> None:
+    install(namespace, pageCache__enabled=True)
+    over = threading.Event()
+
+    def helper() -> None:
+        mine = (f"--as=system:serviceaccount:{namespace}:{NAME}", f"--namespace={namespace}")
+        while not over.is_set():
+            done = plane.kubectl(*mine, "get", "configmap", NAME, "-o=json")
+            data = json.loads(done.stdout or "{}").get("data") or {}
+            if (asked := data.get("asked.node-a")) and data.get("done.node-a") != asked:
+                patch = json.dumps({"data": {"done.node-a": asked}})
+                plane.kubectl(*mine, "patch", "configmap", NAME, f"--patch={patch}")
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=helper, daemon=True)
+    if answers:
+        thread.start()
+    stage.apply(benchmark(namespace, smokeTest=False, repetitions=2 if answers else 1))
+    status = stage.ends(namespace, "bm")
+    over.set()
+    assert status["phase"] == "Succeeded", status
+    remarks = [it["message"] for it in status["races"][0].get("remarks", ()) if it["reason"] == "PageCacheKept"]
+    if answers:
+        thread.join()
+        assert [race["pageCache"] for race in status["races"]] == ["the page cache was dropped on node-a"] * 2
+        assert not remarks
+    else:
+        assert remarks == [status["races"][0]["pageCache"]] and looks_like(Reason.PAGE_CACHE_KEPT.example, remarks[0])
