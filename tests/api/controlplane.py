@@ -153,6 +153,9 @@ class ControlPlane:
         # As OpenShift has it: setting blockOwnerDeletion needs the right to update the owner's finalizers.
         command += ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
         command += ["--max-requests-inflight=2000", "--max-mutating-requests-inflight=1000", "--profiling=false"]
+        command += [
+            "--allow-privileged=true"
+        ]  # as nearly everywhere; Pod Security levels forbid it where it is not wanted
         command += [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit}"]
         self._apiserver = command
         self.start_apiserver()

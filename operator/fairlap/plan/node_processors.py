@@ -33,8 +33,8 @@ class MachineCapacity:
 def capacity_of(node: Json) -> MachineCapacity | None:
     """Return what a Node has for pods; None for one that takes none, or tells nothing."""
     spec, meta = node.get("spec") or {}, node["metadata"]
-    cores = str(((node.get("status") or {}).get("allocatable") or {}).get("cpu") or "0")
-    if spec.get("unschedulable"):
+    cores = str(((node.get("status") or {}).get("allocatable") or {}).get("cpu") or "")
+    if spec.get("unschedulable") or not cores:
         return None
     taints = tuple(it for it in spec.get("taints") or () if not str(it.get("key")).startswith(_OF_THE_MOMENT))
     return MachineCapacity(str(meta["name"]), _millicores(cores), meta.get("labels") or {}, taints)
