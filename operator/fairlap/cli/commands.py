@@ -197,8 +197,8 @@ def rerun(ctx: click.Context, name: str, wait: bool, timeout: float | None) -> i
 @fairlap.command(short_help="Results of Benchmarks side by side.")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=_complete_benchmark)
 @click.option(
-    "-o", "--output", type=click.Choice(["table", "json", "csv", "md", "machines", "drnbench"]), default="table",
-    help="Format (default: table); json, csv and md have everything.",
+    "-o", "--output", type=click.Choice(["table", "json", "csv", "md", "machines", "drnbench", "svg"]), default="table",
+    help="Format (default: table); json, csv and md have everything; drnbench and svg are the curve of a sweep.",
 )  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="In the table, too: all figures, machines, what really ran.")
 @_cluster_options

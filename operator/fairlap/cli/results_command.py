@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlap.api.sweep_spec import Objective
 from fairlap.cli import benchmarks as bm
-from fairlap.cli import report, sweep_report
+from fairlap.cli import report, sweep_picture, sweep_report
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED, UsageError
 from fairlap.cli.machine_report import machines
@@ -40,6 +40,8 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
         if len(found) != 1:
             raise UsageError("-o drnbench is the curve of one Benchmark: name one")
         say(sweep_report.drnbench(found[0]))
+    elif output == "svg":
+        say(sweep_picture.picture(found))
     elif output == "machines":
         say("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
     else:

@@ -88,7 +88,8 @@ def _cells(row: Mapping[str, Any], digits: int) -> list[str]:
 def drnbench(benchmark: Benchmark) -> str:
     """Return the sweep as drnbench's CSV, times in seconds; raises UsageError where there are no steps of clients.
 
-    Successful requests stand under 200; failed ones under 0, whatever their status was.
+    Of requests over HTTP each status has a column, 0 for those without an answer in time. Rally does not tell a status:
+    there successful requests stand under 200, and failed ones under 0.
     """
     rows = [row for row in _sweep(benchmark).get("rows") or () if row.get("clients") and row.get("throughput")]
     if not rows or any(row.get("targetThroughput") for row in rows):
@@ -96,17 +97,28 @@ def drnbench(benchmark: Benchmark) -> str:
         raise UsageError(f"{name} has no curve over clients: -o drnbench is for a Benchmark with race.sweep.clients")
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*DRNBENCH, ABORTED, ANSWERED])
+    shares = {str(row["step"]): _shares(benchmark, row) for row in rows}
+    statuses = sorted({ABORTED, ANSWERED}.union(*shares.values()))
+    writer.writerow([*DRNBENCH, *statuses])
     for row in rows:
         times, samples = row.get("serviceTimeMillis") or {}, row.get("samples") or 0
-        failed = 100 * (row.get("failed") or 0) / samples if samples else 0.0
         writer.writerow(
             [
                 row["clients"], samples, row["throughput"]["median"], _seconds(times.get("min")),
-                _seconds(times.get("max")), _seconds(times.get("mean")), failed, 100 - failed,
+                _seconds(times.get("max")), _seconds(times.get("mean")),
+                *(100 * shares[row["step"]].get(status, 0.0) for status in statuses),
             ]
         )  # fmt: skip
     return out.getvalue().rstrip("\n")
+
+
+def _shares(benchmark: Benchmark, row: Mapping[str, Any]) -> Mapping[str, float]:
+    """Return the share of each status in a step's requests."""
+    of_step = next((it for it in bm.tasks(benchmark) if it.get("task") == row["step"]), {})
+    if told := (of_step.get("http") or {}).get("statusShares"):
+        return {str(status): float(share) for status, share in told.items()}
+    failed = (row.get("failed") or 0) / row["samples"] if row.get("samples") else 0.0
+    return {ABORTED: failed, ANSWERED: 1 - failed}
 
 
 def _seconds(millis: float | None) -> float | str:

@@ -75,7 +75,7 @@ def completed(*words: str) -> list[str]:
         (["track", "check", "a", ""], [":file"]),
         (["results", ""], ["es-8", "es-9"]),
         (["results", "es-8", "es-9"], ["es-9"]),
-        (["results", "-o", ""], ["table", "json", "csv", "md", "machines", "drnbench"]),
+        (["results", "-o", ""], ["table", "json", "csv", "md", "machines", "drnbench", "svg"]),
         (["results", "-o", "json", "es-8", ""], ["es-8", "es-9"]),
         (["compare", ""], [":file", "es-8", "es-9"]),
         (["compare", "es-8", "es-9"], [":file", "es-9"]),

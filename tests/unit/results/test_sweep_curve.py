@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from statuses import benchmark, succeeded
@@ -14,6 +16,7 @@ from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import SweepResult
 from fairlap.cli import sweep_report
 from fairlap.cli.exits import UsageError
+from fairlap.cli.sweep_picture import picture
 from fairlap.results.sweep_curve import sweep_result
 from fairlap_race.contract.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
 from fairlap_race.contract.resources import LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
@@ -153,6 +156,57 @@ def test_drnbench_reads_what_is_written() -> None:
         assert float(row["queries_per_second"]) == pytest.approx(law(int(row["n_clients"])))
         assert float(row["min_elapsed_time"]) < float(row["average_elapsed_time"]) < float(row["max_elapsed_time"])
         assert float(row["average_elapsed_time"]) == pytest.approx(int(row["n_clients"]) / law(int(row["n_clients"])))
+
+
+def test_drnbench_has_a_column_for_each_status_over_http() -> None:
+    whole = shown(curve(race()))
+    shares = {"search@1": {"200": 0.9, "503": 0.1}, "search@2": {"200": 0.5, "0": 0.5}}
+    tasks = [{"task": step, "http": {"statusShares": each}} for step, each in shares.items()]
+    whole["status"]["results"]["tasks"] = tasks
+    rows = list(csv.DictReader(io.StringIO(sweep_report.drnbench(whole))))
+    assert list(rows[0])[6:] == ["0", "200", "503"]
+    assert [float(rows[0][it]) for it in ("0", "200", "503")] == pytest.approx([0, 90, 10])
+    assert [float(rows[1][it]) for it in ("0", "200", "503")] == pytest.approx([50, 50, 0])
+    assert [float(rows[2][it]) for it in ("0", "200", "503")] == pytest.approx([0, 100, 0]), "no share was told"
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_the_picture_has_a_sign_for_each_step_and_number_and_needs_nothing_else() -> None:
+    other = shown(curve(race(pace=2.0)))
+    other["metadata"]["name"] = "es-9"
+    text = picture([shown(curve(race(saturated=(64,)))), other])
+    whole = ElementTree.fromstring(text)  # noqa: S314 - our own
+    assert whole.tag == f"{SVG}svg" and "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    told = [each.text or "" for each in whole.iter(f"{SVG}title")]
+    assert sum(each.startswith("es-9, 64: ") for each in told) == 3, "throughput, p50, p99 of the last step"
+    words = [each.text for each in whole.iter(f"{SVG}text")]
+    assert {"throughput of search (ops/s)", "service time p50 (ms)", "service time p99 (ms)", "clients"} <= {*words}
+
+
+def test_signs_of_saturated_steps_are_hollow_and_the_way_down_is_not_joined() -> None:
+    text = picture([shown(curve(race(saturated=(32, 64), order="upAndDown")))])
+    assert text.count("hollow") > 6 and "(hollow: the load generator was the bottleneck)" in text
+    assert "1 (downwards)" in text
+    upwards = picture([shown(curve(race(saturated=(32, 64))))])
+    lines = re.compile(r'd="(M[^"]*)" class="line')
+    assert lines.findall(text)[0].count("L") == lines.findall(upwards)[0].count("L")
+
+
+def test_rates_are_drawn_with_latencies_and_not_beside_clients() -> None:
+    steps = steps_of("search", [], [10, 20, 40], "ascending")
+    tasks = tuple(task(it.name, 1, it.target_throughput or 0, target_throughput=it.target_throughput) for it in steps)
+    rates = shown(curve(Record(tasks=tasks, track=TrackRecord(sweep=SweepSpec(task="search", steps=steps)))))
+    assert "latency p99 (ms)" in picture([rates]) and "target throughput" in picture([rates])
+    rates["metadata"]["name"] = "rates"
+    with pytest.raises(UsageError, match="either clients or rates"):
+        picture([rates, shown(curve(race()))])
+
+
+def test_no_curve_no_picture() -> None:
+    with pytest.raises(UsageError, match=r"has no curve: -o svg is for Benchmarks with race\.sweep"):
+        picture([benchmark("es-8", succeeded("8.11.0"))])
 
 
 def test_no_curve_no_csv() -> None:
