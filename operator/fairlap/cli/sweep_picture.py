@@ -108,7 +108,7 @@ def _panel(
 ) -> list[Markup]:
     points = {name: _points(each, read) for name, each in rows.items()}
     everything = [point for each in points.values() for point in each]
-    top = element("text", heading, x=0, y=-6, class_="name")
+    top = element("text", heading, x=6, y=-6, class_="name")
     if not everything:
         return [top, element("text", "no number", x=WIDTH / 2, y=HEIGHT / 2, class_="tick middle")]
     sizes = sorted({point.size for point in everything})
@@ -152,10 +152,11 @@ def _points(rows: Sequence[Mapping[str, Any]], read: Callable[[Mapping[str, Any]
 def _legend(
     rows: Mapping[str, Sequence[Mapping[str, Any]]], shown: Mapping[str, Appearance], top: float
 ) -> list[Markup]:
-    saturated = any(not row.get("used") for each in rows.values() for row in each)
-    note = " (hollow: the load generator was the bottleneck)" if saturated else ""
-    items = []
+    items: list[Markup] = []
     for place, name in enumerate(rows):
         y = top + _LEGEND_LINE * (place + 0.5)
-        items += [marker(shown[name], 60, y), element("text", f"{name}{note}", x=74, y=y + 4)]
+        items += [marker(shown[name], 60, y), element("text", name, x=74, y=y + 4)]
+    if any(not row.get("used") for each in rows.values() for row in each):
+        note = "hollow: the load generator was the bottleneck"
+        items.append(element("text", note, x=WIDTH + 20, y=top + _LEGEND_LINE * 0.5 + 4, class_="tick"))
     return items
