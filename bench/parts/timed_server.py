@@ -32,6 +32,7 @@ def answer(body: bytes, status: int = 200) -> bytes:
 class TimedServer:
     """Answers /MILLISECONDS with 200 after so long, /MILLISECONDS/STATUS with that status; HTTP/1.1, kept alive.
 
+    What ends in hits=NUMBER is answered by as many hits, as a search engine does; anything else by no JSON.
     /status is answered with how many requests there were, and in how many of a hundred the path was there before.
     Anything else is answered as by an Elasticsearch without nodes, which is all that Rally asks for.
     """
@@ -122,7 +123,8 @@ class TimedServer:
             while (now := time.perf_counter()) < due:
                 pass
         self.taken.append(now - came)
-        connection.sendall(answer(b"ok", status))
+        hits = path.partition("hits=")[2]
+        connection.sendall(answer(json.dumps({"hits": {"total": int(hits)}}).encode() if hits else b"ok", status))
         return rest[length:]
 
     def _status(self) -> bytes:

@@ -483,6 +483,7 @@ HTTP_REFUSED: dict[str, tuple[Json, str]] = {
     "credentials as a header": ({"race__load__headers": {"Authorization": "x"}}, "and not Authorization, Cookie, Host"),
     "a header of two lines": ({"race__load__headers": {"x": "a\nb"}}, "race.load.headers takes values of printable"),
     "no path": ({"target__health": "status"}, "target.health in body should match"),
+    "a pointer to nothing": ({"race__requests__hits": "hits"}, "race.requests.hits in body should match"),
     "from above to": (
         {"race__sweep": {"task": "requests", "clientsRange": {"from": 4, "to": 2}}},
         "race.sweep.clientsRange goes from 4 to 2: write the smaller number as from",

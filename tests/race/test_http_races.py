@@ -15,6 +15,7 @@ import pytest
 from bench.parts.timed_server import TimedServer
 from pyarrow import parquet
 
+from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.http_checks import first_violation_over_http
 from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
@@ -135,6 +136,44 @@ def test_conditions_are_read_from_every_host(race, server):
     wrong = ended(race(lines, server, loads=loads, probes=[{**RATE, "pointer": "/1/hits/rate"}], mode="check"))
     assert wrong.outcome.reason is Reason.PROBE_UNREADABLE
     assert "the deepest level that exists is /1, an object without 'hits'" in wrong.outcome.message
+
+
+def test_what_each_request_finds_is_read_after_the_race(race, server):
+    """Each line once more, equal ones once, behind the last measured request; the check reads the first line alone."""
+    other = TimedServer()
+    lines = ["/1?hits=7", "/1?q=a&hits=0", "/1?hits=7", "/1?hits=123"]
+    http = {"hits": "/hits/total"}
+    loads = [{"name": "c", "seconds": 1, "clients": 2, "rate": 20}]
+    record = ended(race(lines, server, other, loads=loads, http=http))
+    assert record.outcome.reason is None and record.http.hits is not None, record.outcome
+    assert (record.http.hits.lines, record.http.hits.why) == ((7, 0, 7, 123), "")
+    assert record.tasks[0].samples.normal == 20
+    assert len(server.paths) + len(other.paths) == 2 + 20 + 3, "two looks at health, the load, three different lines"
+    server.forget()
+    assert ended(race(lines, server, loads=loads, http=http, mode="check")).outcome.reason is None
+    assert server.paths == ["/0", "/1?hits=7"]
+    wrong = ended(race(lines, server, loads=loads, http={"hits": "/hits/found"}, mode="check"))
+    assert wrong.outcome.reason is Reason.PROBE_UNREADABLE
+    assert wrong.outcome.message == (
+        f"race.requests.hits: the answer of {server.host} to line 1: /hits/found finds nothing: the deepest level that "
+        "exists is /hits, an object without 'found'"
+    )
+    other.close()
+
+
+def test_hits_that_cannot_be_read_void_the_race(race, server):
+    lines = ["/1?hits=7", "/1"]
+    record = ended(race(lines, server, loads=[{"name": "c", "seconds": 1, "clients": 1}], http={"hits": "/hits/total"}))
+    assert record.http.hits is not None and record.http.hits.lines == (7, None)
+    spec = BenchmarkSpec.model_validate(
+        {
+            "target": {"kind": "http", "hosts": ["http://a:1"], "health": "/0"},
+            "race": {"requests": {"configMap": {"name": "a"}, "hits": "/hits/total"}, "load": {"clients": 1}},
+        }
+    )
+    violation = first_violation_over_http(record, spec)
+    assert violation and violation.reason is Reason.PROBE_UNREADABLE
+    assert violation.message == "race.requests.hits: line 2: the answer is not JSON"
 
 
 def test_each_race_sends_the_same(race, server):

@@ -464,6 +464,9 @@ class Requests(Api):
     file: Annotated[str, Field(pattern=FILE_NAME, min_length=1, max_length=200)] = "requests.ndjson"
     """Name of the file, or of the ConfigMap's key. Beside it may be documents.json, a document a line, and index.json,
     the body of their index."""
+    hits: Pointer | None = None
+    """JSON pointer to the number of hits in an answer over HTTP, for example /hits/total/value. Each request is sent
+    once more after the race to read it: variants of a Comparison may send different ones that find the same."""
 
 
 class Corpora(Api):
@@ -630,6 +633,11 @@ class Race(Api):
                 "!has(self.track) || has(self.requests) == (has(self.track.builtin) && self.track.builtin == 'replay')",
                 "race.requests and race.track.builtin: replay need each other, for no other track sends requests of a "
                 "file",
+            ),
+            rule(
+                "!has(self.track) || !has(self.requests) || !has(self.requests.hits)",
+                "race.requests.hits is read from the answers of a target of kind http, where there is no race.track: "
+                "leave it out, since races on a track tell the hits of their searches anyway",
             ),
             rule(
                 "has(self.track) || (has(self.requests) && has(self.load))",

@@ -13,12 +13,24 @@ from fairlap.api.block_record import TWIN, BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import DifferenceStatus
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.comparison.fairness_table import NONE, TARGET, TOGETHER, VERSION, WORK, FactRow, Rule, row_of, variable_of
+from fairlap.comparison.fairness_table import (
+    NONE,
+    REQUESTS,
+    TARGET,
+    TOGETHER,
+    VERSION,
+    WORK,
+    FactRow,
+    Rule,
+    row_of,
+    variable_of,
+)
 from fairlap.comparison.race_facts import as_text, leaves
 
 NOTHING: Final = "nothing"
 _ORDER: Final[tuple[Rule, ...]] = ("MustMatch", "Declared", "MayFollow", "FollowsRelease", "RecordOnly")
 _MOST_FOLDED = 40
+_HITS = "race.requests.hits"
 _HEAD = re.compile(
     r"^(spec\.|ran: (?:JVM flag |module |node setting |cluster setting |index .+?: (?:setting |default )?)?)"
 )
@@ -80,7 +92,8 @@ def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequ
     for contender in contenders:
         ours = list(_of_specs(base.name, specs[base.name], contender.name, specs[contender.name]))
         declared = {variable_of(each.path) for each in ours} - {NONE}
-        if words := _too_many(base.name, contender.name, ours, declared):
+        words = _too_many(base.name, contender.name, ours, declared)
+        if words := words or _unproven(declared, base.name, specs[base.name], contender.name, specs[contender.name]):
             why[contender.name] = words
             ours = [_unfair(each, words) if variable_of(each.path) != NONE else each for each in ours]
         ran = list(_of_races(base.name, contender.name, declared, blocks))
@@ -141,6 +154,18 @@ def _too_many(base: str, name: str, differing: Sequence[_Found], declared: set[s
     return (
         f"{name} differs from {base} in {len(variables)} variables, {_listed(shown)}: which of them it was cannot be "
         "told; write all but one in the template, or make a Comparison for each, with a baseline that differs in one"
+    )
+
+
+def _unproven(declared: set[str], base: str, ours: Mapping[str, str], name: str, theirs: Mapping[str, str]) -> str:
+    """Return a sentence when variants send different requests and nothing shows that these ask the same."""
+    lacking = [variant for variant, spec in ((base, ours), (name, theirs)) if _HITS not in spec]
+    if REQUESTS not in declared or not lacking:
+        return ""
+    return (
+        f"{name} does not send the requests of {base}, and nothing shows that they ask the same: write {_HITS}, the "
+        f"JSON pointer to the number of hits in an answer over HTTP, for {_listed(lacking)}, or race.requests in the "
+        "template alone"
     )
 
 

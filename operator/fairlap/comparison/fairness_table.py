@@ -13,7 +13,7 @@ Rule = Literal["Declared", "MustMatch", "MayFollow", "FollowsRelease", "RecordOn
 VERSION, JAVA, HEAP, JVM_OPTIONS = "version", "java", "heap", "jvmOptions"
 RESOURCES, STORAGE, CONFIG, NODES, MACHINES, TARGET = "resources", "storage", "config", "nodes", "machines", "target"
 SHARDS, REPLICAS, CODEC, SOURCE_MODE, SETTINGS = "shards", "replicas", "codec", "sourceMode", "index settings"
-PARAMS, LOAD_GENERATOR, WORK, NONE = "track parameters", "load generator", "work", ""
+PARAMS, LOAD_GENERATOR, REQUESTS, WORK, NONE = "track parameters", "load generator", "requests", "work", ""
 
 VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"(elasticsearch|race)\.scheduling\.(machines|avoidMachines)\b", NONE),
@@ -35,7 +35,8 @@ VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"race\.params\b", PARAMS),
     (r"race\.(clientOptions|resources|scheduling)\b", LOAD_GENERATOR),
     (r"race\.(track|challenge|includeTasks|excludeTasks|telemetry|telemetryParams|downSampling|allow|probes)\b", WORK),
-    (r"race\.(requests|load|sweep|capacity|steady)\b", WORK),
+    (r"race\.requests\b", REQUESTS),
+    (r"race\.(load|sweep|capacity|steady)\b", WORK),
     (r"race\.(corpora|offline|userTags|requireTasks|expect|samples|metricsStore)\b", NONE),
     (
         r"(repetitions|smokeTest|checkedBy|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|rerunHistoryLimit"
@@ -46,8 +47,8 @@ VARIABLES: Final[tuple[tuple[str, str], ...]] = (
 )
 """Which variable a path of a Benchmark's spec belongs to, the first that fits; none changes no race."""
 
-TOGETHER: Final = (frozenset({REPLICAS, NODES}),)
-"""Variables that are one question together: each copy of a shard needs a node of its own."""
+TOGETHER: Final = (frozenset({REPLICAS, NODES}), frozenset({TARGET, REQUESTS}))
+"""Variables that are one question together: each copy of a shard needs a node of its own, and each engine its words."""
 
 
 class FactRow(NamedTuple):
@@ -88,8 +89,14 @@ _SAME_MACHINES = "all races of a block belong on the same machines: write templa
 
 ROWS: Final[tuple[FactRow, ...]] = (
     # What is raced.
-    FactRow(r"ran: (track|challenge|trackDigest|trackRepository|trackRevision|corpora\[\d+\])", by_cluster=False,
+    FactRow(r"ran: (track|trackDigest|trackRepository|trackRevision)", is_part_of=(REQUESTS,), by_cluster=False,
         line=_WORKLOAD),
+    FactRow(r"ran: (challenge|corpora\[\d+\])", by_cluster=False, line=_WORKLOAD),
+    FactRow(r"ran: number of requests", by_cluster=False,
+        line="line by line the files ask the same: give them as many lines"),
+    FactRow(r"ran: (request \d+: hits|hits of all requests)", "answers to requests", by_cluster=False, where_known=True,
+        bulky=True, fold=True,
+        line="leave out the lines, of all files, that do not find as much everywhere"),
     FactRow(r"ran: (track parameter.*|task .+: (plan|target throughput)|task plans' digest)", is_part_of=(PARAMS,),
         by_cluster=False, line=_WORKLOAD),
     FactRow(r"ran: index settings as track parameter.*", by_cluster=False, line=_WORKLOAD,

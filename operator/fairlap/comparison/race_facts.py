@@ -49,7 +49,7 @@ def record_facts(record: Record) -> dict[str, str]:
     """Return what the record of a race knows beyond the status, as texts by path; what is not known is not there."""
     found = {
         path: as_text(value)
-        for part in (_of_nodes, _of_load_generator, _of_settings, _of_tasks, _of_answers)
+        for part in (_of_nodes, _of_load_generator, _of_settings, _of_tasks, _of_answers, _of_requests)
         for path, value in part(record)
         if value is not None
     }
@@ -129,6 +129,17 @@ def _of_answers(record: Record) -> Iterator[tuple[str, Any]]:
         about = f"ran: task {answer.task}: answer to {answer.request}"
         yield f"{about}: hits", answer.hits if answer.hits_exact else None
         yield f"{about}: content", answer.content
+
+
+def _of_requests(record: Record) -> Iterator[tuple[str, Any]]:
+    """Yield what the requests of a race over HTTP found, line by line of their file."""
+    if record.http is None:
+        return
+    yield "ran: number of requests", record.http.requests
+    lines = record.http.hits.lines if record.http.hits else ()
+    if lines and not (record.http.hits and record.http.hits.why):
+        yield "ran: hits of all requests", hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:16]
+    yield from ((f"ran: request {line}: hits", hits) for line, hits in enumerate(lines, start=1))
 
 
 def _track_params(spec: Mapping[str, Any], params: Any) -> Iterator[tuple[str, Any]]:

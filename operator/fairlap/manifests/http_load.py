@@ -7,7 +7,7 @@ from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.sweep import SweepSpec, SweepStep
 
 
-def http_spec(target: Target, load: RequestLoad, sweep: SweepSpec | None) -> HttpSpec:
+def http_spec(target: Target, load: RequestLoad, sweep: SweepSpec | None, hits: str | None = None) -> HttpSpec:
     """Return the loads of a race over HTTP, one for each step of its sweep, and what they have in common."""
     steps = sweep.steps if sweep else (SweepStep(REQUESTS, load.clients, load.target_throughput),)
     seconds, warmup = (parse_duration(text).total_seconds() for text in (load.duration, load.warmup))
@@ -23,6 +23,7 @@ def http_spec(target: Target, load: RequestLoad, sweep: SweepSpec | None) -> Htt
         timeout_seconds=load.timeout_seconds,
         interval_seconds=sweep.interval_seconds if sweep else 0.0,
         headers=load.headers,
+        hits=hits,
     )
 
 

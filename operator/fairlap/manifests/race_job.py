@@ -90,7 +90,8 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
     )
     if spec.target:
         found = target.with_target(found, spec, spec.target, step)
-        return replace(found, http=http_spec(spec.target, race.load, swept), cores=None) if race.load else found
+        hits = race.requests.hits if race.requests else None
+        return replace(found, http=http_spec(spec.target, race.load, swept, hits), cores=None) if race.load else found
     if not builds_cluster(spec, step):
         return found
     return replace(

@@ -51,6 +51,17 @@ class HttpHost:
 
 
 @dataclass(frozen=True)
+class RequestHits:
+    """What each request of the file found, asked once more when the race was over."""
+
+    pointer: str = ""
+    lines: tuple[int | None, ...] = ()
+    """hits by line of the file, from the first on; None where the answer did not tell"""
+    why: str = ""
+    """why they are not those of all lines"""
+
+
+@dataclass(frozen=True)
 class HttpRecord:
     """What was sent by what, and to whom."""
 
@@ -62,3 +73,5 @@ class HttpRecord:
     distinct: int | None = None
     """different requests among them"""
     hosts: tuple[HttpHost, ...] = ()
+    hits: RequestHits | None = None
+    """None where the specification names no pointer to them, or the race did not come so far"""

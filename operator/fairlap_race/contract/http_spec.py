@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairlap_race.contract.probe import is_pointer
+
 ORDERS = ("file", "random", "zipf")
 MOST_LOADS, MOST_CLIENTS, MOST_RATE, MOST_HOSTS = 200, 10_000, 1_000_000, 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@/-]{0,62}")
@@ -49,6 +51,8 @@ class HttpSpec:
     """between two loads"""
     headers: Mapping[str, str] = field(default_factory=dict)
     """of every request; no credentials"""
+    hits: str | None = None
+    """JSON pointer to the number of hits in an answer; each request is sent once more after the race to read it"""
 
 
 def find_wrong(spec: HttpSpec) -> Iterator[str]:
@@ -74,6 +78,8 @@ def find_wrong(spec: HttpSpec) -> Iterator[str]:
         yield f"http.intervalSeconds: must be 0 to 3600 seconds, not {spec.interval_seconds:g}"
     if not _PATH.fullmatch(spec.health):
         yield f"http.health: {spec.health!r} is no path; write one that begins with one slash, as /health"
+    if spec.hits is not None and not is_pointer(spec.hits):
+        yield f"http.hits: {spec.hits!r} is no JSON pointer; it begins with / and writes ~ as ~0 and / as ~1"
     yield from _find_wrong_headers(spec.headers)
 
 

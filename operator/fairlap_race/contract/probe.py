@@ -99,6 +99,11 @@ class ProbeRecord:
     """a host did not answer after the race, or not with these numbers"""
 
 
+def is_pointer(text: str) -> bool:
+    """Return whether a text is a JSON pointer (RFC 6901) to something below the whole document."""
+    return _POINTER.fullmatch(text) is not None
+
+
 def find_wrong_probes(probes: Sequence[ProbeSpec]) -> Iterator[str]:
     """Yield a sentence for each value that is out of its bounds or contradicts another."""
     if len(probes) > MOST_PROBES:
@@ -111,7 +116,7 @@ def find_wrong_probes(probes: Sequence[ProbeSpec]) -> Iterator[str]:
         if not _PATH.fullmatch(probe.path):
             yield f"{at}.path: {probe.path!r} is no path"
         for field in ("pointer", "weight", "part", "rest"):
-            if (pointer := getattr(probe, field)) is not None and not _POINTER.fullmatch(pointer):
+            if (pointer := getattr(probe, field)) is not None and not is_pointer(pointer):
                 yield f"{at}.{field}: {pointer!r} is no JSON pointer; it begins with / and writes ~ as ~0 and / as ~1"
         if (probe.pointer is None) == (probe.part is None):
             yield f"{at}: must have exactly one of pointer and part"

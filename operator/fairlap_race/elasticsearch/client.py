@@ -82,6 +82,15 @@ class ElasticsearchClient:
         """
         return self._ask(host, "GET", path, timeout, None, _NONE, most_bytes)
 
+    def send_to(
+        self, host: str, method: str, path: str, body: bytes | None, headers: Mapping[str, str], most_bytes: int
+    ) -> Any:
+        """Return the JSON answer of this one of the hosts to any request, of at most `most_bytes`.
+
+        Raises ElasticsearchError.
+        """
+        return self._ask(host, method, path, TIMEOUT_SECONDS, body, headers, most_bytes)
+
     def post(self, path: str, timeout: float = TIMEOUT_SECONDS) -> Any:
         """Return the JSON answer to POST `path` without a body. Raises ElasticsearchError."""
         return self._request("POST", path, timeout)

@@ -32,6 +32,7 @@ from fairlap_race.runner.keep_samples import SampleKeeper, refuse_unwritable
 from fairlap_race.runner.load_series import judge_tasks, with_loads
 from fairlap_race.runner.parts import FailedError
 from fairlap_race.runner.probes import ProbeReader, probe_reader
+from fairlap_race.runner.request_hits import Ask, asker, check_hits, read_hits
 
 LOG = logging.getLogger(__name__)
 SMOKE_SECONDS = 2.0
@@ -49,6 +50,7 @@ class HttpRace:
     stop: threading.Event
     _tasks: list[Task] = field(default_factory=list)
     _probes: ProbeReader | None = None
+    _ask: Ask | None = None
     _secrets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -115,8 +117,12 @@ class HttpRace:
             self._secrets = access.secrets
             patience = min(PATIENCE, spec.timeout_seconds)
             self._about = replace(self._about, hosts=look_at_hosts(spec, http.health, access, self.stop, patience))
-            self._probes = probe_reader(spec, connect(spec).client, self.stop)
+            client = connect(spec).client
+            self._probes = probe_reader(spec, client, self.stop)
             self._probes.read_before()
+            self._ask = asker(client, http.headers)
+            if http.hits and spec.mode is Mode.CHECK:
+                check_hits(http.hits, requests.file, spec.hosts, self._ask)
         except (TrackError, UnhealthyError) as error:
             raise FailedError(error.reason, str(error)) from error
         except StoppedError as error:
@@ -156,9 +162,16 @@ class HttpRace:
                         self._record = replace(self._record, first_request_at=first)
             if self._probes:
                 self._record = replace(self._record, probes=self._probes.read_after())
+            self._read_hits(requests)
         finally:
             track = self._search.as_it_ran(self._record.track)
             self._record = replace(self._record, sample_file=keeper.finish(), track=track)
+
+    def _read_hits(self, requests: ReadyRequests) -> None:
+        """Keep what each request finds; behind the probes, which count requests."""
+        if self._http.hits and self._ask and self.spec.mode is Mode.RACE:
+            hits = read_hits(self._http.hits, requests.file, self.spec.hosts, self._ask, self.stop)
+            self._about = replace(self._about, hits=hits)
 
     def _as_rated(self, loads: Sequence[HttpLoad]) -> Iterator[HttpLoad]:
         """Yield each load at its rate, which in a search follows from those before it, until that is over."""

@@ -281,6 +281,42 @@ def test_of_existing_clusters_it_is_said_what_is_not_known() -> None:
     assert mixed.fair and rules(mixed)["elasticsearch.version"] == "Declared"
 
 
+def engine(name: str, hits: str | None = "/hits/total/value", requests: str = "") -> Resolved:
+    """A variant that sends its own requests to its own engine over HTTP."""
+    asked = {"configMap": {"name": requests or f"{name}-requests"}, **({"hits": hits} if hits else {})}
+    target = {"kind": "http", "hosts": [f"http://{name}:9200"], "health": "/"}
+    return Resolved(name, {"target": target, "race": {"requests": asked, "load": {"clients": 2}}})
+
+
+def test_two_engines_send_different_requests_where_each_finds_the_same() -> None:
+    one, other = engine("one"), engine("other", hits="/1/0/0/0")
+    own = [{"ran: trackDigest": name, "ran: number of requests": "2", "ran: request 1: hits": "7",
+            "ran: request 2: hits": "9", "ran: hits of all requests": "a"} for name in ("d1", "d2")]  # fmt: skip
+    found = two(one, other, *blocks([race("one", own[0]), race("other", own[1])]))
+    assert found.fair, found.sentence
+    assert rules(found)["race.requests.configMap.name"] == "Declared"
+    more = {**own[1], "ran: request 2: hits": "10", "ran: hits of all requests": "b"}
+    found = two(one, other, *blocks([race("one", own[0]), race("other", more)]))
+    assert not found.fair and "leave out the lines" in found.differences[0].message
+    longer = {**own[1], "ran: number of requests": "3"}
+    assert not two(one, other, *blocks([race("one", own[0]), race("other", longer)])).fair
+
+
+@pytest.mark.parametrize("lacking", [["one"], ["one", "other"]])
+def test_different_requests_of_which_nothing_shows_that_they_ask_the_same(lacking: list[str]) -> None:
+    variants = [engine(name, None if name in lacking else "/a") for name in ("one", "other")]
+    found = two(variants[0], variants[1])
+    assert not found.fair and "other does not send the requests of one, and nothing shows" in found.sentence
+    assert f"for {' and '.join(lacking)}, or race.requests in the template alone" in found.sentence
+
+
+def test_the_same_requests_need_no_proof_and_a_third_variable_is_too_many() -> None:
+    assert two(engine("one", None, "both"), engine("other", None, "both")).fair
+    third = engine("other")
+    third.spec["race"]["load"]["clients"] = 4  # type: ignore[index]
+    assert not two(engine("one"), third).fair
+
+
 def test_answers_go_before_speed() -> None:
     for path in ("ran: index access-logs: documents", "ran: task search: hits"):
         found = two(OLD_RELEASE, NEW_RELEASE, *blocks([race("8.11.0", OLD), race("9.0.0", NEW, {path: "7"})]))

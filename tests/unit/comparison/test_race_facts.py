@@ -10,6 +10,7 @@ from statuses import benchmark, succeeded
 from fairlap.api.status import BenchmarkStatus, Environment, IndexEvidence, RaceStatus
 from fairlap.comparison.fairness_table import UNKNOWN_TO_THE_TABLE, row_of
 from fairlap.comparison.race_facts import MOST_FACTS, as_text, facts, jvm_flags, record_facts, stable_index
+from fairlap_race.contract.http_record import HttpRecord, RequestHits
 from fairlap_race.contract.record import EnvironmentRecord, IndexRecord, LoadGeneratorHost, Node, Record, Task
 from fairlap_race.contract.request_evidence import AFTER, RequestEvidence, SearchAnswer
 from fairlap_race.contract.track_record import TrackRecord, TrackTask
@@ -181,3 +182,15 @@ def test_two_searches_of_the_same_work_have_the_same_facts() -> None:
     found = record_facts(slow)
     assert found == record_facts(fast) and found["ran: task bulk: plan"] == "bulk, 2 clients"
     assert found["ran: task search@probe-1: answer to 1: hits"] == "3"
+
+
+def test_what_requests_over_http_found_is_told_line_by_line() -> None:
+    def told(hits: RequestHits | None) -> dict[str, str]:
+        found = record_facts(Record(http=HttpRecord(requests=3, hits=hits)))
+        return {path: value for path, value in found.items() if "request" in path}
+
+    assert told(None) == {"ran: number of requests": "3"}
+    whole, other = told(RequestHits("/n", (7, 0, 7))), told(RequestHits("/n", (7, 0, 8)))
+    assert whole["ran: request 2: hits"] == "0" and whole["ran: request 3: hits"] == "7" and len(whole) == 5
+    assert whole["ran: hits of all requests"] != other["ran: hits of all requests"]
+    assert "ran: hits of all requests" not in told(RequestHits("/n", (7,), "only the first 1 lines"))

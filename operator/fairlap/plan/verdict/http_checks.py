@@ -7,6 +7,7 @@ What a saturated load generator, a missed schedule and too few requests mean is 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict import measurement, probes_met, request_errors
 from fairlap.plan.verdict.violation import Violation
+from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
 
@@ -41,10 +42,22 @@ def _every_load_has_numbers(record: Record, _: BenchmarkSpec) -> Violation | Non
     return None
 
 
+def _hits_were_read(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    asked = spec.race.requests.hits if spec.race.requests else None
+    if not asked or record.mode is not Mode.RACE or record.http is None:
+        return None
+    found = record.http.hits
+    if found is None or not found.lines or None in found.lines:
+        why = found.why if found else "they were not read"
+        return Violation(Reason.PROBE_UNREADABLE, f"race.requests.hits: {why}")
+    return None
+
+
 HTTP_CHECKS = (
     _ran_to_its_end,
     request_errors.violation,
     _every_load_has_numbers,
     measurement.violation,
     probes_met.violation,
+    _hits_were_read,
 )
