@@ -13,6 +13,7 @@ from kube import ROOT, Namespace
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 CLIENTS, HOSTS = ROOT / "examples" / "groonga-clients", ROOT / "examples" / "groonga-hosts"
+ENGINES = ROOT / "examples" / "elasticsearch-vs-groonga"
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def engine(namespace: Namespace) -> Iterator[Namespace]:
     """The namespace, on a node that has the image of Groonga."""
     subprocess.run([sys.executable, "-m", "localkube", "example-image", "groonga"], cwd=ROOT, check=True, timeout=900)
     yield namespace
-    for folder in (CLIENTS, HOSTS):
+    for folder in (CLIENTS, HOSTS, ENGINES):
         namespace.attempt("delete", "-f", str(folder), "--ignore-not-found", "--wait=false")
 
 
@@ -104,3 +105,22 @@ def test_hosts_are_the_axis_of_a_comparison(engine: Namespace) -> None:
     assert fair["status"] == "True", fair
     (two,) = status["contenders"]
     assert two["gates"][0]["change"] > 20, two  # each server has a fifth of a CPU
+
+
+def test_two_engines_are_asked_what_finds_the_same(engine: Namespace) -> None:
+    engine.kubectl("apply", "-f", str(ENGINES / "1-engines.yaml"), "-f", str(ENGINES / "2-requests.yaml"))
+    engine.kubectl("wait", "--for=condition=Complete", "job/pages-to-elasticsearch", "--timeout=400s", seconds=420)
+    made = manifest(ENGINES / "3-comparison.yaml")
+    spec = made["spec"]
+    spec["template"]["race"]["load"] |= {"duration": "8s", "warmup": "3s"}
+    spec["design"]["blocks"], spec["calibrate"] = 2, False
+    engine.apply(made)
+    engine.kubectl(
+        "wait", "comparison/engines", "--for=jsonpath={.status.completionTime}", "--timeout=900s", seconds=920
+    )
+    status = engine.get("comparison", "engines")["status"]
+    assert status["phase"] == "Complete" and status["verdict"] != "NotComparable", json.dumps(status, indent=1)
+    fair = next(it for it in status["conditions"] if it["type"] == "Fair")
+    assert fair["status"] == "True", fair
+    (contender,) = status["contenders"]
+    assert [gate["metric"] for gate in contender["gates"]] == ["throughput", "serviceTimeP50"]

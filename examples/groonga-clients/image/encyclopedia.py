@@ -2,6 +2,7 @@
 """An encyclopedia of made-up things in English and Japanese: the same seed and size give the same pages, anywhere.
 
     encyclopedia.py --pages 5000 --seed 42 --format groonga|elasticsearch
+    encyclopedia.py --pages 5000 --seed 42 --send http://elasticsearch:9200/pages
 
 Half of the pages are English, half Japanese. A word is the rarer the later it stands in its list (its share falls with
 its rank, as in natural texts), so some words hit a third of all pages and others a handful.
@@ -11,10 +12,11 @@ import argparse
 import json
 import random
 import sys
+import urllib.request
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
-from typing import NamedTuple
+from itertools import accumulate, islice
+from typing import Any, NamedTuple
 
 SCHEMA = """\
 table_create Pages TABLE_HASH_KEY ShortText
@@ -51,6 +53,8 @@ _KANA = (
 _KINDS = ("history", "bridge", "festival", "railway", "castle", "garden", "river", "school", "harbour", "observatory")
 _KINDS_JA = ("史", "橋", "祭", "線", "城", "園", "川", "校", "港", "台")
 WORDS, SENTENCES = 3000, (6, 14)
+BULK = 1000
+"""Lines of a bulk: an action and a document for each page."""
 
 
 class Page(NamedTuple):
@@ -140,15 +144,38 @@ def as_elasticsearch(found: Iterable[Page]) -> Iterator[str]:
         yield json.dumps({"title": page.title, "text": page.text}, ensure_ascii=False)
 
 
+def send(found: Iterable[Page], index: str) -> None:
+    """Index the pages in the Elasticsearch index of this URL, and have them searched from then on."""
+    lines = as_elasticsearch(found)
+    while bulk := list(islice(lines, BULK)):
+        answer = _ask("POST", f"{index}/_bulk", "".join(f"{line}\n" for line in bulk))
+        if answer["errors"]:
+            raise SystemExit(f"{index}: a page was refused: {json.dumps(answer)[:500]}")
+    _ask("POST", f"{index}/_refresh")
+    _ask("POST", f"{index}/_forcemerge?max_num_segments=1")
+    print(_ask("GET", f"{index}/_count")["count"], "pages in", index)
+
+
+def _ask(method: str, url: str, body: str = "") -> Any:
+    headers = {"Content-Type": "application/x-ndjson"}
+    request = urllib.request.Request(url, body.encode() or None, headers, method=method)  # noqa: S310 - the user's own
+    with urllib.request.urlopen(request, timeout=120) as answer:  # noqa: S310
+        return json.loads(answer.read())
+
+
 def main() -> None:
     """Write the pages to standard output."""
     parser = argparse.ArgumentParser(description="Write a made-up encyclopedia.")
     parser.add_argument("--pages", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--format", choices=("groonga", "elasticsearch"), default="groonga")
+    parser.add_argument("--send", metavar="URL", help="index them in Elasticsearch, for example http://host:9200/pages")
     options = parser.parse_args()
     if not 1 <= options.pages <= 10_000_000:
         parser.error(f"--pages: write 1 to 10000000, not {options.pages}")
+    if options.send:
+        send(pages(options.pages, options.seed), options.send)
+        return
     written = as_groonga if options.format == "groonga" else as_elasticsearch
     for line in written(pages(options.pages, options.seed)):
         sys.stdout.write(f"{line}\n")

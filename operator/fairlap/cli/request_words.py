@@ -86,3 +86,28 @@ def from_search_results(
     if TERM not in wanted.path and TERM not in json.dumps(asked):
         raise UsageError("neither --path nor --body has {term} in it, so that all requests would be the same")
     return requests_command.make_requests(files, lambda lines: from_search_results(lines, wanted), output, most)
+
+
+@requests.command("same-hits", short_help="The lines of several engines' files that find as much everywhere.")
+@click.option(
+    "-e", "--engine", "engines", nargs=3, type=str, metavar="FILE URL POINTER", multiple=True, required=True,
+    help="A file, the engine that it is for, and where its answers tell the number of hits; given for each engine.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", metavar="FOLDER", required=True, type=click.Path(file_okay=False),
+    help="Where the files are written to, under their names.",
+)  # fmt: skip
+@click.option("--most", type=click.IntRange(min=1), metavar="N", help="Keep at most so many lines.")
+def same_hits(engines: tuple[tuple[str, str, str], ...], output: str, most: int | None) -> int:
+    """Keep the lines that find as many hits in every engine, and list the others.
+
+    Line by line the files ask for the same, each in its engine's words. A Comparison of engines needs such files.
+    """
+    from fairlap.cli import same_hits_command  # noqa: PLC0415
+
+    if len(engines) < 2:
+        raise UsageError("name two engines or more: -e FILE URL POINTER -e FILE URL POINTER")
+    names = [file.rpartition("/")[2] for file, _, _ in engines]
+    if len(set(names)) < len(names):
+        raise UsageError(f"the files need different names, since they are written to {output} under them")
+    return same_hits_command.same_hits([same_hits_command.Engine(*it) for it in engines], output, most)
