@@ -101,7 +101,7 @@ def completed(*words: str) -> list[str]:
         (["logs", "nosuch"], []),
         (["track", "generate", ""], list(BUILTIN_TRACKS)),
         (["track", "check", "page"], [":file", "page_cache"]),
-        (["requests", ""], ["from-access-log", "from-search-results", "from-slowlog"]),
+        (["requests", ""], ["from-access-log", "from-search-results", "from-slowlog", "same-hits"]),
         (["requests", "from-slowlog", ""], [":file"]),
         (["track", "new", ""], [":dir"]),
     ],
