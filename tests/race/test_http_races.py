@@ -147,8 +147,9 @@ def test_what_each_request_finds_is_read_after_the_race(race, server):
     record = ended(race(lines, server, other, loads=loads, http=http))
     assert record.outcome.reason is None and record.http.hits is not None, record.outcome
     assert (record.http.hits.lines, record.http.hits.why) == ((7, 0, 7, 123), "")
-    assert record.tasks[0].samples.normal == 20
-    assert len(server.paths) + len(other.paths) == 2 + 20 + 3, "two looks at health, the load, three different lines"
+    sent = record.tasks[0].samples.normal
+    assert sent in (20, 21), "k6 may begin one more at the very end"
+    assert len(server.paths) + len(other.paths) == 2 + sent + 3, "two looks at health, the load, three different lines"
     server.forget()
     assert ended(race(lines, server, loads=loads, http=http, mode="check")).outcome.reason is None
     assert server.paths == ["/0", "/1?hits=7"]

@@ -44,7 +44,7 @@ def _every_load_has_numbers(record: Record, _: BenchmarkSpec) -> Violation | Non
 
 def _hits_were_read(record: Record, spec: BenchmarkSpec) -> Violation | None:
     asked = spec.race.requests.hits if spec.race.requests else None
-    if not asked or record.mode is not Mode.RACE or record.http is None:
+    if not asked or record.mode != Mode.RACE or record.http is None:
         return None
     found = record.http.hits
     if found is None or not found.lines or None in found.lines:
