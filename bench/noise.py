@@ -60,6 +60,8 @@ KEPT_TASKS = {
 SMALLEST: Json = {"documents": 2000, "bulk_size": 500, "search_iterations": 20, "search_warmup_iterations": 2}
 LEVER_PARAMS: Json = {"search_iterations": 1000, "search_warmup_iterations": 50}
 """what both sides of a lever race, unless it is what the lever changes"""
+NO_CPU: Json = {"requests": {"memory": "1536Mi"}, "limits": {"memory": "1536Mi"}}
+"""as a manifest that names no CPU: a whole processor where the machines have enough, else a share"""
 WHOLE: Json = {"requests": {"cpu": "1", "memory": "1536Mi"}, "limits": {"cpu": "1", "memory": "1536Mi"}}
 OFF, ON = ("off-1", "off-2"), ("on-1", "on-2")
 
@@ -121,7 +123,7 @@ def source_spec(size: Size) -> Json:
             for name in CLUSTERS
         ]
     else:
-        template["elasticsearch"] = throwaway.built(size.smallest)
+        template["elasticsearch"] = throwaway.built(size.smallest) | ({} if size.smallest else {"resources": NO_CPU})
         variants = [{"name": CLUSTERS[0]}, {"name": CLUSTERS[1], "patch": {"timeouts": {"race": "61m"}}}]
     if size.state == "kept":
         design |= {"state": "Kept", "tasks": KEPT_TASKS[size.track]}
