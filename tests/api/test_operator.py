@@ -26,13 +26,15 @@ def test_the_operator_may_do_little(stage: Stage, namespace: str, install: Insta
     assert may("list", "benchmarks.fairlap.dev")
     assert may("update", "bm", "--subresource=status")
     assert may("create", "bm")  # the next run, when an annotation asks for it
+    assert may("list", "nodes")  # how many processors their machines have
     for forbidden in (
         ("get", "secrets"), ("list", "secrets"), ("create", "pods"), ("create", "pods", "--subresource=exec"),
         ("delete", "bm"),
         ("update", "bm"), ("escalate", "roles"), ("bind", "roles"), ("delete", "configmaps"),
         ("delete", "pods"), ("impersonate", "users"),
         ("create", "serviceaccounts", "--subresource=token"), ("update", "roles"),
-        ("list", "nodes"), ("list", "namespaces"), ("list", "customresourcedefinitions"),
+        *((verb, "nodes") for verb in ("get", "watch", "patch")), ("list", "nodes", "--subresource=proxy"),
+        ("list", "namespaces"), ("list", "customresourcedefinitions"),
     ):  # fmt: skip
         assert not may(*forbidden), forbidden
 
