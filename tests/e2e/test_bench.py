@@ -61,3 +61,15 @@ def test_what_identical_races_measured_is_kept_and_split(namespace: Namespace, t
     assert any(text.startswith("| search-request throughput | ") for text in told), told
     assert any(" s, a cluster " in text for text in told), told
     assert namespace.items("elasticsearch,configmap,secret,cmp", "fairlap-bench=noise") == []
+
+
+@pytest.mark.long
+def test_disturbances_are_injected_and_counted(namespace: Namespace, tmp_path: Path) -> None:
+    """bench/disturbances.py: a quiet race, a burnt processor, a busy disk and a pause."""
+    results = tmp_path / "results.jsonl"
+    told = measured("disturbances.py", namespace, "--results", str(results), "--race-image", race_image(namespace))
+    lines = [json.loads(text) for text in results.read_text().splitlines()]
+    assert [line["key"]["kind"] for line in lines] == ["quiet", "cpu", "disk", "pause"]
+    assert all(line["phase"] == "Succeeded" and line["watch"]["tasks"] for line in lines), lines
+    assert any(text.startswith("| pause | 1 | ") for text in told), told
+    assert namespace.items("bm,pod", "fairlap-bench=disturbances") == []

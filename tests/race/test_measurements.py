@@ -4,9 +4,12 @@ Clients that are slow, free or busy by design come from the track's own runner a
 """
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +26,7 @@ from fairlap_race.contract.record import Task
 from fairlap_race.contract.resources import MachineTable
 
 from .proxy import Proxy
-from .runner import Ran, Runner, asked
+from .runner import Race, Ran, Runner, asked
 from .server import Elasticsearch
 from .tracks import BULK, CREATE, Json, search, write
 
@@ -181,6 +184,25 @@ def test_a_machine_that_did_something_else_meanwhile(runner: Runner, tmp_path: P
     assert "beside Rally something else used" in remark.text
     only = re.sub(r"disturbed: .*?(beside Rally [^;]*).*", r"disturbed: \1", remark.text)
     reads(Reason.MACHINE_DISTURBED, only)
+
+
+def test_a_pause_of_elasticsearch_is_told_from_its_own_slowness(
+    runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path
+) -> None:
+    def pause(_: Race) -> None:
+        end = time.monotonic() + 120
+        while elasticsearch.ask("GET", "/_stats/search")["_all"]["total"]["search"]["query_total"] < 50:
+            assert time.monotonic() < end, "no searches"
+            time.sleep(0.5)
+        os.killpg(elasticsearch.pid, signal.SIGSTOP)
+        time.sleep(5)
+        os.killpg(elasticsearch.pid, signal.SIGCONT)
+
+    ran = runner.run(write(tmp_path / "t", CREATE, BULK, search(seconds=14)), meanwhile=pause)
+    table = MachineTable.from_json(text_of({"binaryData": ran.binary}, "resources.json"))
+    assert table is not None and table.watch is not None
+    assert max((it.seconds for it in table.watch.stalls), default=0.0) >= 1.0, table.watch
+    assert any("stood still for" in it.text for it in disturbance.remarks(table, [], ""))
 
 
 @pytest.mark.long

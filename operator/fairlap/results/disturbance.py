@@ -1,4 +1,7 @@
-"""Whether the load generator's machine was another one during or after a race: canary, steal, and what else ran."""
+"""Whether the load generator's machine was another one during or after a race.
+
+Its canary, steal, what else ran, who else wrote to its disk, and times in which all stood still.
+"""
 
 from collections.abc import Collection, Iterator
 from math import log
@@ -7,7 +10,7 @@ from typing import Final
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.resources import LOAD_GENERATOR, MachineTable
+from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, MachineTable
 
 CANARY_RATIO: Final = 1.25
 """Of processors and memory, in either direction; a quiet virtual machine stays below (docs/noise.md)."""
@@ -18,18 +21,37 @@ DISK_SECONDS: Final = 0.005
 STEAL_SHARE: Final = 0.05
 OTHERS_CORES, OTHERS_SHARE = 0.5, 0.05
 """Of all processors. A machine with all of Kubernetes on it uses 0.16 cores when idle (docs/noise.md)."""
+STALL_SECONDS: Final = 1.0
+"""Besides garbage collections, which are Elasticsearch's own."""
+DISK_WAITED_SHARE: Final = 0.2
+"""Of a task's time, in a task in which Elasticsearch writes nothing; so is the next one (docs/noise.md)."""
+DISK_WRITTEN: Final = 0.5e6
+"""Bytes a second: what Kubernetes writes for itself stays below."""
+READING: Final = frozenset(
+    {"search", "paginated-search", "scroll-search", "composite-agg", "sql", "esql", "vector-search"}
+)
+"""Types of operations of which Elasticsearch writes nothing."""
 SHORTEST_SECONDS: Final = 5.0
 """Of a task: in less of it there are one or two looks."""
 _SHOWN = 5
 
 
 def remarks(
-    table: MachineTable | None, elasticsearch_on: Collection[str], load_generator_on: str
+    table: MachineTable | None, elasticsearch_on: Collection[str], load_generator_on: str, reading: Collection[str] = ()
 ) -> Iterator[RaceRemark]:
-    """Yield that the machine was disturbed, and by what is known; the pods' machines tell whose CPU time is whose."""
+    """Yield that the machine was disturbed, and by what is known; the pods' machines tell whose CPU time is whose.
+
+    `reading`: the tasks in which Elasticsearch only reads.
+    """
     if table is None or table.watch is None:
         return
-    found = [*canary_words(table.watch), *_steal(table.watch), *_others(table, elasticsearch_on, load_generator_on)]
+    found = [
+        *canary_words(table.watch),
+        *_steal(table.watch),
+        *_stalls(table.watch),
+        *_others(table, elasticsearch_on, load_generator_on),
+        *(_writers(table, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
+    ]
     if found:
         more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
         text = f"the load generator's machine was disturbed: {'; '.join([*found[:_SHOWN], *more])}"
@@ -57,6 +79,30 @@ def _steal(watch: MachineWatch) -> Iterator[str]:
     for span in _spans(watch):
         if span.steal_share is not None and span.steal_share > STEAL_SHARE:
             yield f"the hypervisor took {100 * span.steal_share:.0f} % of its processors' time in task {span.task}"
+
+
+def _stalls(watch: MachineWatch) -> Iterator[str]:
+    for stall in watch.stalls:
+        if stall.task and stall.seconds - stall.collected_seconds >= STALL_SECONDS:
+            collected = f", {stall.collected_seconds:.1f} s of it to collect garbage" if stall.collected_seconds else ""
+            yield f"it or Elasticsearch stood still for {stall.seconds:.1f} s in task {stall.task}{collected}"
+
+
+def _writers(table: MachineTable, reading: Collection[str]) -> Iterator[str]:
+    """Yield tasks that only read, in which somebody wrote to the disk of all nodes' data, and something waited."""
+    nodes = [machine for machine in table.machines if machine.role == ELASTICSEARCH]
+    for span in _spans(table.watch) if table.watch else ():
+        waited = span.io_waiting_share or 0.0
+        if span.task not in reading or waited <= DISK_WAITED_SHARE:
+            continue
+        used = [task.usage for machine in nodes for task in machine.tasks if task.task == span.task]
+        written = max((it.disk_write_bytes or 0.0 for it in used), default=0.0)
+        read = max((it.disk_read_bytes or 0.0 for it in used), default=0.0)
+        if written > max(read, DISK_WRITTEN * span.seconds):
+            yield (
+                f"something waited for its disk {100 * waited:.0f} % of task {span.task}, which only reads, "
+                f"while {written / span.seconds / 1e6:.1f} MB a second were written"
+            )
 
 
 def _others(table: MachineTable, elasticsearch_on: Collection[str], load_generator_on: str) -> Iterator[str]:

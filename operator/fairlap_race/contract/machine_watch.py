@@ -43,6 +43,20 @@ class Canary:
 
 
 @dataclass(frozen=True)
+class Stall:
+    """A time in which the load generator did not run, or Elasticsearch did not answer at all."""
+
+    at: str = ""
+    """when it began, or up to an interval of the sampler later"""
+    task: str = ""
+    """whose measured part it fell into; empty for none"""
+    seconds: float = 0.0
+    """that were noticed: it may have begun before somebody asked"""
+    collected_seconds: float = 0.0
+    """that Elasticsearch's garbage collections took between the looks before and after it"""
+
+
+@dataclass(frozen=True)
 class MachineWatch:
     """The load generator's machine, and with it Elasticsearch's where they share one."""
 
@@ -51,3 +65,4 @@ class MachineWatch:
     after: Canary | None = None
     race: WatchedSpan = WatchedSpan()
     tasks: tuple[WatchedSpan, ...] = ()
+    stalls: tuple[Stall, ...] = ()

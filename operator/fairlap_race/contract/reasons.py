@@ -1128,7 +1128,8 @@ class Reason(StrEnum):
         cure="Keep other work off the machine while races run, or take one whose processors are your own; race again.",
         recognized=(
             "Fixed work before and after the race (by 1.25, the disk's by 3), the hypervisor's steal (5 % of a task), "
-            "or CPU that neither Rally nor Elasticsearch used (half a core in a task, or 5 % of all)."
+            "CPU that neither Rally nor Elasticsearch used (half a core in a task, or 5 % of all), a second or more in "
+            "which nothing went on, or somebody who wrote to the disk while Elasticsearch only read."
         ),
         example=(
             "the load generator's machine was disturbed: beside Rally something else used 0.9 cores of it in task "

@@ -6,6 +6,7 @@ group lacks is simply absent.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fairlap_race.contract.resources import Volume
@@ -41,6 +42,15 @@ _GROWING = (
 def node_samples(stats: Any) -> dict[str, Sample]:
     """Return node name -> sample from an answer to `STATS_PATH`."""
     return {str(dig(node, "name") or key): _node(node) for key, node in (dig(stats, "nodes") or {}).items()}
+
+
+def collected_seconds(samples: Iterable[Sample]) -> float | None:
+    """Return the seconds that the garbage collections of all nodes have taken; None where none tells."""
+    told = [
+        sample.values[name] for sample in samples for name in ("young_gc_millis", "old_gc_millis")
+        if name in sample.values
+    ]  # fmt: skip
+    return sum(told) / 1000 if told else None
 
 
 def _node(node: Any) -> Sample:

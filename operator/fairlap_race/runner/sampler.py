@@ -21,6 +21,7 @@ from fairlap_race.linux.cgroup import read_limits
 from fairlap_race.linux.container import read_container
 from fairlap_race.linux.whole_machine import read_machine
 from fairlap_race.rally.live_files import read_state
+from fairlap_race.runner.stalls import StallWatch
 
 LOG = logging.getLogger(__name__)
 INTERVAL = 4.0
@@ -69,6 +70,7 @@ class MachineSampler:
         self._failures = 0
         self._last_failure = ""
         self._moments: list[float] = []
+        self._stalls = StallWatch()
         self._cpu_seconds: float | None = None
 
     def start(self) -> None:
@@ -91,9 +93,14 @@ class MachineSampler:
                 step = current
                 due = now + self._interval
                 self._look_safely()
-            self._stop.wait(min(STEP_LOOK, self._interval))
+            self._wait(min(STEP_LOOK, self._interval))
         self._look_safely()
         self._cpu_seconds = time.thread_time()
+
+    def _wait(self, seconds: float) -> None:
+        since, began = time.time(), time.monotonic()
+        self._stop.wait(seconds)
+        self._stalls.waited(since, seconds, time.monotonic() - began)
 
     def _look_safely(self) -> None:
         try:
@@ -115,13 +122,16 @@ class MachineSampler:
         except ElasticsearchError as error:
             LOG.info("Elasticsearch did not tell its node stats: %s", error)
             self._failures, self._last_failure = self._failures + 1, str(error)
+            self._stalls.failed(at, time.monotonic() - began)
             return
         spent = time.monotonic() - began
         self._answer_seconds.append(spent)
+        samples = node_stats.node_samples(stats)
+        self._stalls.answered(at, spent, node_stats.collected_seconds(samples.values()))
         # The counters were read about in the middle of the request.
         at += spent / 2
         self._moments.append(at)
-        for name, sample in node_stats.node_samples(stats).items():
+        for name, sample in samples.items():
             self._nodes.setdefault(name, _Seen()).add(at, sample)
 
     def volumes(self) -> tuple[Volume, ...]:
@@ -162,9 +172,9 @@ class MachineSampler:
         """Return what was seen of the whole machine in the race and in each task."""
         if race is None:
             return MachineWatch()
-        signals = self._machine.signals
-        spans = tuple(watched_span(signals, task.span, task.task) for task in tasks)
-        return MachineWatch(race=watched_span(signals, race), tasks=spans)
+        signals, known = self._machine.signals, list(tasks)
+        spans = tuple(watched_span(signals, task.span, task.task) for task in known)
+        return MachineWatch(race=watched_span(signals, race), tasks=spans, stalls=self._stalls.found(known))
 
     def _describe_sampling(self) -> Sampler:
         gaps = [later - earlier for earlier, later in zip(self._moments, self._moments[1:], strict=False)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fairlap.results.disturbance import CANARY_RATIO, remarks
 from fairlap_docs.message_form import looks_like
-from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
+from fairlap_race.contract.machine_watch import Canary, MachineWatch, Stall, WatchedSpan
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
 from fairlap_race.runner.canary import lower_quartile
@@ -59,6 +59,51 @@ def said(found: MachineTable | None, elasticsearch: tuple[str, ...] = ("a",), ra
 )
 def test_each_disturbance_and_its_quiet_neighbour(raced: MachineTable | None, words: str) -> None:
     found = said(raced)
+    assert words in found and bool(words) == bool(found)
+
+
+def stalled(seconds: float, collected: float = 0.0, task: str = "search") -> MachineTable:
+    found = table()
+    assert found.watch is not None
+    return replace(found, watch=replace(found.watch, stalls=(Stall("", task, seconds, collected),)))
+
+
+@pytest.mark.parametrize(
+    ("raced", "words"),
+    [
+        (stalled(0.9), ""),
+        (stalled(3.0), "it or Elasticsearch stood still for 3.0 s in task search"),
+        (stalled(3.0, collected=0.4), "for 3.0 s in task search, 0.4 s of it to collect garbage"),
+        (stalled(3.0, collected=2.5), ""),
+        (stalled(3.0, task=""), ""),
+    ],
+)
+def test_a_time_without_answers(raced: MachineTable, words: str) -> None:
+    found = said(raced)
+    assert words in found and bool(words) == bool(found)
+
+
+def written(megabytes: float, read: float = 0.0, share: float = 0.5) -> MachineTable:
+    """A search of 30 s, while the disk was written and read so many MB a second."""
+    found = table(replace(QUIET, io_waiting_share=share))
+    disk = Usage(30.0, cpu_mean_cores=1.3, disk_write_bytes=30e6 * megabytes, disk_read_bytes=30e6 * read)
+    used = (TaskUsage("search", usage=disk),)
+    return replace(found, machines=tuple(replace(it, tasks=used) for it in found.machines))
+
+
+@pytest.mark.parametrize(
+    ("raced", "reading", "elsewhere", "words"),
+    [
+        (written(20), "search", "a", "waited for its disk 50 % of task search, which only reads, while 20.0 MB"),
+        (written(20), "bulk", "a", ""),
+        (written(20), "search", "b", ""),
+        (written(20, share=0.2), "search", "a", ""),
+        (written(0.4), "search", "a", ""),
+        (written(20, read=30), "search", "a", ""),
+    ],
+)
+def test_who_writes_while_elasticsearch_reads(raced: MachineTable, reading: str, elsewhere: str, words: str) -> None:
+    found = "".join(it.text for it in remarks(raced, ["a"], elsewhere, [reading]))
     assert words in found and bool(words) == bool(found)
 
 

@@ -1,0 +1,78 @@
+"""Notices that the load generator stood still, or that Elasticsearch answered nobody: looks that come late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from statistics import median
+
+from fairlap_race.contract.machine_watch import Stall
+from fairlap_race.contract.record import timestamp
+from fairlap_race.contract.task_spans import TaskSpan, seconds_of
+
+LEAST_SECONDS = 1.0
+"""A process that waits for a busy processor is late by a tenth of that; a pause of five seconds, seen by whoever asks
+every four, makes him wait for one at least."""
+TIMES_USUAL = 10.0
+"""A cluster that always takes its time to answer does not stand still."""
+MOST = 50
+_TOGETHER = 5.0
+"""Seconds between two answers that did not come, of one time without answers."""
+
+
+class StallWatch:
+    """Told of each wait and each answer, it keeps those that took too long."""
+
+    def __init__(self) -> None:
+        self._own: list[Stall] = []
+        self._unanswered: list[Stall] = []
+        self._answers: list[float] = []
+        self._collected: float | None = None
+        self._open = 0
+        """first of the unanswered whose garbage collections are not known yet"""
+
+    def waited(self, since: float, wanted: float, took: float) -> None:
+        """Note how long a sleep took that was to take `wanted` seconds, from `since` (seconds since the epoch) on."""
+        if took - wanted >= LEAST_SECONDS:
+            self._own.append(Stall(timestamp(since), seconds=round(took - wanted, 3)))
+
+    def answered(self, since: float, took: float, collected: float | None) -> None:
+        """Note an answer; `collected`: seconds that the garbage collections of all nodes have taken so far."""
+        self._answers.append(took)
+        if took >= LEAST_SECONDS:
+            self._add(since, took)
+        grew = 0.0 if collected is None or self._collected is None else max(0.0, collected - self._collected)
+        for number in range(self._open, len(self._unanswered)):
+            self._unanswered[number] = replace(self._unanswered[number], collected_seconds=round(grew, 3))
+        self._open, self._collected = len(self._unanswered), collected
+
+    def failed(self, since: float, took: float) -> None:
+        """Note that no answer came; one that was refused at once is not waited for."""
+        if took >= LEAST_SECONDS:
+            self._add(since, took)
+
+    def _add(self, since: float, took: float) -> None:
+        if self._open < len(self._unanswered):
+            last = self._unanswered[-1]
+            began = seconds_of(last.at) or since
+            if since - (began + last.seconds) <= _TOGETHER:
+                self._unanswered[-1] = replace(last, seconds=round(since + took - began, 3))
+                return
+        self._unanswered.append(Stall(timestamp(since), seconds=round(took, 3)))
+
+    def found(self, tasks: Iterable[TaskSpan]) -> tuple[Stall, ...]:
+        """Return the stalls in the order of time, each with the task that it fell into, the longest ones of many."""
+        usual = median(self._answers) if self._answers else 0.0
+        stalls = [*self._own, *(it for it in self._unanswered if it.seconds >= TIMES_USUAL * usual)]
+        spans = list(tasks)
+        longest = sorted(stalls, key=lambda it: it.seconds, reverse=True)[:MOST]
+        return tuple(replace(it, task=_task(it, spans)) for it in sorted(longest, key=lambda it: it.at))
+
+
+def _task(stall: Stall, tasks: Iterable[TaskSpan]) -> str:
+    start = seconds_of(stall.at)
+    if start is None:
+        return ""
+    shared = {it.task: min(start + stall.seconds, it.span.end) - max(start, it.span.start) for it in tasks}
+    best = max(shared, key=shared.__getitem__, default="")
+    return best if best and shared[best] > 0 else ""

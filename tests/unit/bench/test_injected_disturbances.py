@@ -1,0 +1,57 @@
+"""bench/disturbances as far as it goes without a cluster: what is raced, and what the table says."""
+
+from pathlib import Path
+from typing import Any
+
+import disturbances
+import pytest
+from disturbances import CPU, DISK, PAUSE, QUIET, Try
+from parts.lines import append
+
+from fairlap.api.spec import BenchmarkSpec
+
+
+def line(it: Try, *remarks: str, phase: str = "Succeeded") -> dict[str, Any]:
+    watch = {"tasks": [{"task": "search", "ioWaitingShare": 0.05}]}
+    return {"key": it.key, "phase": phase, "seconds": 100.0, "remarks": list(remarks), "watch": watch}
+
+
+@pytest.mark.parametrize("smallest", [True, False])
+def test_each_race_is_a_benchmark(smallest: bool) -> None:
+    wanted = disturbances.tries(2, 3, smallest)
+    assert [it.kind for it in wanted] == [*[QUIET, CPU, DISK, PAUSE] * 2, QUIET]
+    assert len({it.name for it in wanted}) == len(wanted)
+    for it in wanted:
+        BenchmarkSpec.model_validate(it.spec)
+
+
+def test_a_disturbance_counts_as_seen_by_its_name_alone() -> None:
+    quiet, cpu, disk, pause = disturbances.tries(1, 1, smallest=True)
+    lines = [
+        line(quiet),
+        line(cpu, "the load generator's machine was disturbed: beside Rally something else used 0.9 cores of it"),
+        line(disk, "the load generator's machine was disturbed: it or Elasticsearch stood still for 3.0 s in task a"),
+        line(pause, "the load generator's machine was disturbed: it or Elasticsearch stood still for 4.0 s in task a"),
+    ]
+    told = list(disturbances.rows(lines))
+    assert told[2:6] == [
+        "| quiet | 1 | 0 |  | 5% |", "| cpu | 1 | 1 | 1 | 5% |", "| disk | 1 | 1 | 0 | 5% |",
+        "| pause | 1 | 1 | 1 | 5% |",
+    ]  # fmt: skip
+    assert sum("stood still for N s" in text for text in told) == 1, "the same remark is printed once"
+
+
+def test_what_failed_or_was_raced_otherwise_is_raced_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = tmp_path / "results.jsonl"
+    big, small = (disturbances.tries(1, 1, smallest) for smallest in (False, True))
+    for each in (line(big[0], phase="Failed"), line(small[1]), line(big[2])):
+        append(results, each)
+    assert [each["key"]["kind"] for each in disturbances.counted(list(disturbances.read(results)), big)] == [DISK]
+    assert disturbances.main(["--tables", "--tries", "1", "--quiet", "1", "--results", str(results)]) == 0
+    assert "| disk | 1 | 0 | 0 | 5% |" in capsys.readouterr().out
+
+
+def test_the_manifests_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert disturbances.main(["--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("# 50 races\n") and "name: disturber-disk" in printed

@@ -1,0 +1,97 @@
+"""What counts as standing still, and in which task."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap_race.contract.series import Span
+from fairlap_race.contract.task_spans import TaskSpan
+from fairlap_race.runner.stalls import MOST, StallWatch
+
+BEGAN = 1_700_000_000.0
+TASKS = (TaskSpan("index", "", Span(BEGAN, BEGAN + 30)), TaskSpan("search", "", Span(BEGAN + 40, BEGAN + 70)))
+SECONDS = st.floats(0, 100)
+
+
+def quick(watch: StallWatch, since: float, collected: float = 0.0) -> None:
+    watch.answered(BEGAN + since, 0.01, collected)
+
+
+def test_a_sleep_that_takes_too_long() -> None:
+    watch = StallWatch()
+    watch.waited(BEGAN + 10, 0.5, 1.4)
+    watch.waited(BEGAN + 50, 0.5, 5.6)
+    (stall,) = watch.found(TASKS)
+    assert (stall.task, stall.seconds, stall.collected_seconds) == ("search", 5.1, 0.0)
+
+
+def test_an_answer_that_comes_late() -> None:
+    watch = StallWatch()
+    quick(watch, 40, 7.0)
+    quick(watch, 44, 7.0)
+    watch.answered(BEGAN + 48, 1.1, 7.3)
+    quick(watch, 52, 9.0)
+    (stall,) = watch.found(TASKS)
+    assert (stall.task, stall.seconds, stall.collected_seconds) == ("search", 1.1, 0.3)
+
+
+def test_answers_that_do_not_come_are_one_stall_with_what_was_collected_meanwhile() -> None:
+    watch = StallWatch()
+    quick(watch, 4, 1.0)
+    watch.failed(BEGAN + 8, 3.0)
+    watch.failed(BEGAN + 12, 3.0)
+    watch.answered(BEGAN + 16, 1.5, 8.5)
+    watch.failed(BEGAN + 20, 0.01)
+    quick(watch, 24, 9.0)
+    watch.failed(BEGAN + 34, 3.0)
+    first, second = watch.found(TASKS)
+    assert (first.task, first.seconds, first.collected_seconds) == ("index", 9.5, 7.5)
+    assert (second.task, second.seconds) == ("", 3.0), "between two tasks"
+
+
+def test_a_cluster_that_is_always_slow_does_not_stand_still() -> None:
+    watch = StallWatch()
+    for at in range(0, 70, 4):
+        watch.answered(BEGAN + at, 1.2, None)
+    assert watch.found(TASKS) == ()
+
+
+def test_an_unknown_time_of_garbage_collections_is_none() -> None:
+    watch = StallWatch()
+    watch.answered(BEGAN, 0.01, None)
+    watch.answered(BEGAN + 4, 2.0, 5.0)
+    quick(watch, 8, 5.0)
+    assert [it.collected_seconds for it in watch.found(TASKS)] == [0.0]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["waited", "answered", "failed"]), SECONDS, SECONDS), max_size=80))
+def test_whatever_is_told_the_stalls_are_few_and_in_order(told: list[tuple[str, float, float]]) -> None:
+    watch, now = StallWatch(), BEGAN
+    for what, pause, took in told:
+        now += pause
+        if what == "waited":
+            watch.waited(now, 0.5, took)
+        elif what == "answered":
+            watch.answered(now, took, pause)
+        else:
+            watch.failed(now, took)
+        now += took
+    found = watch.found(TASKS)
+    assert len(found) <= MOST
+    assert [it.at for it in found] == sorted(it.at for it in found)
+    assert all(it.seconds >= 0.5 and it.collected_seconds >= 0 for it in found)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.5, 2.0, 3.9, 4.0])
+def test_a_pause_of_five_seconds_is_seen_wherever_it_begins(offset: float) -> None:
+    """Who asks every four seconds waits for the rest of the pause, a second at least."""
+    watch, stop = StallWatch(), (BEGAN + 44 + offset, BEGAN + 49 + offset)
+    at = BEGAN + 40
+    while at < BEGAN + 70:
+        late = stop[1] - at if stop[0] < at < stop[1] else 0.0
+        if late > 3.0:
+            watch.failed(at, 3.0)
+        else:
+            watch.answered(at, max(0.01, late), 0.0)
+        at += max(4.0, late)
+    assert [it.task for it in watch.found(TASKS)] == ["search"]
