@@ -10,7 +10,7 @@ from small_examples import FOLDER, FULL_SIZE, is_comparison, manifests, race_ima
 from kube import Namespace
 
 pytestmark = [pytest.mark.e2e, pytest.mark.longest(6), pytest.mark.independent]
-ELSEWHERE = ("storage-classes", "pull-request", "groonga-clients", "groonga-hosts")
+ELSEWHERE = ("storage-classes", "pull-request", "groonga-clients", "groonga-hosts", "elasticsearch-vs-groonga")
 """Raced by test_machines.py, test_pull_request.py and test_http_examples.py, which look at more."""
 EXAMPLES = sorted(
     path for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_") and path.name not in ELSEWHERE

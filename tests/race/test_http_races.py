@@ -189,11 +189,12 @@ def test_each_race_sends_the_same(race, server):
         loads = [{"name": "c", "seconds": 2, "clients": 20, "rate": 100}]
         assert ended(race([f"/1?q={n}" for n in range(10)], server, loads=loads, http=http)).outcome.reason is None
         sent[name] = [int(path.rpartition("=")[2]) for path in server.paths if "=" in path]
-    # A last request may begin just at the end.
+    # A last request may begin just at the end, and arrive before another one.
     assert all(200 <= len(it) <= 201 for it in sent.values())
-    assert Counter(sent["file"][:200]) == dict.fromkeys(range(10), 20)
-    assert Counter(sent["zipf"][:200]) == Counter(sent["again"][:200])
-    counts = Counter(sent["zipf"])
+    counts = {name: Counter(it) for name, it in sent.items()}
+    assert set(counts["file"].values()) <= {20, 21} and len(counts["file"]) == 10
+    assert sum(((counts["zipf"] - counts["again"]) + (counts["again"] - counts["zipf"])).values()) <= 1
+    counts = counts["zipf"]
     assert (
         counts[0] == pytest.approx(200 / sum(rank**-1.5 for rank in range(1, 11)), rel=0.25) and counts[0] > counts[1]
     )
