@@ -382,14 +382,43 @@ def test_an_unfair_comparison_ends_at_once() -> None:
     assert film.court.asked == []
 
 
-def test_who_cannot_be_compared_among_others_is_left_out_and_passes_no_gate() -> None:
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        (Said(), ("False", "NotComparable")),
+        (Said("Inconclusive"), ("False", "NotComparable")),
+        (Said("Inconclusive", gate_passed=False), ("False", "Inconclusive")),
+        (Said("Regressed", gate_passed=False), ("False", "GateNotPassed")),
+        (Said("Regressed", gate_passed=None), ("True", "NothingToDecide")),
+    ],
+)
+def test_who_cannot_be_compared_among_others_is_left_out_and_passes_no_gate(
+    answer: Said, wanted: tuple[str, str]
+) -> None:
     variants = [*comparison().to_json()["variants"], {"name": "odd", "patch": {"elasticsearch": {"heap": "1g"}}}]
     film = Film(comparison(design=FIXED_2, variants=variants))
     film.court.fairness = SaidOfFairness(not_comparable={"odd": "its Java differs"})
+    film.court.said = answer
     film.run()
-    assert film.court.judged == ["8.11.0", "9.0.0"] and film.status.verdict == "NoDifference"
+    assert film.court.judged == ["8.11.0", "9.0.0"] and film.status.verdict == answer.verdict
     assert [(each.name, each.verdict) for each in film.status.contenders] == [("odd", "NotComparable")]
-    assert next(each.status for each in film.status.conditions if each.type == "GatePassed") == "False"
+    gate = next(each for each in film.status.conditions if each.type == "GatePassed")
+    assert (gate.status, gate.reason) == wanted
+    named = gate.message.startswith("not comparable: odd; ") and gate.message.endswith("its Java differs")
+    assert named == (wanted[1] == "NotComparable"), gate.message
+
+
+def test_who_cannot_be_compared_passes_no_gate_at_a_deadline_either() -> None:
+    design = {"stop": "fixed", "blocks": 5, "seed": 1}
+    film = Film(comparison(design=design, calibrate=False, onInconclusive="pass"))
+    film.court.fairness = SaidOfFairness(not_comparable={"9.0.0": "its Java differs"})
+    film.until("Recording", 1, 2)
+    while film.status.block:
+        film.step()
+    film.now += timedelta(hours=168)
+    film.step()
+    gate = next(each for each in film.status.conditions if each.type == "GatePassed")
+    assert (film.status.verdict, gate.status, gate.reason) == ("Inconclusive", "False", "NotComparable")
 
 
 @pytest.mark.parametrize(
