@@ -49,6 +49,17 @@ def answer(
     return ComparisonPlan(status, observed=(fair, open_yet))
 
 
+def unfair_by_specs(
+    seen: ComparisonSeen, status: ComparisonStatus, variants: Sequence[ResolvedVariant], judges: Judges
+) -> ComparisonPlan | None:
+    """Return the end of one that no race could make fair, None where that is not known beforehand.
+
+    What ran is held against the same specs later, and may add to what they show, never take from it.
+    """
+    _, _, _, end = _fairness(seen, status, variants, (), judges)
+    return end
+
+
 def judged_at_look(
     spec: ComparisonSpec,
     variants: Sequence[ResolvedVariant],
