@@ -47,6 +47,12 @@ def test_the_variants_and_what_each_changes() -> None:
     assert "8.11.0*" not in text(calibrate=False)
 
 
+def test_variants_that_race_alike_are_told() -> None:
+    patient = [TWO[0], {"name": "patient", "patch": {"timeouts": {"race": "2h"}}}]
+    assert "Mind: nothing that changes a race differs between 8.11.0 and patient" in text(variants=patient)
+    assert "Mind: " not in text()
+
+
 def test_a_key_with_dots_is_found() -> None:
     settings = {"index.store.type": "mmapfs"}
     variants = [{"name": "a"}, {"name": "b", "patch": {"race": {"params": {"index_settings": settings}}}}]
