@@ -97,6 +97,18 @@ def test_what_the_api_server_would_refuse_is_said_at_once(stage: Stage, plane: C
         assert not stage.all("benchmarks", namespace)
 
 
+def test_what_the_specs_show_to_be_unfair_is_never_raced(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    newer = {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0", "java": 21}}}
+    with comparing(plane, namespace):
+        manifest = comparison(namespace, template__elasticsearch__java=17, variants=[{"name": "8.11.0"}, newer])
+        stage.apply(manifest)
+        status = stage.compares(namespace, "cmp")
+        assert (status["phase"], status["verdict"]) == ("Complete", "NotComparable"), status
+        told = {each["what"]: each["values"] for each in status["differences"] if not each["fair"]}
+        assert told["elasticsearch.java"] == {"8.11.0": "17", "9.0.0": "21"}, told
+        assert not stage.all("benchmarks", namespace) and not stage.runs(namespace)
+
+
 def test_a_deleted_race_and_a_failed_one_are_raced_again(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     """As whole blocks, each with its reason; the race that fails again and again ends it all."""
     stage.behave(namespace, **FAST)

@@ -50,6 +50,12 @@ def stands(verdict: str, passed: bool | None, reason: str, *gates: tuple[str, bo
     }
 
 
+def with_odd(status: Json) -> Json:
+    """Return the status with a contender that cannot be compared."""
+    status["contenders"].append({"name": "odd", "verdict": "NotComparable", "sentence": "odd differs in two variables"})
+    return status
+
+
 RACING: Json = {"phase": "Racing", "progress": "block 1/3"}
 WAIT = ("gate", "cmp", "--wait", "--timeout", "1s")
 CASES: dict[str, Case] = {
@@ -80,6 +86,10 @@ CASES: dict[str, Case] = {
         3, "Inconclusive: all", stands("Inconclusive", False, "Inconclusive", ("Inconclusive", False))
     ),
     "not comparable": Case(3, "NotComparable: all", stands("NotComparable", False, "NotComparable")),
+    "a cell of a matrix not comparable": Case(
+        3, "* NOT COMPARABLE: odd: odd differs",
+        with_odd(stands("NoDifference", False, "NotComparable", ("NoDifference", True))),
+    ),
     "failed": Case(
         3, "Failed: 4 blocks", {"phase": "Failed", "reason": "RacesInvalid", "message": "4 blocks did not count"}
     ),

@@ -89,6 +89,8 @@ def test_two_things_changed_at_once_are_not_comparable(namespace: Namespace) -> 
     status = over(namespace, "both")
     assert (status["phase"], status["verdict"]) == ("Complete", "NotComparable"), status
     assert condition(status, "Fair") == "False" and condition(status, "GatePassed") == "False"
+    begun = [each["metadata"]["name"] for each in namespace.items("bm")]
+    assert not [name for name in begun if name.startswith("both-")], "the specs alone show it, so nothing is raced"
     told = json.dumps([each for each in status["differences"] if not each["fair"]])
     assert "version" in told and "java" in told and "17" in told and "21" in told, told
 

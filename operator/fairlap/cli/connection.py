@@ -181,9 +181,9 @@ class Connection:
         path = f"/api/v1/nodes/{quote(node, safe='')}/proxy/configz"
         return self._ask(self._client.request, method="get", path=path)
 
-    def config_map(self, name: str) -> Json | None:
-        """Return a ConfigMap, None when there is none."""
-        return self._find(self._config_maps, quote(name, safe=""), self._space())
+    def config_map(self, name: str, namespace: str | None = None) -> Json | None:
+        """Return a ConfigMap, None when there is none; without `namespace` that of the connection."""
+        return self._find(self._config_maps, quote(name, safe=""), self._space(namespace))
 
     def pods(self, labels: Mapping[str, str]) -> list[Json]:
         """Return the pods with these labels, the oldest first."""

@@ -64,7 +64,7 @@ def exit_code(comparison: Mapping[str, Any]) -> int:
 
 
 def lines(comparison: Mapping[str, Any]) -> list[str]:
-    """Return the verdict and a line a gate."""
+    """Return the verdict, a line a gate, and one for each that cannot be compared."""
     status = _status(comparison)
     said = str(status.get("message") or "") if status.get("phase") == "Failed" else str(status.get("progress") or "")
     first = f"{status.get('verdict') or status.get('phase') or 'Pending'}: {said or 'not seen by the operator yet'}"
@@ -73,6 +73,9 @@ def lines(comparison: Mapping[str, Any]) -> list[str]:
         passed = _PASSED.get(str(each.get("passed")), "only reported")
         what = each.get("sentence") or f"{each.get('task') or ''} {each.get('metric')}: {each.get('verdict')}".strip()
         found.append(one_line(f"* {passed}: {contender}: {what}"))
+    for each in status.get("contenders") or ():
+        if each.get("verdict") == "NotComparable":
+            found.append(one_line(f"* NOT COMPARABLE: {each.get('name')}: {each.get('sentence') or 'not judged'}"))
     return found
 
 

@@ -44,7 +44,7 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
         if connect is not None and spec is not None:
             connection = connect()
             wrong = [*wrong, *_refusals(connection, manifest, name, spec, variants)]
-            known = _known_there(connection, spec, variants, known)
+            known = _known_there(connection, meta.get("namespace"), spec, variants, known)
         if number:
             say("")
         if spec is not None and variants:
@@ -62,10 +62,14 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
 
 
 def _known_there(
-    connection: Connection, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], known: Known
+    connection: Connection,
+    namespace: str | None,
+    spec: ComparisonSpec,
+    variants: Sequence[ResolvedVariant],
+    known: Known,
 ) -> Known:
     """Return what is known with what the namespace's finished Comparisons have shown of noise."""
-    data = (connection.config_map(NOISE_CONFIG_MAP) or {}).get("data") or {}
+    data = (connection.config_map(NOISE_CONFIG_MAP, namespace) or {}).get("data") or {}
     priors = priors_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))
     expected = expect(spec, variants, known.race_seconds, priors)
     return known._replace(smallest_change=expected.smallest_change)

@@ -10,6 +10,7 @@ from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.cli.text_table import align
 from fairlap.comparison.expectation import calibrated_every, design_looks
+from fairlap.comparison.fairness import raced_with_itself
 from fairlap.comparison.gate_metrics import METRICS, gates_of
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.children import TWIN_LETTER, describe_variants
@@ -38,6 +39,7 @@ def plan_text(name: str, spec: ComparisonSpec, variants: Sequence[ResolvedVarian
     parts = [
         f"{name}: {', '.join(variant.name for variant in variants[1:])} against {variants[0].name}",
         f"Variants:\n{_indent(align(list(_variant_lines(variants, every))))}",
+        *([f"Mind: {same}"] if (same := raced_with_itself(spec.baseline, variants)) else []),
         f"What decides: {_gates(spec)}",
         f"Looks: {_looks(spec)}",
         "\n".join(_cost(spec, len(variants), every, known)),

@@ -116,6 +116,20 @@ def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequ
     return Fairness(fair, differences, _sentence(fair, base.name, why, unknown, differences, variants), why)
 
 
+def raced_with_itself(baseline: str, variants: Sequence[ComparedVariant]) -> str:
+    """Return a sentence that names who differs from the baseline in nothing that changes a race, "" without any."""
+    specs = {variant.name: _spec_leaves(variant.spec) for variant in variants}
+    ours = specs.pop(baseline)
+    found = [
+        name
+        for name, theirs in specs.items()
+        if all(variable_of(path) == NONE for path in {**ours, **theirs} if ours.get(path) != theirs.get(path))
+    ]
+    if not found:
+        return ""
+    return f"nothing that changes a race differs between {baseline} and {_listed(found)}: this races one with itself"
+
+
 def _spec_leaves(spec: Mapping[str, Any]) -> dict[str, str]:
     """Return every value of a spec as the API server has it, defaults included, by its path."""
     try:
@@ -336,6 +350,8 @@ def _sentence(
         return [each.what for each in differences if each.rule == rule]
 
     parts = [f"against {base} only what was declared differs: {_listed(named('Declared')) or NOTHING}"]
+    if same := raced_with_itself(base, variants):
+        parts = [*parts, same] if named("Declared") else [same]
     if followed := [each for each in differences if each.rule == "MayFollow"]:
         parts += [f"{each.what} differs, too: {each.message}" for each in followed]
     if defaults := named("FollowsRelease"):

@@ -100,8 +100,9 @@ def judge_blocks(
     reached = [look for look in looks if look.blocks <= len(blocks)]
     numbers = BlockNumbers(blocks[: reached[-1].blocks] if reached else (), baseline)
     told, dropped = _without_unmeasured(spec, _tell(spec, others, numbers, reached, priors))
-    settled = bool(told) and not any(each.is_open for each in told)
-    futile = not settled and bool(reached) and _is_futile(told, looks[-1])
+    deciding = _deciding(told)
+    settled = bool(told) and not any(each.is_open for each in deciding)
+    futile = not settled and bool(reached) and _is_futile(told, deciding, looks[-1])
     final = last or settled
     contenders = [
         _contender(spec, name, [each for each in told if each.contender == name], numbers, final) for name in others
@@ -198,18 +199,25 @@ def _constant(name: str, gate: GateSpec, pairs: Pairs, shift: float) -> _Told:
     return _Told(name, gate, pairs, verdict, shift=shift)
 
 
-def _is_futile(told: Sequence[_Told], last: Look) -> bool:
-    still = [each for each in told if each.is_open]
-    return all(each.finding is None or is_futile(each.finding, _margin(each.gate), last, len(still)) for each in still)
+def _deciding(told: Sequence[_Told]) -> list[_Told]:
+    """Return the gates without those that are only reported, or all where every one is."""
+    return [each for each in told if each.gate.policy != "reportOnly"] or list(told)
+
+
+def _is_futile(told: Sequence[_Told], deciding: Sequence[_Told], last: Look) -> bool:
+    tests = sum(each.is_open for each in told)  # what is only reported shares the level, too
+    still = [each for each in deciding if each.is_open]
+    return all(each.finding is None or is_futile(each.finding, _margin(each.gate), last, tests) for each in still)
 
 
 def _contender(
     spec: ComparisonSpec, name: str, told: Sequence[_Told], numbers: BlockNumbers, final: bool
 ) -> ContenderStatus:
     gates = [_gate_status(spec, each, numbers, final) for each in told]
-    verdict = together(gate.verdict for gate in gates)
+    deciding = [gate for gate in gates if gate.policy != "reportOnly"] or gates
+    verdict = together(gate.verdict for gate in deciding)
     value: Verdict = verdict.value
-    sentence = contender_sentence(name, spec.baseline, gates, verdict)
+    sentence = contender_sentence(name, spec.baseline, deciding, verdict)
     return ContenderStatus(name=name, verdict=value, sentence=sentence, gates=gates)
 
 

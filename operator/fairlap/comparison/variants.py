@@ -22,6 +22,7 @@ from fairlap.comparison.merge_patch import (
     part_at,
     set_at,
 )
+from fairlap.comparison.race_facts import as_text, leaves
 
 _DECIDED: Final = {
     "repetitions": "each variant races once a block: write design.maxBlocks, or design.blocks with design.stop: fixed",
@@ -30,6 +31,8 @@ _DECIDED: Final = {
     "checkedBy": "the Comparison writes it: leave it out",
 }
 _VERSION: Final = re.compile(r"(?<![0-9.])[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9])")
+_SHORT_VERSION: Final = re.compile(r"(es|elasticsearch)?[-_]?([5-9](?:\.[0-9]{1,3})?)", re.IGNORECASE)
+"""a whole name that may be the first one or two numbers of a version"""
 _JAVA: Final = re.compile(r"(?:java|jdk)[-_]?([0-9]{1,2})(?![0-9.])", re.IGNORECASE)
 
 
@@ -177,13 +180,14 @@ def _describe(detail: ErrorDetails) -> str:
 def _sense(specs: list[tuple[_Draft, Json]], template: Json) -> Iterator[str]:
     """Yield a sentence for each variant that is not what it says, and for each pair that is the same."""
     normal = _normalized(template)
+    versions = {part_at(resolved, ("elasticsearch",)).get("version") for _, resolved in specs}
     for draft, resolved in specs:
         if draft.by_hand and not changed_paths(resolved, normal):
             yield (
                 f"variant {draft.name}: {draft.field} changes nothing of the template; leave it out if the template "
                 "is meant, else write what is other"
             )
-        yield from _misnamed(draft, resolved)
+        yield from _misnamed(draft, resolved, versions_vary=len(versions) > 1)
     for (one, mine), (other, theirs) in pairs(specs, 2):
         if not changed_paths(mine, theirs):
             yield (
@@ -199,13 +203,26 @@ def _normalized(template: Json) -> Json:
         return {}
 
 
-def _misnamed(draft: _Draft, resolved: Mapping[str, Any]) -> Iterator[str]:
+def _versions_said(draft: _Draft, resolved: Mapping[str, Any], *, versions_vary: bool) -> list[str]:
+    """Return the versions in a name, or the 9 or 9.0 that it is, unless another value explains that: say 9 shards.
+
+    A 9 alone may be a mere number, unless the versions are what varies.
+    """
+    whole, found = _VERSION.findall(draft.name), _SHORT_VERSION.fullmatch(draft.name)
+    if whole or not found or draft.field == "matrix":
+        return whole
+    of, short = found.groups()
+    values = {as_text(value) for part in (draft.patch, resolved) for _, value in leaves("", part)}
+    return [short] if short not in values and (of or "." in short or versions_vary) else []
+
+
+def _misnamed(draft: _Draft, resolved: Mapping[str, Any], *, versions_vary: bool) -> Iterator[str]:
     """Yield a sentence when a name speaks of another version or Java than is raced."""
     built = resolved.get("elasticsearch")
     if not isinstance(built, dict):
         return
-    said = _VERSION.findall(draft.name)
-    if said and built["version"] not in said:
+    said = _versions_said(draft, resolved, versions_vary=versions_vary)
+    if said and not any(f"{built['version']}.".startswith(f"{each}.") for each in said):
         yield (
             f"variant {draft.name} is called after version {said[0]}, but its elasticsearch.version is "
             f"{built['version']}: mend the name or the version"

@@ -10,7 +10,7 @@ from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord
-from fairlap.api.comparison_status import DifferenceStatus, GateStatus
+from fairlap.api.comparison_status import ContenderStatus, DifferenceStatus, GateStatus
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, read_view, unit_of
 from fairlap.comparison_report.markup import Child, Markup, element, plain
 from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount, duration, interval, percent
@@ -66,9 +66,17 @@ def report_csv(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
 
 
 def report_junit(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
-    """Return JUnit XML: a testcase for fairness and for each gate of each contender; raises NotAComparisonError."""
+    """Return JUnit XML: a testcase for fairness, each gate of each contender, and each one that cannot be compared.
+
+    Where GatePassed is false and none of them fails, one more does. Raises NotAComparisonError.
+    """
     view = read_view(comparison, blocks)
     cases = [_fair_case(view), *(_gate_case(view, name, gate) for name, gate in _judged(view))]
+    cases += [_left_out_case(view, each) for each in view.contenders if each.verdict == "NotComparable"]
+    status, reason, message = view.condition("GatePassed")
+    if status == "False" and not any("<failure " in case or "<error " in case for case in cases):
+        inner = element("failure", message, message=message or reason, type=reason)
+        cases.append(element("testcase", inner, classname=view.name, name="gates passed", time="0.000"))
     counts = {
         "tests": len(cases),
         "failures": sum("<failure " in case for case in cases),
@@ -181,6 +189,16 @@ def _gate_case(view: ComparisonView, contender: str, gate: GateStatus) -> Markup
         inner = element("failure", sentence, message=sentence, type=gate.verdict)
     said = element("system-out", sentence)
     return element("testcase", inner, said, classname=f"{view.name}.{contender}", name=label_of(gate), time="0.000")
+
+
+def _left_out_case(view: ComparisonView, contender: ContenderStatus) -> Markup:
+    """Return the case of one that cannot be compared: it fails as its gates would, where any decides."""
+    sentence = contender.sentence or VERDICT_WORDS["NotComparable"]
+    if view.condition("GatePassed")[0] == "False":
+        inner = element("failure", sentence, message=sentence, type=contender.verdict)
+    else:
+        inner = element("skipped", message=sentence)
+    return element("testcase", inner, classname=f"{view.name}.{contender.name}", name="comparable", time="0.000")
 
 
 def _properties(view: ComparisonView) -> list[Markup]:

@@ -140,15 +140,12 @@ def _current_race(status: Mapping[str, Any], namespace: str) -> Current | None:
 
 def _hosts_of_variants(spec: Mapping[str, Any]) -> Iterator[str]:
     """Yield the existing hosts that any variant may race against."""
-    variants, axes = spec.get("variants"), _mapping(spec.get("matrix")).get("axes")
+    variants, included = spec.get("variants"), _mapping(spec.get("matrix")).get("include")
     changes = [_mapping(each) for each in variants] if isinstance(variants, list) else []
     targets = [_mapping(spec.get("template")), *changes, *(_mapping(each.get("patch")) for each in changes)]
-    for axis in map(_mapping, axes if isinstance(axes, list) else ()):
-        values = axis.get("values") if isinstance(axis.get("values"), list) else []
-        if axis.get("path") == "target":
-            targets += [{"target": value} for value in values or ()]
-        elif axis.get("path") == "target.hosts":
-            targets += [{"target": {"hosts": value}} for value in values or ()]
+    for cell in map(_mapping, included if isinstance(included, list) else ()):  # an axis has texts and numbers alone
+        at = _mapping(cell.get("at"))
+        targets += [at, {"target": {"hosts": at.get("target.hosts")}}]
     for each in targets:
         hosts = _mapping(each.get("target")).get("hosts")
         yield from map(str, hosts if isinstance(hosts, list) else ())

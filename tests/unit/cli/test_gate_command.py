@@ -22,9 +22,10 @@ def comparison(
     phase: str = "Complete",
     verdict: str = "NoDifference",
     gates: tuple[Json, ...] = (),
+    others: tuple[Json, ...] = (),
 ) -> Json:
     conditions = [{"type": "GatePassed", "status": passed, "reason": reason}] if passed else []
-    contenders = [{"name": "9.0.0", "verdict": verdict, "gates": list(gates)}]
+    contenders = [{"name": "9.0.0", "verdict": verdict, "gates": list(gates)}, *others]
     status = {
         "phase": phase,
         "verdict": verdict,
@@ -39,6 +40,9 @@ def gate(verdict: str, passed: bool | None) -> Json:
     return {"metric": "throughput", "verdict": verdict, "sentence": f"throughput is {verdict}"} | (
         {} if passed is None else {"passed": passed}
     )
+
+
+ODD: Json = {"name": "odd", "verdict": "NotComparable", "sentence": "odd differs in two variables"}
 
 
 @pytest.mark.parametrize(
@@ -59,6 +63,8 @@ def gate(verdict: str, passed: bool | None) -> Json:
         (comparison("False", "GateNotPassed", gates=(gate("Inconclusive", False), gate("Regressed", None))), 3),
         (comparison("False", "GateNotPassed"), 1),
         (comparison("False", "NotComparable", verdict="NotComparable", gates=(gate("Regressed", False),)), 3),
+        (comparison("False", "NotComparable", gates=(gate("NoDifference", True),), others=(ODD,)), 3),
+        (comparison("False", "GateNotPassed", gates=(gate("Regressed", False),), others=(ODD,)), 1),
         (comparison("", phase="Failed"), 3),
         (comparison("False", "GateNotPassed", phase="Racing"), 3),
         ({"metadata": {"name": "upgrade"}}, 3),
@@ -99,6 +105,14 @@ def test_it_prints_verdict_and_gates(monkeypatch: pytest.MonkeyPatch, capsys: py
         "* NOT PASSED: 9.0.0: throughput is Regressed",
         "* passed: 9.0.0: throughput is NoDifference",
         "* only reported: 9.0.0: throughput is Inconclusive",
+    ]
+
+
+def test_it_names_who_cannot_be_compared() -> None:
+    found = gate_command.lines(comparison("False", "NotComparable", gates=(gate("NoDifference", True),), others=(ODD,)))
+    assert found[1:] == [
+        "* passed: 9.0.0: throughput is NoDifference",
+        "* NOT COMPARABLE: odd: odd differs in two variables",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fairlap.cli.connection import RefusedError
 from fairlap.cli.main import main
 from fairlap.cli.plan_command import plan
 from fairlap.cli.plan_text import Known, plan_text, races_of
+from fairlap.comparison.noise_store import Shown, encode_noise, noise_key
 from fairlap.comparison.variants import expand
 
 Json = dict[str, Any]
@@ -43,6 +45,12 @@ def test_the_variants_and_what_each_changes() -> None:
     assert lines[1] == ["b", "9.0.0", "elasticsearch.version: 8.11.0 → 9.0.0"]
     assert lines[2][:2] == ["z", "8.11.0*"]
     assert "8.11.0*" not in text(calibrate=False)
+
+
+def test_variants_that_race_alike_are_told() -> None:
+    patient = [TWO[0], {"name": "patient", "patch": {"timeouts": {"race": "2h"}}}]
+    assert "Mind: nothing that changes a race differs between 8.11.0 and patient" in text(variants=patient)
+    assert "Mind: " not in text()
 
 
 def test_a_key_with_dots_is_found() -> None:
@@ -111,12 +119,14 @@ class Cluster:
 
     namespace = "n"
 
-    def __init__(self) -> None:
+    def __init__(self, **noise: Json) -> None:
         self.asked: list[str] = []
+        self.noise = noise
+        """by namespace"""
 
-    def config_map(self, name: str) -> Json | None:
+    def config_map(self, name: str, namespace: str | None = None) -> Json | None:
         assert name == NOISE_CONFIG_MAP
-        return None
+        return self.noise.get(namespace or self.namespace)
 
     def apply(self, found: Json, dry_run: bool = False) -> tuple[Json, str]:
         assert dry_run, "nothing may be changed"
@@ -136,6 +146,18 @@ def test_the_noise_known_in_a_cluster_is_told() -> None:
     assert (
         "How small a change it shows: 6.5 %, four times in five, after 10 blocks with the noise known in this" in said
     )
+
+
+def test_the_noise_is_that_of_the_manifest_s_namespace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = manifest(variants=[TWO[0], {"name": "b", "patch": {"elasticsearch": {"heap": "1g"}}}])
+    key = f"{noise_key(ComparisonSpec.model_validate(found['spec']), ())}m"
+    shown = Shown(datetime.now(UTC), "throughput mean", (0.0004,) * 5, 4)
+    there = {"data": encode_noise({key: (shown,)})}
+    known = "with the noise known in this"
+    assert planned(tmp_path, found, cluster=Cluster(n=there)) == 0 and known in capsys.readouterr().out
+    found["metadata"]["namespace"] = "other"
+    assert planned(tmp_path, found, cluster=Cluster(n=there)) == 0 and known not in capsys.readouterr().out
+    assert planned(tmp_path, found, cluster=Cluster(other=there)) == 0 and known in capsys.readouterr().out
 
 
 def test_without_a_cluster_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

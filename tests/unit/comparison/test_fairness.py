@@ -124,6 +124,20 @@ def test_two_releases_on_the_same_java() -> None:
     assert lucene.values == {"8.11.0": "9.8.0", "9.0.0": "10.1.0"} and "follows the version" in lucene.message
 
 
+def test_what_changes_no_race_is_said_to_race_one_with_itself() -> None:
+    same = Resolved("patient", {**resolved("base").spec, "timeouts": {"race": "2h"}})
+    tagged = resolved("tagged", race={**RACE, "userTags": {"team": "search"}})
+    found = two(resolved("base"), same, *blocks([race("base"), race("patient")]))
+    words = "nothing that changes a race differs between base and {}: this races one with itself"
+    assert found.fair and found.sentence == f"Fair: {words.format('patient')}."
+    other = resolved("9.1.0", version="9.1.0")
+    several = [resolved("base"), same, other, tagged]
+    found = diff(comparison("base", [each.name for each in several]), several, ())
+    assert "only what was declared differs: elasticsearch.version" in found.sentence
+    assert words.format("patient and tagged") in found.sentence
+    assert "with itself" not in two(resolved("base"), other).sentence
+
+
 def test_java_written_on_one_side_is_a_second_variable() -> None:
     found = two(resolved("8.11.0", version="8.11.0", java=17), NEW_RELEASE, *blocks([]))
     assert not found.fair

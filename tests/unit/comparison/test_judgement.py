@@ -156,6 +156,54 @@ def test_policies(policy: str, cost: float, passed: bool | None) -> None:
     assert the_gate(found).passed is passed and found.gate_passed is passed
 
 
+def beside(reported: float, by: Sequence[float]) -> list[BlockRecord]:
+    """Return blocks in which the throughput is better, and the store's size costs so much more."""
+    better, other = one_number("throughput", -0.3), one_number("storeBytes", reported, by)
+    for block, more in zip(better, other, strict=True):
+        for race, beside_it in zip(block.races, more.races, strict=True):
+            race.numbers.extend(beside_it.numbers)
+    return better
+
+
+OPEN, WORSE = (0.0, [10 * each for each in SPREAD]), (0.3, SPREAD)
+
+
+@pytest.mark.parametrize(
+    ("reported", "policy", "settled", "verdict", "passed"),
+    [
+        (OPEN, "reportOnly", True, "Improved", True),
+        (WORSE, "reportOnly", True, "Improved", True),
+        (OPEN, "requireNonInferior", False, "Inconclusive", None),
+        (WORSE, "requireNonInferior", True, "Mixed", False),
+    ],
+)
+def test_what_is_only_reported_decides_nothing(
+    reported: Any, policy: str, settled: bool, verdict: str, passed: bool | None
+) -> None:
+    gates = [gate_of("throughput"), gate_of("storeBytes", policy=policy)]
+    found = judged(beside(*reported), gates, SEQUENTIAL, last=False)
+    assert (found.settled, found.verdict, found.gate_passed) == (settled, verdict, passed)
+    if policy == "reportOnly":
+        assert found.contenders[0].verdict == "Improved" and "store size" not in found.sentence
+        assert "store size" in found.contenders[0].gates[1].sentence
+
+
+def test_what_is_open_is_given_up_whatever_is_only_reported() -> None:
+    blocks = beside(0.3, [20 * each for each in SPREAD])
+    hopeless = one_number("throughput", 0.0, [20 * each for each in SPREAD])
+    for block, other in zip(blocks, hopeless, strict=True):
+        for race, of in zip(block.races, other.races, strict=True):
+            race.numbers[0] = of.numbers[0]
+    reported = gate_of("storeBytes", policy="reportOnly")
+    assert judged(blocks, [gate_of("throughput"), reported], SEQUENTIAL, last=False).futile
+    assert not judged(blocks, [gate_of("throughput"), gate_of("storeBytes")], SEQUENTIAL, last=False).futile
+
+
+def test_gates_that_are_all_only_reported_make_the_verdict() -> None:
+    found = judged(beside(*WORSE), [gate_of(name, policy="reportOnly") for name in ("throughput", "storeBytes")])
+    assert (found.verdict, found.gate_passed) == ("Mixed", None)
+
+
 def test_any_regression_fails_even_within_the_margin() -> None:
     found = judged(one_number("throughput", 0.02, [each / 10 for each in SPREAD]),
                    [gate_of("throughput", policy="failOnAnyRegression")])  # fmt: skip

@@ -85,6 +85,19 @@ def test_existing_clusters_are_variants() -> None:
     assert found[1].spec["target"]["hosts"] == ["https://new:9200"] and found[1].changed == ("target.hosts",)
 
 
+@pytest.mark.parametrize(
+    ("name", "patch"),
+    [
+        ("9.0", {"version": "9.0.0"}), ("9", {"version": "9.0.0"}), ("ES9", {"version": "9.0.0"}),
+        ("8.11", {"heap": "1g"}), ("9", {"nodes": 9}), ("6.5", {"config": {"a.b": 6.5}}), ("17", {"java": 17}),
+        ("0", {"nodes": 2}), ("heap-9", {"heap": "9g"}), ("9", {"heap": "1g"}), ("v5", {"heap": "1g"}),
+    ],
+)  # fmt: skip
+def test_a_short_version_is_a_name_and_so_is_any_other_number(name: str, patch: dict[str, Any]) -> None:
+    found = expand(comparison([{"name": "base"}, {"name": name, "patch": {"elasticsearch": patch}}], baseline="base"))
+    assert found[1].name == name
+
+
 def test_null_takes_a_field_away() -> None:
     assert "java" not in patched({"elasticsearch": {"java": None}})["elasticsearch"]
 
@@ -97,6 +110,13 @@ def test_null_takes_a_field_away() -> None:
         (comparison([{"name": "8.11.0"}, {"name": "same"}]), "variants 8.11.0 and same are the same: change one"),
         (comparison([{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"heap": "1g"}}}]),
          "variant 9.0.0 is called after version 9.0.0, but its elasticsearch.version is 8.11.0"),
+        (comparison([{"name": "8.11.0"}, {"name": "9.0", "patch": {"elasticsearch": {"heap": "1g"}}}]),
+         "variant 9.0 is called after version 9.0, but its elasticsearch.version is 8.11.0"),
+        (comparison([*PAIR, {"name": "9", "patch": {"elasticsearch": {"heap": "1g"}}}]),
+         "variant 9 is called after version 9, but its elasticsearch.version is 8.11.0"),
+        (comparison([{"name": "8.1"}, PAIR[1]], baseline="8.1"), "variant 8.1 is called after version 8.1"),
+        (comparison([{"name": "8.11.0"}, {"name": "es-8", "patch": PAIR[1]["patch"]}]),
+         "variant es-8 is called after version 8, but its elasticsearch.version is 9.0.0"),
         (comparison([{"name": "8.11.0"}, {"name": "java17", "patch": {"elasticsearch": {"heap": "1g"}}}]),
          "variant java17 is called after Java 17, but its elasticsearch.java is 21"),
         (comparison([{"name": "8.11.0"}, {"name": "jdk-17", "patch": {"elasticsearch": {"java": None}}}]),

@@ -8,7 +8,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.unit.comparison_report.synthetic import cases
+from tests.unit.comparison_report.synthetic import Made, cases, condition
 
 from fairlap.comparison_report.plain_reports import report_csv, report_junit, report_markdown
 
@@ -22,6 +22,12 @@ def markdown(name: str) -> str:
 
 def junit(name: str) -> ET.Element:
     return ET.fromstring(report_junit(MADE[name].comparison, MADE[name].blocks))  # noqa: S314 - our own
+
+
+def decides(made: Made, holds: bool, reason: str, message: str) -> None:
+    """Let GatePassed be this."""
+    status, told = made.comparison["status"], condition("GatePassed", holds, reason, message)
+    status["conditions"] = [told if each["type"] == "GatePassed" else each for each in status["conditions"]]
 
 
 @pytest.mark.parametrize(
@@ -79,17 +85,45 @@ def test_junit_counts_what_it_has(name: str) -> None:
     assert suite is not None
     found = suite.findall("testcase")
     gates = sum(len(each["gates"]) for each in MADE[name].comparison["status"].get("contenders", ()))
-    assert len(found) == gates + 1 == int(suite.attrib["tests"])
+    more = name == "one-block"  # its gates are not passed, and it has none
+    assert len(found) == gates + 1 + more == int(suite.attrib["tests"])
     for kind, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         assert len(suite.findall(f"testcase/{kind}")) == int(suite.attrib[key])
 
 
 @pytest.mark.parametrize(
     ("name", "failures", "errors"),
-    [("regressed", 3, 0), ("not-comparable", 1, 0), ("failed", 0, 1), ("one-block", 0, 0)],
+    [("regressed", 3, 0), ("not-comparable", 1, 0), ("failed", 0, 1), ("one-block", 1, 0)],
 )
 def test_junit_fails_for_gates_that_are_not_passed(name: str, failures: int, errors: int) -> None:
     assert (junit(name).attrib["failures"], junit(name).attrib["errors"]) == (str(failures), str(errors))
+
+
+def test_junit_fails_where_no_gate_was_judged_and_none_is_passed() -> None:
+    made = cases()["one-block"]
+    decides(made, False, "Inconclusive", "the deadline of 1h was reached after 1 of 10 blocks")
+    found = ET.fromstring(report_junit(made.comparison, made.blocks))  # noqa: S314 - our own
+    case = found.find(".//testcase[@name='gates passed']/failure")
+    assert case is not None and case.attrib == {
+        "message": "the deadline of 1h was reached after 1 of 10 blocks",
+        "type": "Inconclusive",
+    }
+
+
+@pytest.mark.parametrize(
+    ("holds", "reason", "counts"),
+    [(False, "NotComparable", ("1", "0")), (True, "NothingToDecide", ("0", "1"))],
+)
+def test_junit_has_a_case_for_who_cannot_be_compared(holds: bool, reason: str, counts: tuple[str, str]) -> None:
+    made = Made({"9.0.0": {}}, noise=0.001)
+    status = made.comparison["status"]
+    status["contenders"].append({"name": "odd", "verdict": "NotComparable", "sentence": "odd differs in 2 variables"})
+    decides(made, holds, reason, "not comparable: odd")
+    found = ET.fromstring(report_junit(made.comparison, made.blocks))  # noqa: S314 - our own
+    case = found.find(".//testcase[@classname='upgrade.odd']")
+    assert case is not None and case[0].attrib["message"] == "odd differs in 2 variables"
+    assert (found.attrib["failures"], found.attrib["skipped"]) == counts
+    assert found.find(".//testcase[@name='gates passed']") is None
 
 
 def test_junit_skips_what_is_only_reported() -> None:
@@ -97,6 +131,7 @@ def test_junit_skips_what_is_only_reported() -> None:
     for gate in made.comparison["status"]["contenders"][0]["gates"]:
         gate.pop("passed")
         gate["policy"] = "reportOnly"
+    decides(made, True, "NothingToDecide", "no gate decides")
     found = ET.fromstring(report_junit(made.comparison, made.blocks))  # noqa: S314 - our own
     assert (found.attrib["skipped"], found.attrib["failures"]) == ("4", "0")
 

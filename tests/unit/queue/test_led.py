@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlap.api.comparison_spec import Matrix
 from fairlap.api.names import COMPARISON_KIND
 from fairlap.plan.transition import describe_wait
 from fairlap.queue.places import Places
@@ -177,6 +178,8 @@ def test_benchmarks_and_comparisons_are_counted_apart() -> None:
         ({"phase": "Complete"}, {}, (False, False, None)),
         ("nonsense", [], (False, False, None)),
         ({"phase": "Queued", "block": {"races": [3]}}, {"variants": 3}, (False, True, None)),
+        ({"phase": "Queued"}, {"matrix": {"include": [3, {"at": 4}, {"at": {"target.hosts": 5}}]}},
+         (False, True, None)),
     ],
 )  # fmt: skip
 def test_a_comparison_is_summarized_from_its_body(status: Any, spec: Any, expected: tuple[object, ...]) -> None:
@@ -186,17 +189,22 @@ def test_a_comparison_is_summarized_from_its_body(status: Any, spec: Any, expect
     assert found.over is (isinstance(status, dict) and status.get("phase") == "Complete")
 
 
+VERSIONS: Json = {"path": "elasticsearch.version", "values": ["8.11.0", "9.0.0"]}
+
+
 @pytest.mark.parametrize(
     "spec",
     [
         {"template": {"target": {"hosts": ["http://es:9200"]}}},
         {"template": {}, "variants": [{"name": "a"}, {"name": "b", "target": {"hosts": ["http://es:9200"]}}]},
         {"variants": [{"name": "b", "patch": {"target": {"hosts": ["http://es:9200"]}}}]},
-        {"matrix": {"axes": [{"path": "target.hosts", "values": [["http://es:9200"]]}]}},
-        {"matrix": {"axes": [{"path": "target", "values": [{"hosts": ["http://es:9200"]}, "x"]}, {"path": "a"}]}},
+        {"matrix": {"axes": [VERSIONS], "include": [{"at": {"target.hosts": ["http://es:9200"]}}]}},
+        {"matrix": {"axes": [VERSIONS], "include": [{"at": {"target": {"hosts": ["http://es:9200"]}}}]}},
     ],
 )
 def test_the_hosts_of_all_variants_are_its_own(spec: Json) -> None:
+    if "matrix" in spec:
+        Matrix.model_validate(spec["matrix"])
     assert summarize_comparison({"metadata": META, "spec": spec}).hosts == {"es.ns:9200"}
 
 

@@ -44,10 +44,20 @@ def answer(
     judged, ends = judged_at_look(spec, comparable, blocks, design, priors, judges.judge)
     status = _with(status, judged, left_out)
     if ends:
-        verdict, sentence = judged.verdict, judged.sentence
-        return continued(complete(seen, status, verdict, sentence, gate_passed=_passed(judged, left_out)), fair)
+        return continued(_ended(seen, status, judged, left_out), fair)
     open_yet = Observation(_COMPARED, False, ComparisonReason.RACING, judged.sentence)
     return ComparisonPlan(status, observed=(fair, open_yet))
+
+
+def unfair_by_specs(
+    seen: ComparisonSeen, status: ComparisonStatus, variants: Sequence[ResolvedVariant], judges: Judges
+) -> ComparisonPlan | None:
+    """Return the end of one that no race could make fair, None where that is not known beforehand.
+
+    What ran is held against the same specs later, and may add to what they show, never take from it.
+    """
+    _, _, _, end = _fairness(seen, status, variants, (), judges)
+    return end
 
 
 def judged_at_look(
@@ -88,12 +98,11 @@ def answer_at_deadline(seen: ComparisonSeen, variants: Sequence[ResolvedVariant]
         judged = judges.judge(spec, comparable, blocks, design, seen.priors, True)
         status = _with(status, judged, left_out)
         status = changed(status, findings=[*status.findings[:19], said])
-        verdict, sentence = judged.verdict, judged.sentence
-        return continued(complete(seen, status, verdict, sentence, gate_passed=_passed(judged, left_out)), fair)
+        return continued(_ended(seen, status, judged, left_out), fair)
     least = design_looks(spec.design)[0].blocks if spec.design.stop == "sequential" else 2
     sentence = f"cannot tell: {said}, and the first look needs {least}"
     status = changed(status, findings=[*status.findings[:19], said])
-    ended = complete(seen, status, "Inconclusive", sentence, gate_passed=_passes_unknown(spec))
+    ended = complete(seen, status, "Inconclusive", sentence, gate_passed=_passes_unknown(spec), left_out=left_out)
     return continued(ended, fair)
 
 
@@ -134,9 +143,12 @@ def _with(status: ComparisonStatus, judged: BlocksJudged, left_out: Mapping[str,
     return changed(status, contenders=[*judged.contenders, *others], findings=found[:20], scope=judged.scope)
 
 
-def _passed(judged: BlocksJudged, left_out: Mapping[str, str]) -> bool | None:
-    """Return what the gates say; who cannot be compared passes none."""
-    return None if judged.gate_passed is None else judged.gate_passed and not left_out
+def _ended(
+    seen: ComparisonSeen, status: ComparisonStatus, judged: BlocksJudged, left_out: Mapping[str, str]
+) -> ComparisonPlan:
+    """Return the end with what a look says."""
+    passed = judged.gate_passed
+    return complete(seen, status, judged.verdict, judged.sentence, gate_passed=passed, left_out=left_out)
 
 
 def _records(seen: ComparisonSeen, status: ComparisonStatus) -> list[BlockRecord]:

@@ -15,7 +15,7 @@ from fairlap.comparison.expectation import calibrated_every
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
 from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
-from fairlap.plan.comparison.answer import answer_at_deadline
+from fairlap.plan.comparison.answer import answer_at_deadline, unfair_by_specs
 from fairlap.plan.comparison.block_race import begin_block, plan_block
 from fairlap.plan.comparison.block_words import done, expectation, next_number, next_title, no_room
 from fairlap.plan.comparison.children import describe_variants
@@ -93,7 +93,7 @@ def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Ju
         blocks_done=done(spec, ()),
         progress=one_line(expectation(len(variants), expected)),
     )
-    return ComparisonPlan(status)
+    return unfair_by_specs(seen, status, variants, judges) or ComparisonPlan(status)
 
 
 def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:

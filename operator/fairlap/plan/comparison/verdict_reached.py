@@ -1,5 +1,6 @@
 """How a Comparison ends: with a verdict, whatever it is, or because it could not be raced."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from fairlap.api.comparison_status import ComparisonStatus, Verdict
@@ -23,13 +24,17 @@ def complete(
     sentence: str,
     *,
     gate_passed: bool | None,
+    left_out: Mapping[str, str] | None = None,
 ) -> ComparisonPlan:
-    """Return the plan that ends with a verdict; `gate_passed` None: no gate decides anything."""
+    """Return the plan that ends with a verdict; `gate_passed` None: no gate decides anything.
+
+    `left_out`: who cannot be compared, and why; none of these passes a gate.
+    """
     compared = verdict != "NotComparable"
     ended = _ended(seen, status, phase="Complete", verdict=verdict, progress=one_line(sentence))
     observed = (
         Observation(ComparisonCondition.COMPARED, compared, verdict, sentence),
-        _gate(verdict, sentence, gate_passed),
+        _gate(verdict, sentence, gate_passed, left_out),
         Observation(ComparisonCondition.COMPLETE, True, verdict, sentence),
         Observation(ComparisonCondition.FAILED, False, verdict, sentence),
     )
@@ -65,12 +70,15 @@ def _ended(seen: ComparisonSeen, status: ComparisonStatus, **changes: object) ->
     return changed(status, block=None, admitted_time=None, queued_time=None, completion_time=stamp(seen.now), **changes)
 
 
-def _gate(verdict: Verdict, sentence: str, passed: bool | None) -> Observation:
+def _gate(verdict: Verdict, sentence: str, passed: bool | None, left_out: Mapping[str, str] | None) -> Observation:
     kind = ComparisonCondition.GATE_PASSED
     if verdict == "NotComparable":
         return Observation(kind, False, ComparisonReason.NOT_COMPARABLE, sentence)
     if passed is None:
         return Observation(kind, True, ComparisonReason.NOTHING_TO_DECIDE, f"no gate decides: {sentence}")
+    if passed and left_out:
+        text = f"not comparable: {', '.join(left_out)}; all others pass: {sentence}; {'; '.join(left_out.values())}"
+        return Observation(kind, False, ComparisonReason.NOT_COMPARABLE, text)
     if verdict == "Inconclusive":
         return Observation(kind, passed, ComparisonReason.INCONCLUSIVE, sentence)
     reason = ComparisonReason.ALL_GATES_PASSED if passed else ComparisonReason.GATE_NOT_PASSED

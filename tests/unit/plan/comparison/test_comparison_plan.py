@@ -12,6 +12,8 @@ from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, DifferenceStatus, Expected
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.comparison.fairness import diff
+from fairlap.comparison.variants import expand
 from fairlap.plan.comparison.block_words import expectation, outlook
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
@@ -370,6 +372,38 @@ def test_differences_never_make_a_status_too_large() -> None:
     assert len(film.status.model_dump_json().encode()) < 500_000
 
 
+@pytest.mark.parametrize("dry_run", ["", "spec.race: too odd"])
+def test_what_the_specs_show_to_be_unfair_is_never_raced(dry_run: str) -> None:
+    court = Court()
+    judges = court.judges._replace(diff=diff)
+    newer = {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0", "java": 21}}}
+    template = {**comparison().template.to_json(), "elasticsearch": {"version": "8.11.0", "java": 17}}
+    of = comparison(template=template, variants=[{"name": "8.11.0"}, newer])
+    todo = plan_comparison(seen(of, dry_runs={"8.11.0": "", "9.0.0": dry_run}, priors={}), judges)
+    status = todo.status
+    assert not (todo.create or todo.learn or todo.record) and not status.blocks and status.completion_time
+    if dry_run:
+        assert (status.phase, status.reason) == ("Failed", "InvalidVariant"), "what cannot be raced is said first"
+        return
+    assert (status.phase, status.verdict) == ("Complete", "NotComparable")
+    assert said(todo)["Fair"] == ("False", "MoreDiffers") and said(todo)["Complete"] == ("True", "NotComparable")
+    assert said(todo)["GatePassed"] == ("False", "NotComparable") == said(todo)["Compared"]
+    told = {each.what: each.values for each in status.differences if not each.fair}
+    assert told["elasticsearch.java"] == {"8.11.0": "17", "9.0.0": "21"} and "elasticsearch.version" in told
+    assert plan_comparison(seen(of, status), judges) == ComparisonPlan(status)
+
+
+def test_a_cell_of_a_matrix_that_the_specs_show_to_be_unfair_is_raced_beside_the_others() -> None:
+    axes = [
+        {"path": "elasticsearch.version", "values": ["8.11.0", "8.12.0"]},
+        {"path": "elasticsearch.java", "values": [17, 21]},
+    ]
+    of = comparison(variants=None, matrix={"axes": axes}, baseline="8.11.0-17")
+    cells = dict.fromkeys((variant.name for variant in expand(of)), "")
+    todo = plan_comparison(seen(of, dry_runs=cells, priors={}), Court().judges._replace(diff=diff))
+    assert todo.status.phase == "Pending" and len(todo.status.variants) == 4 and not todo.status.differences
+
+
 def test_an_unfair_comparison_ends_at_once() -> None:
     film = Film()
     film.court.fairness = SaidOfFairness(False, sentence="java differs, too: 17 and 21")
@@ -382,14 +416,43 @@ def test_an_unfair_comparison_ends_at_once() -> None:
     assert film.court.asked == []
 
 
-def test_who_cannot_be_compared_among_others_is_left_out_and_passes_no_gate() -> None:
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        (Said(), ("False", "NotComparable")),
+        (Said("Inconclusive"), ("False", "NotComparable")),
+        (Said("Inconclusive", gate_passed=False), ("False", "Inconclusive")),
+        (Said("Regressed", gate_passed=False), ("False", "GateNotPassed")),
+        (Said("Regressed", gate_passed=None), ("True", "NothingToDecide")),
+    ],
+)
+def test_who_cannot_be_compared_among_others_is_left_out_and_passes_no_gate(
+    answer: Said, wanted: tuple[str, str]
+) -> None:
     variants = [*comparison().to_json()["variants"], {"name": "odd", "patch": {"elasticsearch": {"heap": "1g"}}}]
     film = Film(comparison(design=FIXED_2, variants=variants))
     film.court.fairness = SaidOfFairness(not_comparable={"odd": "its Java differs"})
+    film.court.said = answer
     film.run()
-    assert film.court.judged == ["8.11.0", "9.0.0"] and film.status.verdict == "NoDifference"
+    assert film.court.judged == ["8.11.0", "9.0.0"] and film.status.verdict == answer.verdict
     assert [(each.name, each.verdict) for each in film.status.contenders] == [("odd", "NotComparable")]
-    assert next(each.status for each in film.status.conditions if each.type == "GatePassed") == "False"
+    gate = next(each for each in film.status.conditions if each.type == "GatePassed")
+    assert (gate.status, gate.reason) == wanted
+    named = gate.message.startswith("not comparable: odd; ") and gate.message.endswith("its Java differs")
+    assert named == (wanted[1] == "NotComparable"), gate.message
+
+
+def test_who_cannot_be_compared_passes_no_gate_at_a_deadline_either() -> None:
+    design = {"stop": "fixed", "blocks": 5, "seed": 1}
+    film = Film(comparison(design=design, calibrate=False, onInconclusive="pass"))
+    film.court.fairness = SaidOfFairness(not_comparable={"9.0.0": "its Java differs"})
+    film.until("Recording", 1, 2)
+    while film.status.block:
+        film.step()
+    film.now += timedelta(hours=168)
+    film.step()
+    gate = next(each for each in film.status.conditions if each.type == "GatePassed")
+    assert (film.status.verdict, gate.status, gate.reason) == ("Inconclusive", "False", "NotComparable")
 
 
 @pytest.mark.parametrize(
