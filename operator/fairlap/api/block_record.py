@@ -67,6 +67,8 @@ class RaceRecord(Answer):
     """What was remarked on it."""
     service_times: Annotated[list[Curve], AtMost(100)] = []
     """Service time by percentile."""
+    latencies: Annotated[list[Curve], AtMost(100)] = []
+    """Latency by percentile, of the tasks with a rate that was asked for."""
     rates: Annotated[list[Curve], AtMost(100)] = []
     """Throughput over time."""
 

@@ -46,7 +46,8 @@ def race_record(
         target_throughput={task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0},
         facts=dict(facts(benchmark, record)) if facts else {},
         remarks=[_remark(_mapping(each)) for each in _list(race.get("remarks"))],
-        service_times=[curve for task in _tasks(record) if (curve := _service_times(task)).points],
+        service_times=_by_percentile(record, lambda task: task.rally.service_time_millis if task.rally else {}),
+        latencies=_by_percentile(record, _latencies),
         rates=[curve for task in _tasks(record) if (curve := _rates(task)).points],
     )
 
@@ -98,10 +99,7 @@ def task_numbers(task: Task, table: MachineTable | None = None) -> Iterator[Meas
     # The same that `fairlap compare` takes from race.json.
     rate = rally.throughput.median if rally.throughput.mean is None else rally.throughput.mean
     yield from _measured(task.task, "throughput", rate, unit=(task.unit or "")[:63], requests=requests)
-    groups: list[tuple[Sequence[str], Mapping[str, float]]] = [(SERVICE_TIMES, rally.service_time_millis)]
-    if task.target_throughput:  # else latency is service time under another name
-        groups.append((LATENCIES, rally.latency_millis))
-    for metrics, times in groups:
+    for metrics, times in ((SERVICE_TIMES, rally.service_time_millis), (LATENCIES, _latencies(task))):
         for metric in metrics:
             kind = METRICS[metric]
             enough = requests >= kind.requests
@@ -141,10 +139,19 @@ def _cpu_seconds(task: Task, table: MachineTable | None) -> float | None:
     return sum(found) if found else None
 
 
-def _service_times(task: Task) -> Curve:
-    times = task.rally.service_time_millis if task.rally else {}
-    points = [(share, value) for key, value in times.items() if (share := _percentile(key)) is not None and value >= 0]
-    return Curve(task=task.task, points=sorted(points)[:200])
+def _latencies(task: Task) -> Mapping[str, float]:
+    # Without a rate latency is service time under another name.
+    return task.rally.latency_millis if task.rally and task.target_throughput else {}
+
+
+def _by_percentile(record: Record | None, times: Callable[[Task], Mapping[str, float]]) -> list[Curve]:
+    """Return a curve of the percentiles of each task that has some."""
+    found = []
+    for task in _tasks(record):
+        shares = [(_percentile(name), value) for name, value in times(task).items() if value >= 0]
+        if points := sorted((share, value) for share, value in shares if share is not None):
+            found.append(Curve(task=task.task, points=points[:200]))
+    return found
 
 
 def _percentile(key: str) -> float | None:

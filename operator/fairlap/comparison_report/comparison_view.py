@@ -226,6 +226,7 @@ def _finite_race(race: RaceRecord) -> RaceRecord:
         update={
             "numbers": [each for each in race.numbers if _is_number(each.value)],
             "service_times": list(map(_finite_curve, race.service_times)),
+            "latencies": list(map(_finite_curve, race.latencies)),
             "rates": list(map(_finite_curve, race.rates)),
             "seconds": seconds,
         }

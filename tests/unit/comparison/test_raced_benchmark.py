@@ -91,6 +91,10 @@ def test_latency_is_only_of_tasks_with_a_rate() -> None:
     found = race_record(BENCHMARK, config_map(), "v")
     assert found.target_throughput == {"search": 50.0}
     assert {task for task, metric in values(found) if metric.startswith("latency")} == {"search"}
+    assert [(each.task, each.points) for each in found.latencies] == [
+        ("search", [(50.0, 6.0), (90.0, 9.0), (99.0, 20.0)])
+    ]
+    assert [each.task for each in found.service_times] == ["search", "bulk"]
 
 
 def test_windows_that_were_left_out_give_no_zero() -> None:
