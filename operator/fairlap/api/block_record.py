@@ -35,7 +35,7 @@ class Curve(Answer):
     task: Text
     """The task."""
     points: Annotated[list[tuple[float, float]], AtMost(200)] = []
-    """Percentile and milliseconds, or seconds since its start and operations per second."""
+    """Percentile and milliseconds, or seconds since its start and the rate in the unit of its throughput."""
 
 
 class RaceRecord(Answer):

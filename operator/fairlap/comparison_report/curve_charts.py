@@ -127,15 +127,15 @@ def rate_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: s
         ]
         for x in seconds
     ]
-    numbers = table(["Seconds", *courses], rows, f"Throughput of {task} over time")
-    title = f"Throughput of {task} over time"
+    title, unit = f"Throughput of {task} over time", view.unit(task, "throughput")
+    numbers = table(["Seconds", *courses], rows, f"Throughput of {task} in {unit} over time")
     return figure(
         number,
         title,
-        _told(courses, "ops/s"),
+        _told(courses, unit),
         [axis, _drawn(frame, courses, shown)],
         numbers,
-        heading=f"{task} (ops/s)",
+        heading=f"{task} ({unit})",
     )
 
 

@@ -151,7 +151,7 @@ def _keys(view: ComparisonView) -> list[tuple[str, str]]:
 
 
 def _summary_row(view: ComparisonView, task: str, metric: str) -> list[Child] | None:
-    unit = words_of(metric).unit
+    unit = view.unit(task, metric)
     by_arm = {
         name: {
             block.number: value
@@ -182,7 +182,7 @@ def _race_by_race(view: ComparisonView) -> Markup:
         return element("p", f"{len(keys)} numbers of {len(columns)} races are too many for a table here.")
     head = ["Number", *(f"{block.label}: {race.variant}{'' if block.valid else ' (void)'}" for block, race in columns)]
     by_race = [{(each.task, each.metric): each.value for each in race.numbers} for _, race in columns]
-    rows = list(_rows(keys, by_race))
+    rows = list(_rows(view, keys, by_race))
     return element(
         "details",
         element("summary", f"Every number of {len(columns)} races"),
@@ -191,7 +191,9 @@ def _race_by_race(view: ComparisonView) -> Markup:
     )
 
 
-def _rows(keys: list[tuple[str, str]], by_race: list[dict[tuple[str, str], float]]) -> Iterator[list[Child]]:
+def _rows(
+    view: ComparisonView, keys: list[tuple[str, str]], by_race: list[dict[tuple[str, str], float]]
+) -> Iterator[list[Child]]:
     for task, metric in keys:
         label = f"{task} {words_of(metric).words}".strip()
-        yield [label, *(amount(each.get((task, metric)), words_of(metric).unit) for each in by_race)]
+        yield [label, *(amount(each.get((task, metric)), view.unit(task, metric)) for each in by_race)]

@@ -89,7 +89,8 @@ class Made:
             scale = drift * jitter * math.exp(self.random.gauss(0, self.noise / 3)) * (1 + 0.4 * step)
             for metric, base in BASES.items():
                 factor = effects.get(metric, 1.0) * (1 / scale if metric == "throughput" else scale)
-                numbers.append(Measured(task=task, metric=metric, value=base * factor))
+                unit = ("docs/s" if step == 0 else "ops/s") if metric == "throughput" else ""
+                numbers.append(Measured(task=task, metric=metric, value=base * factor, unit=unit))
             p50 = BASES["serviceTimeP50"] * effects.get("serviceTimeP50", 1.0) * scale
             points = [
                 (p, p50 * (0.6 + 0.4 * p / 50 if p < 50 else 1 + 1.1 * -(math.log10(1 - p / 100) ** 1.0)))

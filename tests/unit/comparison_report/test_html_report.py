@@ -158,6 +158,16 @@ def test_latency_at_unequal_load_is_not_drawn(asked: dict[str, float]) -> None:
     assert "Latencies by percentile" not in report_html(made.comparison, made.blocks)
 
 
+def test_throughput_has_the_unit_of_its_task() -> None:
+    assert captions(MADE["regressed"], "rates")[:2] == ["bulk-index (docs/s)", "search-term (ops/s)"]
+    page = report_html(MADE["regressed"].comparison, MADE["regressed"].blocks)
+    section = page.partition('<section id="rates"')[2].partition("</section>")[0]
+    first, second = section.split("</figure>")[:2]
+    assert "docs/s, median of 5 races" in first and "docs/s" not in second and "ops/s" not in first
+    for row, unit in (("bulk-index", "docs/s"), ("search-term", "ops/s")):
+        assert re.search(rf"{row} throughput [\d,]+ {unit}", words("regressed")), row
+
+
 def test_names_are_shown_as_they_are_and_do_nothing() -> None:
     page = PAGES["hostile"]
     assert HOSTILE in page.words and "onerror=alert(3)" in page.words
@@ -260,6 +270,7 @@ def test_the_curves_of_a_sweep_are_drawn_with_every_race() -> None:
     drawn = page.partition('<section id="sweep"')[2].partition("</section>")[0]
     assert "throughput of search by clients" in drawn and "Curves of the sweep" in drawn
     chart = drawn.partition("<figure")[2].partition("</figure>")[0]
+    assert "throughput of search (docs/s)" in chart and " ops/s" not in chart.split("@2:")[0]
     assert chart.count('class="mark ') == 2 * 3 * len(steps), "a sign for each race"
     without = Made({"9.0.0": {"throughput": 1.1}}, tasks=steps, blocks=3, twin=False)
     assert '<section id="sweep"' not in report_html(without.comparison, without.blocks)
