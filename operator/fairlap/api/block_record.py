@@ -59,6 +59,8 @@ class RaceRecord(Answer):
     """How long it took."""
     numbers: Annotated[list[Measured], AtMost(5000)] = []
     """What it measured."""
+    task_usage: Annotated[list[Measured], AtMost(2000)] = []
+    """What the Elasticsearch nodes used during single tasks, to be read beside the numbers; no gate decides by it."""
     target_throughput: Annotated[dict[str, float], AtMost(500)] = {}
     """Operations per second that were asked for, by task; a task that ran as fast as it could is not in it."""
     facts: Annotated[dict[str, Text], AtMost(3000)] = {}

@@ -9,17 +9,17 @@ from fairlap.api.block_record import BlockRecord
 
 MOST_BYTES: Final = 700_000
 """compressed; a ConfigMap takes 1 MiB as base64"""
-_CURVES: Final = ("rates", "latencies", "service_times")
+_LEFT_OUT: Final = ("rates", "latencies", "service_times", "task_usage")
 """as they are left out, one after the other"""
 
 
 def pack_block(block: BlockRecord) -> bytes:
-    """Return the record compressed; where it would be too large, first without rates, then without curves and facts."""
-    for count in range(len(_CURVES) + 1):
-        data = _compressed(block, {part: [] for part in _CURVES[:count]})
+    """Return the record compressed; where it would be too large, first without rates; numbers are always kept."""
+    for count in range(len(_LEFT_OUT) + 1):
+        data = _compressed(block, {part: [] for part in _LEFT_OUT[:count]})
         if len(data) <= MOST_BYTES:
             return data
-    return _compressed(block, {**{part: [] for part in _CURVES}, "facts": {}})
+    return _compressed(block, {**{part: [] for part in _LEFT_OUT}, "facts": {}})
 
 
 def unpack_block(text: bytes) -> BlockRecord | None:

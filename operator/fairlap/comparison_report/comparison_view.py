@@ -141,7 +141,7 @@ class ComparisonView:
             (block.number, block.attempt, race.variant, each.task, each.metric): each.value
             for block in self.blocks
             for race in block.races
-            for each in race.numbers
+            for each in (*race.numbers, *race.task_usage)
         }
 
     def number(self, block: RanBlock, variant: str, task: str, metric: str) -> float | None:
@@ -238,6 +238,7 @@ def _finite_race(race: RaceRecord) -> RaceRecord:
     return race.model_copy(
         update={
             "numbers": [each for each in race.numbers if _is_number(each.value)],
+            "task_usage": [each for each in race.task_usage if _is_number(each.value)],
             "service_times": list(map(_finite_curve, race.service_times)),
             "latencies": list(map(_finite_curve, race.latencies)),
             "rates": list(map(_finite_curve, race.rates)),

@@ -122,6 +122,11 @@ class Made:
             seconds=412.0 * drift,
             started_at=f"2026-11-{20 + minutes // 900:02d}T{9 + minutes % 900 // 60:02d}:{minutes % 60:02d}:00Z",
             numbers=numbers,
+            task_usage=[
+                Measured(task=task, metric=metric, value=value * (step + 1))
+                for step, task in enumerate(self.tasks)
+                for metric, value in (("memoryPeakBytes", 2.0**30), ("diskWriteBytes", 0.0))
+            ],
             target_throughput=asked,
             service_times=times,
             latencies=[

@@ -168,6 +168,15 @@ def test_throughput_has_the_unit_of_its_task() -> None:
         assert re.search(rf"{row} throughput [\d,]+ {unit}", words("regressed")), row
 
 
+def test_what_single_tasks_cost_stands_beside_the_whole_race() -> None:
+    costs = words("regressed").partition("What it costs")[2].partition("What it would take")[0]
+    rows = ["peak of memory 3.", "bulk-index CPU per operation", "bulk-index peak of memory 1 GiB", "search-term CPU",
+            "search-term peak of memory 2 GiB", "search-term bytes written to disk 0 bytes"]  # fmt: skip
+    assert [row in costs for row in rows] == [True] * len(rows) and sorted(rows, key=costs.index) == rows
+    numbers = words("regressed").partition("Beside the gates these are hints")[2]
+    assert "CPU per operation" in numbers and "bulk-index peak of memory" not in numbers
+
+
 def test_names_are_shown_as_they_are_and_do_nothing() -> None:
     page = PAGES["hostile"]
     assert HOSTILE in page.words and "onerror=alert(3)" in page.words
