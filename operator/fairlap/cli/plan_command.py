@@ -18,7 +18,7 @@ from fairlap.cli.plan_text import Known, plan_text
 from fairlap.cli.printable import one_line, printable, say
 from fairlap.comparison.expectation import expect
 from fairlap.comparison.fairness import diff
-from fairlap.comparison.noise_store import decode_noise, noise_key, priors_for
+from fairlap.comparison.noise_store import decode_noise, noise_key, priors_for, race_seconds_for
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject
@@ -64,11 +64,12 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
 def _known_there(
     connection: Connection, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], known: Known
 ) -> Known:
-    """Return what is known with what the namespace's finished Comparisons have shown of noise."""
+    """Return what is known with what the namespace's finished Comparisons have shown of noise and time."""
     data = (connection.config_map(NOISE_CONFIG_MAP) or {}).get("data") or {}
     priors = priors_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))
+    took = race_seconds_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))
     expected = expect(spec, variants, known.race_seconds, priors)
-    return known._replace(smallest_change=expected.smallest_change)
+    return known._replace(smallest_change=expected.smallest_change, earlier_seconds=took)
 
 
 def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[ResolvedVariant], list[str]]:

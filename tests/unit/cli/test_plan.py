@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fairlap.cli.connection import RefusedError
 from fairlap.cli.main import main
 from fairlap.cli.plan_command import plan
 from fairlap.cli.plan_text import Known, plan_text, races_of
+from fairlap.comparison.noise_store import Shown, encode_noise, noise_key
 from fairlap.comparison.variants import expand
 
 Json = dict[str, Any]
@@ -111,12 +113,13 @@ class Cluster:
 
     namespace = "n"
 
-    def __init__(self) -> None:
+    def __init__(self, noise: dict[str, str] | None = None) -> None:
+        self.noise = noise
         self.asked: list[str] = []
 
     def config_map(self, name: str) -> Json | None:
         assert name == NOISE_CONFIG_MAP
-        return None
+        return self.noise and {"data": self.noise}
 
     def apply(self, found: Json, dry_run: bool = False) -> tuple[Json, str]:
         assert dry_run, "nothing may be changed"
@@ -136,6 +139,29 @@ def test_the_noise_known_in_a_cluster_is_told() -> None:
     assert (
         "How small a change it shows: 6.5 %, four times in five, after 10 blocks with the noise known in this" in said
     )
+
+
+def test_how_long_earlier_races_took_is_told_unless_another_time_is_written() -> None:
+    said = text(Known(earlier_seconds=240))
+    assert "How long: 36 min to 2.0 h, at 4 min a race, as in earlier Comparisons." in said
+    assert "at 8 min a race." in text(Known(race_seconds=480, earlier_seconds=240))
+    assert "Races: 7 to 24, " in text(Known(earlier_seconds=1000))
+
+
+def test_the_server_knows_how_long_earlier_races_took(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the same work: another track's races say nothing."""
+    found = ComparisonSpec.model_validate(spec())
+    shown = Shown(datetime.now(UTC), "throughput mean", (4e-4, 5e-4, 3e-4), 4, 240.0)
+    cluster = Cluster(encode_noise({noise_key(found, ()) + "m": (shown,)}))
+    other = {**spec()["template"], "elasticsearch": {"version": "8.11.0"}, "race": {"track": {"builtin": "page_cache"}}}
+    same = manifest(variants=[TWO[0], {"name": "b", "patch": {"elasticsearch": {"heap": "1g"}}}])
+    assert (
+        planned(tmp_path, same, manifest("other", variants=same["spec"]["variants"], template=other), cluster=cluster)
+        == 0
+    )
+    first, second = capsys.readouterr().out.split("other: b against")
+    assert "at 4 min a race, as in earlier Comparisons" in first and "four times in five" in first
+    assert "How long: not known before a race" in second
 
 
 def test_without_a_cluster_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
