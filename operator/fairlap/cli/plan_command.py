@@ -15,7 +15,7 @@ from fairlap.cli import manifest_files
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, SUCCEEDED
 from fairlap.cli.plan_text import Known, plan_text
-from fairlap.cli.printable import one_line, printable, say
+from fairlap.cli.printable import one_line, print_text, printable
 from fairlap.comparison.expectation import expect
 from fairlap.comparison.fairness import diff
 from fairlap.comparison.noise_store import decode_noise, noise_key, priors_for, race_seconds_for
@@ -46,15 +46,15 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
             wrong = [*wrong, *_refusals(connection, manifest, name, spec, variants)]
             known = _known_there(connection, spec, variants, known)
         if number:
-            say("")
+            print_text("")
         if spec is not None and variants:
-            say("\n".join(map(printable, plan_text(name, spec, variants, known).splitlines())))
+            print_text("\n".join(map(printable, plan_text(name, spec, variants, known).splitlines())))
         for sentence in wrong:
-            say(one_line(f"{name}: {sentence}"), sys.stderr)
+            print_text(one_line(f"{name}: {sentence}"), sys.stderr)
         if wrong:
             code = FAILED
     if code == SUCCEEDED:
-        say(
+        print_text(
             "\nNothing was applied."
             + ("" if connect else " --server asks the API server, too, which knows more rules.")
         )

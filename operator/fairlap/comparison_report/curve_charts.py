@@ -94,7 +94,7 @@ def _percentile_curves(
     numbers = table(["Percentile", *courses], rows, f"{words} of {task} in ms by percentile")
     title = f"{words} of {task} by percentile"
     return figure(
-        number, title, _told(courses, "ms"), [axis, _drawn(frame, scaled, shown)], numbers, heading=f"{task} (ms)"
+        number, title, _in_words(courses, "ms"), [axis, _drawn(frame, scaled, shown)], numbers, heading=f"{task} (ms)"
     )
 
 
@@ -132,7 +132,7 @@ def rate_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: s
     return figure(
         number,
         title,
-        _told(courses, unit),
+        _in_words(courses, unit),
         [axis, _drawn(frame, courses, shown)],
         numbers,
         heading=f"{task} ({unit})",
@@ -217,7 +217,7 @@ def _drawn(frame: Axis2D, courses: Mapping[str, _Course], shown: Mapping[str, Ap
     return areas + lines
 
 
-def _told(courses: Mapping[str, _Course], unit: str) -> str:
+def _in_words(courses: Mapping[str, _Course], unit: str) -> str:
     parts = []
     for name, course in courses.items():
         last = course.middle[-1][1]
