@@ -271,7 +271,7 @@ def _entry(value: Any) -> Shown | None:
     known = tuple(float(each) for each in variances[:_MOST_VARIANCES] if _is_variance(each))
     if not known or moment.tzinfo is None:
         return None
-    took = value.get("raceSeconds")
+    took: Any = value.get("raceSeconds")
     return Shown(moment, name[:63], known, df, float(took) if _is_between(0, took, _LONGEST_RACE_SECONDS) else None)
 
 
