@@ -64,7 +64,7 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
 def _known_there(
     connection: Connection, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], known: Known
 ) -> Known:
-    """Return what is known with what the namespace's finished Comparisons have shown of noise and time."""
+    """Return what is known with what the namespace's finished Comparisons have shown of noise."""
     data = (connection.config_map(NOISE_CONFIG_MAP) or {}).get("data") or {}
     priors = priors_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))
     took = race_seconds_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))

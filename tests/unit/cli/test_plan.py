@@ -113,13 +113,14 @@ class Cluster:
 
     namespace = "n"
 
-    def __init__(self, noise: dict[str, str] | None = None) -> None:
-        self.noise = noise
+    def __init__(self, **noise: Json) -> None:
         self.asked: list[str] = []
+        self.noise = noise
+        """by namespace"""
 
-    def config_map(self, name: str) -> Json | None:
+    def config_map(self, name: str, namespace: str | None = None) -> Json | None:
         assert name == NOISE_CONFIG_MAP
-        return self.noise and {"data": self.noise}
+        return self.noise.get(namespace or self.namespace)
 
     def apply(self, found: Json, dry_run: bool = False) -> tuple[Json, str]:
         assert dry_run, "nothing may be changed"
@@ -139,29 +140,6 @@ def test_the_noise_known_in_a_cluster_is_told() -> None:
     assert (
         "How small a change it shows: 6.5 %, four times in five, after 10 blocks with the noise known in this" in said
     )
-
-
-def test_how_long_earlier_races_took_is_told_unless_another_time_is_written() -> None:
-    said = text(Known(earlier_seconds=240))
-    assert "How long: 36 min to 2.0 h, at 4 min a race, as in earlier Comparisons." in said
-    assert "at 8 min a race." in text(Known(race_seconds=480, earlier_seconds=240))
-    assert "Races: 7 to 24, " in text(Known(earlier_seconds=1000))
-
-
-def test_the_server_knows_how_long_earlier_races_took(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the same work: another track's races say nothing."""
-    found = ComparisonSpec.model_validate(spec())
-    shown = Shown(datetime.now(UTC), "throughput mean", (4e-4, 5e-4, 3e-4), 4, 240.0)
-    cluster = Cluster(encode_noise({noise_key(found, ()) + "m": (shown,)}))
-    other = {**spec()["template"], "elasticsearch": {"version": "8.11.0"}, "race": {"track": {"builtin": "page_cache"}}}
-    same = manifest(variants=[TWO[0], {"name": "b", "patch": {"elasticsearch": {"heap": "1g"}}}])
-    assert (
-        planned(tmp_path, same, manifest("other", variants=same["spec"]["variants"], template=other), cluster=cluster)
-        == 0
-    )
-    first, second = capsys.readouterr().out.split("other: b against")
-    assert "at 4 min a race, as in earlier Comparisons" in first and "four times in five" in first
-    assert "How long: not known before a race" in second
 
 
 def test_without_a_cluster_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,3 +198,26 @@ def test_nothing_in_a_manifest_steers_a_terminal(evil: str, tmp_path: Path, caps
     assert evil not in capsys.readouterr().out
     assert planned(tmp_path, manifest(**{"template": {evil: 1}})) == 1
     assert evil not in capsys.readouterr().err
+
+
+def test_how_long_earlier_races_took_is_told_unless_another_time_is_written() -> None:
+    said = text(Known(earlier_seconds=240))
+    assert "How long: 36 min to 2.0 h, at 4 min a race, as in earlier Comparisons." in said
+    assert "at 8 min a race." in text(Known(race_seconds=480, earlier_seconds=240))
+    assert "Races: 7 to 24, " in text(Known(earlier_seconds=1000))
+
+
+def test_the_server_knows_how_long_earlier_races_took(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the same work: another track's races say nothing."""
+    found = ComparisonSpec.model_validate(spec())
+    shown = Shown(datetime.now(UTC), "throughput mean", (4e-4, 5e-4, 3e-4), 4, 240.0)
+    cluster = Cluster(n={"data": encode_noise({noise_key(found, ()) + "m": (shown,)})})
+    other = {**spec()["template"], "elasticsearch": {"version": "8.11.0"}, "race": {"track": {"builtin": "page_cache"}}}
+    same = manifest(variants=[TWO[0], {"name": "b", "patch": {"elasticsearch": {"heap": "1g"}}}])
+    assert (
+        planned(tmp_path, same, manifest("other", variants=same["spec"]["variants"], template=other), cluster=cluster)
+        == 0
+    )
+    first, second = capsys.readouterr().out.split("other: b against")
+    assert "at 4 min a race, as in earlier Comparisons" in first and "four times in five" in first
+    assert "How long: not known before a race" in second
