@@ -100,7 +100,7 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
             # Two clusters that lived for all comparisons would be the same two throughout: how each was compiled and
             # laid out would be one draw, and not one a comparison.
             throwaway.take_down(kubectl, BENCH, [throwaway.ELASTICSEARCH])
-            series.say("building the clusters")
+            series.print_progress("building the clusters")
             throwaway.bring_up(kubectl, manifests)
 
     return [

@@ -29,7 +29,7 @@ from typing import NamedTuple
 from parts import throwaway
 from parts.kubectl import Json, Kubectl
 from parts.lines import append, read
-from parts.series import say
+from parts.series import print_progress
 from power import race_image
 
 from fairlap_race.contract.config_maps import text_of
@@ -184,7 +184,7 @@ def run(kubectl: Kubectl, wanted: Sequence[Try], image: str, results: Path) -> l
         line = run_one(kubectl, it, image, median(known) if known else 60.0)
         append(results, line)
         done.append(line)
-        say(f"{it.name}: {'; '.join(line['remarks']) or 'not disturbed'} ({left} left)")
+        print_progress(f"{it.name}: {'; '.join(line['remarks']) or 'not disturbed'} ({left} left)")
     return counted(read(results), wanted)
 
 

@@ -164,7 +164,7 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
         if manifests:
             # Clusters that lived for all comparisons would be the same two throughout: nothing would be between them.
             throwaway.take_down(kubectl, BENCH, [throwaway.ELASTICSEARCH])
-            series.say("building the clusters")
+            series.print_progress("building the clusters")
             throwaway.bring_up(kubectl, manifests)
 
     def keep(status: Json) -> Json:

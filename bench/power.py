@@ -272,7 +272,7 @@ def run(kubectl: Kubectl, size: Size, image: str, results: Path) -> int:
 
     @functools.cache
     def prepare() -> None:
-        series.say("building the cluster and the proxy")
+        series.print_progress("building the cluster and the proxy")
         throwaway.bring_up(kubectl, manifests)
 
     lines = series.run(kubectl, BENCH, planned(size, prepare), results)

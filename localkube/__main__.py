@@ -13,7 +13,7 @@ from pathlib import Path
 
 from localkube import addons, cache, current, golang, images, java, node, packages, processes
 from localkube.settings import HOST_LINK, Paths, paths_from
-from localkube.steps import StepFailedError, duration, explain, say, step
+from localkube.steps import StepFailedError, duration, explain, print_line, step
 
 KUBERNETES_PROGRAMS = golang.KUBERNETES.links
 LOW_WATERMARK_PERCENT = 85
@@ -46,10 +46,10 @@ def up(paths: Paths) -> None:
         with step("CoreDNS, volumes, ECK, Prometheus", 25):
             addons.apply(node.layout(paths), paths)
             addons.wait(paths)
-    say(f"The cluster is ready ({duration(time.monotonic() - began)}). To talk to it:")
-    say(f"  {_export(paths)}")
+    print_line(f"The cluster is ready ({duration(time.monotonic() - began)}). To talk to it:")
+    print_line(f"  {_export(paths)}")
     if warning := full_disk(os.statvfs(paths.cache), paths):
-        say(warning)
+        print_line(warning)
 
 
 def full_disk(disk: os.statvfs_result, paths: Paths) -> str:
@@ -67,7 +67,7 @@ def full_disk(disk: os.statvfs_result, paths: Paths) -> str:
 def down(paths: Paths) -> None:
     """End the cluster and leave nothing of it behind but the cache."""
     if current.chosen():
-        say("CLUSTER=current: that cluster is yours; nothing to end.")
+        print_line("CLUSTER=current: that cluster is yours; nothing to end.")
         return
     _require_root()
     with step("Ending the node"):
@@ -78,14 +78,14 @@ def status(paths: Paths) -> None:
     """Say what runs; ends with code 1 when the cluster is not ready."""
     first = node.process(paths)
     if not first:
-        say("The node is not running: python3 -m localkube up")
+        print_line("The node is not running: python3 -m localkube up")
         raise SystemExit(1)
     namespace = processes.pid_namespace(first.pid)
     count = len(processes.members(namespace)) if namespace else 0
-    say(f"The node runs: process {first.pid}, {count} processes, link {HOST_LINK}, logs in {paths.node / 'log'}")
-    say(addons.kubectl(paths, "get", "nodes,pods", "-A"))
+    print_line(f"The node runs: process {first.pid}, {count} processes, link {HOST_LINK}, logs in {paths.node / 'log'}")
+    print_line(addons.kubectl(paths, "get", "nodes,pods", "-A"))
     if not addons.ready(paths):
-        say("Not everything is ready.")
+        print_line("Not everything is ready.")
         raise SystemExit(1)
 
 
@@ -102,11 +102,11 @@ def kubeconfig(paths: Paths) -> None:
     """Print the line that lets kubectl talk to the cluster, for `eval "$(make kubeconfig)"`."""
     if current.chosen():
         chosen = os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
-        say(f"export KUBECONFIG={shlex.quote(chosen)}")
+        print_line(f"export KUBECONFIG={shlex.quote(chosen)}")
         return
     if not paths.kubeconfig.exists():
         raise StepFailedError("there is no cluster yet", hint="start it: python3 -m localkube up")
-    say(_export(paths))
+    print_line(_export(paths))
 
 
 def _forget_superseded(paths: Paths) -> None:
@@ -136,7 +136,7 @@ def example_image(paths: Paths, engine: str) -> None:
     image.file(paths)
     if node.process(paths):
         node.import_images([image], paths)
-    say(image.name)
+    print_line(image.name)
 
 
 def image_values(paths: Paths) -> None:
@@ -179,9 +179,9 @@ def prune(paths: Paths) -> None:
     wanted += [images.k6(paths).artifact, *(images.example(it, paths).artifact for it in images.EXAMPLES)]
     wanted += [packages.node_programs()]
     for name in cache.prune(paths, wanted):
-        say(f"removed {name}")
+        print_line(f"removed {name}")
     cache.remove_tree(paths.buildah)  # layers of past builds: the images themselves are in the cache
-    say(f"removed {paths.buildah}")
+    print_line(f"removed {paths.buildah}")
 
 
 def _require_root() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from localkube import golang, packages
 from localkube.commands import output
 from localkube.settings import Paths
-from localkube.steps import StepFailedError, say
+from localkube.steps import StepFailedError, print_line
 
 FOR_TESTS = frozenset(
     [
@@ -60,5 +60,5 @@ def check(paths: Paths) -> str:
     names = {item["metadata"]["name"] for item in json.loads(found)["items"]}
     if ECK_CRD not in names:
         raise StepFailedError(f"there is no ECK in {context}", hint="install it with its helm chart, then start again")
-    say(f"Using the current context {context}; nothing is built or started.")
+    print_line(f"Using the current context {context}; nothing is built or started.")
     return context

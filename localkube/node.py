@@ -13,7 +13,7 @@ from localkube.components import Layout
 from localkube.images import Image
 from localkube.processes import Process
 from localkube.settings import CHECKOUT, HOST_ADDRESS, HOST_LINK, NODE_ADDRESS, Paths
-from localkube.steps import StepFailedError, say
+from localkube.steps import StepFailedError, print_line
 
 MAP_COUNT = Path("/proc/sys/vm/max_map_count")
 WANTED_MAP_COUNT = 262144  # Elasticsearch's bootstrap check
@@ -192,7 +192,7 @@ def import_images(images: list[Image], paths: Paths) -> list[str]:
         run(_ctr(where, "images", "import", file), log=log, hint=hint)
         known[image.name] = image.artifact.key
         record.write_text(json.dumps(known, indent=2))
-        say(f"    {image.name} ({time.monotonic() - began:.1f} s)")
+        print_line(f"    {image.name} ({time.monotonic() - began:.1f} s)")
     return [image.name for image in new]
 
 

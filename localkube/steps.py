@@ -39,7 +39,7 @@ def tail(path: Path, lines: int = TAIL_LINES) -> list[str]:
         return []
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """One line for the person who waits."""
     print(text, flush=True)
 
@@ -62,7 +62,7 @@ class _Ticker(threading.Thread):
             if self.shown[-1] is not self:
                 continue
             line = f"    {duration(time.monotonic() - started)} of about {duration(self._estimate)}"
-            print(f"\r{line} ", end="", flush=True) if self._terminal else say(line)
+            print(f"\r{line} ", end="", flush=True) if self._terminal else print_line(line)
 
     def end(self) -> None:
         self.shown.remove(self)
@@ -78,7 +78,7 @@ def step(title: str, estimate: float = 0) -> Iterator[None]:
 
     A StepFailedError that passes through learns the step's name.
     """
-    say(f"• {title}" + (f" (about {duration(estimate)})" if estimate >= 5 else ""))
+    print_line(f"• {title}" + (f" (about {duration(estimate)})" if estimate >= 5 else ""))
     ticker = _Ticker(estimate) if estimate >= 5 else None
     started = time.monotonic()
     if ticker:
@@ -92,7 +92,7 @@ def step(title: str, estimate: float = 0) -> Iterator[None]:
         if ticker:
             ticker.end()
     if time.monotonic() - started >= 1:
-        say(f"    done in {duration(time.monotonic() - started)}")
+        print_line(f"    done in {duration(time.monotonic() - started)}")
 
 
 def explain(error: StepFailedError) -> str:

@@ -21,7 +21,7 @@ class Load:
         self._server = server
         self._used: dict[int, float] = {}
 
-    def _ours(self) -> float:
+    def _cpu_seconds_of_race(self) -> float:
         for pid in [os.getpid(), self._server, *process.descendants()]:
             self._used[pid] = process.cpu_seconds(pid) or self._used.get(pid, 0.0)
         return sum(self._used.values())
@@ -36,16 +36,16 @@ class Load:
 
     def begin(self) -> None:
         """Start counting."""
-        self._start = busy_seconds(), self._ours()
+        self._start = busy_seconds(), self._cpu_seconds_of_race()
 
     def look(self) -> None:
         """Take in the processes of the race before they are gone."""
-        self._ours()
+        self._cpu_seconds_of_race()
 
     def others(self) -> float:
         """Return the CPU seconds that others used since `begin`."""
         busy, ours = self._start
-        return max(0.0, busy_seconds() - busy - (self._ours() - ours))
+        return max(0.0, busy_seconds() - busy - (self._cpu_seconds_of_race() - ours))
 
 
 def busy_seconds() -> float:

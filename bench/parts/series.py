@@ -97,7 +97,7 @@ def left(seconds: Sequence[float], count: int) -> str:
     return f"about {fmean(seconds) * count / 60:.0f} minutes left"
 
 
-def say(text: str) -> None:
+def print_progress(text: str) -> None:
     """Print a line of progress with the time."""
     print(f"{datetime.now(UTC):%H:%M:%S}  {text}", flush=True)
 
@@ -119,7 +119,7 @@ def run(kubectl: Kubectl, bench: str, planned: Sequence[Planned], path: Path) ->
     except SystemExit:
         take_down(kubectl, bench)
         raise
-    say("removing what was built")
+    print_progress("removing what was built")
     take_down(kubectl, bench)
     if not lines:
         raise SystemExit(f"no comparison ended with a verdict; {path} says why")
@@ -136,7 +136,7 @@ def race(kubectl: Kubectl, planned: Sequence[Planned], path: Path) -> list[Json]
     over = {json.dumps(line["key"], sort_keys=True) for line in done}
     todo = [each for each in planned if json.dumps(each.key, sort_keys=True) not in over]
     took, failures = [line["took"] for line in done if line.get("took")], 0
-    say(f"{len(done)} of {len(planned)} comparisons are in {path}; {left(took, len(todo))}")
+    print_progress(f"{len(done)} of {len(planned)} comparisons are in {path}; {left(took, len(todo))}")
     for number, each in enumerate(todo, 1):
         began = time.monotonic()
         status = _one(kubectl, each)
@@ -147,7 +147,7 @@ def race(kubectl: Kubectl, planned: Sequence[Planned], path: Path) -> list[Json]
         kubectl("delete", "cmp", each.name, "--cascade=foreground", "--wait", "--timeout=10m")
         rest = left(took, len(todo) - number)
         how = line["verdict"] or f"{line['phase']}: {line['told']}"
-        say(f"{each.name}: {how}; {len(todo) - number} to race, {rest}")
+        print_progress(f"{each.name}: {how}; {len(todo) - number} to race, {rest}")
         if failures == FAILURES_IN_A_ROW:
             raise SystemExit(f"{failures} comparisons failed in a row, the last one: {line['told']}")
     return counted(read(path), planned)
@@ -176,5 +176,5 @@ def _one(kubectl: Kubectl, planned: Planned) -> Json:
             return status
         if status.get("progress", "") != shown:
             shown = status["progress"]
-            say(f"{planned.name}: {shown}")
+            print_progress(f"{planned.name}: {shown}")
     raise SystemExit(f"{planned.name} did not end in {LONGEST_SECONDS / 3600:.0f} hours")

@@ -130,10 +130,14 @@ def test_the_command_line_reads_the_record(namespace: Namespace) -> None:
     assert "ran: Elasticsearch" in table.stdout and "8.11.0" in table.stdout
     found = json.loads(fairlap(namespace, "results", "whole", "-o", "json").stdout)
     assert found["benchmarks"][0]["results"] == namespace.status("whole")["results"]
-    # With itself, from the race.json that Rally wrote.
-    compared = fairlap(namespace, "compare", "whole", "whole").stdout.splitlines()
-    assert compared[0] == "Inconclusive: whole against whole, 1 and 1 races"
-    assert compared[1].startswith("* throughput, geometric mean of ") and "1.00 times the baseline's" in compared[1]
+    # With itself, from the race.json that Rally wrote: its numbers are read, and the one race is not taken for two.
+    compared = json.loads(fairlap(namespace, "compare", "whole", "whole", "-o", "json").stdout)
+    assert compared["verdict"] == "NotComparable" and compared["races"] == [1, 1]
+    assert (
+        "one race is given 2 times (whole race-1, whole race-1): a copy of it is no other race" in compared["obstacles"]
+    )
+    assert compared["gates"][0]["what"].startswith("throughput, geometric mean of ")
+    assert compared["gates"][0]["change"] == 0
     log = fairlap(namespace, "logs", "whole", "--race", "1")
     assert log.returncode == 0 and "esrally" in log.stdout
     assert "fairlap: whole has no step race-2" in fairlap(namespace, "logs", "whole", "--race", "2").stderr

@@ -35,7 +35,7 @@ class Curve(Answer):
     task: Text
     """The task."""
     points: Annotated[list[tuple[float, float]], AtMost(200)] = []
-    """Percentile and milliseconds, or seconds since its start and operations per second."""
+    """Percentile and milliseconds, or seconds since its start and the rate in the unit of its throughput."""
 
 
 class RaceRecord(Answer):
@@ -59,6 +59,8 @@ class RaceRecord(Answer):
     """How long it took."""
     numbers: Annotated[list[Measured], AtMost(5000)] = []
     """What it measured."""
+    task_usage: Annotated[list[Measured], AtMost(2000)] = []
+    """What the Elasticsearch nodes used during single tasks, to be read beside the numbers; no gate decides by it."""
     target_throughput: Annotated[dict[str, float], AtMost(500)] = {}
     """Operations per second that were asked for, by task; a task that ran as fast as it could is not in it."""
     facts: Annotated[dict[str, Text], AtMost(3000)] = {}
@@ -67,6 +69,8 @@ class RaceRecord(Answer):
     """What was remarked on it."""
     service_times: Annotated[list[Curve], AtMost(100)] = []
     """Service time by percentile."""
+    latencies: Annotated[list[Curve], AtMost(100)] = []
+    """Latency by percentile, of the tasks with a rate that was asked for."""
     rates: Annotated[list[Curve], AtMost(100)] = []
     """Throughput over time."""
 

@@ -162,7 +162,8 @@ class Expected(Answer):
     races: int = 0
     """Races of all blocks at most, without those that are raced again."""
     minutes: float | None = None
-    """How long these take, by the median of the races of block 1, preparation not included; absent before that."""
+    """How long these take, preparation not included: before block 1 by the races of finished Comparisons of the same
+    work in the namespace (absent without any), then by the median of its own."""
     smallest_change: float | None = None
     """The smallest change in per cent that the last look finds four times in five, in the gate with the most noise;
     absent while none is known."""

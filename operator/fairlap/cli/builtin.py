@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
-from fairlap.cli.printable import say
+from fairlap.cli.printable import print_text
 from fairlap.cli.text_table import align
 from fairlap_race.errors import TrackError
 from fairlap_race.track.prepare import prepare
@@ -33,7 +33,7 @@ def _installed() -> list[Path]:
 
 def list_tracks() -> int:
     """Print each builtin track with its description."""
-    say(align([(name, _description(path)) for name, path in builtin_tracks().items()]))
+    print_text(align([(name, _description(path)) for name, path in builtin_tracks().items()]))
     return SUCCEEDED
 
 
@@ -62,9 +62,9 @@ def generate_track(name: str, target: Path, params: dict[str, object]) -> int:
     made.rmdir()
     made.parent.rmdir()
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-    say(f"{target}: {name}, {size / 2**20:,.1f} MiB. Race it with Rally alone:")
+    print_text(f"{target}: {name}, {size / 2**20:,.1f} MiB. Race it with Rally alone:")
     options = f" --track-params={','.join(f'{key}:{value}' for key, value in params.items())}" if params else ""
-    say(f"  esrally race --pipeline=benchmark-only --track-path={target}{options} --target-hosts=localhost:9200")
+    print_text(f"  esrally race --pipeline=benchmark-only --track-path={target}{options} --target-hosts=localhost:9200")
     return SUCCEEDED
 
 

@@ -300,6 +300,7 @@ def logs(ctx: click.Context, name: str, race: str | None, follow: bool) -> int:
 
 
 @fairlap.group(cls=_InOrder, short_help="Find what harms numbers in a cluster.")
+@_cluster_options
 def doctor() -> None:
     """Find what harms numbers in a cluster."""
 

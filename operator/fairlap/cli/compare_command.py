@@ -11,7 +11,7 @@ from fairlap.cli import report
 from fairlap.cli.compare_text import FORMATS, Compared
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
-from fairlap.cli.printable import say
+from fairlap.cli.printable import print_text
 from fairlap.comparison.beside import put_beside
 from fairlap.comparison.fairness_table import is_condition
 from fairlap.comparison.race_facts import facts
@@ -47,7 +47,7 @@ def compare(connect: Callable[[], Connection], baseline: str, contender: str, in
     except ValueError as error:
         raise UsageError(str(error)) from error
     notes = () if all_benchmarks else (_UNKNOWN,)
-    say(FORMATS[output](Compared(baseline, contender, (len(one), len(two)), in_blocks, found, notes)))
+    print_text(FORMATS[output](Compared(baseline, contender, (len(one), len(two)), in_blocks, found, notes)))
     return SUCCEEDED
 
 

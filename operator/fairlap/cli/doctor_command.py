@@ -13,7 +13,7 @@ from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError
 from fairlap.cli.noise_advice import Advice, advise
 from fairlap.cli.noise_facts import Facts, KubernetesNode, RaceSeen
-from fairlap.cli.printable import say
+from fairlap.cli.printable import print_text
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 
@@ -30,7 +30,7 @@ def noise(connection: Connection, output: str) -> int:
     Raises CliError when the API server does not answer; what it refuses is unknown, and said with the right it needs.
     """
     facts = gather(connection)
-    say(as_json(facts) if output == "json" else text(facts, connection.namespace))
+    print_text(as_json(facts) if output == "json" else text(facts, connection.namespace))
     return SUCCEEDED
 
 

@@ -13,7 +13,7 @@ from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.cli.comparison_files import Connect
 from fairlap.cli.connection import Connection, UnknownNameError
 from fairlap.cli.exits import FAILED, SUCCEEDED, TIMED_OUT, UNDECIDED, CliError, UsageError
-from fairlap.cli.printable import one_line, say
+from fairlap.cli.printable import one_line, print_text
 
 Json = dict[str, Any]
 _PASSED = {"True": "passed", "False": "NOT PASSED"}
@@ -36,9 +36,9 @@ def gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
     except CliError as error:
         raise CliError(str(error), TIMED_OUT if error.code == TIMED_OUT else UNDECIDED) from error
     for line in lines(comparison):
-        say(line)
+        print_text(line)
     if not is_over(comparison):
-        say(f"fairlap: {name} is not at an end, so nothing can be told; --wait waits for it", sys.stderr)
+        print_text(f"fairlap: {name} is not at an end, so nothing can be told; --wait waits for it", sys.stderr)
     return exit_code(comparison)
 
 
@@ -94,7 +94,7 @@ def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
                     return change
                 progress = one_line(str(_status(change).get("progress") or ""))
                 if progress != shown:
-                    say(f"{name}: {progress}", sys.stderr)
+                    print_text(f"{name}: {progress}", sys.stderr)
                     shown = progress
             if timeout is not None and time.monotonic() - began > timeout:
                 raise CliError(f"{name} is not at an end after {timeout:g} s; it goes on in the cluster", TIMED_OUT)

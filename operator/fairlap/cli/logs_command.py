@@ -12,7 +12,7 @@ from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, 
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
-from fairlap.cli.printable import say
+from fairlap.cli.printable import print_text
 from fairlap.plan import expiry
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_LOG, KEY_RECORD, Record
@@ -38,7 +38,7 @@ def logs(connection: Connection, name: str, step: str | None, follow: bool) -> i
     """Print the log of a step (None: the one that runs, or the last one that ran); return the exit code."""
     lines = _follow(connection, name, step) if follow else _once(connection, name, step)
     for line in lines:
-        say(line.rstrip("\r"))
+        print_text(line.rstrip("\r"))
     return SUCCEEDED
 
 

@@ -12,7 +12,7 @@ import click
 from fairlap.cli.commands import fairlap
 from fairlap.cli.completion import VARIABLE, answer_shell, kubectl_answer
 from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, USAGE, CliError, UsageError
-from fairlap.cli.printable import say
+from fairlap.cli.printable import print_text
 
 DEBUG = "FAIRLAP_DEBUG"
 
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return answer_shell(fairlap, asked)
         return _run(list(sys.argv[1:] if argv is None else argv))
     except CliError as error:
-        say(f"fairlap: {error}", sys.stderr)
+        print_text(f"fairlap: {error}", sys.stderr)
         return error.code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -36,13 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get(DEBUG):
             raise
         what = f"{type(error).__name__}: {error}".splitlines()[0]
-        say(f"fairlap: this should not have happened: {what} ({DEBUG}=1 shows where)", sys.stderr)
+        print_text(f"fairlap: this should not have happened: {what} ({DEBUG}=1 shows where)", sys.stderr)
         return FAILED
 
 
 def completion_main() -> int:
     """Answer kubectl, which completes `kubectl fairlap …` by starting `kubectl_complete-fairlap`."""
-    say("\n".join(kubectl_answer(fairlap, sys.argv[1:])))
+    print_text("\n".join(kubectl_answer(fairlap, sys.argv[1:])))
     return SUCCEEDED
 
 

@@ -15,10 +15,10 @@ from fairlap.cli import manifest_files
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, SUCCEEDED
 from fairlap.cli.plan_text import Known, plan_text
-from fairlap.cli.printable import one_line, printable, say
+from fairlap.cli.printable import one_line, print_text, printable
 from fairlap.comparison.expectation import expect
 from fairlap.comparison.fairness import diff
-from fairlap.comparison.noise_store import decode_noise, noise_key, priors_for
+from fairlap.comparison.noise_store import decode_noise, noise_key, priors_for, race_seconds_for
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject
@@ -46,15 +46,15 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
             wrong = [*wrong, *_refusals(connection, manifest, name, spec, variants)]
             known = _known_there(connection, meta.get("namespace"), spec, variants, known)
         if number:
-            say("")
+            print_text("")
         if spec is not None and variants:
-            say("\n".join(map(printable, plan_text(name, spec, variants, known).splitlines())))
+            print_text("\n".join(map(printable, plan_text(name, spec, variants, known).splitlines())))
         for sentence in wrong:
-            say(one_line(f"{name}: {sentence}"), sys.stderr)
+            print_text(one_line(f"{name}: {sentence}"), sys.stderr)
         if wrong:
             code = FAILED
     if code == SUCCEEDED:
-        say(
+        print_text(
             "\nNothing was applied."
             + ("" if connect else " --server asks the API server, too, which knows more rules.")
         )
@@ -71,8 +71,9 @@ def _known_there(
     """Return what is known with what the namespace's finished Comparisons have shown of noise."""
     data = (connection.config_map(NOISE_CONFIG_MAP, namespace) or {}).get("data") or {}
     priors = priors_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))
+    took = race_seconds_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))
     expected = expect(spec, variants, known.race_seconds, priors)
-    return known._replace(smallest_change=expected.smallest_change)
+    return known._replace(smallest_change=expected.smallest_change, earlier_seconds=took)
 
 
 def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[ResolvedVariant], list[str]]:

@@ -30,12 +30,19 @@ class Known(NamedTuple):
     """standard deviation of the change from block to block, in per cent"""
     smallest_change: float | None = None
     """what the noise known in a cluster lets be shown at the last look, in per cent"""
+    earlier_seconds: float | None = None
+    """how long a race took in Comparisons that have finished there"""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long a race takes: what was said, else what was seen."""
+        return self.earlier_seconds if self.race_seconds is None else self.race_seconds
 
 
 def plan_text(name: str, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], known: Known | None = None) -> str:
     """Return what would be raced, in which order, what decides, and what it costs; `variants`: the baseline first."""
     known = known or Known()
-    every = calibrated_every(spec, known.race_seconds)
+    every = calibrated_every(spec, known.seconds)
     parts = [
         f"{name}: {', '.join(variant.name for variant in variants[1:])} against {variants[0].name}",
         f"Variants:\n{_indent(align(list(_variant_lines(variants, every))))}",
@@ -114,11 +121,12 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
             "by side until the end, with the memory and the disk that each of them asks for; with state: Fresh it "
             f"would be {races} clusters, one at a time, each filled again."
         )
-    if known.race_seconds is None:
+    if known.seconds is None:
         yield "How long: not known before a race; --race-time 4m reckons with that."
     else:
-        times = [_hours(count * known.race_seconds) for count in dict.fromkeys((least, most))]
-        yield f"How long: {' to '.join(times)}, at {_hours(known.race_seconds)} a race."
+        times = [_hours(count * known.seconds) for count in dict.fromkeys((least, most))]
+        why = ", as in earlier Comparisons" if known.race_seconds is None else ""
+        yield f"How long: {' to '.join(times)}, at {_hours(known.seconds)} a race{why}."
     if known.noise is not None:
         yield _smallest(spec, variants, known.noise)
     elif known.smallest_change is not None:

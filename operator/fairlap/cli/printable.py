@@ -25,7 +25,7 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def say(text: str, out: TextIO | None = None) -> None:
+def print_text(text: str, out: TextIO | None = None) -> None:
     """Print a text and a line end to `out` (None: standard output) at once."""
     print(printable(text), file=out or sys.stdout, flush=True)
 

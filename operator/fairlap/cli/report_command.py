@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fairlap.api.block_record import BlockRecord
 from fairlap.cli.comparison_files import Connect, Json, from_cluster, from_files
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
-from fairlap.cli.printable import say
+from fairlap.cli.printable import print_text
 from fairlap.comparison_report.archive import archive_of
 from fairlap.comparison_report.comparison_view import NotAComparisonError
 from fairlap.comparison_report.html_report import report_html
@@ -43,7 +43,7 @@ def report(connect: Connect, source: Source, format_: str, output: str | None) -
     else:
         comparison, blocks, missing = from_cluster(connect(), str(source.name))
         for sentence in missing:
-            say(f"fairlap: {sentence}", sys.stderr)
+            print_text(f"fairlap: {sentence}", sys.stderr)
     try:
         text = FORMATS[format_](comparison, blocks)
     except NotAComparisonError as error:
@@ -64,14 +64,14 @@ def _usual(comparison: Json, format_: str) -> str:
 
 def _write(text: str, output: str) -> None:
     if output == _STANDARD_OUTPUT:
-        say(text.removesuffix("\n"))
+        print_text(text.removesuffix("\n"))
         return
     path = Path(output)
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise CliError(f"{path} cannot be written: {error.strerror}") from error
-    say(f"report: {path.resolve()}")
+    print_text(f"report: {path.resolve()}")
 
 
 def _archive(comparison: Json, blocks: Sequence[BlockRecord]) -> str:

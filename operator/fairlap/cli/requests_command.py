@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
-from fairlap.cli.printable import one_line, say
+from fairlap.cli.printable import one_line, print_text
 from fairlap_race.contract.request_lines import MOST_BYTES, MOST_LINES, RequestLine
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def make_requests(files: Sequence[str], read: Reader, output: str | None, most: 
     with _opened(output) as out:
         for name in files:
             _copy(name, read, out, told, min(most or MOST_LINES, MOST_LINES))
-    _say(told, output, most)
+    _print_counts(told, output, most)
     if not told.written:
         raise CliError(f"there is no request in {', '.join(files)}, so the file of requests is empty")
     return SUCCEEDED
@@ -91,7 +91,7 @@ def _read(name: str) -> Iterator[BinaryIO]:
 def _opened(output: str | None) -> Iterator[Callable[[str], None]]:
     """Yield what writes a line to the file `output`, or to standard output."""
     if output is None:
-        yield say
+        yield print_text
         return
     try:
         with Path(output).open("w", encoding="utf-8", newline="\n") as file:
@@ -120,12 +120,14 @@ def _lines(source: BinaryIO, name: str, told: _Told) -> Iterator[InputLine]:
             told.skip(_EMPTY, name, number)
 
 
-def _say(told: _Told, output: str | None, most: int | None) -> None:
+def _print_counts(told: _Told, output: str | None, most: int | None) -> None:
     where = f" to {output}" if output else ""
-    say(f"{told.written:,} requests{where} from {told.lines:,} lines", sys.stderr)
+    print_text(f"{told.written:,} requests{where} from {told.lines:,} lines", sys.stderr)
     for why, (number, first) in told.skipped.items():
-        say(f"  left out, {number:,}: {one_line(why)} (the first: {one_line(first)})", sys.stderr)
+        print_text(f"  left out, {number:,}: {one_line(why)} (the first: {one_line(first)})", sys.stderr)
     if told.full:
-        say(f"  a file of requests has {MOST_LINES:,} lines and {MOST_BYTES >> 20} MiB at most; no more", sys.stderr)
+        print_text(
+            f"  a file of requests has {MOST_LINES:,} lines and {MOST_BYTES >> 20} MiB at most; no more", sys.stderr
+        )
     elif most is not None and told.written >= most:
-        say(f"  as many as were asked for: {most:,}", sys.stderr)
+        print_text(f"  as many as were asked for: {most:,}", sys.stderr)

@@ -11,7 +11,7 @@ from fairlap.cli import report, sweep_picture, sweep_report
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED, UsageError
 from fairlap.cli.machine_report import machines
-from fairlap.cli.printable import say
+from fairlap.cli.printable import print_text
 from fairlap.results.aggregate import aggregate
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
@@ -26,26 +26,26 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
     """
     found = [_with_invalid(connection, connection.benchmark(name)) for name in dict.fromkeys(names)]
     if output == "table":
-        say(report.table(found) if everything else report.main_table(found))
+        print_text(report.table(found) if everything else report.main_table(found))
         for sentence in report.sentences(found):
-            say(f"* {sentence}")
+            print_text(f"* {sentence}")
         for curve in filter(None, map(sweep_report.curve, found)):
-            say(f"\n{curve}")
+            print_text(f"\n{curve}")
         if not everything and any(map(bm.tasks, found)):
             asked = list(dict.fromkeys(names))
-            say(f"\nAll figures: {connection.command('results', asked)} --all")
+            print_text(f"\nAll figures: {connection.command('results', asked)} --all")
             if len(asked) == 2:
-                say(f"Which is better, and how sure that is: {connection.command('compare', asked)}")
+                print_text(f"Which is better, and how sure that is: {connection.command('compare', asked)}")
     elif output == "drnbench":
         if len(found) != 1:
             raise UsageError("-o drnbench is the curve of one Benchmark: name one")
-        say(sweep_report.drnbench(found[0]))
+        print_text(sweep_report.drnbench(found[0]))
     elif output == "svg":
-        say(sweep_picture.picture(found))
+        print_text(sweep_picture.picture(found))
     elif output == "machines":
-        say("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
+        print_text("\n\n".join(machines(connection, connection.benchmark(name)) for name in dict.fromkeys(names)))
     else:
-        say(report.FORMATS[output](found))
+        print_text(report.FORMATS[output](found))
     return SUCCEEDED
 
 

@@ -15,7 +15,7 @@ from fairlap.cli.comparison_end import end_lines
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
 from fairlap.cli.gate_command import exit_code
-from fairlap.cli.printable import one_line, say
+from fairlap.cli.printable import one_line, print_text
 from fairlap.cli.screen import Screen
 from fairlap.plan.rerun import ASKED, announced
 
@@ -53,12 +53,12 @@ def _id(found: Json) -> Id:
 
 def _wait(connection: Connection, ids: Sequence[Id], wait: bool, timeout: float | None) -> int:
     if not wait:
-        say("\n".join(_next_commands(connection, ids)))
+        print_text("\n".join(_next_commands(connection, ids)))
         return SUCCEEDED
     try:
         return _follow(connection, ids, timeout)
     except KeyboardInterrupt:
-        say(f"\nStopped waiting; {_going_on(ids)}. Go on watching: {_watch_command(connection, ids)}")
+        print_text(f"\nStopped waiting; {_going_on(ids)}. Go on watching: {_watch_command(connection, ids)}")
         return INTERRUPTED
 
 
@@ -82,7 +82,7 @@ def rerun(connection: Connection, name: str, wait: bool, timeout: float | None) 
             raise CliError(f"the operator has not answered within {_ANSWER_SECONDS} s: see whether it runs")
         time.sleep(0.5)
         there = connection.benchmark(name)
-    say(f"benchmark/{upcoming.name} created")
+    print_text(f"benchmark/{upcoming.name} created")
     return _wait(connection, [(KIND, upcoming.name)], wait, timeout)
 
 
@@ -98,28 +98,28 @@ def _accepted(connection: Connection, objects: Sequence[Json], show: bool) -> bo
             _, what = connection.apply(each, dry_run=True)
         except RefusedError as error:
             refused = True
-            say(f"{manifest_files.title(each)}: {error}", sys.stderr)
+            print_text(f"{manifest_files.title(each)}: {error}", sys.stderr)
         else:
             if show:
-                say(f"{manifest_files.title(each)} would be {what} (server dry run)")
+                print_text(f"{manifest_files.title(each)} would be {what} (server dry run)")
     if refused:
-        say("fairlap: nothing was applied", sys.stderr)
+        print_text("fairlap: nothing was applied", sys.stderr)
     return not refused
 
 
 def _apply(connection: Connection, manifest: Json) -> Json:
     applied, what = connection.apply(manifest)
-    say(f"{manifest_files.title(applied)} {what}")
+    print_text(f"{manifest_files.title(applied)} {what}")
     if manifest_files.is_ours(applied) and bm.ended(applied):
-        say(
+        print_text(
             f"{bm.name(applied)} has ended before and is not run again: its record stands. "
-            f"{_again(connection, applied)}",
+            f"{_how_to_repeat(connection, applied)}",
             sys.stderr,
         )
     return applied
 
 
-def _again(connection: Connection, ended: Json) -> str:
+def _how_to_repeat(connection: Connection, ended: Json) -> str:
     if manifest_files.is_ours(ended, COMPARISON_KIND):
         return "To compare once more, apply it under another metadata.name"
     return f"To measure it once more: {connection.command('rerun', [bm.name(ended)])}"
@@ -139,7 +139,7 @@ def _follow(connection: Connection, ids: Sequence[Id], timeout: float | None) ->
             if len(seen) == len(ids) and all(map(bm.ended, seen.values())):
                 break
             if timeout is not None and time.monotonic() - began > timeout:
-                say(
+                print_text(
                     f"fairlap: not at an end after {timeout:g} s; {_going_on(ids)}. "
                     f"Go on watching: {_watch_command(connection, ids)}",
                     sys.stderr,
@@ -157,21 +157,21 @@ def _follow(connection: Connection, ids: Sequence[Id], timeout: float | None) ->
 
 def _show_verdict(connection: Connection, comparison: Json) -> int:
     failed = bm.phase(comparison) == "Failed"
-    say("\n" + "\n".join(map(one_line, end_lines(comparison))), sys.stderr if failed else sys.stdout)
-    say(f"The whole of it, as one HTML file: {connection.command('report', [bm.name(comparison)])}")
+    print_text("\n" + "\n".join(map(one_line, end_lines(comparison))), sys.stderr if failed else sys.stdout)
+    print_text(f"The whole of it, as one HTML file: {connection.command('report', [bm.name(comparison)])}")
     return exit_code(comparison)
 
 
 def _show_end(connection: Connection, ran: Sequence[Json]) -> int:
     if any(bm.tasks(benchmark) for benchmark in ran):
-        say(f"\nMedian over the races (smallest–largest):\n\n{report.main_table(ran)}\n")
+        print_text(f"\nMedian over the races (smallest–largest):\n\n{report.main_table(ran)}\n")
         for sentence in report.sentences(ran):
-            say(f"* {sentence}")
-        say(f"\nAll figures: {connection.command('results', list(map(bm.name, ran)))} --all")
+            print_text(f"* {sentence}")
+        print_text(f"\nAll figures: {connection.command('results', list(map(bm.name, ran)))} --all")
     failed = [benchmark for benchmark in ran if bm.phase(benchmark) == "Failed"]
     for benchmark in failed:
-        say(report.verdict(benchmark), sys.stderr)
-        say(f"Rally's log: {connection.command('logs', [bm.name(benchmark)])}", sys.stderr)
+        print_text(report.verdict(benchmark), sys.stderr)
+        print_text(f"Rally's log: {connection.command('logs', [bm.name(benchmark)])}", sys.stderr)
     return FAILED if failed else SUCCEEDED
 
 

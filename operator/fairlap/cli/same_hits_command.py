@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
-from fairlap.cli.printable import one_line, say
+from fairlap.cli.printable import one_line, print_text
 from fairlap_race.contract.probe import PointerError, find_number, is_pointer
 from fairlap_race.contract.request_lines import LinesError, RequestLine, read_lines
 
@@ -51,12 +51,12 @@ def same_hits(engines: Sequence[Engine], folder: str, most: int | None) -> int:
         if len(kept) == most:
             break
     for text in left_out:
-        say(f"  left out, {text}", sys.stderr)
+        print_text(f"  left out, {text}", sys.stderr)
     if not kept:
         raise CliError("no line finds as much in every engine: nothing is left that could be compared")
     for engine, found in zip(engines, files, strict=True):
         _write(Path(folder) / Path(engine.file).name, [found[place] for place in kept])
-    say(f"{len(kept)} lines to {folder}, {len(left_out)} left out", sys.stderr)
+    print_text(f"{len(kept)} lines to {folder}, {len(left_out)} left out", sys.stderr)
     return SUCCEEDED
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairlap.cli.builtin import make_empty
 from fairlap.cli.exits import SUCCEEDED
-from fairlap.cli.printable import say
+from fairlap.cli.printable import print_text
 
 _TRACK = """\
 {# What stands in double braces is a track parameter with its default. #}
@@ -84,8 +84,8 @@ def new_track(target: Path) -> int:
     (target / "index.json").write_text(_INDEX, encoding="utf-8")
     lines = (json.dumps({"id": n, "text": " ".join(_NUMBERS[int(d)] for d in str(n))}) for n in range(_COUNT))
     (target / "documents.json").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    say(f"{target}: track.json, index.json and {_COUNT} documents. What next:")
-    say(f"  fairlap track check {target}")
-    say(f"  kubectl create configmap {target.resolve().name} --from-file={target}")
-    say(f"  and in a Benchmark:  race: {{track: {{configMap: {{name: {target.resolve().name}}}}}}}")
+    print_text(f"{target}: track.json, index.json and {_COUNT} documents. What next:")
+    print_text(f"  fairlap track check {target}")
+    print_text(f"  kubectl create configmap {target.resolve().name} --from-file={target}")
+    print_text(f"  and in a Benchmark:  race: {{track: {{configMap: {{name: {target.resolve().name}}}}}}}")
     return SUCCEEDED

@@ -15,7 +15,7 @@ import fairlap_race
 from fairlap.cli import rally_python
 from fairlap.cli.builtin import builtin_tracks
 from fairlap.cli.exits import FAILED, SUCCEEDED, CliError, UsageError
-from fairlap.cli.printable import say
+from fairlap.cli.printable import print_text
 from fairlap_race.contract.codec import decode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.errors import TrackError
@@ -76,18 +76,18 @@ def check_tracks(
     paths: Sequence[str], params: Mapping[str, Any], challenge: str | None, test_mode: bool, output: str
 ) -> int:
     """Check the tracks and print what was found; return 1 when a track has an error. Raises CliError."""
-    python = rally_python.python_with_rally(lambda text: say(text, sys.stderr))
+    python = rally_python.python_with_rally(lambda text: print_text(text, sys.stderr))
     checked = []
     for path in paths:
         one = check_track(python, path, params, challenge, test_mode)
         checked.append(one)
         if output == "text":
             for line in one.lines():
-                say(line)
-            say(_summary(one), sys.stderr)
+                print_text(line)
+            print_text(_summary(one), sys.stderr)
     if output == "json":
         tracks = [one.to_json() for one in checked]
-        say(json.dumps({"rally": rally_python.VERSION, "tracks": tracks}, indent=2, ensure_ascii=False))
+        print_text(json.dumps({"rally": rally_python.VERSION, "tracks": tracks}, indent=2, ensure_ascii=False))
     return FAILED if any(one.errors for one in checked) else SUCCEEDED
 
 

@@ -75,6 +75,7 @@ def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_bloc
     obstacles = [
         f"{each.what} is not the same: {each.baseline} and {each.contender}" for each in found if is_workload(each.what)
     ]
+    obstacles += _repeats(everyone)
     obstacles += [words for group in (baseline, contender) for words in _varies(group)]
     common = [number for number in everyone[0].values if all(number in race.values for race in everyone)]
     if not common:
@@ -192,6 +193,18 @@ def _varies(races: Sequence[Raced]) -> list[str]:
     keys = dict.fromkeys(key for race in races for key in race.facts)
     varying = [(key, values) for key in keys if len(values := _values(races, key)) > 1]
     return [f"{key} is not the same in the races of one variant: {' and '.join(values)}" for key, values in varying]
+
+
+def _repeats(races: Sequence[Raced]) -> list[str]:
+    """Return a sentence for each race that is there more than once: its copies would pass for races without noise."""
+    names: dict[str, list[str]] = {}
+    for race in races:
+        names.setdefault(race.identity, []).append(race.name)
+    return [
+        f"one race is given {len(each)} times ({', '.join(each)}): a copy of it is no other race"
+        for each in names.values()
+        if len(each) > 1
+    ]
 
 
 def _notes(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:

@@ -123,16 +123,16 @@ def _missing(arms: Iterable[Sequence[RacedNumbers]], tasks: str | Sequence[str],
         numbers = [race.numbers.get((task, metric)) for race in races]
         if any(each is None or (each.value <= 0 and not METRICS[metric].exact) for each in numbers):
             return "absent"
-        if metric in LATENCIES and not _common_rate(races, task):
+        if metric in LATENCIES and not is_common([race.rates.get(task, 0.0) for race in races]):
             return "rate"
         if not all(each is not None and each.supported for each in numbers):
             return "requests"
     return ""
 
 
-def _common_rate(races: Sequence[RacedNumbers], task: str) -> bool:
-    rates = [race.rates.get(task, 0.0) for race in races]
-    return min(rates) > 0 and math.isclose(min(rates), max(rates), rel_tol=1e-6)
+def is_common(rates: Sequence[float]) -> bool:
+    """Tell whether one rate was asked for in all races; 0 is none. Only then is latency the same question to all."""
+    return min(rates, default=0.0) > 0 and math.isclose(min(rates), max(rates), rel_tol=1e-6)
 
 
 def _why_none(

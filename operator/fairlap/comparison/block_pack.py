@@ -9,16 +9,17 @@ from fairlap.api.block_record import BlockRecord
 
 MOST_BYTES: Final = 700_000
 """compressed; a ConfigMap takes 1 MiB as base64"""
-_LEFT_OUT: Final[tuple[tuple[str, ...], ...]] = ((), ("rates",), ("rates", "service_times"))
+_LEFT_OUT: Final = ("rates", "latencies", "service_times", "task_usage")
+"""as they are left out, one after the other"""
 
 
 def pack_block(block: BlockRecord) -> bytes:
-    """Return the record compressed; where it would be too large, first without rates, then without curves and facts."""
-    for parts in _LEFT_OUT:
-        data = _compressed(block, {part: [] for part in parts})
+    """Return the record compressed; where it would be too large, first without rates; numbers are always kept."""
+    for count in range(len(_LEFT_OUT) + 1):
+        data = _compressed(block, {part: [] for part in _LEFT_OUT[:count]})
         if len(data) <= MOST_BYTES:
             return data
-    return _compressed(block, {"rates": [], "service_times": [], "facts": {}})
+    return _compressed(block, {**{part: [] for part in _LEFT_OUT}, "facts": {}})
 
 
 def unpack_block(text: bytes) -> BlockRecord | None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from statistics import variance
+from statistics import median, variance
 from typing import Any, Final, Protocol
 
 from fairlap.api.base import Json
@@ -31,6 +31,7 @@ _MOST_VARIANCES = 12
 _MOST_CHARACTERS = 900_000
 _LEAST_BLOCKS = 3
 _NO_SPREAD = 1e-18
+_LONGEST_RACE_SECONDS = 30 * 86400.0
 _LARGEST = 100.0
 """A larger variance of a log ratio is no noise of anything."""
 _MACHINE = re.compile(
@@ -74,6 +75,8 @@ class Shown:
     variances: tuple[float, ...]
     """of paired log ratios"""
     df: int
+    race_seconds: float | None = None
+    """the median of its Benchmarks, clusters included; None in an entry from before this was kept"""
 
 
 Store = Mapping[str, tuple[Shown, ...]]
@@ -110,9 +113,11 @@ def _key(raced: Race, kept: Json, races: Sequence[Mapping[str, str]]) -> str:
     return f"{workload}/{_digest(machines)}" if machines else f"{workload}/"
 
 
-def learn(store: Store, spec: ComparisonSpec, blocks: Sequence[BlockRecord], now: datetime) -> Store:
-    """Return the store with the noise that a finished Comparison has shown."""
-    key, shown = noise_key(spec, blocks), tuple(_shown(spec, blocks, now))
+def learn(
+    store: Store, spec: ComparisonSpec, blocks: Sequence[BlockRecord], now: datetime, race_seconds: float | None = None
+) -> Store:
+    """Return the store with the noise that a finished Comparison has shown, and how long its races took."""
+    key, shown = noise_key(spec, blocks), tuple(_shown(spec, blocks, now, race_seconds))
     if not shown or key.endswith("/"):
         return store
     kept = {each: _fresh(there, now) for each, there in store.items()}
@@ -125,10 +130,7 @@ def learn(store: Store, spec: ComparisonSpec, blocks: Sequence[BlockRecord], now
 
 def priors_for(store: Store, key: str, now: datetime) -> dict[str, Prior]:
     """Return what is known of each family's noise; a key without machines stands for those raced on last."""
-    keys = [each for each in store if each.startswith(key)] if key.endswith("/") else [key]
-    known = [_fresh(store.get(each, ()), now) for each in keys]
-    there = max(known, key=lambda shown: max((it.at for it in shown), default=datetime.min.replace(tzinfo=now.tzinfo)),
-                default=())  # fmt: skip
+    there = _entries(store, key, now)
     by_family: dict[str, list[tuple[float, float]]] = {}
     for each in there:
         by_family.setdefault(each.family, []).extend((value, float(each.df)) for value in each.variances)
@@ -136,6 +138,12 @@ def priors_for(store: Store, key: str, now: datetime) -> dict[str, Prior]:
         name: learn_prior([value for value, _ in seen], [df for _, df in seen]) for name, seen in by_family.items()
     }
     return {name: prior for name, prior in found.items() if prior}
+
+
+def race_seconds_for(store: Store, key: str, now: datetime) -> float | None:
+    """Return how long a race took in finished Comparisons (their median); `key` as of `priors_for`, None: unknown."""
+    known = [shown.race_seconds for shown in _entries(store, key, now) if shown.race_seconds is not None]
+    return median(known) if known else None
 
 
 def encode_noise(store: Store) -> dict[str, str]:
@@ -168,6 +176,11 @@ def priors(data: Json, seen: SeenComparison) -> dict[str, Prior]:
     return priors_for(decode_noise(data), noise_key(seen.subject.spec, _blocks(seen)), seen.now)
 
 
+def race_seconds(data: Json, seen: SeenComparison) -> float | None:
+    """Return how long a race of a Comparison will take, from the data of the namespace's ConfigMap."""
+    return race_seconds_for(decode_noise(data), noise_key(seen.subject.spec, _blocks(seen)), seen.now)
+
+
 def benchmark_priors(
     data: Mapping[str, Any], spec: BenchmarkSpec, races: Sequence[Mapping[str, str]], now: datetime
 ) -> dict[str, Prior]:
@@ -179,18 +192,28 @@ def benchmark_priors(
     return {} if key.endswith("/") else priors_for(decode_noise(data), key, now)
 
 
-def learnt(data: Json, seen: SeenComparison) -> dict[str, str] | None:
+def learnt(data: Json, seen: SeenComparison, race_seconds: float | None = None) -> dict[str, str] | None:
     """Return the ConfigMap's data with what a Comparison has shown; None when that is nothing."""
     before = decode_noise(data)
-    after = learn(before, seen.subject.spec, _blocks(seen), seen.now)
+    after = learn(before, seen.subject.spec, _blocks(seen), seen.now, race_seconds)
     return None if after == before else encode_noise(after)
+
+
+def _entries(store: Store, key: str, now: datetime) -> Sequence[Shown]:
+    """Return what is still fresh of a key; one without machines stands for those raced on last."""
+    keys = [each for each in store if each.startswith(key)] if key.endswith("/") else [key]
+    known = [_fresh(store.get(each, ()), now) for each in keys]
+    never = datetime.min.replace(tzinfo=now.tzinfo)
+    return max(known, key=lambda shown: max((it.at for it in shown), default=never), default=())
 
 
 def _blocks(seen: SeenComparison) -> list[BlockRecord]:
     return [record for _, record in sorted((seen.records or {}).items()) if record is not None]
 
 
-def _shown(spec: ComparisonSpec, blocks: Sequence[BlockRecord], now: datetime) -> Iterable[Shown]:
+def _shown(
+    spec: ComparisonSpec, blocks: Sequence[BlockRecord], now: datetime, race_seconds: float | None
+) -> Iterable[Shown]:
     numbers = BlockNumbers(blocks, spec.baseline)
     names = dict.fromkeys(race.variant for block in blocks for race in block.races if race.valid)
     found: dict[str, list[float]] = {}
@@ -208,7 +231,8 @@ def _shown(spec: ComparisonSpec, blocks: Sequence[BlockRecord], now: datetime) -
                 found.setdefault(family(metric, task or None), []).append(spread)
     stamp = now.replace(microsecond=0)
     for name, values in found.items():
-        yield Shown(stamp, name, tuple(float(f"{value:.4g}") for value in values[:_MOST_VARIANCES]), numbers.count - 1)
+        kept = tuple(float(f"{value:.4g}") for value in values[:_MOST_VARIANCES])
+        yield Shown(stamp, name, kept, numbers.count - 1, race_seconds and float(f"{race_seconds:.4g}"))
 
 
 def _machines(races: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
@@ -228,7 +252,8 @@ def _digest(value: Any) -> str:
 
 
 def _entry_json(shown: Shown) -> Json:
-    return {"at": shown.at.isoformat(), "family": shown.family, "df": shown.df, "variances": list(shown.variances)}
+    entry = {"at": shown.at.isoformat(), "family": shown.family, "df": shown.df, "variances": list(shown.variances)}
+    return entry if shown.race_seconds is None else {**entry, "raceSeconds": shown.race_seconds}
 
 
 def _entry(value: Any) -> Shown | None:
@@ -244,8 +269,15 @@ def _entry(value: Any) -> Shown | None:
     except ValueError:
         return None
     known = tuple(float(each) for each in variances[:_MOST_VARIANCES] if _is_variance(each))
-    return Shown(moment, name[:63], known, df) if known and moment.tzinfo is not None else None
+    if not known or moment.tzinfo is None:
+        return None
+    took: Any = value.get("raceSeconds")
+    return Shown(moment, name[:63], known, df, float(took) if _is_between(0, took, _LONGEST_RACE_SECONDS) else None)
 
 
 def _is_variance(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and _NO_SPREAD < value < _LARGEST
+    return _is_between(_NO_SPREAD, value, _LARGEST)
+
+
+def _is_between(low: float, value: Any, high: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and low < value < high

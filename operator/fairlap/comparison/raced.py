@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,6 +67,8 @@ class Raced:
 
     name: str
     """how a report calls it"""
+    identity: str
+    """the same wherever the same race is read from again"""
     values: Mapping[Number, float]
     """operations per second, milliseconds, bytes"""
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -104,7 +107,14 @@ def read_race(name: str, text: str | bytes, facts: Mapping[str, str] | None = No
     errors = {str(task["task"]): found for task in tasks if (found := _number(task.get("error_rate"))) is not None}
     own = dict(_facts(race))
     known = own if facts is None else facts
-    return Raced(name, values, known, frozenset(supported & set(values)), errors, own)
+    return Raced(name, _identity(race, text), values, known, frozenset(supported & set(values)), errors, own)
+
+
+def _identity(race: Mapping[str, Any], text: str | bytes) -> str:
+    given = race.get("race-id")
+    if isinstance(given, str) and given:
+        return given
+    return hashlib.sha256(text.encode(errors="replace") if isinstance(text, str) else text).hexdigest()
 
 
 def _list(value: Any) -> list[Any]:

@@ -17,6 +17,10 @@ from fairlap_race.contract.record import KEY_RECORD, Record, Task
 from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Usage
 
 _MOST_NUMBERS: Final = 5000
+_USED: Final[Mapping[str, Callable[[Usage], float | None]]] = {
+    "memoryPeakBytes": lambda usage: usage.memory_peak_bytes,
+    "diskWriteBytes": lambda usage: usage.disk_write_bytes,
+}
 Facts = Callable[[Json, Record | None], Mapping[str, str]]
 """what is known of how a Benchmark ran, in words, by path"""
 
@@ -43,10 +47,12 @@ def race_record(
         started_at=_text(race.get("startedAt")),
         seconds=_number(race.get("seconds")),
         numbers=list(_numbers(record, table))[:_MOST_NUMBERS] if record else [],
+        task_usage=list(_task_usage(record, table)),
         target_throughput={task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0},
         facts=dict(facts(benchmark, record)) if facts else {},
         remarks=[_remark(_mapping(each)) for each in _list(race.get("remarks"))],
-        service_times=[curve for task in _tasks(record) if (curve := _service_times(task)).points],
+        service_times=_by_percentile(record, lambda task: task.rally.service_time_millis if task.rally else {}),
+        latencies=_by_percentile(record, _latencies),
         rates=[curve for task in _tasks(record) if (curve := _rates(task)).points],
     )
 
@@ -78,8 +84,7 @@ def _numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
         "storeBytes": record.totals.store_bytes,
         "segments": record.totals.segments,
         "documents": sum(documents) if documents else None,
-        "memoryPeakBytes": _added(table, lambda usage: usage.memory_peak_bytes),
-        "diskWriteBytes": _added(table, lambda usage: usage.disk_write_bytes),
+        **{metric: _added([machine.race for machine in _nodes(table)], column) for metric, column in _USED.items()},
     }
     for metric, value in whole.items():
         yield from _measured("", metric, value)
@@ -98,16 +103,22 @@ def task_numbers(task: Task, table: MachineTable | None = None) -> Iterator[Meas
     # The same that `fairlap compare` takes from race.json.
     rate = rally.throughput.median if rally.throughput.mean is None else rally.throughput.mean
     yield from _measured(task.task, "throughput", rate, unit=(task.unit or "")[:63], requests=requests)
-    groups: list[tuple[Sequence[str], Mapping[str, float]]] = [(SERVICE_TIMES, rally.service_time_millis)]
-    if task.target_throughput:  # else latency is service time under another name
-        groups.append((LATENCIES, rally.latency_millis))
-    for metrics, times in groups:
+    for metrics, times in ((SERVICE_TIMES, rally.service_time_millis), (LATENCIES, _latencies(task))):
         for metric in metrics:
             kind = METRICS[metric]
             enough = requests >= kind.requests
             yield from _measured(task.task, metric, times.get(kind.percentile), supported=enough, requests=requests)
     if task.units_done and task.units_done > 0 and (used := _cpu_seconds(task, table)) is not None:
         yield from _measured(task.task, "cpuSecondsPerOperation", used / task.units_done)
+
+
+def _task_usage(record: Record | None, table: MachineTable | None) -> Iterator[Measured]:
+    for task in _tasks(record):
+        usages = _usages(table, task)
+        for metric, column in _USED.items():
+            value = _added(usages, column)
+            if value is not None and math.isfinite(value) and value >= 0:
+                yield Measured(task=task.task, metric=metric, value=value)
 
 
 def _measured(
@@ -123,28 +134,42 @@ def _nodes(table: MachineTable | None) -> list[Machine]:
     return [machine for machine in table.machines if machine.role == ELASTICSEARCH] if table else []
 
 
-def _added(table: MachineTable | None, column: Callable[[Usage], float | None]) -> float | None:
+def _usages(table: MachineTable | None, task: Task) -> list[Usage]:
+    """Return what each Elasticsearch node used during the measured part of a task; an empty one where unknown."""
+    of_nodes = [[each.usage for each in machine.tasks if each.task == task.task] for machine in _nodes(table)]
+    return [found[0] if found else Usage() for found in of_nodes]
+
+
+def _added(usages: Sequence[Usage], column: Callable[[Usage], float | None]) -> float | None:
     """Return the sum over the Elasticsearch nodes; None unless it is known of each."""
-    values = [column(machine.race) for machine in _nodes(table)]
+    values = [column(usage) for usage in usages]
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
 
 
 def _cpu_seconds(task: Task, table: MachineTable | None) -> float | None:
     """Return the CPU seconds of all Elasticsearch nodes during the measured part of a task."""
+    return _added(
+        _usages(table, task),
+        lambda usage: (
+            None if usage.cpu_mean_cores is None or usage.seconds <= 0 else usage.cpu_mean_cores * usage.seconds
+        ),
+    )
+
+
+def _latencies(task: Task) -> Mapping[str, float]:
+    # Without a rate latency is service time under another name.
+    return task.rally.latency_millis if task.rally and task.target_throughput else {}
+
+
+def _by_percentile(record: Record | None, times: Callable[[Task], Mapping[str, float]]) -> list[Curve]:
+    """Return a curve of the percentiles of each task that has some."""
     found = []
-    for machine in _nodes(table):
-        usage = next((each.usage for each in machine.tasks if each.task == task.task), None)
-        if usage is None or usage.cpu_mean_cores is None or usage.seconds <= 0:
-            return None
-        found.append(usage.cpu_mean_cores * usage.seconds)
-    return sum(found) if found else None
-
-
-def _service_times(task: Task) -> Curve:
-    times = task.rally.service_time_millis if task.rally else {}
-    points = [(share, value) for key, value in times.items() if (share := _percentile(key)) is not None and value >= 0]
-    return Curve(task=task.task, points=sorted(points)[:200])
+    for task in _tasks(record):
+        shares = [(_percentile(name), value) for name, value in times(task).items() if value >= 0]
+        if points := sorted((share, value) for share, value in shares if share is not None):
+            found.append(Curve(task=task.task, points=points[:200]))
+    return found
 
 
 def _percentile(key: str) -> float | None:

@@ -141,12 +141,25 @@ class ComparisonView:
             (block.number, block.attempt, race.variant, each.task, each.metric): each.value
             for block in self.blocks
             for race in block.races
-            for each in race.numbers
+            for each in (*race.numbers, *race.task_usage)
         }
 
     def number(self, block: RanBlock, variant: str, task: str, metric: str) -> float | None:
         """Return a number of a variant's race in a block; task "" is the whole race."""
         return self._numbers.get((block.number, block.attempt, variant, task, metric))
+
+    @cached_property
+    def _units(self) -> dict[tuple[str, str], set[str]]:
+        found: dict[tuple[str, str], set[str]] = {}
+        for each in (number for block in self.blocks for race in block.races for number in race.numbers):
+            if each.unit:
+                found.setdefault((each.task, each.metric), set()).add(each.unit)
+        return found
+
+    def unit(self, task: str, metric: str) -> str:
+        """Return the unit of a number: that of its task where all races agree on one, else the metric's."""
+        units = self._units.get((task, metric), ())
+        return next(iter(units)) if len(units) == 1 else words_of(metric).unit
 
     def value_of(self, gate: GateStatus, block: RanBlock, variant: str) -> float | None:
         """Return a gate's number in a race: of its task, of the whole race, or the geometric mean over its tasks."""
@@ -225,7 +238,9 @@ def _finite_race(race: RaceRecord) -> RaceRecord:
     return race.model_copy(
         update={
             "numbers": [each for each in race.numbers if _is_number(each.value)],
+            "task_usage": [each for each in race.task_usage if _is_number(each.value)],
             "service_times": list(map(_finite_curve, race.service_times)),
+            "latencies": list(map(_finite_curve, race.latencies)),
             "rates": list(map(_finite_curve, race.rates)),
             "seconds": seconds,
         }

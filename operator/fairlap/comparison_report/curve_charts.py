@@ -9,11 +9,13 @@ from statistics import median
 from typing import NamedTuple
 
 from fairlap.api.block_record import Curve, RaceRecord
+from fairlap.comparison.block_numbers import is_common
 from fairlap.comparison_report.comparison_view import ComparisonView
 from fairlap.comparison_report.markup import Markup, element
 from fairlap.comparison_report.metric_words import digits
 from fairlap.comparison_report.svg_parts import Appearance, Axis2D, figure, log_ticks, padded, table, ticks
 
+CurvesOf = Callable[[RaceRecord], Sequence[Curve]]
 Points = Sequence[tuple[float, float]]
 _MOST_POINTS = 48
 _BINS = 40
@@ -33,7 +35,7 @@ class _Course(NamedTuple):
     races: int
 
 
-def tasks_of(view: ComparisonView, curves: Callable[[RaceRecord], Sequence[Curve]]) -> list[str]:
+def tasks_of(view: ComparisonView, curves: CurvesOf) -> list[str]:
     """Return the tasks that have a curve: those of gates first, then in the order of the schedule."""
     there = dict.fromkeys(
         curve.task for block in view.valid_blocks for race in block.races for curve in curves(race) if curve.points
@@ -42,13 +44,28 @@ def tasks_of(view: ComparisonView, curves: Callable[[RaceRecord], Sequence[Curve
     return list(dict.fromkeys([*gated, *there]))
 
 
-def percentile_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: str, task: str) -> Markup | None:
-    """Return a task's service times by percentile, so that each further nine is as wide as the one before."""
+def service_time_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: str, task: str) -> Markup | None:
+    """Return a task's service times by percentile; None without any."""
+    return _percentile_curves(view, shown, number, task, ("Service time", service_times))
+
+
+def latency_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: str, task: str) -> Markup | None:
+    """Return a task's latencies by percentile; None unless all races were asked at the same rate."""
+    races = [race for block in view.valid_blocks for race in block.races]
+    if not is_common([race.target_throughput.get(task, 0.0) for race in races]):
+        return None
+    return _percentile_curves(view, shown, number, task, ("Latency", latencies))
+
+
+def _percentile_curves(
+    view: ComparisonView, shown: Mapping[str, Appearance], number: str, task: str, what: tuple[str, CurvesOf]
+) -> Markup | None:
+    """Return a task's times by percentile, so that each further nine is as wide as the one before."""
+    words, times = what
     courses = {}
     for name in view.arms:
         races = [
-            [(min(max(x, 0.0), _LAST), y) for x, y in curve if y > _LEAST]
-            for curve in _curves(view, name, task, _times)
+            [(min(max(x, 0.0), _LAST), y) for x, y in curve if y > _LEAST] for curve in _curves(view, name, task, times)
         ]
         if any(races):
             courses[name] = _summed([race for race in races if race], _common_places(races))
@@ -74,16 +91,16 @@ def percentile_curves(view: ComparisonView, shown: Mapping[str, Appearance], num
         ]
         for x in sorted({x for course in courses.values() for x, _ in course.middle})
     ]
-    numbers = table(["Percentile", *courses], rows, f"Service time of {task} in ms by percentile")
-    title = f"Service time of {task} by percentile"
+    numbers = table(["Percentile", *courses], rows, f"{words} of {task} in ms by percentile")
+    title = f"{words} of {task} by percentile"
     return figure(
-        number, title, _told(courses, "ms"), [axis, _drawn(frame, scaled, shown)], numbers, heading=f"{task} (ms)"
+        number, title, _in_words(courses, "ms"), [axis, _drawn(frame, scaled, shown)], numbers, heading=f"{task} (ms)"
     )
 
 
 def rate_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: str, task: str) -> Markup | None:
     """Return a task's throughput over its time, all races begun at 0."""
-    races = {name: [race for race in _curves(view, name, task, _rates) if race] for name in view.arms}
+    races = {name: [race for race in _curves(view, name, task, rates) if race] for name in view.arms}
     longest = max((x for each in races.values() for race in each for x, _ in race), default=0.0)
     if longest < _SHORTEST_SECONDS:
         return None
@@ -110,29 +127,34 @@ def rate_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: s
         ]
         for x in seconds
     ]
-    numbers = table(["Seconds", *courses], rows, f"Throughput of {task} over time")
-    title = f"Throughput of {task} over time"
+    title, unit = f"Throughput of {task} over time", view.unit(task, "throughput")
+    numbers = table(["Seconds", *courses], rows, f"Throughput of {task} in {unit} over time")
     return figure(
         number,
         title,
-        _told(courses, "ops/s"),
+        _in_words(courses, unit),
         [axis, _drawn(frame, courses, shown)],
         numbers,
-        heading=f"{task} (ops/s)",
+        heading=f"{task} ({unit})",
     )
 
 
-def _times(race: RaceRecord) -> Sequence[Curve]:
+def service_times(race: RaceRecord) -> Sequence[Curve]:
+    """Return a race's service times by percentile."""
     return race.service_times
 
 
-def _rates(race: RaceRecord) -> Sequence[Curve]:
+def latencies(race: RaceRecord) -> Sequence[Curve]:
+    """Return a race's latencies by percentile."""
+    return race.latencies
+
+
+def rates(race: RaceRecord) -> Sequence[Curve]:
+    """Return a race's throughput over time."""
     return race.rates
 
 
-def _curves(
-    view: ComparisonView, name: str, task: str, curves: Callable[[RaceRecord], Sequence[Curve]]
-) -> list[list[tuple[float, float]]]:
+def _curves(view: ComparisonView, name: str, task: str, curves: CurvesOf) -> list[list[tuple[float, float]]]:
     races = [block.race_of(name) for block in view.valid_blocks]
     return [sorted(curve.points) for race in races if race for curve in curves(race) if curve.task == task]
 
@@ -195,7 +217,7 @@ def _drawn(frame: Axis2D, courses: Mapping[str, _Course], shown: Mapping[str, Ap
     return areas + lines
 
 
-def _told(courses: Mapping[str, _Course], unit: str) -> str:
+def _in_words(courses: Mapping[str, _Course], unit: str) -> str:
     parts = []
     for name, course in courses.items():
         last = course.middle[-1][1]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from fairlap.api.base import Json
-from fairlap.api.block_record import BlockRecord, RaceRecord
+from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_status import GateStatus
-from fairlap.comparison_report import report_data, report_sections
+from fairlap.comparison_report import curve_charts, report_data, report_sections
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, read_view, unit_of
-from fairlap.comparison_report.curve_charts import percentile_curves, rate_curves, tasks_of
+from fairlap.comparison_report.curve_charts import CurvesOf, latency_curves, rate_curves, service_time_curves
 from fairlap.comparison_report.forest_plot import forest, reach_of
 from fairlap.comparison_report.markup import Child, Markup, element, shortened
 from fairlap.comparison_report.metric_words import RESOURCES, words_of
@@ -24,6 +24,11 @@ _SHOWN_TASKS = 6
 """with curves that are not folded"""
 _NO_REQUEST = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _BAND = "The median of a variant's races, with the span from the lowest to the highest around it."
+_SERVICE = "Service time is how long a request took. At full load it is not how long a user would wait."
+_LATENCY = (
+    "Latency is how long a user would wait: all races were asked at the same rate, and it counts from when a request "
+    "was due."
+)
 Chart = Callable[[ComparisonView, Mapping[str, Appearance], str, str], Markup | None]
 
 
@@ -56,10 +61,15 @@ def _parts(view: ComparisonView, shown: Mapping[str, Appearance]) -> list[Markup
         _races(view, shown),
         _order(view, shown),
         sweep_curves(view, shown),
+        _curves(view, shown, ("latency", "Latencies by percentile", _LATENCY), latency_curves, curve_charts.latencies),
         _curves(
-            view, shown, "latency", "Service times by percentile", percentile_curves, lambda race: race.service_times
+            view,
+            shown,
+            ("service-times", "Service times by percentile", _SERVICE),
+            service_time_curves,
+            curve_charts.service_times,
         ),
-        _curves(view, shown, "rates", "Throughput over time", rate_curves, lambda race: race.rates),
+        _curves(view, shown, ("rates", "Throughput over time", ""), rate_curves, curve_charts.rates),
         _costs(view, shown),
         report_sections.to_know_more(view),
         report_data.method(view),
@@ -72,8 +82,9 @@ def _parts(view: ComparisonView, shown: Mapping[str, Appearance]) -> list[Markup
 def _contents(parts: Sequence[Markup]) -> Markup:
     names = {
         "gates": "Gates", "fairness": "Fairness", "forest": "Changes", "races": "Races", "order": "Order",
-        "sweep": "Sweep", "latency": "Service times", "rates": "Over time", "resources": "Costs",
-        "more": "To know more", "method": "Method", "findings": "Findings", "data": "Numbers", "repeat": "Repeat",
+        "sweep": "Sweep", "latency": "Latencies", "service-times": "Service times", "rates": "Over time",
+        "resources": "Costs", "more": "To know more", "method": "Method",
+        "findings": "Findings", "data": "Numbers", "repeat": "Repeat",
     }  # fmt: skip
     links = [
         element("li", element("a", words, href=f"#{key}"))
@@ -144,12 +155,13 @@ def _order(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | No
 
 
 def _curves(
-    view: ComparisonView, shown: Mapping[str, Appearance], key: str, heading: str, chart: Chart,
-    curves: Callable[[RaceRecord], Sequence[object]],
-) -> Markup | None:  # fmt: skip
+    view: ComparisonView, shown: Mapping[str, Appearance], headed: tuple[str, str, str], chart: Chart, curves: CurvesOf
+) -> Markup | None:
+    """Return a section (`headed`: its key, heading and note) with a chart of each task; None without any."""
+    key, heading, note = headed
     drawn = [
         (task, made)
-        for place, task in enumerate(tasks_of(view, curves))  # type: ignore[arg-type]
+        for place, task in enumerate(curve_charts.tasks_of(view, curves))
         if (made := chart(view, shown, f"{key}-{place}", task))
     ]
     if not drawn:
@@ -160,11 +172,8 @@ def _curves(
     if rest:
         summary = element("summary", f"{len(rest)} more tasks: {names}{' …' if len(rest) > 4 else ''}")
         folded = element("details", summary, element("div", [made for _, made in rest], class_="charts"))
-    note = f"{_BAND} At full load this is service time: how long a request took, not how long a user would wait." if (
-        key == "latency"
-    ) else _BAND  # fmt: skip
     return section(
-        key, heading, element("p", note, class_="note"), legend(dict(shown), view.arms),
+        key, heading, element("p", f"{_BAND} {note}".strip(), class_="note"), legend(dict(shown), view.arms),
         element("div", [made for _, made in first], class_="charts"), folded,
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from statistics import fmean, median
 from typing import Final
 
@@ -12,6 +12,7 @@ import yaml
 from pydantic.alias_generators import to_camel
 
 from fairlap.api.base import Json
+from fairlap.api.block_record import Measured, RaceRecord
 from fairlap.api.comparison_spec import LOOKS, ComparisonSpec
 from fairlap.api.names import API_VERSION, COMPARISON_KIND, MAX_COMPARISON_NAME
 from fairlap.comparison_report.archive import archive_of
@@ -30,13 +31,16 @@ def resources(view: ComparisonView) -> Markup | None:
     """Return what each variant used; None where no race knows it."""
     rows = [
         row
-        for task, metric in _keys(view)
+        for task, metric in _keys(view, lambda race: (*race.numbers, *race.task_usage))
         if metric in RESOURCES and (row := _summary_row(view, task, metric)) is not None
     ]
     if not rows:
         return None
     head = ["Number", *view.arms, *(f"{name}, change" for name in view.arms[1:])]
-    note = "Medians over the races that count; the change is the mean over blocks. Without a gate it decides nothing."
+    note = (
+        "Medians over the races that count, of all Elasticsearch nodes together; a row with a task is of its measured "
+        "part. The change is the mean over blocks. Without a gate it decides nothing."
+    )
     return section("resources", "What it costs", table(head, rows, "Resources"), element("p", note, class_="note"))
 
 
@@ -141,17 +145,19 @@ def json_for_script(data: Json) -> Markup:
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
-def _keys(view: ComparisonView) -> list[tuple[str, str]]:
+def _keys(
+    view: ComparisonView, numbers: Callable[[RaceRecord], Iterable[Measured]] = lambda race: race.numbers
+) -> list[tuple[str, str]]:
     """Return task and metric of every number: those of the whole race first, then task by task."""
     found = dict.fromkeys(
-        (each.task, each.metric) for block in view.blocks for race in block.races for each in race.numbers
+        (each.task, each.metric) for block in view.blocks for race in block.races for each in numbers(race)
     )
     tasks = list(dict.fromkeys(task for task, _ in found))
     return sorted(found, key=lambda key: (bool(key[0]), tasks.index(key[0])))
 
 
 def _summary_row(view: ComparisonView, task: str, metric: str) -> list[Child] | None:
-    unit = words_of(metric).unit
+    unit = view.unit(task, metric)
     by_arm = {
         name: {
             block.number: value
@@ -182,7 +188,7 @@ def _race_by_race(view: ComparisonView) -> Markup:
         return element("p", f"{len(keys)} numbers of {len(columns)} races are too many for a table here.")
     head = ["Number", *(f"{block.label}: {race.variant}{'' if block.valid else ' (void)'}" for block, race in columns)]
     by_race = [{(each.task, each.metric): each.value for each in race.numbers} for _, race in columns]
-    rows = list(_rows(keys, by_race))
+    rows = list(_rows(view, keys, by_race))
     return element(
         "details",
         element("summary", f"Every number of {len(columns)} races"),
@@ -191,7 +197,9 @@ def _race_by_race(view: ComparisonView) -> Markup:
     )
 
 
-def _rows(keys: list[tuple[str, str]], by_race: list[dict[tuple[str, str], float]]) -> Iterator[list[Child]]:
+def _rows(
+    view: ComparisonView, keys: list[tuple[str, str]], by_race: list[dict[tuple[str, str], float]]
+) -> Iterator[list[Child]]:
     for task, metric in keys:
         label = f"{task} {words_of(metric).words}".strip()
-        yield [label, *(amount(each.get((task, metric)), words_of(metric).unit) for each in by_race)]
+        yield [label, *(amount(each.get((task, metric)), view.unit(task, metric)) for each in by_race)]

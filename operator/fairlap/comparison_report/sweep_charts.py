@@ -23,6 +23,7 @@ class _Dot(NamedTuple):
 
     size: float
     value: float
+    unit: str
     title: str
 
 
@@ -74,19 +75,19 @@ def _chart(view: ComparisonView, shown: Mapping[str, Appearance], number: str, t
         line = frame.path([(at(size), value) for size, value in middle.items()])
         drawn.append(element("path", d=line, class_=f"line {look.classes}", stroke_dasharray=look.dash or None))
         drawn += [marker(look, frame.at_x(at(dot.size)), frame.at_y(dot.value), dot.title) for dot in each]
-    words = words_of(metric)
-    what = f"{words.words} of {task}"
+    unit = next(dot.unit for each in dots.values() for dot in each)
+    what = f"{words_of(metric).words} of {task}"
     rows = [
         [f"{size:g}", *(digits(middle[size]) if size in middle else "–" for middle in middles.values())]
         for size in sizes
     ]
     numbers = table([below.capitalize(), *middles], rows, f"{what} by {below}, medians")
     told = "; ".join(
-        f"{name}: {digits(min(each.values()))} to {digits(max(each.values()))} {words.unit}".strip()
+        f"{name}: {digits(min(each.values()))} to {digits(max(each.values()))} {unit}".strip()
         for name, each in middles.items()
     )
     title = f"{what} by {below}"
-    return figure(number, title, told, drawn, numbers, heading=f"{what} ({words.unit})" if words.unit else what)
+    return figure(number, title, told, drawn, numbers, heading=f"{what} ({unit})" if unit else what)
 
 
 def _tasks(view: ComparisonView) -> list[str]:
@@ -102,8 +103,9 @@ def _dots(view: ComparisonView, name: str, task: str, metric: str) -> list[_Dot]
     for block in view.valid_blocks:
         for each in names:
             if (match := step.fullmatch(each)) and (value := view.number(block, name, each, metric)) is not None:
-                told = f"{name}, block {block.label}, {each}: {digits(value)} {words_of(metric).unit}".strip()
-                found.append(_Dot(float(match[1]), value, told))
+                unit = view.unit(each, metric)
+                told = f"{name}, block {block.label}, {each}: {digits(value)} {unit}".strip()
+                found.append(_Dot(float(match[1]), value, unit, told))
     return sorted(found)
 
 

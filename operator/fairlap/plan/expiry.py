@@ -44,7 +44,7 @@ def takes_benchmark(benchmark: Mapping[str, Any]) -> bool:
     return bool(((benchmark.get("spec") or {}).get("ttlAfterFinished") or {}).get("benchmark"))
 
 
-def slim(benchmark: Mapping[str, Any]) -> Json:
+def summary_for_expiry(benchmark: Mapping[str, Any]) -> Json:
     """Return what must be kept of a Benchmark while its time runs: thousands wait at once."""
     meta, spec, status = benchmark["metadata"], benchmark.get("spec") or {}, benchmark.get("status") or {}
     kept = [dict(each) for each in status.get("conditions") or () if each["type"] == KEPT]

@@ -59,7 +59,7 @@ class Chores:
         for kind, need, work in needs:
             try:
                 if need(benchmark) is not None:
-                    self._begin(expiry.slim(benchmark) if kind == "expire" else benchmark, kind, work)
+                    self._begin(expiry.summary_for_expiry(benchmark) if kind == "expire" else benchmark, kind, work)
             except Exception:  # who called has others to look after
                 INTERNAL_ERRORS.labels(kind).inc()
                 log.exception("%s of %s was left alone", kind, benchmark["metadata"]["name"])

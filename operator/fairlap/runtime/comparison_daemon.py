@@ -39,6 +39,8 @@ class Deciders(NamedTuple):
     record_race: RecordRace
     priors: Callable[[Json, ComparisonSeen], Mapping[str, Prior]]
     """the noise of each family of numbers that is known of what a Comparison races, from what was learnt"""
+    race_seconds: Callable[[Json, ComparisonSeen], float | None]
+    """how long a race of it will take, from the same"""
     learnt: Learn
 
 
@@ -114,7 +116,9 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
                 return replace(seen, records=await read_blocks(api_server, seen))
             case "priors":
                 there = await api_server.find("ConfigMap", seen.subject.namespace, NOISE_CONFIG_MAP) or {}
-                return replace(seen, priors=self.deciders.priors(there.get("data") or {}, seen))
+                data = there.get("data") or {}
+                took = self.deciders.race_seconds(data, seen)
+                return replace(seen, priors=self.deciders.priors(data, seen), race_seconds=took)
 
     async def _act(self, seen: ComparisonSeen, todo: ComparisonPlan) -> float:
         try:

@@ -1,18 +1,20 @@
 """The decisions about Comparisons, as the work on one is given them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import RaceRecord
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_status import Expected
 from fairlap.comparison import noise_store
 from fairlap.comparison.expectation import expect
 from fairlap.comparison.fairness import diff
 from fairlap.comparison.judgement import judge_blocks
 from fairlap.comparison.race_facts import facts, record_facts
 from fairlap.comparison.raced_benchmark import race_record
-from fairlap.comparison.variants import VariantsRefusedError, expand
-from fairlap.plan.comparison.block_words import CLUSTER_RESTARTED
+from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
+from fairlap.plan.comparison.block_words import CLUSTER_RESTARTED, seconds_of_a_race
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
@@ -20,6 +22,7 @@ from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.kept_clusters import changed_meanwhile, facts_on_kept_cluster
 from fairlap.runtime.comparison_acts import OfBenchmark
 from fairlap.runtime.comparison_daemon import Deciders
+from fairlap.statistics.moderation import Prior
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 
@@ -28,7 +31,17 @@ JUDGES: Final = Judges(judge_blocks, diff, expect)
 
 def decide(seen: ComparisonSeen) -> ComparisonPlan:
     """Return what follows from what is seen of a Comparison."""
-    return plan_comparison(seen, JUDGES)
+
+    def expect_here(
+        spec: ComparisonSpec,
+        variants: Sequence[ResolvedVariant],
+        seconds: float | None,
+        noise: Mapping[str, Prior] | None,
+    ) -> Expected:
+        # Before its own races those of earlier Comparisons tell how long one takes.
+        return expect(spec, variants, seen.race_seconds if seconds is None else seconds, noise)
+
+    return plan_comparison(seen, JUDGES._replace(expect=expect_here))
 
 
 def trials(seen: ComparisonSeen) -> Iterable[RaceToCreate]:
@@ -62,4 +75,8 @@ def _starts(config_map: Json | None) -> list[str | None]:
     return [node.ephemeral_id for node in record.environment.nodes] if record and record.environment.nodes else [None]
 
 
-DECIDERS: Final = Deciders(decide, trials, _record_race, noise_store.priors, noise_store.learnt)
+def _learnt(data: Json, seen: ComparisonSeen) -> dict[str, str] | None:
+    return noise_store.learnt(data, seen, seconds_of_a_race(seen.status.blocks))
+
+
+DECIDERS: Final = Deciders(decide, trials, _record_race, noise_store.priors, noise_store.race_seconds, learnt=_learnt)

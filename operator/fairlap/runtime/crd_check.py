@@ -42,7 +42,7 @@ async def newer_defaults(api_server: ApiServer, kind: str) -> dict[str, Any]:
     """Return the defaults of what the published spec of a kind has and ours has not, by path. Raises ApiError."""
     (resource,) = [each for each in RESOURCES if each.kind == kind]
     there = (await _published(api_server)).get(kind, {}).get("properties", {}).get("spec", {})
-    return unknown_defaults(_ours(resource)["spec"], there)
+    return unknown_defaults(_own_schema(resource)["spec"], there)
 
 
 async def _published(api_server: ApiServer) -> dict[str, Json]:
@@ -56,14 +56,14 @@ async def _published(api_server: ApiServer) -> dict[str, Json]:
     }
 
 
-def _ours(resource: Resource) -> Json:
+def _own_schema(resource: Resource) -> Json:
     (version,) = crd(resource)["spec"]["versions"]
     found: Json = version["schema"]["openAPIV3Schema"]["properties"]
     return found
 
 
 def _missing(resource: Resource, published: Json) -> list[str]:
-    parts = {name: _ours(resource)[name] for name in ("spec", "status")}
+    parts = {name: _own_schema(resource)[name] for name in ("spec", "status")}
     missing = sorted(missing_fields({"properties": parts}, published))
     if missing:
         shown = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")

@@ -43,12 +43,6 @@ def t_tails(t: float, df: float) -> float:
     return incomplete_beta(df / 2, 0.5, df / (df + t * t))
 
 
-def t_tail(t: float, df: float) -> float:
-    """Return the probability that Student's t on `df` degrees of freedom is larger than `t`."""
-    half = t_tails(t, df) / 2
-    return half if t >= 0 else 1.0 - half
-
-
 @lru_cache(maxsize=4096)
 def t_quantile(tails: float, df: float) -> float:
     """Return the t > 0 beyond which both tails together hold the probability `tails` (0 < tails < 1).

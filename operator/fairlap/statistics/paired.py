@@ -5,11 +5,11 @@ the same distance, and what both arms of a block share (the machine's hour) canc
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import fmean, variance
 from typing import NamedTuple
 
-from fairlap.statistics.distributions import t_quantile, t_tail, t_tails
+from fairlap.statistics.distributions import t_quantile, t_tails
 
 
 class Estimate(NamedTuple):
@@ -34,33 +34,9 @@ class Estimate(NamedTuple):
             return 0.0 if self.mean else 1.0
         return t_tails(self.mean / self.error, self.df)
 
-    def below(self, bound: float) -> float:
-        """Return the probability of a mean at least as far below `bound` if the true one were `bound`: one tail."""
-        if self.error == 0:
-            return 0.0 if self.mean < bound else 1.0
-        return t_tail((bound - self.mean) / self.error, self.df)
-
     def mirrored(self) -> "Estimate":
         """Return the same with the arms exchanged."""
         return self._replace(mean=-self.mean)
-
-
-def log_ratios(blocks: Iterable[tuple[float, float]]) -> list[float]:
-    """Return ln(contender / baseline) of each block (baseline, contender); raises ValueError unless all are > 0."""
-    found = []
-    for baseline, contender in blocks:
-        if not (0 < baseline < math.inf and 0 < contender < math.inf):
-            raise ValueError(f"{baseline:g} and {contender:g} have no ratio: both must be above 0")
-        found.append(math.log(contender) - math.log(baseline))
-    return found
-
-
-def geometric_means(by_task: Sequence[Sequence[float]]) -> list[float]:
-    """Return for each block the mean of the log ratios of all tasks: the logarithm of their geometric mean.
-
-    `by_task`: for each task its log ratios, block by block. Raises ValueError when a task lacks a block.
-    """
-    return [fmean(block) for block in zip(*by_task, strict=True)]
 
 
 def paired(ratios: Sequence[float]) -> Estimate:

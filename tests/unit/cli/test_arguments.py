@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -198,6 +199,9 @@ def test_kubectl_is_answered_in_its_own_manner(words: list[str], lines: list[str
         (["-n", "a", "results", "x", "-n", "b"], (None, "b")),
         (["--context", "c", "--namespace", "a", "logs", "x"], ("c", "a")),
         (["--context", "c", "rerun", "x", "--context", "d"], ("d", None)),
+        (["doctor", "-n", "a", "noise"], (None, "a")),
+        (["doctor", "noise", "-n", "a"], (None, "a")),
+        (["-n", "a", "--context", "c", "doctor", "-n", "b", "noise"], ("c", "b")),
     ],
 )
 def test_the_cluster_is_chosen_before_or_after_the_command(
@@ -206,10 +210,18 @@ def test_the_cluster_is_chosen_before_or_after_the_command(
     opened: list[tuple[str | None, str | None]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("results_command.results", "logs_command.logs", "run_command.rerun"):
+    for name in ("results_command.results", "logs_command.logs", "run_command.rerun", "doctor_command.noise"):
         monkeypatch.setattr(f"fairlap.cli.{name}", lambda *_: 0)
     assert program.main(words) == 0
     assert opened == [asked]
+
+
+def test_a_group_takes_the_options_that_choose_a_cluster_where_its_commands_do() -> None:
+    def options(command: click.Command) -> set[str]:
+        return {parameter.name for parameter in command.params if parameter.name in ("namespace", "context")}
+
+    for group in (each for each in fairlap.commands.values() if isinstance(each, click.Group)):
+        assert options(group) == set().union(*map(options, group.commands.values())), group.name
 
 
 def test_what_takes_long_to_import_is_imported_late() -> None:

@@ -67,6 +67,32 @@ def test_the_same_for_machines_and_tickets(tmp_path: Path, capsys: pytest.Captur
     assert text.startswith("**Regressed: ") and "<details>" in text and "| bulk throughput, ops/s |" in text
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "repeated"),
+    [
+        ("a/0.json,a/0.json", "b/0.json,b/0.json", ["a/0.json, a/0.json", "b/0.json, b/0.json"]),
+        ("a,a/1.json", "b", ["a/1.json, a/1.json"]),
+        ("a", "b,copied.json", ["a/0.json, copied.json"]),
+        ("es9", "es9", [f"es9 race-{number}, es9 race-{number}" for number in range(1, 6)]),
+    ],
+)
+def test_one_race_is_not_taken_for_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    one: str, two: str, repeated: list[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    for name, scale in (("a", 1.0), ("b", 1.25)):
+        folder(tmp_path / name, scale)
+        for file in (tmp_path / name).iterdir():
+            file.rename(file.with_name(file.name.removeprefix("race-")))
+    (tmp_path / "copied.json").write_bytes((tmp_path / "a" / "0.json").read_bytes())
+    paths = [",".join(f"./{word}" if word in ("a", "b") else word for word in text.split(",")) for text in (one, two)]
+    lines = printed(capsys, *paths, connect=lambda: Cluster(es9=1.0)).splitlines()
+    assert lines[0].startswith("NotComparable: ")
+    said = [f"* one race is given 2 times ({names}): a copy of it is no other race" for names in repeated]
+    assert [line for line in lines if line.startswith("* one race")] == said
+
+
 def test_what_is_not_there_or_no_race(tmp_path: Path) -> None:
     good = folder(tmp_path / "a", 1.0)
     (tmp_path / "no.json").write_text("[]")

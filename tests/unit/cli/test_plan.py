@@ -216,3 +216,26 @@ def test_nothing_in_a_manifest_steers_a_terminal(evil: str, tmp_path: Path, caps
     assert evil not in capsys.readouterr().out
     assert planned(tmp_path, manifest(**{"template": {evil: 1}})) == 1
     assert evil not in capsys.readouterr().err
+
+
+def test_how_long_earlier_races_took_is_told_unless_another_time_is_written() -> None:
+    said = text(Known(earlier_seconds=240))
+    assert "How long: 36 min to 2.0 h, at 4 min a race, as in earlier Comparisons." in said
+    assert "at 8 min a race." in text(Known(race_seconds=480, earlier_seconds=240))
+    assert "Races: 7 to 24, " in text(Known(earlier_seconds=1000))
+
+
+def test_the_server_knows_how_long_earlier_races_took(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the same work: another track's races say nothing."""
+    found = ComparisonSpec.model_validate(spec())
+    shown = Shown(datetime.now(UTC), "throughput mean", (4e-4, 5e-4, 3e-4), 4, 240.0)
+    cluster = Cluster(n={"data": encode_noise({noise_key(found, ()) + "m": (shown,)})})
+    other = {**spec()["template"], "elasticsearch": {"version": "8.11.0"}, "race": {"track": {"builtin": "page_cache"}}}
+    same = manifest(variants=[TWO[0], {"name": "b", "patch": {"elasticsearch": {"heap": "1g"}}}])
+    assert (
+        planned(tmp_path, same, manifest("other", variants=same["spec"]["variants"], template=other), cluster=cluster)
+        == 0
+    )
+    first, second = capsys.readouterr().out.split("other: b against")
+    assert "at 4 min a race, as in earlier Comparisons" in first and "four times in five" in first
+    assert "How long: not known before a race" in second

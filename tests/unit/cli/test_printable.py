@@ -94,7 +94,7 @@ def printed(work: Any) -> str:
         try:
             work()
         except CliError as error:
-            main.say(f"fairlap: {error}")
+            main.print_text(f"fairlap: {error}")
     return out.getvalue() + err.getvalue()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from fairlap.comparison.verdicts import ComparisonVerdict
 from fairlap.statistics.gates import GateFinding, GateVerdict
 from fairlap.statistics.paired import Estimate
 
+IDS = itertools.count()
 TASKS = ("bulk", "search")
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -49,7 +51,12 @@ def race_json(scale: float = 1.0, chosen: random.Random | None = None, **changes
 
 
 def raced(scale: float = 1.0, chosen: random.Random | None = None, **changes: Any) -> Raced:
-    return read_race("r", json.dumps(race_json(scale, chosen, **changes)))
+    return read(race_json(scale, chosen, **changes))
+
+
+def read(race: Mapping[str, Any], name: str = "r") -> Raced:
+    """Return it as a race of its own."""
+    return read_race(name, json.dumps({"race-id": f"race {next(IDS)}", **race}))
 
 
 def races(scale: float, seed: int, count: int = 5) -> list[Raced]:
@@ -69,9 +76,9 @@ def test_what_a_race_json_says() -> None:
 def test_a_percentile_counts_only_where_its_requests_are_proven() -> None:
     race = race_json()
     del race["results"]["op_metrics"][0]["service_time"]["99_9"]  # then Rally saw 100 requests or more, of 368
-    found = read_race("r", json.dumps(race))
+    found = read(race)
     assert Number("bulk", Kind.P99) not in found.supported and Number("bulk", Kind.P90) in found.supported
-    notes = put_beside([found, found], [raced(), raced()]).notes
+    notes = put_beside([found, read(race)], [raced(), raced()]).notes
     assert "p99 of bulk decides nothing: it needs 368 requests, and the files prove fewer" in notes
 
 
@@ -152,13 +159,40 @@ def test_a_variant_that_is_not_one_thing_is_not_compared() -> None:
 
 def test_what_only_one_knows_is_no_difference() -> None:
     bare = {key: value for key, value in race_json().items() if key in ("results", "track")}
-    found = put_beside([read_race("r", json.dumps(bare))] * 3, races(1.0, 1))
+    found = put_beside([read(bare) for _ in range(3)], races(1.0, 1))
     assert found.differences == () and found.verdict != ComparisonVerdict.NOT_COMPARABLE
 
 
 def test_races_without_a_number_in_common() -> None:
-    empty = read_race("r", '{"results": {}}')
-    assert put_beside([empty] * 3, races(1.0, 1)).obstacles == ("the races have no number in common",)
+    assert put_beside([read({"results": {}}) for _ in range(3)], races(1.0, 1)).obstacles == (
+        "the races have no number in common",
+    )
+
+
+def test_the_same_race_is_known_by_its_id_or_else_by_its_text() -> None:
+    one, two = race_json(1.0), race_json(1.2)
+    assert read(one | {"race-id": "x"}).identity == read(two | {"race-id": "x"}, "elsewhere").identity == "x"
+    for odd in ({}, {"race-id": ""}, {"race-id": 3}):
+        known = [
+            read_race(name, json.dumps(race | odd)).identity for name, race in (("a", one), ("b", one), ("c", two))
+        ]
+        assert known[0] == known[1] != known[2]
+    assert read_race("a", json.dumps(one)).identity == read_race("b", json.dumps(one).encode()).identity
+
+
+@pytest.mark.parametrize("in_blocks", [True, False])
+@pytest.mark.parametrize(
+    ("baseline", "contender"),
+    [(["a", "a"], ["b", "b"]), (["a", "b"], ["c", "c"]), (["a", "b"], ["a", "b"]), (["a", "b"], ["c", "a"])],
+)
+def test_one_race_is_not_taken_for_several(baseline: list[str], contender: list[str], in_blocks: bool) -> None:
+    there = {name: read(race_json(scale), name) for name, scale in (("a", 1.0), ("b", 1.4), ("c", 2.0))}
+    found = put_beside([there[name] for name in baseline], [there[name] for name in contender], in_blocks=in_blocks)
+    assert found.verdict == ComparisonVerdict.NOT_COMPARABLE
+    twice = [name for name in there if [*baseline, *contender].count(name) > 1]
+    assert found.obstacles == tuple(
+        f"one race is given 2 times ({name}, {name}): a copy of it is no other race" for name in twice
+    )
 
 
 def test_pairs_need_their_other() -> None:
@@ -170,7 +204,7 @@ def test_errors_and_missing_tasks_are_said() -> None:
     failing = race_json()
     failing["results"]["op_metrics"][0]["error_rate"] = 0.02
     failing["results"]["op_metrics"].pop()
-    notes = put_beside([raced()] * 2, [read_race("r", json.dumps(failing))] * 2).notes
+    notes = put_beside(races(1.0, 1, 2), [read(failing), read(failing)]).notes
     assert "bulk: 2.00% of the requests of a race failed: its times are those of errors, too" in notes
     assert "not compared, since not every race has it: search" in notes
 

@@ -25,6 +25,8 @@ from fairlap.comparison.noise_store import (
     noise_key,
     priors,
     priors_for,
+    race_seconds,
+    race_seconds_for,
 )
 from fairlap.statistics.moderation import Prior
 
@@ -88,6 +90,29 @@ def test_noise_is_learnt_and_found_again() -> None:
     assert priors(data, Seen(Subject(spec), None, NOW + timedelta(days=40))) == {}
 
 
+def test_how_long_a_race_takes_is_learnt_and_found_again() -> None:
+    spec, data = a_spec(), {}
+    for number, took in enumerate((None, 100.0, 300.4321)):
+        kept = learnt(data, Seen(Subject(spec), dict(enumerate(raced(number))), NOW + timedelta(days=number)), took)
+        assert kept is not None
+        data = dict(kept)
+    later = NOW + timedelta(days=5)
+    assert race_seconds(data, Seen(Subject(spec), None, later)) == pytest.approx(200.2, abs=0.01)
+    assert race_seconds(data, Seen(Subject(spec), dict(enumerate(raced(9, "other"))), later)) is None
+    assert race_seconds(data, Seen(Subject(spec), None, NOW + timedelta(days=40))) is None
+
+
+@pytest.mark.parametrize("odd", [None, True, "60", -1, 0, 1e99, float("nan"), []])
+def test_entries_without_a_time_that_is_one_keep_their_noise(odd: Any) -> None:
+    """As those of an older operator."""
+    entry = {"at": NOW.isoformat(), "family": "f", "df": 4, "variances": [1e-4]}
+    for each in (entry, entry | {"raceSeconds": odd}):
+        store = decode_noise({KEY_NOISE: json.dumps({"k/m": [each]})})
+        assert store == {"k/m": (Shown(NOW, "f", (1e-4,), 4),)} and race_seconds_for(store, "k/m", NOW) is None
+    timed = decode_noise({KEY_NOISE: json.dumps({"k/m": [entry | {"raceSeconds": 60}]})})
+    assert race_seconds_for(timed, "k/m", NOW) == 60 and decode_noise(encode_noise(timed)) == timed
+
+
 def test_learning_twice_is_learning_once() -> None:
     seen = Seen(Subject(a_spec()), dict(enumerate(raced(1))), NOW)
     once = learnt({}, seen)
@@ -138,7 +163,12 @@ def test_the_store_is_bounded() -> None:
 @given(ANYTHING, ANYTHING, ANYTHING)
 def test_a_forged_store_is_read_without_harm(one: Any, two: Any, three: Any) -> None:
     entry = {"at": NOW.isoformat(), "family": "f", "df": 4, "variances": [one, 1e-4]}
-    for text in (one, json.dumps(one), json.dumps({"k/m": [entry, entry | {"df": two}, entry | {"at": three}, one]})):
+    for text in (
+        one,
+        json.dumps(one),
+        json.dumps({"k/m": [entry, entry | {"df": two}, entry | {"at": three, "raceSeconds": two}, one]}),
+    ):
         found = decode_noise({KEY_NOISE: text})
         assert all(isinstance(each, Shown) for shown in found.values() for each in shown)
         priors_for(found, "k/m", NOW)
+        assert (race_seconds_for(found, "k/m", NOW) or 1) > 0

@@ -91,6 +91,10 @@ def test_latency_is_only_of_tasks_with_a_rate() -> None:
     found = race_record(BENCHMARK, config_map(), "v")
     assert found.target_throughput == {"search": 50.0}
     assert {task for task, metric in values(found) if metric.startswith("latency")} == {"search"}
+    assert [(each.task, each.points) for each in found.latencies] == [
+        ("search", [(50.0, 6.0), (90.0, 9.0), (99.0, 20.0)])
+    ]
+    assert [each.task for each in found.service_times] == ["search", "bulk"]
 
 
 def test_windows_that_were_left_out_give_no_zero() -> None:
@@ -112,8 +116,25 @@ def test_how_many_requests_stand_behind_a_number() -> None:
     assert found[("search", "throughput")].unit == "ops/s"
 
 
+def test_what_a_task_used_is_known_where_all_nodes_tell_it_and_is_no_number_to_compare() -> None:
+    """The load generator is no node."""
+    search, idle = TaskUsage("search", None, USED), TaskUsage("bulk", None, replace(USED, disk_write_bytes=0.0))
+    one, two, load = TABLE.machines
+    table = MachineTable(machines=(replace(one, tasks=(search, idle)), replace(two, tasks=(search, idle)), load))
+    found = race_record(BENCHMARK, config_map(table=table), "v")
+    assert [(each.task, each.metric, each.value) for each in found.task_usage] == [
+        ("search", "memoryPeakBytes", 2e9), ("search", "diskWriteBytes", 2e6),
+        ("bulk", "memoryPeakBytes", 2e9), ("bulk", "diskWriteBytes", 0.0),
+    ]  # fmt: skip
+    assert {task for task, metric in values(found) if metric in ("memoryPeakBytes", "diskWriteBytes")} == {""}
+    half = replace(table, machines=(one, replace(two, tasks=(idle,)), load))
+    assert not race_record(BENCHMARK, config_map(table=half), "v").task_usage
+
+
 def test_what_the_machines_did_may_be_unknown() -> None:
-    numbers = values(race_record(BENCHMARK, config_map(table=None), "v"))
+    found = race_record(BENCHMARK, config_map(table=None), "v")
+    numbers = values(found)
+    assert not found.task_usage
     assert ("", "memoryPeakBytes") not in numbers and ("search", "cpuSecondsPerOperation") not in numbers
 
 

@@ -39,9 +39,12 @@ class Made:
         twin: bool = True,
         void: Sequence[int] = (),
         seed: int = 7,
+        asked: Mapping[str, float] | None = None,
     ) -> None:
+        """`asked`: the rate that each variant's first task was asked for; the others ran at full load."""
         self.random = Random(seed)
         self.baseline, self.tasks, self.noise, self.effects = baseline, tuple(tasks), noise, contenders
+        self.asked = asked or {}
         self.names = [baseline, *contenders, *([baseline + TWIN] if twin else [])]
         self.blocks: list[BlockRecord] = []
         self.told: list[Json] = []
@@ -81,11 +84,13 @@ class Made:
         effects = self.effects.get(name, {})
         jitter = math.exp(self.random.gauss(0, self.noise / math.sqrt(2)))
         numbers, times, rates = [], [], []
+        asked = {self.tasks[0]: rate} if (rate := self.asked.get(name.rstrip(TWIN))) else {}
         for step, task in enumerate(self.tasks):
             scale = drift * jitter * math.exp(self.random.gauss(0, self.noise / 3)) * (1 + 0.4 * step)
             for metric, base in BASES.items():
                 factor = effects.get(metric, 1.0) * (1 / scale if metric == "throughput" else scale)
-                numbers.append(Measured(task=task, metric=metric, value=base * factor))
+                unit = ("docs/s" if step == 0 else "ops/s") if metric == "throughput" else ""
+                numbers.append(Measured(task=task, metric=metric, value=base * factor, unit=unit))
             p50 = BASES["serviceTimeP50"] * effects.get("serviceTimeP50", 1.0) * scale
             points = [
                 (p, p50 * (0.6 + 0.4 * p / 50 if p < 50 else 1 + 1.1 * -(math.log10(1 - p / 100) ** 1.0)))
@@ -117,7 +122,18 @@ class Made:
             seconds=412.0 * drift,
             started_at=f"2026-11-{20 + minutes // 900:02d}T{9 + minutes % 900 // 60:02d}:{minutes % 60:02d}:00Z",
             numbers=numbers,
+            task_usage=[
+                Measured(task=task, metric=metric, value=value * (step + 1))
+                for step, task in enumerate(self.tasks)
+                for metric, value in (("memoryPeakBytes", 2.0**30), ("diskWriteBytes", 0.0))
+            ],
+            target_throughput=asked,
             service_times=times,
+            latencies=[
+                curve.model_copy(update={"points": [(p, ms + 2) for p, ms in curve.points]})
+                for curve in times
+                if curve.task in asked
+            ],
             rates=rates,
             facts={"Elasticsearch": name.rstrip(TWIN), "java": "21.0.1", "machine": "worker-1"},
         )
@@ -370,6 +386,7 @@ def cases() -> dict[str, Made]:
         ),
         "inconclusive": Made({"9.0.0": {"throughput": 0.97}}, noise=0.09, blocks=10),
         "mixed": Made({"9.0.0": {"throughput": 1.12, "serviceTimeP50": 0.9, "storeBytes": 1.3}}, noise=0.01),
+        "equal-load": Made({"9.0.0": slow}, blocks=3, asked={"8.11.0": 50.0, "9.0.0": 50.0}),
         "no-twin": Made({"9.0.0": {}}, twin=False, blocks=3),
         "one-block": Made({"9.0.0": {}}, blocks=1),
         "not-comparable": not_comparable(),

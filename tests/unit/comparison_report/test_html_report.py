@@ -134,6 +134,49 @@ def test_without_a_twin_that_is_said() -> None:
     assert "band" in [found.get("class") for found in PAGES["three"].all("rect")]
 
 
+def captions(made: Made, section: str) -> list[str]:
+    """Return what stands above the charts of a section."""
+    drawn = (
+        report_html(made.comparison, made.blocks).partition(f'<section id="{section}"')[2].partition("</section>")[0]
+    )
+    return re.findall("<figcaption>(.*?)</figcaption>", drawn)
+
+
+def test_latency_is_drawn_of_tasks_that_were_asked_at_one_rate_by_all() -> None:
+    assert "Latencies by percentile" in words("equal-load") and "it counts from when a request was due" in words(
+        "equal-load"
+    )
+    assert captions(MADE["equal-load"], "latency") == ["bulk-index (ms)"]
+    assert len(captions(MADE["equal-load"], "service-times")) == 4
+    assert "Latency of bulk-index by percentile" in "".join(PAGES["equal-load"].text_in("title"))
+    assert "Latencies by percentile" not in words("regressed") and "Service times by percentile" in words("regressed")
+
+
+@pytest.mark.parametrize("asked", [{"8.11.0": 50.0, "9.0.0": 60.0}, {"8.11.0": 50.0}])
+def test_latency_at_unequal_load_is_not_drawn(asked: dict[str, float]) -> None:
+    made = Made({"9.0.0": {}}, blocks=2, asked=asked)
+    assert "Latencies by percentile" not in report_html(made.comparison, made.blocks)
+
+
+def test_throughput_has_the_unit_of_its_task() -> None:
+    assert captions(MADE["regressed"], "rates")[:2] == ["bulk-index (docs/s)", "search-term (ops/s)"]
+    page = report_html(MADE["regressed"].comparison, MADE["regressed"].blocks)
+    section = page.partition('<section id="rates"')[2].partition("</section>")[0]
+    first, second = section.split("</figure>")[:2]
+    assert "docs/s, median of 5 races" in first and "docs/s" not in second and "ops/s" not in first
+    for row, unit in (("bulk-index", "docs/s"), ("search-term", "ops/s")):
+        assert re.search(rf"{row} throughput [\d,]+ {unit}", words("regressed")), row
+
+
+def test_what_single_tasks_cost_stands_beside_the_whole_race() -> None:
+    costs = words("regressed").partition("What it costs")[2].partition("What it would take")[0]
+    rows = ["peak of memory 3.", "bulk-index CPU per operation", "bulk-index peak of memory 1 GiB", "search-term CPU",
+            "search-term peak of memory 2 GiB", "search-term bytes written to disk 0 bytes"]  # fmt: skip
+    assert [row in costs for row in rows] == [True] * len(rows) and sorted(rows, key=costs.index) == rows
+    numbers = words("regressed").partition("Beside the gates these are hints")[2]
+    assert "CPU per operation" in numbers and "bulk-index peak of memory" not in numbers
+
+
 def test_names_are_shown_as_they_are_and_do_nothing() -> None:
     page = PAGES["hostile"]
     assert HOSTILE in page.words and "onerror=alert(3)" in page.words
@@ -174,7 +217,9 @@ def test_numbers_that_are_none_are_left_out() -> None:
         Measured(task="t", metric="throughput", value=value) for value in (float("nan"), float("inf"), 0.0, -1.0)
     ]
     curves = [Curve(task="t", points=[(50.0, float("nan")), (99.0, 0.0), (200.0, 3.0)])]
-    races = [race.model_copy(update={"numbers": numbers, "service_times": curves, "rates": curves})]
+    races = [
+        race.model_copy(update={"numbers": numbers, "service_times": curves, "latencies": curves, "rates": curves})
+    ]
     page = Page(report_html(made.comparison, [BlockRecord(number=1, races=races), *made.blocks[1:]]))
     assert DATA_ID in str(page.elements) and "NaN" not in "".join(page.text_in("script"))
 
@@ -195,7 +240,10 @@ def test_any_record_has_a_report_that_is_well_formed(
     def race(name: str) -> RaceRecord:
         measured = [Measured(task=task, metric="throughput", value=value) for task in tasks for value in numbers]
         curves = [Curve(task=task, points=points) for task in tasks]
-        return RaceRecord(variant=name, benchmark="b", numbers=measured, service_times=curves, rates=curves)
+        return RaceRecord(
+            variant=name, benchmark="b", numbers=measured, service_times=curves, latencies=curves, rates=curves,
+            target_throughput=dict.fromkeys(tasks, 5.0),
+        )  # fmt: skip
 
     blocks = [BlockRecord(number=number, races=[race(name) for name in names]) for number in (1, 2)]
     gates = [
@@ -231,6 +279,7 @@ def test_the_curves_of_a_sweep_are_drawn_with_every_race() -> None:
     drawn = page.partition('<section id="sweep"')[2].partition("</section>")[0]
     assert "throughput of search by clients" in drawn and "Curves of the sweep" in drawn
     chart = drawn.partition("<figure")[2].partition("</figure>")[0]
+    assert "throughput of search (docs/s)" in chart and " ops/s" not in chart.split("@2:")[0]
     assert chart.count('class="mark ') == 2 * 3 * len(steps), "a sign for each race"
     without = Made({"9.0.0": {"throughput": 1.1}}, tasks=steps, blocks=3, twin=False)
     assert '<section id="sweep"' not in report_html(without.comparison, without.blocks)

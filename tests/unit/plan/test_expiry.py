@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fairlap.plan.expiry import EXPIRED, describe, expires_at, is_due, slim, takes_benchmark
+from fairlap.plan.expiry import EXPIRED, describe, expires_at, is_due, summary_for_expiry, takes_benchmark
 
 
 def over(phase: str = "Succeeded", kept: bool = False, **ttl: Any) -> dict[str, Any]:
@@ -36,8 +36,8 @@ def over(phase: str = "Succeeded", kept: bool = False, **ttl: Any) -> dict[str, 
 )
 def test_when_records_go(benchmark: dict[str, Any], day: int | None) -> None:
     due = datetime(2026, 1, day, tzinfo=UTC) if day else None
-    assert expires_at(benchmark) == expires_at(slim(benchmark)) == is_due(benchmark) == due
-    assert "large" not in str(slim(benchmark))
+    assert expires_at(benchmark) == expires_at(summary_for_expiry(benchmark)) == is_due(benchmark) == due
+    assert "large" not in str(summary_for_expiry(benchmark))
 
 
 def test_what_has_gone_is_not_due_again() -> None:

@@ -6,15 +6,19 @@ import copy
 import logging
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from world import good_record
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, RaceRecord
+from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.api.crd import COMPARISON, crd
+from fairlap.api.names import NOISE_CONFIG_MAP
 from fairlap.comparison.block_pack import pack_block
+from fairlap.comparison.noise_store import Shown, encode_noise, noise_key
 from fairlap.kube.api_error import ApiError
 from fairlap.plan import unforeseen
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
@@ -145,6 +149,7 @@ def deciders(plan: Callable[[ComparisonSeen], ComparisonPlan]) -> Deciders:
         trials=lambda seen: [RaceToCreate(f"cmp-0{each}", each, 0, {}) for each in "ab"],
         record_race=record,
         priors=lambda data, seen: {},
+        race_seconds=lambda data, seen: None,
         learnt=lambda data, seen: {"known": "1"} if data != {"known": "1"} else None,
     )
 
@@ -276,6 +281,19 @@ def test_a_permission_that_stays_missing_in_a_dry_run_is_told(monkeypatch: pytes
     server.drive(plan, 1.0)
     assert found and found[0]["b"] == words
     assert server.acts.count("try cmp-0b") == 7, "it is asked again for about a minute"
+
+
+def test_before_its_first_race_earlier_comparisons_tell_how_long_it_takes() -> None:
+    for known, minutes in ((True, 40), (False, None)):
+        server = Server()
+        spec = server.objects["Comparison", "cmp"]["spec"]
+        spec |= {"design": {"stop": "fixed", "blocks": 5}, "calibrate": False}
+        if known:
+            shown = Shown(datetime.now(UTC), "throughput mean", (4e-4, 5e-4, 3e-4), 4, race_seconds=240.0)
+            data = encode_noise({f"{noise_key(ComparisonSpec.model_validate(spec), ())}m": (shown,)})
+            server.add({"kind": "ConfigMap", "metadata": {"name": NOISE_CONFIG_MAP, "namespace": "n"}, "data": data})
+        server.decide(DECIDERS, 0.2)
+        assert server.status["expected"].get("minutes") == minutes and server.status["expected"]["races"] == 10
 
 
 QUOTA = (

@@ -88,7 +88,7 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
             status, observed=(Observation(ComparisonCondition.ACCEPTED, True, ComparisonReason.PREPARED, text),)
         )
     if over.reason in (RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN):
-        return _again(seen, status, over)
+        return _race_again(seen, status, over)
     race = over.races[-1]
     if race.reason == ComparisonReason.UNKNOWN_TASK:
         # It was asked of the Benchmark by a field that the Comparison itself wrote.
@@ -130,7 +130,7 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
     status = changed(status, findings=[*uneven_losses(blocks, names), *others][:20])
     lost = [now for now, then in zip(kept, before.blocks, strict=True) if now.valid != then.valid]
     if not over.valid or lost:
-        return _again(seen, status, over if not over.valid else lost[0])
+        return _race_again(seen, status, over if not over.valid else lost[0])
     if over.number == 1:
         every = calibrated_every(seen.subject.spec, seconds_of_a_race(blocks))
         status = changed(status, calibrate_every=every)
@@ -153,7 +153,7 @@ def _without_doubtful(spec: ComparisonSpec, blocks: Sequence[Block], over: Block
     return [each.model_copy(update=doubtful) if each.number == PREPARATION and each.valid else each for each in blocks]
 
 
-def _again(seen: ComparisonSeen, status: ComparisonStatus, over: Block) -> ComparisonPlan:
+def _race_again(seen: ComparisonSeen, status: ComparisonStatus, over: Block) -> ComparisonPlan:
     """Return what follows from a block that does not count: it is raced again, or all is over."""
     spec = seen.subject.spec
     # A preparation that is made again because of a block does not count beside that.

@@ -48,6 +48,8 @@ def done(spec: ComparisonSpec, blocks: Iterable[Block]) -> str:
 def expectation(variants: int, expected: Expected) -> str:
     """Return what a Comparison will take and can show, before it begins."""
     text = f"{variants} variants, {expected.races} races at most"
+    if expected.minutes is not None:
+        text += f", {_time(expected.minutes)}"
     change = expected.smallest_change
     return text if change is None else f"{text}; changes from {change:.2g} % on are found four times in five"
 
@@ -60,7 +62,11 @@ def outlook(spec: ComparisonSpec, status: ComparisonStatus) -> str:
     if minutes is None:
         return text
     left = minutes * (most - there) / most
-    return f"{text}, {f'{max(1, round(left))} min' if left < 100 else f'{left / 60:.1f} h'} of races at most"
+    return f"{text}, {_time(left)} of races at most"
+
+
+def _time(minutes: float) -> str:
+    return f"{max(1, round(minutes))} min" if minutes < 100 else f"{minutes / 60:.1f} h"
 
 
 def next_number(blocks: Iterable[Block]) -> int:

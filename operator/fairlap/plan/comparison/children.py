@@ -31,12 +31,12 @@ def letter_of(variant: str, known: Iterable[VariantStatus]) -> str:
 
 def benchmark_name(comparison: str, block: int, letter: str, attempt: int) -> str:
     """Return the name of a race's Benchmark, for example upgrade-1b, and upgrade-1b-2 when it is raced again."""
-    return f"{comparison}-{block}{letter}{_again(attempt)}"
+    return f"{comparison}-{block}{letter}{_attempt_suffix(attempt)}"
 
 
 def record_name(comparison: str, block: int, attempt: int) -> str:
     """Return the name of the ConfigMap that keeps a block."""
-    return f"{comparison}-block-{block}{_again(attempt)}"
+    return f"{comparison}-block-{block}{_attempt_suffix(attempt)}"
 
 
 def dry_run(subject: ComparisonSubject, variants: Sequence[ResolvedVariant]) -> list[RaceToCreate]:
@@ -118,5 +118,5 @@ def _nodes(spec: Json) -> int:
     return int(built["nodes"]) if built else 0
 
 
-def _again(attempt: int) -> str:
+def _attempt_suffix(attempt: int) -> str:
     return f"-{attempt}" if attempt > 1 else ""

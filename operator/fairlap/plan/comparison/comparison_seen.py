@@ -70,6 +70,8 @@ class ComparisonSeen:
     """the records of the blocks that count, by number, that of the current block included; None: not looked at yet"""
     priors: Mapping[str, Prior] | None = None
     """noise of each family of numbers on these machines; None: not looked at yet"""
+    race_seconds: float | None = None
+    """how long a race took in Comparisons that are over, its cluster included; None: not looked at yet, or not known"""
     pruned: frozenset[str] | None = None
     """fields of the status that the API server does not store; None when nothing was written yet"""
     confirmed: bool = False

@@ -50,7 +50,7 @@ def _violations(record: Record) -> Iterator[str]:
         elif _did_nothing(pipeline) and not _of_elasticsearch(name):
             yield (
                 f"ingest pipeline {name} did nothing for its {pipeline.count} documents: "
-                f"{_told(pipeline.work.told if pipeline.work else ())}"
+                f"{_in_words(pipeline.work.told if pipeline.work else ())}"
             )
     for name, role, indices in _of_indices(record):
         pipeline = ran.get(name)
@@ -157,11 +157,11 @@ def _partly(record: Record) -> Iterator[RaceRemark]:
     for name in _expected(record):
         pipeline = _ran(record).get(name)
         if pipeline and pipeline.count and pipeline.work and pipeline.work.told:
-            text = f"ingest pipeline {name}, {pipeline.count} documents: {_told(pipeline.work.told)}"
+            text = f"ingest pipeline {name}, {pipeline.count} documents: {_in_words(pipeline.work.told)}"
             yield RaceRemark(Reason.PIPELINE_PARTLY_APPLIED, text)
 
 
-def _told(processors: Iterable[ProcessorCount]) -> str:
+def _in_words(processors: Iterable[ProcessorCount]) -> str:
     listed = [*processors]
     more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     return "; ".join(_processor(it) for it in listed[:_SHOWN]) + more

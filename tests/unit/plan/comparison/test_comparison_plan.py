@@ -97,6 +97,19 @@ def test_it_begins_with_questions_and_then_says_what_it_will_race() -> None:
 
 
 @pytest.mark.parametrize(
+    ("minutes", "change", "words"),
+    [
+        (None, None, ""), (40.2, None, ", 40 min"), (0.1, None, ", 1 min"), (150.0, None, ", 2.5 h"),
+        (40.2, 3.44, ", 40 min; changes from 3.4 % on are found four times in five"),
+        (None, 3.44, "; changes from 3.4 % on are found four times in five"),
+    ],
+)  # fmt: skip
+def test_what_is_expected_before_the_first_race(minutes: float | None, change: float | None, words: str) -> None:
+    expected = Expected(races=12, minutes=minutes, smallest_change=change)
+    assert expectation(2, expected) == f"2 variants, 12 races at most{words}"
+
+
+@pytest.mark.parametrize(
     ("of", "dry_runs", "reason", "sentence"),
     [
         (comparison(baseline="nobody"), None, "InvalidSpec", "baseline nobody is none of the variants"),
@@ -247,7 +260,10 @@ def test_progress_reads_like_a_sentence() -> None:
 
 def test_before_it_begins_and_between_blocks_it_says_what_is_to_come() -> None:
     known = Expected(races=20, minutes=30, smallest_change=3.14)
-    assert expectation(2, known) == "2 variants, 20 races at most; changes from 3.1 % on are found four times in five"
+    assert (
+        expectation(2, known)
+        == "2 variants, 20 races at most, 30 min; changes from 3.1 % on are found four times in five"
+    )
     film = Film(comparison(design={"stop": "fixed", "blocks": 4, "seed": 1}, calibrate=False)).until("Recording", 1, 2)
     while film.status.block:
         film.step()
