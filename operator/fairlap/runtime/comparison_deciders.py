@@ -1,19 +1,17 @@
 """The decisions about Comparisons, as the work on one is given them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import RaceRecord
-from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import Expected
 from fairlap.comparison import noise_store
 from fairlap.comparison.expectation import expect
 from fairlap.comparison.fairness import diff
 from fairlap.comparison.judgement import judge_blocks
 from fairlap.comparison.race_facts import facts, record_facts
 from fairlap.comparison.raced_benchmark import race_record
-from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
+from fairlap.comparison.variants import VariantsRefusedError, expand
 from fairlap.plan.comparison.block_words import CLUSTER_RESTARTED, seconds_of_a_race
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_plan import plan_comparison
@@ -22,7 +20,6 @@ from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.kept_clusters import changed_meanwhile, facts_on_kept_cluster
 from fairlap.runtime.comparison_acts import OfBenchmark
 from fairlap.runtime.comparison_daemon import Deciders
-from fairlap.statistics.moderation import Prior
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 
@@ -31,17 +28,7 @@ JUDGES: Final = Judges(judge_blocks, diff, expect)
 
 def decide(seen: ComparisonSeen) -> ComparisonPlan:
     """Return what follows from what is seen of a Comparison."""
-
-    def expect_here(
-        spec: ComparisonSpec,
-        variants: Sequence[ResolvedVariant],
-        seconds: float | None,
-        noise: Mapping[str, Prior] | None,
-    ) -> Expected:
-        # Before its own races those of earlier Comparisons tell how long one takes.
-        return expect(spec, variants, seen.race_seconds if seconds is None else seconds, noise)
-
-    return plan_comparison(seen, JUDGES._replace(expect=expect_here))
+    return plan_comparison(seen, JUDGES)
 
 
 def trials(seen: ComparisonSeen) -> Iterable[RaceToCreate]:

@@ -83,7 +83,8 @@ def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Ju
     found = [f"variant {name}: {words}" for name, words in seen.dry_runs.items() if words]
     if found:
         return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found))
-    expected = judges.expect(spec, variants, None, seen.priors)
+    # Before its own races those of earlier Comparisons tell how long one takes.
+    expected = judges.expect(spec, variants, seen.race_seconds, seen.priors)
     status = changed(
         status,
         variants=describe_variants(variants),
