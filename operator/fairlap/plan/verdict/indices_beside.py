@@ -22,8 +22,11 @@ class Excused(NamedTuple):
 
 def deleted(record: Record) -> list[str]:
     """Return what bulks wrote to, the schedule deleted, and is not there in the end."""
+    plan = record.track.documents
     there = {name for index in record.indices or () for name in _names(index)}
-    gone = (it.target for it in record.track.documents.uncounted if it.why is WhyUncounted.DELETED)
+    gone = [it.target for it in plan.uncounted if it.why is WhyUncounted.DELETED]
+    if plan.deletes_indices:  # they may be what stood behind an alias
+        gone += [*(record.track.expected_documents or {}), *(it.target for it in plan.uncounted if it.target)]
     return list(dict.fromkeys(name for name in gone if name not in there))
 
 
@@ -51,10 +54,10 @@ def beside(record: Record, has: Callable[[IndexRecord], bool]) -> Iterator[Excus
 def _targets(record: Record) -> set[str] | None:
     """Return what bulks wrote to and was not deleted; None when that is not known."""
     left = [it.target for it in record.track.documents.uncounted if it.why is not WhyUncounted.DELETED]
-    targets = {*(record.track.expected_documents or {}), *left}
+    gone = deleted(record)
+    targets = {*(record.track.expected_documents or {}), *left} - set(gone)
     there = {name for index in record.indices or () for name in _names(index)}
-    unknown = not targets and not deleted(record)
-    return None if unknown or targets - there else targets
+    return None if not (targets or gone) or targets - there else targets
 
 
 def _names(index: IndexRecord) -> set[str]:

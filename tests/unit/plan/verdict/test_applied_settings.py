@@ -117,10 +117,14 @@ def test_no_index_is_a_violation() -> None:
 
 
 def raced(
-    *indices: rec.IndexRecord, expected: dict[str, int] | None = None, uncounted: Any = (), **more: Any
+    *indices: rec.IndexRecord,
+    expected: dict[str, int] | None = None,
+    uncounted: Any = (),
+    deletes: tuple[str, ...] = (),
+    **more: Any,
 ) -> rec.Record:
     """A race whose bulks wrote 1000 documents to `logs` unless told otherwise."""
-    documents = DocumentPlan(uncounted=tuple(uncounted))
+    documents = DocumentPlan(uncounted=tuple(uncounted), deletes_indices=deletes)
     wanted = {"logs": 1000} if expected is None else expected
     track = replace(GOOD.track, expected_documents=wanted, documents=documents)
     return replace(GOOD, track=track, indices=indices, **more)
@@ -149,6 +153,8 @@ DIVERTED = rec.Pipeline("p", 1000, work=ProcessorWork(processors=1, rerouted=100
         (raced(expected={}, uncounted=[DROPPED]),
          ["index logs was deleted before it could be asked for index.number_of_shards"]),
         (raced(LOOKUP, expected={}, uncounted=[DROPPED]), ["index logs was deleted", "index lookup: "]),
+        # What stood behind the alias was deleted.
+        (raced(LOOKUP, deletes=("drop-it",)), ["index logs was deleted", "index lookup: "]),
         # Deleted and made again: it is there, and is what it was to be.
         (raced(MAIN, uncounted=[DROPPED]), []),
         (raced(an_index("logs", 2, 600), LOOKUP, expected={},
@@ -179,7 +185,6 @@ def test_what_stands_beside_the_indices_of_the_bulks_is_said_and_voids_nothing(
         raced(LOOKUP, expected={}),
         raced(an_index("logs", 2), an_index("u", 1, 1000), pipelines=(DIVERTED,)),
         raced(MAIN, an_index("t-2026.01.01", 1, 5), expected={"logs": 1000, "<t-{now/d}>": 5}),
-        raced(LOOKUP, uncounted=[DROPPED]),
         # Another one was deleted.
         raced(an_index("logs", 1, 1000), uncounted=[UncountedTask("drop-it", "old", WhyUncounted.DELETED, 5)]),
     ],
