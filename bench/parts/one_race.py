@@ -51,9 +51,9 @@ def switch_off() -> None:
 
     changed.rally_argv = bare
     changed.ClusterWatch = changed.MachineSampler = Blind
-    changed.plan_looks = changed.read_looks = changed.look_after = Blind.look
+    changed.plan_looks = changed.read_looks = changed.look_after = changed.do_fixed_work = Blind.look
     changed.summed_up = lambda *_, **__: MachineTable()
-    supervise._Cost.look = Blind.look  # type: ignore[assignment]
+    supervise.Cost.look = Blind.look  # type: ignore[assignment]
 
 
 def launch_bare() -> None:

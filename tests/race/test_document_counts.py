@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from fairlap.plan.verdict.applied_settings import not_everywhere
 from fairlap.plan.verdict.checks import first_violation
 from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
@@ -122,13 +123,34 @@ def test_a_bulk_that_ends_its_neighbour_is_counted(run: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.long
-@pytest.mark.produces(Reason.DOCUMENTS_NOT_COUNTED)
+@pytest.mark.produces(Reason.DOCUMENTS_NOT_COUNTED, Reason.SETTINGS_PARTLY_VERIFIED)
 def test_an_index_that_the_schedule_deletes(run: Run, tmp_path: Path) -> None:
     drop = {"name": "drop-it", "operation": {"operation-type": "delete-index", "name": "d"}}
     # The good neighbour is in it: what most tracks begin with.
     first = {"name": "clean", "operation": {"operation-type": "delete-index", "name": "c"}}
     ran = run(write(tmp_path / "t", first, CREATE, BULK, drop))
     reads(Reason.DOCUMENTS_NOT_COUNTED, said(ran, Reason.DOCUMENTS_NOT_COUNTED))
+    # Nor can anybody read its settings any more.
+    wanted = asked(index={"shards": 3}, nodes=1)
+    assert first_violation(ran.record, wanted) is None
+    (remark,) = not_everywhere(ran.record, wanted)
+    reads(Reason.SETTINGS_PARTLY_VERIFIED, remark.text)
+
+
+@pytest.mark.long
+def test_an_index_beside_the_one_that_is_measured_may_have_other_settings(run: Run, tmp_path: Path) -> None:
+    body = {"settings": {"number_of_replicas": 0, "number_of_shards": 1}}
+    put = {"operation-type": "raw-request", "name": "put", "method": "PUT", "path": "/lookup", "body": body}
+    track = write(tmp_path / "t", CREATE, {"name": "lookup", "operation": put}, BULK, settings={"number_of_shards": 2})
+    ran = run(track)
+    assert counts(ran) == []
+    two, three = (asked(index={"shards": number}, nodes=1) for number in (2, 3))
+    assert first_violation(ran.record, two) is None
+    assert [it.text for it in not_everywhere(ran.record, two)] == [
+        "index lookup: index.number_of_shards was to be 2, Elasticsearch has 1; no bulk names it, and index t has it"
+    ]
+    assert ran.violation(index={"shards": 3}, nodes=1).reason is Reason.SETTINGS_NOT_APPLIED
+    assert not [*not_everywhere(ran.record, three)]
 
 
 @pytest.mark.long

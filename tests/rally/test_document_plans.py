@@ -79,6 +79,35 @@ def test_what_a_schedule_deletes(tmp_path: Path) -> None:
     assert found.documents.uncounted == (UncountedTask("drop-it", "t", WhyUncounted.DELETED, 1000),)
 
 
+@pytest.mark.parametrize(
+    ("kind", "templates", "more", "gone"),
+    [
+        ("delete-index-template", "templates", {}, True),
+        ("delete-composable-template", "composable-templates", {}, True),
+        ("delete-composable-template", "composable-templates", {"delete-matching-indices": False}, False),
+    ],
+)
+def test_templates_of_the_track_say_what_is_deleted_with_them(
+    tmp_path: Path, kind: str, templates: str, more: Json, gone: bool
+) -> None:
+    (tmp_path / "template.json").write_text('{"index_patterns": ["t*"]}')
+    drop = {"name": "drop-it", "operation": {"operation-type": kind, "name": "d"}}
+    template = {"name": "w", "index-pattern": "t*", "template": "template.json", **more}
+    (tmp_path / "documents.json").write_text('{"n": 1}\n' * 1000)
+    source = {"source-file": "documents.json", "document-count": 1000, "uncompressed-bytes": 9000, "target-index": "t"}
+    track = {
+        "version": 2, "description": "a small track", templates: [template],
+        "corpora": [{"name": "c", "documents": [source]}], "schedule": [drop | {"name": "first"}, BULK, drop],
+    }  # fmt: skip
+    (tmp_path / "track.json").write_text(json.dumps(track))
+    found = describe(Request(track_path=str(tmp_path), data_cache=str(tmp_path / "cache")))
+    assert found.error is None, found.error
+    assert found.expected_documents == ({} if gone else {"t": 1000})
+    deleted = (UncountedTask("drop-it", "t", WhyUncounted.DELETED, 1000),)
+    assert found.documents.uncounted == (deleted if gone else ())
+    assert found.documents.deletes_indices == (("drop-it",) if gone else ())
+
+
 def test_pipelines_of_a_schedule(tmp_path: Path) -> None:
     def through(pipeline: str, **task: Any) -> Json:
         return {**BULK, "name": f"bulk-{pipeline}", "operation": {**INDEX, "pipeline": pipeline}, **task}

@@ -33,7 +33,7 @@ DocumentNumber = Annotated[int, Field(ge=0, le=MOST_DOCUMENTS)]
 ErrorRate = Annotated[float, Field(ge=0, le=1)]  # CEL says that 0 and 1 are not meant, and what is
 Telemetry = Literal[  # docs/decisions/telemetry.md
     "disk-usage-stats", "node-stats", "segment-stats", "recovery-stats", "shard-stats", "ingest-pipeline-stats",
-    "data-stream-stats",
+    "data-stream-stats", "transform-stats", "ccr-stats",
 ]  # fmt: skip
 Codec = Literal["default", "best_compression"]
 SourceMode = Literal["stored", "synthetic", "disabled"]
@@ -710,11 +710,12 @@ class Race(Api):
     """How long warm-ups may go on until a task has settled; absent means as long as the track says."""
     client_options: FreeForm = {}
     """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
-    telemetry: Annotated[list[Telemetry], Field(max_length=7)] = []
+    telemetry: Annotated[list[Telemetry], Field(max_length=9)] = []
     """Rally telemetry devices to switch on. disk-usage-stats asks once, after the last task, for the bytes of each
     field of the track's indices: results.disk_usage_total and its parts in race.json.gz of the record (since 7.15), as
-    are ingest-pipeline-stats. segment-stats ask once, in the end, the others again and again while the race runs,
-    which is load of its own: what they say is in the record's telemetry.jsonl.gz, as much as fits."""
+    are ingest-pipeline-stats and the last transform-stats. segment-stats ask once, in the end, the others again and
+    again while the race runs, which is load of its own: what they say is in the record's telemetry.jsonl.gz, as much as
+    fits."""
     telemetry_params: FreeForm = {}
     """Parameters of these devices (Rally's --telemetry-params), for example node-stats-sample-interval: 10."""
     down_sampling: Annotated[int, Field(ge=1, le=10_000)] = 1

@@ -210,7 +210,7 @@ class Results(Answer):
     """One entry for each of race.probes."""
 
 
-MOST_REMARKS = 40
+MOST_REMARKS = 42
 
 
 class RemarkStatus(Answer):

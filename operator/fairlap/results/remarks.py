@@ -12,7 +12,7 @@ T = TypeVar("T", bound=Api | str)
 _LONGEST = 4096
 _ROOM = 8000
 """Characters of all remarks on a race, more or less: a status of 50 races must fit into the API server's database."""
-_SHORTEST = 200
+_SHORTEST = 190
 
 
 def within(things: Iterable[T], characters: int) -> list[T]:

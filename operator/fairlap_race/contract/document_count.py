@@ -186,10 +186,22 @@ def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDo
     gone = _diverted(record, behind, groups, wrong)
     if gone:
         return CountedDocuments("", doubts, (gone,))
+    if plan.deletes_indices:
+        doubts = (*doubts, *(_deleted_behind(group, plan.deletes_indices) for group in wrong if not group.indices))
+        wrong = [group for group in wrong if group.indices]
+        if not wrong:
+            return CountedDocuments(uncounted=doubts)
     lost, fewer = accepted_loss(record), all(group.found <= group.least for group in wrong)
     if fewer and lost.explains(sum(group.least - group.found for group in wrong)):
         return CountedDocuments(uncounted=(*doubts, f"{_shortage(wrong)}: {lost.words}"))
     return CountedDocuments(_mismatch(wrong[0]), doubts)
+
+
+def _deleted_behind(group: _Group, tasks: tuple[str, ...]) -> str:
+    return (
+        f"there is nothing behind {', '.join(group.missing)} any more, and task {', '.join(tasks[:_SHOWN])} deleted "
+        f"indices: the {group.least} documents for it were not counted"
+    )
 
 
 def _holds(group: _Group) -> bool:

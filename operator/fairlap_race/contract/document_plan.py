@@ -64,6 +64,8 @@ class DocumentPlan:
 
     uncounted: tuple[UncountedTask, ...] = ()
     stated: ExpectedByUser = ExpectedByUser()
+    deletes_indices: tuple[str, ...] = ()
+    """tasks that delete indices or data streams once there are documents, which may be behind any alias"""
     deletes_pipelines: tuple[str, ...] = ()
     """ingest pipelines that a task deletes, and their counters with them"""
     without_pipeline: tuple[str, ...] = ()

@@ -1037,6 +1037,18 @@ class Reason(StrEnum):
         test=_LIFECYCLE,
         remark=True,
     )
+    SETTINGS_PARTLY_VERIFIED = _Entry(
+        "SettingsPartlyVerified",
+        cause="An index beside those of the bulks has another index setting than was asked for, or one was deleted.",
+        cure="Let the track set it there, too, or delete nothing before the end, where the comparison depends on it.",
+        recognized=(
+            "The settings in effect: an index that bulks write to has what was asked for, and the one that has not is "
+            "named by no bulk or holds at most one document of a hundred."
+        ),
+        example="index t was deleted before it could be asked for …",
+        test=_COUNTS,
+        remark=True,
+    )
     SHARDS_UNASSIGNED = _Entry(
         "ShardsUnassigned",
         cause="Copies of shards were on no node at the end of the race.",

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from fairlap_race.contract.index_settings import CODEC, SOURCE_MODE
 from fairlap_race.contract.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
+from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.elasticsearch import behind_names, effective, ingest
 from fairlap_race.elasticsearch import indices as index_evidence
 from fairlap_race.elasticsearch.answers import dig, whole_number
@@ -35,6 +36,18 @@ def is_user_index(name: str) -> bool:
     if backing:
         return not _SYSTEM_STREAM.match(backing["stream"])
     return not _SYSTEM_STREAM.match(name)
+
+
+def owned_by(track: TrackRecord) -> Callable[[str], bool]:
+    """Return what tells whether an index is a user's, by its name or because the race names it despite its dot."""
+    plan = track.documents
+    named = {*(track.expected_documents or {}), *(it.target for it in plan.uncounted), *plan.stated.documents}
+
+    def mine(name: str) -> bool:
+        backing = _BACKING.match(name)
+        return is_user_index(name) or name in named or (backing is not None and backing["stream"] in named)
+
+    return mine
 
 
 @dataclass(frozen=True)

@@ -240,7 +240,7 @@ def install(directory: Path) -> None:
         _after(driver.Driver, "create_api_key", lambda it, *_: replace_json(made, it.generated_api_key_ids))
     kept = down_sampling.TimesKept(directory / down_sampling.KEPT)
     _after(driver.SamplePostprocessor, "__call__", lambda it, raw: kept.count(it.downsample_factor, raw))
-    telemetry_file.install(directory, metrics.MetricsStore, telemetry.SegmentStats)
+    telemetry_file.install(directory, metrics.MetricsStore, telemetry.SegmentStats, telemetry.TransformStatsRecorder)
     store_documents.install(directory, racecontrol.BenchmarkCoordinator, metrics.IndexTemplateProvider)
     warm_until.install(directory, driver, metrics.SampleType)
     searched.install(directory, driver, metrics.SampleType, _names)

@@ -105,6 +105,8 @@ def tally(lines: Iterable[str], keep: Callable[[str, Sequence[str]], None] | Non
             if parts[1] == "1":
                 it.drift.add(client, start, float(parts[7]), float(parts[6]))
                 it.times.add(float(parts[5]), float(parts[5]) + float(parts[7]))
+            else:
+                it.drift.join(client, start + float(parts[6]))
             if keep is not None:
                 keep(str(it.about["task"]), parts)
     return found

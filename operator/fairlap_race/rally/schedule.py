@@ -59,9 +59,15 @@ class ClientDrift:
 
 @dataclass
 class Drift:
-    """Sums over the measured requests of one task."""
+    """Sums over the measured requests of one task, and which clients there were before."""
 
     clients: dict[int, ClientDrift] = field(default_factory=dict)
+    warmed_up: dict[int, float] = field(default_factory=dict)
+    """client -> end of its last request of the warm-up"""
+
+    def join(self, client: int, end: float) -> None:
+        """Take note of a request of the warm-up, which ended at `end`."""
+        self.warmed_up[client] = max(end, self.warmed_up.get(client, end))
 
     def add(self, client: int, start: float, wait: float, busy: float) -> None:
         """Count a request that a client started at `start`, `wait` seconds after its planned moment, and that took
@@ -104,6 +110,15 @@ class Drift:
                 found[client] = it.planned_by(it.last_end if many else it.last_start, pooled)
         return found
 
+    def _stuck(self) -> dict[int, float]:
+        """Return for each client without a measured request how many were due while it hung in one of the warm-up."""
+        if not self.clients:
+            return {}
+        begin, end = min(it.first_start for it in self.clients.values()), self._seconds()
+        hung = {client: min(until - begin, end) for client, until in self.warmed_up.items()}
+        due = {client: self._pooled_rate() * seconds for client, seconds in hung.items() if client not in self.clients}
+        return {client: number for client, number in due.items() if number >= 1}
+
     def share(self) -> float | None:
         """Return the share of the planned requests that was sent, 0 to 1; None when there was too little to tell."""
         return self._share_of(self.planned()) if self._tells() else None
@@ -111,6 +126,7 @@ class Drift:
     def _share_of(self, planned: dict[int, float]) -> float | None:
         # The first request of each has no interval before it.
         sent, due = (sum(it) - len(planned) for it in ([c.requests for c in self.clients.values()], planned.values()))
+        due += sum(self._stuck().values())
         # Requests that were all planned for one moment have no rate.
         if self._pooled_rate() == 0.0:
             return 0.0
@@ -127,8 +143,8 @@ class Drift:
         """Return what is kept of it; None when there was too little to tell."""
         if not self._tells():
             return None
-        planned = self.planned()
-        shares = {
+        planned, stuck = self.planned(), self._stuck()
+        shares = {client: 0.0 for client, due in stuck.items() if due >= LEAST_REQUESTS} | {
             client: (it.requests - 1) / (planned[client] - 1)
             for client, it in self.clients.items()
             if planned[client] >= LEAST_REQUESTS and planned[client] > 1
@@ -138,11 +154,11 @@ class Drift:
         waited = sum(it.backlog_seconds for it in self.clients.values())
         return ScheduleRecord(
             sent=self.requests,
-            planned=round(sum(planned.values())),
-            clients=len(self.clients),
+            planned=round(sum((*planned.values(), *stuck.values()))),
+            clients=len(self.clients) + len(stuck),
             slow_clients=sum(share < CLIENT_KEPT for share in shares.values()),
             slowest_share=None if slowest is None else round(shares[slowest], 4),
-            slowest_busy_share=None if slowest is None else _busy(self.clients[slowest]),
+            slowest_busy_share=None if slowest is None else 1.0 if slowest in stuck else _busy(self.clients[slowest]),
             backlog_requests=late,
             backlog_seconds=round(waited / late, 3) if late else None,
         )

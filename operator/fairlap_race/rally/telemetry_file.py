@@ -16,8 +16,11 @@ from typing import Any
 TELEMETRY = "telemetry.jsonl"
 """The file, beside those of `live_files`."""
 SEGMENTS = "segment-stats"
-KEPT_DEVICES = frozenset({"node-stats", "recovery-stats", "shard-stats", "data-stream-stats", SEGMENTS})
-"""Devices whose documents are in no result of Rally's."""
+TRANSFORMS = "transform-stats"
+KEPT_DEVICES = frozenset(
+    {"node-stats", "recovery-stats", "shard-stats", "data-stream-stats", "ccr-stats", SEGMENTS, TRANSFORMS}
+)
+"""Devices whose documents are in no result of Rally's, or only the last of them."""
 MOST_BYTES = 64 << 20
 """Of the file; what comes later is counted alone."""
 LOG = logging.getLogger(__name__)
@@ -44,8 +47,9 @@ class TelemetryFile:
                 out.write(f"{line}\n")
 
 
-def install(directory: Path, store_class: Any, segments_class: Any) -> None:
-    """Change Rally's class of metrics stores, and its device for segments, in this process and its forks."""
+def install(directory: Path, store_class: Any, segments_class: Any, transforms_class: Any) -> None:
+    """Change Rally's class of metrics stores, its device for segments, and what records transforms, in this process
+    and its forks."""
     file = TelemetryFile(directory / TELEMETRY)
     original = store_class.put_doc
 
@@ -67,5 +71,25 @@ def install(directory: Path, store_class: Any, segments_class: Any) -> None:
         except Exception:
             LOG.exception("the segments could not be asked for")
 
+    record_totals, record_final = transforms_class.record_stats_per_transform, transforms_class.record_final
+
+    def record_stats_per_transform(self: Any, transform_id: str, stats: dict[str, Any], prefix: str = "") -> None:
+        # Rally makes a dozen values of each look; of all these its results have those of the last one.
+        try:
+            file.add({"name": TRANSFORMS, "transform": transform_id, "last": bool(prefix), **stats}, None)
+        except (OSError, ValueError):
+            LOG.exception("the statistics of transform %s were not kept", transform_id)
+        if prefix:
+            record_totals(self, transform_id, stats, prefix)
+
+    def record_last(self: Any) -> None:
+        # An Elasticsearch without transforms would end the race here.
+        try:
+            record_final(self)
+        except Exception:
+            LOG.exception("the transforms could not be asked for")
+
     store_class.put_doc = put_doc
+    transforms_class.record_stats_per_transform = record_stats_per_transform
+    transforms_class.record_final = record_last
     segments_class.on_benchmark_stop = on_benchmark_stop

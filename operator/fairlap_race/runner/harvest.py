@@ -13,6 +13,7 @@ from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.rally_releases import is_too_old
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Outcome, Task, timestamp
+from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.rally import classify, race_json, samples, schedule
@@ -119,7 +120,7 @@ def look_after(
     spec: RaceSpec,
     before: evidence.Before,
     site: Site | None,
-    used_pipelines: tuple[str, ...],
+    track: TrackRecord,
     limit: float,
     stop: threading.Event,
 ) -> evidence.After | None:
@@ -127,7 +128,7 @@ def look_after(
 
     Asked until `limit` (of the monotonic clock), which leaves time for a node's restart; None without an answer then.
     """
-    asked, mine = tuple(settings_passed.asked(spec.index)), site.mine if site else evidence.is_user_index
+    asked, mine = tuple(settings_passed.asked(spec.index)), site.mine if site else evidence.owned_by(track)
     while True:
         try:
             found = evidence.after(client, before, asked, mine)
@@ -140,7 +141,7 @@ def look_after(
     if site is None:
         return found
     of_indices = (name for index in found.indices for name in (index.default_pipeline, index.final_pipeline) if name)
-    pipelines = site.of_the_race(found.pipelines, (*used_pipelines, *of_indices))
+    pipelines = site.of_the_race(found.pipelines, (*track.pipelines, *of_indices))
     return replace(found, pipelines=pipelines, totals=site.counted(found.totals))
 
 

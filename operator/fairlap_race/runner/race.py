@@ -30,7 +30,7 @@ from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.elasticsearch.evidence import Before, is_user_index
+from fairlap_race.elasticsearch.evidence import Before, owned_by
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.linux import process
 from fairlap_race.rally import classify, store_documents, warm_until
@@ -318,9 +318,9 @@ class RaceRunner:
             return
         limit = evidence_limit(time.monotonic(), self._limit)
         site = self.parts.site
-        mine = site.mine if site else is_user_index
+        mine = site.mine if site else owned_by(known.track)
         watch.await_merges(mine, limit, self.stop)
-        self.parts.after = look_after(client, self.spec, before, site, about.pipelines, limit, self.stop)
+        self.parts.after = look_after(client, self.spec, before, site, known.track, limit, self.stop)
         requests = self.parts.requests
         self.parts.course = watch.end(mine, self.parts.numbers.tasks, requests.caches if requests else ())
         self.parts.requests = replace(requests, caches=()) if requests else None

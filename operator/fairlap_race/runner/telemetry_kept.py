@@ -75,11 +75,11 @@ def _read(path: Path) -> _Read:
 
 
 def _thinned(lines: Sequence[Line], step: int) -> list[Line]:
-    """Return each `step`-th document of each device and node, the first one included."""
+    """Return each `step`-th document of each device and node or transform, the first one included."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for line in lines:
-        of = str(line.get("name")), str(line.get("node", ""))
+        of = str(line.get("name")), str(line.get("node", line.get("transform", "")))
         if seen[of] % step == 0:
             kept.append(line)
         seen[of] += 1

@@ -19,6 +19,7 @@ _KEEPING = READING | {
     *("create-snapshot", "create-snapshot-repository", "delete-snapshot-repository"),
 }
 """Operation types that leave the documents that are there; deleting a template may delete indices, see `_deleted`."""
+TEMPLATE_DELETIONS = ("delete-index-template", "delete-composable-template")
 _QUERIES = frozenset(
     {
         *("_search", "_msearch", "_count", "_explain", "_validate", "_async_search", "_field_caps", "_termvectors"),
@@ -47,6 +48,8 @@ class BulkFacts:
     """what keeps the number from being exact"""
     pipeline: str | None = None
     """the parameter of that name"""
+    streams: frozenset[str] = frozenset()
+    """those of the targets that are data streams"""
 
 
 @dataclass(frozen=True)
@@ -65,14 +68,18 @@ def foresee(acts: Iterable[Act]) -> tuple[dict[str, int], DocumentPlan]:
     counts: dict[str, int] = {}
     uncounted: list[UncountedTask] = []
     early: list[UncountedTask] = []
+    streams: set[str] = set()
     plan = DocumentPlan()
     for act in acts:
         if act.bulk is not None:
+            streams |= act.bulk.streams
             uncounted += _indexed(act.task, act.bulk, counts)
             if act.bulk.pipeline in NO_PIPELINE:
                 plan = replace(plan, without_pipeline=(*plan.without_pipeline, act.task))
             continue
-        uncounted = [*_deleted(act, counts, uncounted)]
+        # The pattern of a template deletes indices: no data stream, and nothing behind one.
+        kept = streams if act.kind in TEMPLATE_DELETIONS else set()
+        uncounted = [*_deleted(act, counts, uncounted, kept)]
         plan = _noted(act, plan, bool(counts or uncounted))
         if not keeps_documents(act.kind, act.params):
             (uncounted if counts or uncounted else early).append(UncountedTask(act.task))
@@ -92,16 +99,21 @@ def _indexed(task: str, bulk: BulkFacts, counts: dict[str, int]) -> Iterator[Unc
         yield UncountedTask(task, "", bulk.why or WhyUncounted.OWN_CODE)
 
 
-def _deleted(act: Act, counts: dict[str, int], uncounted: list[UncountedTask]) -> Iterator[UncountedTask]:
-    """Yield what is not counted after an act, without what it deletes, and what it deletes."""
-    patterns = _deletes(act)
-    deleted = WhyUncounted.DELETED
-    yield from (it for it in uncounted if it.why is deleted or not it.target or not _matches(it.target, patterns))
-    gone = {target: count for target, count in counts.items() if _matches(target, patterns)}
+def _deleted(
+    act: Act, counts: dict[str, int], uncounted: list[UncountedTask], kept: set[str]
+) -> Iterator[UncountedTask]:
+    """Yield what is not counted after an act, without what it deletes, and what it deletes; nothing of `kept`."""
+    patterns, deleted = _deletes(act), WhyUncounted.DELETED
+
+    def goes(target: str) -> bool:
+        return bool(target) and target not in kept and _matches(target, patterns)
+
+    yield from (it for it in uncounted if it.why is deleted or not goes(it.target))
+    gone = {target: count for target, count in counts.items() if goes(target)}
     for target, count in gone.items():
         counts.pop(target)
         yield UncountedTask(act.task, target, deleted, count)
-    inexact = {it.target for it in uncounted if it.why is not deleted and it.target and _matches(it.target, patterns)}
+    inexact = {it.target for it in uncounted if it.why is not deleted and goes(it.target)}
     yield from (UncountedTask(act.task, target, deleted) for target in sorted(inexact - set(gone)))
 
 
@@ -118,9 +130,11 @@ def _deletes(act: Act) -> tuple[str, ...]:
             return ("*",)
         listed = names if isinstance(names, list | tuple) else str(names).split(",")
         return tuple("*" if name == "_all" else str(name) for name in listed)
-    if kind in ("delete-index-template", "delete-composable-template") and params.get("delete-matching-indices"):
-        pattern = params.get("index-pattern")
-        return (str(pattern),) if pattern else ()
+    if kind in TEMPLATE_DELETIONS:
+        own = ("", params.get("delete-matching-indices"), params.get("index-pattern"))
+        # Of each template Rally makes its name, whether to delete what matches, and the pattern.
+        found = [it[2] for it in params.get("templates", [own]) if it[1] and it[2]]
+        return tuple(name for pattern in found for name in str(pattern).split(","))
     if kind == "raw-request" and str(params.get("method", "GET")).upper() == "DELETE":
         path = str(params.get("path")).split("?")[0].strip("/")
         streams = path.removeprefix("_data_stream/")
@@ -165,7 +179,9 @@ def _inner(params: Mapping[str, Any]) -> Iterator[Act]:
 
 
 def _noted(act: Act, plan: DocumentPlan, later: bool) -> DocumentPlan:
-    """Return the plan with what an act does to pipelines and, with documents there (`later`), to settings."""
+    """Return the plan with what an act does to pipelines and, with documents there (`later`), to indices, settings."""
+    if later and _deletes(act):
+        plan = replace(plan, deletes_indices=(*plan.deletes_indices, act.task))
     for each in (act, *(_inner(act.params) if act.kind == "composite" else ())):
         if each.kind == "delete-pipeline":
             plan = replace(plan, deletes_pipelines=(*plan.deletes_pipelines, str(each.params.get("id"))))

@@ -23,7 +23,7 @@ from fairlap_race.corpora.need import CorpusFile
 from fairlap_race.rally import releases, sweep_steps
 from fairlap_race.track import effects as touches
 from fairlap_race.track.child import answer_parent
-from fairlap_race.track.document_effects import NO_PIPELINE, Act, BulkFacts, foresee
+from fairlap_race.track.document_effects import NO_PIPELINE, TEMPLATE_DELETIONS, Act, BulkFacts, foresee
 from fairlap_race.track.settings_passed import (
     INDEX_SETTINGS,
     NO_SETTINGS,
@@ -268,8 +268,18 @@ def _acts(request: Request, track: Any, challenge: Any) -> list[Act]:
             if (replayed := _replayed(request, leaf)) is not None:
                 found.append(Act(leaf.name, "composite", replayed))
             else:
-                found.append(Act(leaf.name, kind, leaf.operation.params, bulk))
+                found.append(Act(leaf.name, kind, _params(track, leaf), bulk))
     return found
+
+
+def _params(track: Any, leaf: Any) -> Mapping[str, Any]:
+    """Return the parameters of a task; of the deletion of templates those that Rally makes of the track's templates."""
+    from esrally.track import loader  # noqa: PLC0415
+
+    if str(leaf.operation.type) in TEMPLATE_DELETIONS and not leaf.operation.param_source:
+        with contextlib.suppress(Exception):  # Rally shows the error when it races
+            return dict(loader.operation_parameters(track, leaf).params())
+    return dict(leaf.operation.params)
 
 
 def _through_pipelines(acts: list[Act]) -> dict[str, int | None]:
@@ -293,10 +303,13 @@ def _bulk_facts(track: Any, element: Any, leaf: Any) -> BulkFacts:
         return BulkFacts(why=WhyUncounted.OWN_CODE, pipeline=pipeline)
     source = parameters.BulkIndexParamSource(track, dict(leaf.operation.params))
     added: dict[str, int] = {}
+    streams: set[str] = set()
     for documents in (each for corpus in source.corpora for each in corpus.documents):
         by_line = documents.includes_action_and_meta_data
         target = "" if by_line else documents.target_data_stream or documents.target_index or ""
         added[target] = added.get(target, 0) + documents.number_of_documents
+        if target and target == documents.target_data_stream:
+            streams.add(target)
     why = next(
         (
             reason
@@ -313,7 +326,7 @@ def _bulk_facts(track: Any, element: Any, leaf: Any) -> BulkFacts:
         ),
         None,
     )
-    return BulkFacts(tuple(added.items()), why, pipeline)
+    return BulkFacts(tuple(added.items()), why, pipeline, frozenset(streams))
 
 
 def _is_ended(element: Any, leaf: Any) -> bool:

@@ -1,10 +1,12 @@
 """Index settings: what was asked for, whether the live indices have it, and what the nodes must be given instead."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fairlap.api.spec import BenchmarkSpec, IndexSettings
+from fairlap.plan.verdict import indices_beside
+from fairlap.plan.verdict.indices_beside import Excused
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.index_settings import (
@@ -17,7 +19,7 @@ from fairlap_race.contract.index_settings import (
     settings_asked,
 )
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.record import IndexRecord, Record
 
 _OWN_FIELDS = {
     "number_of_shards": "shards",
@@ -81,26 +83,65 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
 
 
 def violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
-    """Return the first setting that an index does not have as it was asked for."""
+    """Return the first setting that an index does not have as it was asked for, and that the race needs there."""
     wanted = asked(spec.index)
     if not wanted:
         return None
     if not record.indices:
+        if indices_beside.deleted(record):
+            return None
         return Violation(Reason.SETTINGS_NOT_APPLIED, "index settings were asked for, but there is no index")
+    excused = {
+        (index.name, name) for name, value in wanted.items() for it in _beside(record, name, value)
+        for index in it.indices
+    }  # fmt: skip
     for index in record.indices:
         for name, value in wanted.items():
-            typed = {SHARDS: index.shards, REPLICAS: index.replicas, CODEC: index.codec}
-            if name not in index.settings and typed.get(name) is None:
+            if name not in index.settings and _typed(index).get(name) is None:
                 unread = f"index {index.name}: Elasticsearch could not be asked for {name}: no evidence"
                 return Violation(Reason.CLUSTER_UNREACHABLE, unread)
-            found = index.settings.get(name, typed.get(name))
-            if not same(value, found):
-                return Violation(
-                    Reason.SETTINGS_NOT_APPLIED,
-                    f"index {index.name}: {name} was to be {_text(value)}, Elasticsearch has "
-                    f"{'none' if found is None else _text(found)}; {_how(record, name, value)}",
-                )
+            if not same(value, _found(index, name)) and (index.name, name) not in excused:
+                text = f"{_difference(index, name, value)}; {_how(record, name, value)}"
+                return Violation(Reason.SETTINGS_NOT_APPLIED, text)
     return None
+
+
+def not_everywhere(record: Record, spec: BenchmarkSpec) -> Iterator[RaceRemark]:
+    """Yield which settings that were asked for could not be read, or are others where the race does not need them."""
+    wanted = asked(spec.index)
+    if not wanted or record.indices is None or record.outcome.reason:
+        return
+    if gone := indices_beside.deleted(record):
+        text = f"index {_some(gone)} was deleted before it could be asked for {_some(wanted)}"
+        yield RaceRemark(Reason.SETTINGS_PARTLY_VERIFIED, text)
+    for name, value in wanted.items():
+        for it in _beside(record, name, value):
+            more = f" (and {len(it.indices) - 1} more indices)" if len(it.indices) > 1 else ""
+            text = f"{_difference(it.indices[0], name, value)}{more}; {it.why}"
+            yield RaceRemark(Reason.SETTINGS_PARTLY_VERIFIED, text)
+
+
+def _beside(record: Record, name: str, value: Any) -> Iterator[Excused]:
+    return indices_beside.beside(record, lambda index: same(value, _found(index, name)))
+
+
+def _typed(index: IndexRecord) -> dict[str, Any]:
+    return {SHARDS: index.shards, REPLICAS: index.replicas, CODEC: index.codec}
+
+
+def _found(index: IndexRecord, name: str) -> Any:
+    return index.settings.get(name, _typed(index).get(name))
+
+
+def _difference(index: IndexRecord, name: str, value: Any) -> str:
+    found = _found(index, name)
+    has = "none" if found is None else _text(found)
+    return f"index {index.name}: {name} was to be {_text(value)}, Elasticsearch has {has}"
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    return ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
 
 
 def _how(record: Record, name: str, value: Any) -> str:

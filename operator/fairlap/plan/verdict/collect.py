@@ -234,6 +234,7 @@ def _page_cache(seen: Seen) -> str:
 def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     table = seen.resources.get(race.name)
     said = remarks(record, race.elasticsearch_on, race.load_generator_on)
+    said = [*said, *applied_settings.not_everywhere(record, seen.subject.spec)]
     if not record.first_request_at:
         return said
     if race.page_cache and not race.page_cache.startswith(PAGE_CACHE_DROPPED):
@@ -256,7 +257,9 @@ def _observe_valid(
     earlier: Sequence[RaceStatus], race: RaceStatus, record: Record, remarked: Sequence[RaceRemark]
 ) -> tuple[Observation, ...]:
     as_asked = Observation(ConditionType.SETTINGS_VERIFIED, True, ConditionReason.AS_ASKED, _settings(record))
-    verified = () if record.http else (as_asked,)
+    # Of indices that the schedule deleted, all of them, there is nothing to verify.
+    unread = bool(record.track.passed_as) and not record.indices
+    verified = () if record.http or unread else (as_asked,)
     if not is_race(race.name):
         return verified
     text = "every race so far is valid"

@@ -11,10 +11,12 @@ from world import SETTINGS, good_record, spec
 
 from fairlap.api.spec import IndexSettings
 from fairlap.plan.accept import objections
-from fairlap.plan.verdict.applied_settings import asked, for_nodes, remarks, same, violation
+from fairlap.plan.verdict.applied_settings import asked, for_nodes, not_everywhere, remarks, same, violation
 from fairlap.settings import BUILTIN_TRACKS
 from fairlap_race.contract import record as rec
+from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
 from fairlap_race.contract.index_settings import flatten
+from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.reasons import Reason
 
 ROOT = Path(__file__).parents[4]
@@ -112,6 +114,84 @@ def test_what_could_not_be_read_is_not_called_another_value() -> None:
 def test_no_index_is_a_violation() -> None:
     found = violation(replace(GOOD, indices=()), wanting(shards=1))
     assert found is not None and "no index" in found.message
+
+
+def raced(
+    *indices: rec.IndexRecord,
+    expected: dict[str, int] | None = None,
+    uncounted: Any = (),
+    deletes: tuple[str, ...] = (),
+    **more: Any,
+) -> rec.Record:
+    """A race whose bulks wrote 1000 documents to `logs` unless told otherwise."""
+    documents = DocumentPlan(uncounted=tuple(uncounted), deletes_indices=deletes)
+    wanted = {"logs": 1000} if expected is None else expected
+    track = replace(GOOD.track, expected_documents=wanted, documents=documents)
+    return replace(GOOD, track=track, indices=indices, **more)
+
+
+def an_index(name: str, shards: int, documents: int = 0, *aliases: str) -> rec.IndexRecord:
+    return replace(INDEX, name=name, shards=shards, documents=documents, aliases=aliases)
+
+
+MAIN, LOOKUP = an_index("logs", 2, 1000), an_index("lookup", 1)
+DROPPED = UncountedTask("drop-it", "logs", WhyUncounted.DELETED, 1000)
+OWN_WORDS = UncountedTask("bulk", "", WhyUncounted.ACTION_LINES, 1000)
+DIVERTED = rec.Pipeline("p", 1000, work=ProcessorWork(processors=1, rerouted=1000))
+
+
+@pytest.mark.parametrize(
+    ("good", "said"),
+    [
+        (raced(MAIN), []),
+        (raced(MAIN, LOOKUP),
+         ["index lookup: index.number_of_shards was to be 2, Elasticsearch has 1; no bulk names it, and index logs"]),
+        (raced(MAIN, LOOKUP, an_index("more", 1)), ["Elasticsearch has 1 (and 1 more indices); no bulk names it"]),
+        (raced(an_index("i", 2, 1000, "logs"), LOOKUP), ["and index i has it"]),
+        (raced(MAIN, an_index("few", 1, 10), expected={"logs": 1000, "few": 10}),
+         ["index few: index.number_of_shards was to be 2, Elasticsearch has 1; it holds 10 of 1010 documents, and"]),
+        (raced(expected={}, uncounted=[DROPPED]),
+         ["index logs was deleted before it could be asked for index.number_of_shards"]),
+        (raced(LOOKUP, expected={}, uncounted=[DROPPED]), ["index logs was deleted", "index lookup: "]),
+        # What stood behind the alias was deleted.
+        (raced(LOOKUP, deletes=("drop-it",)), ["index logs was deleted", "index lookup: "]),
+        # Deleted and made again: it is there, and is what it was to be.
+        (raced(MAIN, uncounted=[DROPPED]), []),
+        (raced(an_index("logs", 2, 600), LOOKUP, expected={},
+               uncounted=[UncountedTask("bulk", "logs", WhyUncounted.ENDED_BY_TIME, 1000)]), ["and index logs has it"]),
+    ],
+)  # fmt: skip
+def test_what_stands_beside_the_indices_of_the_bulks_is_said_and_voids_nothing(
+    good: rec.Record, said: list[str]
+) -> None:
+    assert violation(good, wanting(shards=2)) is None
+    found = [*not_everywhere(good, wanting(shards=2))]
+    assert len(found) == len(said) and all(words in it.text for it, words in zip(found, said, strict=True)), found
+    assert {it.reason for it in found} <= {Reason.SETTINGS_PARTLY_VERIFIED}
+    assert not [*not_everywhere(good, spec())], "nothing was asked for"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        raced(an_index("logs", 1, 1000), LOOKUP),
+        raced(an_index("logs", 1, 1000), an_index("lookup", 2)),
+        # Two indices of which one is not as asked, and neither is small.
+        raced(MAIN, an_index("few", 1, 11), expected={"logs": 1000, "few": 11}),
+        raced(MAIN, *(an_index(f"s-{n}", 1, 9) for n in range(9)),
+              expected={"logs": 1000} | {f"s-{n}": 9 for n in range(9)}),
+        # Where the documents went is not known, or not where the bulk said.
+        raced(MAIN, LOOKUP, uncounted=[OWN_WORDS]),
+        raced(LOOKUP, expected={}),
+        raced(an_index("logs", 2), an_index("u", 1, 1000), pipelines=(DIVERTED,)),
+        raced(MAIN, an_index("t-2026.01.01", 1, 5), expected={"logs": 1000, "<t-{now/d}>": 5}),
+        # Another one was deleted.
+        raced(an_index("logs", 1, 1000), uncounted=[UncountedTask("drop-it", "old", WhyUncounted.DELETED, 5)]),
+    ],
+)  # fmt: skip
+def test_no_index_stands_beside_when_those_of_the_bulks_are_not_as_asked_or_not_known(bad: rec.Record) -> None:
+    found = violation(bad, wanting(shards=2))
+    assert found is not None and found.reason == Reason.SETTINGS_NOT_APPLIED
 
 
 def test_the_nodes_get_what_the_track_does_not_take() -> None:

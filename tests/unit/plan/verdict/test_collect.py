@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from world import START, cluster, good_record, is_true, job, pod, progress, seen
+from world import START, cluster, good_record, is_true, job, pod, progress, seen, spec
 
+from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, Step
 from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.seen import Children
 from fairlap_race.contract import record as rec
+from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
 
 LOAD_GENERATOR = rec.EnvironmentRecord().load_generator
 
@@ -31,12 +33,14 @@ def with_tasks(count: int = 0, host: str = "", **changes: Any) -> rec.Record:
     return replace(good, tasks=(*good.tasks, *late(count)), environment=environment, **changes)
 
 
-def judged(record: rec.Record, step: str = "race-1", before: BenchmarkStatus | None = None) -> BenchmarkStatus:
+def judged(
+    record: rec.Record, step: str = "race-1", before: BenchmarkStatus | None = None, of: BenchmarkSpec | None = None
+) -> BenchmarkStatus:
     """Return the status after a race with this record; Elasticsearch ran on the machine n1."""
-    status = before or plan(seen()).status
+    status = before or plan(seen(of=of)).status
     at = Step(name=step, stage="Running", since=stamp(START), job_uid="job-1")
     there = {"elasticsearch": cluster(), "job": job(), "pods": [pod("es-0", node="n1")], "progress": progress("done")}
-    now = seen(status.model_copy(update={"step": at}), children=Children(**there))  # type: ignore[arg-type]
+    now = seen(status.model_copy(update={"step": at}), of, children=Children(**there))  # type: ignore[arg-type]
     return plan(replace(now, records={step: record})).status
 
 
@@ -60,6 +64,16 @@ def test_a_load_generator_that_was_throttled_only_is_not_saturated() -> None:
     status = judged(with_tasks(load_generator=load))
     assert told(status, "LoadGeneratorSaturated") == ("False", "No")
     assert [remark.reason for remark in status.races[0].remarks] == ["LoadGeneratorThrottled"]
+
+
+def test_settings_of_an_index_that_the_schedule_deleted_are_neither_verified_nor_wrong() -> None:
+    good = good_record()
+    gone = DocumentPlan(uncounted=(UncountedTask("drop-it", "logs", WhyUncounted.DELETED, 1000),))
+    passed = {"index.number_of_shards": "number_of_shards"}
+    track = replace(good.track, expected_documents={}, documents=gone, passed_as=passed)
+    status = judged(replace(good, track=track, indices=()), of=spec(elasticsearch={"index": {"shards": 1}}))
+    assert status.races[0].valid and condition(status, "SettingsVerified") is None
+    assert "SettingsPartlyVerified" in [remark.reason for remark in status.races[0].remarks]
 
 
 def test_a_task_with_the_words_of_another_remark_is_no_such_remark() -> None:

@@ -23,9 +23,14 @@ def index(name: str, documents: int | None, *aliases: str, stream: str | None = 
 
 
 def record(
-    expected: dict[str, int] | None, *indices: IndexRecord, uncounted: Any = (), stated: Any = None, **more: Any
+    expected: dict[str, int] | None,
+    *indices: IndexRecord,
+    uncounted: Any = (),
+    stated: Any = None,
+    deletes: tuple[str, ...] = (),
+    **more: Any,
 ) -> Record:
-    plan = DocumentPlan(uncounted=tuple(uncounted), stated=stated or ExpectedByUser())
+    plan = DocumentPlan(uncounted=tuple(uncounted), stated=stated or ExpectedByUser(), deletes_indices=deletes)
     return Record(track=TrackRecord(expected_documents=expected, documents=plan), indices=indices, **more)
 
 
@@ -70,6 +75,9 @@ def test_what_passes_without_a_word(good: Record) -> None:
         (record({"t": 1000}, index("t", 1001)), "counts 1001"),
         (record({"t": 1000}), "index t was to hold 1000 documents, Elasticsearch counts no such index"),
         (record({"t": 1000}, index("t", None)), "counts 0"),
+        # What was deleted explains a name with nothing behind it, and nothing else.
+        (record({"t": 1000}, index("t", 999), deletes=("drop-it",)), "counts 999"),
+        (record({"a": 9, "t": 1000}, index("t", 999), deletes=("drop-it",)), "index t was to hold 1000 documents"),
         (record({"a": 500, "t": 500}, index("t", 999, "a")), "index a, t was to hold 1000 documents"),
         (record({"t": 500}, index("t", 400), uncounted=[ENDED]), "was to hold about 500 documents"),
         (record({}, index("t", 1001), uncounted=[ENDED]), "hold about 1000 documents, Elasticsearch counts 1001"),
@@ -97,6 +105,11 @@ def test_what_voids_a_race(bad: Record, words: str) -> None:
         (record({}, index("t", 600), uncounted=[LINES]), "Elasticsearch counts 600 of at most 1000 (t 600)"),
         (record({"t": 1000}, index("t", 600), uncounted=[OTHER]), "task own may write or remove documents"),
         (record({}, uncounted=[UncountedTask("d", "t", WhyUncounted.DELETED, 9)]), "task d deleted index t: the 9"),
+        (
+            record({"a": 1000}, deletes=("drop-it",)),
+            "there is nothing behind a any more, and task drop-it deleted indices: the 1000 documents for it were not",
+        ),
+        (record({"a": 9, "t": 1000}, index("t", 1000), deletes=("drop-it",)), "nothing behind a any more"),
         (
             record({}, uncounted=[UncountedTask("d", "t", WhyUncounted.DELETED)]),
             "index t: the documents in it were not",

@@ -2,7 +2,9 @@
 
 import pytest
 
+from fairlap_race.contract.document_plan import DocumentPlan, ExpectedByUser, UncountedTask, WhyUncounted
 from fairlap_race.contract.record import Fresh
+from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.elasticsearch import evidence, ingest
 from fairlap_race.elasticsearch.client import ElasticsearchError
 
@@ -73,6 +75,17 @@ def test_environment_without_the_root_page_comes_from_the_nodes():
 )
 def test_user_indices(name, users):
     assert evidence.is_user_index(name) is users
+
+
+def test_an_index_with_a_dot_that_the_race_names_is_its_own():
+    plan = DocumentPlan((UncountedTask("bulk", ".ended", WhyUncounted.ENDED_BY_TIME, 9),), ExpectedByUser({".said": 1}))
+    mine = evidence.owned_by(TrackRecord(expected_documents={".docs": 9, ".stream": 9, "t": 9}, documents=plan))
+    named = ("t", "other", ".docs", ".ended", ".said", ".ds-.stream-2026.01.01-000001")
+    assert all(map(mine, named))
+    assert not any(
+        map(mine, (".security-7", ".docs-2", ".ds-.other-2026.01.01-000001", ".ds-ilm-history-5-2026.01.01-000001"))
+    )
+    assert not evidence.owned_by(TrackRecord())(".docs")
 
 
 def test_indexing_before_the_race():

@@ -48,6 +48,15 @@ def test_a_cut_off_last_line_is_ignored():
     assert tally([TASK, line(), line(), "0,1,1,10"])[0].samples == whole
 
 
+def test_a_client_that_hangs_since_the_warm_up_is_in_the_plan():
+    quick = [line(kind=int(n >= 10), start=n * 0.1, seconds=0.01) for n in range(110)]
+    hanging = line(kind=0, start=0.5, seconds=10.4, client=1)
+    task = TASK.replace("null", "20")
+    assert task_record(tally([task, *quick])[0], None).keeps_schedule
+    record = task_record(tally([task, *quick, hanging])[0], None)
+    assert record.schedule is not None and record.schedule.slowest_share == 0.0 and not record.keeps_schedule
+
+
 def test_support_of_percentiles():
     assert support(0) == {}
     assert support(1) == {"p100": 1}

@@ -147,6 +147,36 @@ def test_a_client_that_hangs_in_one_request_is_slow() -> None:
     assert record.slowest_busy_share == pytest.approx(1.0, abs=0.01)
 
 
+def seven_and_one_of_the_warm_up(end: float) -> Drift:
+    """Seven clients that keep their plan for a minute from 10 on, and one with a request of the warm-up until `end`."""
+    found = Drift()
+    for client in range(7):
+        found.join(client, 9.9)
+        drift(even(300, 5.0, 10.0), even(300, 5.0, 10.0), client=client, into=found)
+    found.join(7, 1.0)
+    found.join(7, end)
+    return found
+
+
+@pytest.mark.parametrize(("end", "planned"), [(69.8, 2400), (500.0, 2400), (40.0, 2250)])
+def test_a_client_that_hangs_since_the_warm_up_is_slow(end: float, planned: int) -> None:
+    found = seven_and_one_of_the_warm_up(end)
+    record = found.record()
+    assert record is not None and found.share() == pytest.approx(2100 / planned, abs=0.002)
+    assert (record.sent, record.planned, record.clients) == (2100, pytest.approx(planned, abs=3), 8)
+    assert (record.slow_clients, record.slowest_share, record.slowest_busy_share) == (1, 0.0, 1.0)
+    task = Task("search", schedule_share=found.share(), client_busy_share=found.busy_share(8), schedule=record)
+    assert not task.keeps_schedule and not judge_lateness(LoadGenerator(), [task]).saturated
+
+
+@pytest.mark.parametrize("end", [2.0, 10.1])
+def test_a_client_that_was_done_in_the_warm_up_is_none_of_them(end: float) -> None:
+    found = seven_and_one_of_the_warm_up(end)
+    record = found.record()
+    assert record is not None and found.share() == 1.0 and record.clients == 7 and not record.has_slow_client
+    assert Drift(warmed_up={0: 99.0}).record() is None and Drift(warmed_up={0: 99.0}).share() is None
+
+
 @given(
     st.lists(
         st.tuples(st.integers(10, 60), st.integers(1, 20), st.integers(0, 1 << 32)),

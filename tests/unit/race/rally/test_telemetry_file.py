@@ -40,13 +40,34 @@ class Segments:
         raise AssertionError("Rally's own writes nothing")
 
 
+class Transforms:
+    """Stands for what records transforms for Rally, with its metrics store and what Elasticsearch would answer."""
+
+    def __init__(self, **answer: int) -> None:
+        self.answer, self.totals = answer, dict[str, int]()
+
+    def record_stats_per_transform(self, transform_id: str, stats: dict[str, int], prefix: str = "") -> None:
+        assert prefix == "total_", "a dozen values in memory for each look"
+        self.totals[transform_id] = stats["pages"]
+
+    def record(self) -> None:
+        for name, pages in self.answer.items():
+            self.record_stats_per_transform(name, {"pages": pages})
+
+    def record_final(self) -> None:
+        if not self.answer:
+            raise OSError("no transforms here")
+        for name, pages in self.answer.items():
+            self.record_stats_per_transform(name, {"pages": pages}, "total_")
+
+
 def lines(packed: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(base64.b64decode(packed)).decode().splitlines()]
 
 
 def test_what_only_rallys_memory_would_have(tmp_path: Path) -> None:
     store, segments = type("S", (Store,), {}), type("G", (Segments,), {})
-    telemetry_file.install(tmp_path, store, segments)
+    telemetry_file.install(tmp_path, store, segments, type("T", (Transforms,), {}))
     it = store()
     it.put_doc({"name": "node-stats", "jvm_heap": 5}, level="node", node_name="es-0")
     it.put_doc({"name": "jvm_memory_pool_stats"})
@@ -59,6 +80,30 @@ def test_what_only_rallys_memory_would_have(tmp_path: Path) -> None:
     assert found[0]["jvm_heap"] == 5 and found[0]["at"] > 0
     # What ingest-pipeline-stats say is among Rally's results.
     assert kept.left_out == () and kept.without == ("shard-stats",)
+
+
+def test_transforms_are_in_the_file_and_their_last_values_in_rallys_results(tmp_path: Path) -> None:
+    transforms, store = type("T", (Transforms,), {}), type("S", (Store,), {})
+    telemetry_file.install(tmp_path, store, type("G", (Segments,), {}), transforms)
+    it = transforms(a=5, b=6)
+    for _ in range(3):
+        it.record()
+    it.record_final()
+    store().put_doc({"name": "ccr-stats", "shard": {"shard_id": 0}})
+    transforms().record_final()
+    assert it.totals == {"a": 5, "b": 6}
+    kept = keep_telemetry(tmp_path, ["transform-stats", "ccr-stats"], ())
+    found = [(line.get("transform"), line.get("pages"), line.get("last")) for line in lines(kept.packed)]
+    assert found == [("a", 5, False), ("b", 6, False)] * 3 + [("a", 5, True), ("b", 6, True), (None, None, None)]
+    assert kept.left_out == kept.without == ()
+
+
+def test_no_transform_is_left_out_for_another(tmp_path: Path) -> None:
+    file = TelemetryFile(tmp_path / TELEMETRY)
+    for number in range(600):
+        file.add({"name": "transform-stats", "transform": "ab"[number % 2], "n": number * 7919 % 104729}, None)
+    kept = keep_telemetry(tmp_path, ["transform-stats"], (), 900)
+    assert kept.left_out and {line["transform"] for line in lines(kept.packed)} == {"a", "b"}
 
 
 def test_nothing_asked_for_nothing_kept(tmp_path: Path) -> None:

@@ -50,6 +50,18 @@ T = bulk(("t", 1000))
             {},
             [UncountedTask("delete-index-template", "t", DELETED, 1000)],
         ),
+        # As Rally resolves it from the track's templates.
+        (
+            [T, act("delete-composable-template", templates=[("a", False, "t*"), ("b", True, "x*,t*")])],
+            {},
+            [UncountedTask("delete-composable-template", "t", DELETED, 1000)],
+        ),
+        ([T, act("delete-index-template", templates=[("a", False, "t*"), ("b", True, None)])], {"t": 1000}, []),
+        (
+            [bulk(("t", 9), streams=frozenset("t")), act("delete-index-template", templates=[("a", True, "t*")])],
+            {"t": 9},
+            [],
+        ),
         (
             [bulk(("t", 9), why=WhyUncounted.ENDED_BY_OTHER), act("delete-index")],
             {},
@@ -102,6 +114,7 @@ def test_what_else_is_noted() -> None:
     _, plan = foresee([settings, delete, raw("DELETE", "/_ingest/pipeline/q"), bulk(("t", 1), pipeline="_none")])
     assert plan.deletes_pipelines == ("p", "q") and plan.without_pipeline == ("bulk",)
     assert plan.changes_settings == () and foresee([T, settings])[1].changes_settings == ("raw-request",)
+    assert foresee([act("delete-index"), T, raw("DELETE", "/x"), act("refresh")])[1].deletes_indices == ("raw-request",)
     assert foresee([T, act("composite", requests=[{"operation-type": "delete-pipeline", "id": "r"}])])[
         1
     ].deletes_pipelines == ("r",)
