@@ -224,6 +224,8 @@ REFUSED = {
     "without a path": (b'{"body": {}}\n', "requests.ndjson line 1: the object has no path"),
     "an address": (b'{"path": "http://a/b"}\n', "line 1: 'http://a/b' is no path"),
     "another host": (b"//a/b\n", "line 1: '//a/b' is no path"),
+    "what no client sends": (b"/a?q=c#\n", "line 1: '/a?q=c#' is no path"),
+    "no code of a character": (b"/100%\n", "line 1: '/100%' is no path"),
     "not encoded": ("/a?q=é\n".encode(), "line 1: '/a?q=é' is no path"),
     "not utf-8": (b"/a?q=\xe9\n", "line 1: the line is not UTF-8 text"),
     "unknown member": (b'{"path": "/a", "header": {}}\n', "line 1: there is no member 'header'"),

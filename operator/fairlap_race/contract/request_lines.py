@@ -17,7 +17,8 @@ MOST_LINES = 1_000_000
 MOST_LINE_BYTES = 1 << 20
 _METHODS = ("GET", "POST", "PUT", "DELETE")
 _MEMBERS = ("method", "path", "body")
-_PATH = re.compile(r"/(?!/)[!-~]*")
+_PATH = re.compile(r"/(?!/)(?:[!\"$&->@-~]|%[0-9A-Fa-f]{2})*(?:\?[!\"$-~]*)?")
+"""A # would begin what no client sends, and k6 takes no % in a path that does not begin the code of a character."""
 _SHOWN = 80
 _BOM = b"\xef\xbb\xbf"
 _READING_ENDS = (
@@ -61,6 +62,11 @@ class RequestLine:
         return json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def is_path(text: str) -> bool:
+    """Return whether a text is a path, perhaps with a query, that is sent as it is written."""
+    return _PATH.fullmatch(text) is not None
+
+
 def read_lines(
     lines: Iterable[bytes], name: str, *, writes: bool = False, over_http: bool = False
 ) -> Iterator[RequestLine]:
@@ -101,10 +107,10 @@ def _request(line: bytes, where: str, writes: bool, over_http: bool) -> RequestL
     except UnicodeDecodeError as error:
         raise LinesError(f"{where}: the line is not UTF-8 text: {error.reason}; save the file as UTF-8") from None
     found = RequestLine("GET", text) if text.startswith("/") else _from_json(text, where)
-    if not _PATH.fullmatch(found.path):
+    if not is_path(found.path):
         raise LinesError(
             f"{where}: {_shown(found.path)} is no path; write one that begins with one slash, as "
-            "/shop/_search?q=shoes, with all but printable ASCII percent-encoded"
+            "/shop/_search?q=shoes, with all but printable ASCII percent-encoded, and # as %23, % as %25"
         )
     if found.method == "HEAD" and not over_http:
         raise LinesError(f"{where}: Rally takes a HEAD that is answered by 404 as a success; write GET")
