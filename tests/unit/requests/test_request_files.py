@@ -48,6 +48,7 @@ TEXT = (
     "total_hits[1 hits], types[], stats[], search_type[QUERY_THEN_FETCH], total_shards[5], "
 )
 SIX = f"{TEXT}source[{SEARCH}], id[],"
+SEVEN_TEXT = f"{TEXT.replace('index.search.slowlog.query', 'i.s.s.query              ')}source[{SEARCH}], id[my id],"
 SIX_OLD = f"{TEXT.replace('[node-1]', '[n]')}source[{SEARCH}],"
 SHIPPED = json.dumps(
     {
@@ -61,7 +62,7 @@ TWICE = ecs(source=json.dumps(SEARCH)[1:-1])
 """As 8.6.1 writes it."""
 
 
-@pytest.mark.parametrize("line", [ecs(), TWICE, SEVEN, SIX, SIX_OLD, SHIPPED])
+@pytest.mark.parametrize("line", [ecs(), TWICE, SEVEN, SEVEN_TEXT, SIX, SIX_OLD, SHIPPED])
 def test_a_line_of_a_slow_log(line: str) -> None:
     assert read(slow_log.from_slow_log, line) == [RequestLine("POST", "/shop/_search", json.loads(SEARCH))]
 
