@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import exp, log
 from statistics import fmean
 
@@ -37,7 +37,8 @@ def capacity_result(records: Sequence[Record]) -> CapacityResult | None:
         rates = [race.rate for race in races if race.rate]
         low, high = min(race.low or search.lowest for race in races), max(race.high or search.highest for race in races)
         result = result.model_copy(update={"rate": Range(value=exp(fmean(map(log, rates))), low=low, high=high)})
-    return result.model_copy(update={"sentences": _sentences(result, records[0].environment.version or "")})
+    said = [*_sentences(result, records[0].environment.version or ""), *_of_clients(found)]
+    return result.model_copy(update={"sentences": said})
 
 
 def _race(found: RaceCapacity) -> CapacityRace:
@@ -74,6 +75,16 @@ def _sentences(found: CapacityResult, version: str) -> list[str]:
     if len(found.races) > 1 and not _agree(found.races):
         said.append("The races differ by more than their intervals say: something else changed between them")
     return said
+
+
+def _of_clients(found: Sequence[RaceCapacity]) -> Iterator[str]:
+    busy = [it.busy_clients for it in found if it.busy_clients]
+    if busy:
+        who = f"All {max(busy):,} clients were" if max(busy) > 1 else "The only client was"
+        yield (
+            f"{who} busy where the objective broke, and the answers themselves came in time: "
+            "more clients (race.capacity.clients) may carry more"
+        )
 
 
 def _agree(races: Sequence[CapacityRace]) -> bool:
