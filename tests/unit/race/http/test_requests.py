@@ -53,6 +53,7 @@ def test_zipf_draws_from_the_distinct_requests_the_most_frequent_first(tmp_path)
     rows = json.loads(found.file.read_text())
     assert [row[1] for row in rows] == ["/b", "/a", "/c"] and all(len(row) == 6 for row in rows)
     assert (found.lines, found.distinct) == (4, 3)
+    assert [line[1] for line in found.first] == ["/a", "/b", "/b", "/c"], "what they find is told line by line"
 
 
 @pytest.mark.parametrize(
