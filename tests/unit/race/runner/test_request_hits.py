@@ -12,7 +12,7 @@ from fairlap_race.elasticsearch.client import ElasticsearchError
 from fairlap_race.http.requests import Sent
 from fairlap_race.runner import request_hits
 from fairlap_race.runner.parts import FailedError
-from fairlap_race.runner.request_hits import check_hits, read_hits
+from fairlap_race.runner.request_hits import asker, check_hits, read_hits
 
 POINTER = "/n"
 
@@ -37,6 +37,27 @@ def lines_of(*paths: str) -> list[Sent]:
 def read(*paths: str, hosts: Sequence[str] = ("a", "b"), **changes: Any) -> tuple[Engine, Any]:
     engine = Engine()
     return engine, read_hits(POINTER, lines_of(*paths), hosts, engine, threading.Event(), **changes)
+
+
+class Client:
+    """Notes the headers of what it sends."""
+
+    def send_to(self, *request: Any) -> Any:
+        self.headers = request[4]
+
+
+@pytest.mark.parametrize(
+    ("headers", "content", "sent"),
+    [
+        ({"X-A": "b"}, "application/json", {"X-A": "b", "Content-Type": "application/json"}),
+        ({"content-type": "application/x"}, "application/json", {"content-type": "application/x"}),
+        ({"X-A": "b"}, None, {"X-A": "b"}),
+    ],
+)
+def test_the_headers_are_those_of_the_race(headers: dict[str, str], content: str | None, sent: dict[str, str]) -> None:
+    client = Client()
+    asker(client, headers)("a", ("POST", "/a", "{}", content))  # type: ignore[arg-type]
+    assert client.headers == sent
 
 
 def test_equal_lines_are_asked_once_and_the_hosts_in_turn() -> None:
