@@ -9,7 +9,7 @@ from fairlap.api.sweep_status import SweepResult
 from fairlap.results.capacity_found import amount
 
 FEWEST_WAITING = 0.95
-"""Of the clients' time, by Little's law; with less the curve tells of the load generator, too."""
+"""Of the clients' time, by Little's law; with less a step tells of the load generator, too, and is not fitted."""
 
 
 def sentences(found: SweepResult, version: str, objective: Objective | None) -> list[str]:
@@ -56,8 +56,9 @@ def _limits(found: SweepResult) -> Iterator[str]:
     if waiting:
         least = min(waiting, key=lambda row: row.waiting_share or 0.0)
         yield (
-            f"The clients of {least.step} waited for answers {least.waiting_share:.0%} of their time: the load "
-            "generator's own work is a part of the curve"
+            f"In {len(waiting)} of {len(found.rows)} steps the clients waited for answers less than "
+            f"{FEWEST_WAITING:.0%} of their time ({least.waiting_share:.0%} in {least.step}): the load generator's own "
+            "work is a part of the curve, and no law is fitted to these"
         )
     if found.hysteresis is not None:
         yield f"On the way down a step differs by {found.hysteresis:+.1%} from the way up at most"
