@@ -101,6 +101,14 @@ COMBINED = '10.0.0.1 - - [01/Jan/2025:00:00:00 +0000] "{} {} HTTP/1.1" {} 123 "-
         (COMBINED.format("GET", "/shop/_search?q=é", 200), "/shop/_search?q=%C3%A9"),
         ('{"request": "GET /shop/_count HTTP/1.1", "status": 200}', "/shop/_count"),
         ('{"method": "GET", "uri": "/shop/_count", "status": "304"}', "/shop/_count"),
+        (COMBINED.format("GET", "/essays/_search", 200), "/essays/_search"),
+        (COMBINED.format("GET", "/es?q=a", 200), "/?q=a"),
+        (COMBINED.format("GET", "/es", 200), "/"),
+        ('{"method": "GET", "uri": "/es/shop/_count", "args": "q=a", "status": 200}', "/shop/_count?q=a"),
+        ('{"method": "GET", "uri": "/shop/_count", "query_string": "?q=a", "status": 200}', "/shop/_count?q=a"),
+        ('{"method": "GET", "uri": "/shop/_count", "args": "", "status": 200}', "/shop/_count"),
+        ('{"method": "GET", "uri": "/shop/_count", "args": "-", "status": 200}', "/shop/_count"),
+        ('{"method": "GET", "request_uri": "/shop/_count?q=a", "args": "q=a", "status": 200}', "/shop/_count?q=a"),
     ],
 )
 def test_a_line_of_an_access_log(line: str, expected: str) -> None:
