@@ -6,6 +6,7 @@ The race image reads them strictly, before anything is measured; the command lin
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -127,7 +128,7 @@ def _request(line: bytes, where: str, writes: bool, over_http: bool) -> RequestL
 
 def _from_json(text: str, where: str) -> RequestLine:
     try:
-        data = json.loads(text, parse_constant=_no_number)
+        data = json.loads(text, parse_constant=_no_number, parse_float=_float)
     except RecursionError:
         raise LinesError(f"{where}: the JSON is nested too deeply") from None
     except ValueError as error:
@@ -162,6 +163,12 @@ def _can_be_sent(data: Any) -> bool:
 
 def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _float(text: str) -> float:
+    if math.isinf(found := float(text)):
+        raise ValueError(f"the number {_shown(text)} is too large, and would be sent as Infinity")
+    return found
 
 
 def _words(error: ValueError) -> str:

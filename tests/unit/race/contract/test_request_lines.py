@@ -72,6 +72,14 @@ def test_half_of_a_character_cannot_be_sent() -> None:
     assert whole.body == {"q": "\U0001f600"}
 
 
+@pytest.mark.parametrize("number", [b"1e999", b"-1E400", b"NaN", b"Infinity"])
+def test_a_number_that_cannot_be_sent_is_refused(number: bytes) -> None:
+    with pytest.raises(
+        LinesError, match=r"f line 2: .*(is too large, and would be sent as Infinity|no number of JSON)"
+    ):
+        list(read_lines([b"/a\n", b'{"path": "/a", "body": {"n": [' + number + b"]}}\n"], "f", over_http=True))
+
+
 def test_line_ends_at_the_end_are_no_requests() -> None:
     assert list(read_lines([b"/a\n", b"\n", b"\n"], "f")) == [RequestLine("GET", "/a")]
     assert list(read_lines([b"/a\n", b"/b"], "f")) == [RequestLine("GET", "/a"), RequestLine("GET", "/b")]
