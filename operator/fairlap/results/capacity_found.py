@@ -37,7 +37,7 @@ def capacity_result(records: Sequence[Record]) -> CapacityResult | None:
         rates = [race.rate for race in races if race.rate]
         low, high = min(race.low or search.lowest for race in races), max(race.high or search.highest for race in races)
         result = result.model_copy(update={"rate": Range(value=exp(fmean(map(log, rates))), low=low, high=high)})
-    said = [*_sentences(result, records[0].environment.version or ""), *_of_clients(found)]
+    said = [*_sentences(result, subject(records[0])), *_of_clients(found)]
     return result.model_copy(update={"sentences": said})
 
 
@@ -59,14 +59,14 @@ def _objective(search: CapacitySearch) -> str:
     return f"{search.percentile} of latency at most {search.millis:g} ms, and {errors}"
 
 
-def _sentences(found: CapacityResult, version: str) -> list[str]:
-    subject, number = version or "the cluster", sum(race.probes for race in found.races)
+def _sentences(found: CapacityResult, raced: str) -> list[str]:
+    number = sum(race.probes for race in found.races)
     if found.rate is None:
-        return [f"{subject} has no capacity to be told for {found.task}: {found.refused}"]
+        return [f"{raced} has no capacity to be told for {found.task}: {found.refused}"]
     it = found.rate
     sure = f"90 % interval {amount(it.low)} to {amount(it.high)}, {number} probes"
     more = f" in {len(found.races)} races" if len(found.races) > 1 else ""
-    said = [f"{subject} carries {amount(it.value)} {found.unit} of {found.task} with {found.objective} ({sure}{more})"]
+    said = [f"{raced} carries {amount(it.value)} {found.unit} of {found.task} with {found.objective} ({sure}{more})"]
     if any(race.end == End.WIDE for race in found.races):
         said.append(
             "The probes contradict each other, so the interval is wider than the resolution: longer probes, or a "
@@ -96,3 +96,11 @@ def _agree(races: Sequence[CapacityRace]) -> bool:
 def amount(rate: float) -> str:
     """Return a rate for people."""
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def subject(record: Record) -> str:
+    """Return what was raced, for people: the version, over HTTP what all servers call themselves, if they agree."""
+    if record.environment.version or record.http is None:
+        return record.environment.version or "the cluster"
+    names = {host.server for host in record.http.hosts}
+    return (names.pop() if len(names) == 1 else None) or "the target"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import MOST_ROWS, Range, SweepFit, SweepResult, SweepRow
+from fairlap.results.capacity_found import subject
 from fairlap.results.race_figures import figure
 from fairlap.results.remarks import within
 from fairlap.results.sweep_words import FEWEST_WAITING, sentences
@@ -56,7 +57,7 @@ def sweep_result(
     curve = _of_clients(counted) if by_clients else {"fit_refused": BY_RATES}
     held = _of_objective(counted, objective, len(records)) if objective else {}
     whole = result.model_copy(update={**curve, **held})
-    return whole.model_copy(update={"sentences": sentences(whole, records[0].environment.version or "", objective)})
+    return whole.model_copy(update={"sentences": sentences(whole, subject(records[0]), objective)})
 
 
 def _of_search(records: Sequence[Record], swept: SweepSpec, tables: Sequence[MachineTable]) -> SweepResult:

@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from searched_races import searching_race
 from statuses import benchmark, succeeded
 
 from fairlap.api.status import Results
@@ -18,7 +19,9 @@ from fairlap.api.sweep_status import SweepResult
 from fairlap.cli import sweep_report
 from fairlap.cli.exits import UsageError
 from fairlap.cli.sweep_picture import picture
+from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
+from fairlap_race.contract.http_record import HttpHost, HttpRecord
 from fairlap_race.contract.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
 from fairlap_race.contract.resources import LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
 from fairlap_race.contract.sweep import SweepSpec, steps_of
@@ -121,6 +124,24 @@ def test_steps_in_which_the_clients_did_not_wait_are_not_fitted() -> None:
                for text in found.sentences)  # fmt: skip
     refused = curve(with_shorter(1, 2))
     assert refused.fit is None and "there are 5" in refused.fit_refused and refused.knee_clients is not None
+
+
+@pytest.mark.parametrize(
+    ("servers", "raced"),
+    [
+        (["Groonga/14.1"] * 2, "Groonga/14.1 "),
+        (["a", "b"], "the target "),
+        ([None], "the target "),
+        ([], "the target "),
+    ],
+)
+def test_over_http_the_engine_is_called_as_it_calls_itself(servers: list[str | None], raced: str) -> None:
+    hosts = tuple(HttpHost(f"h{number}", 200, server) for number, server in enumerate(servers))
+    over_http = replace(race(), environment=EnvironmentRecord(), http=HttpRecord(hosts=hosts))
+    assert curve(over_http).sentences[0].startswith(raced)
+    assert curve(replace(race(), environment=EnvironmentRecord())).sentences[0].startswith("the cluster ")
+    found = capacity_result([replace(searching_race(300.0), environment=EnvironmentRecord(), http=over_http.http)])
+    assert found is not None and found.sentences[0].startswith(f"{raced}carries")
 
 
 def test_up_and_down_tells_the_hysteresis() -> None:
