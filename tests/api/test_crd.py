@@ -271,6 +271,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
             ("of another host", {"path": "//a/b"}, "spec.race.probes[0].path in body should match"),
             ("with a header", {"path": "/a\r\nHost: b"}, "spec.race.probes[0].path in body should match"),
             ("with a blank", {"path": "/a b"}, "spec.race.probes[0].path in body should match"),
+            ("with what is not sent", {"path": "/a?b#c"}, "spec.race.probes[0].path in body should match"),
             ("of a pointer without a slash", {"pointer": "1/rate"}, "spec.race.probes[0].pointer in body should match"),
             ("of a pointer with ~2", {"pointer": "/a~2"}, "spec.race.probes[0].pointer in body should match"),
             ("with bounds the wrong way round", {"between": [60, 40]}, "race.probes.between takes the lowest and the"),
@@ -483,6 +484,7 @@ HTTP_REFUSED: dict[str, tuple[Json, str]] = {
     "credentials as a header": ({"race__load__headers": {"Authorization": "x"}}, "and not Authorization, Cookie, Host"),
     "a header of two lines": ({"race__load__headers": {"x": "a\nb"}}, "race.load.headers takes values of printable"),
     "no path": ({"target__health": "status"}, "target.health in body should match"),
+    "no code of a character": ({"target__health": "/100%"}, "target.health in body should match"),
     "a pointer to nothing": ({"race__requests__hits": "hits"}, "race.requests.hits in body should match"),
     "from above to": (
         {"race__sweep": {"task": "requests", "clientsRange": {"from": 4, "to": 2}}},

@@ -80,15 +80,23 @@ def timed() -> Iterator[TimedServer]:
 
 
 @pytest.fixture
+def patient() -> Iterator[TimedServer]:
+    """A server that answers any number of requests at a time, each after as long."""
+    found = TimedServer()
+    yield found
+    found.close()
+
+
+@pytest.fixture
 def http_race(account: Path, k6: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Record]:
     monkeypatch.setenv("PATH", f"{k6.parent}:/usr/bin:/bin")
 
-    def run(server: TimedServer, sweep: SweepSpec) -> Record:
+    def run(server: TimedServer, sweep: SweepSpec, clients: int = 100) -> Record:
         (tmp_path / "terms.txt").write_text(f"/{1000 * HELD:.0f}?q=1\n")
         loads = [
             {
-                "name": step.name, "seconds": sweep.duration_seconds, "clients": 100, "rate": step.target_throughput,
-                "warmupSeconds": sweep.warmup_seconds,
+                "name": step.name, "seconds": sweep.duration_seconds, "clients": clients,
+                "rate": step.target_throughput, "warmupSeconds": sweep.warmup_seconds,
             }
             for step in sweep.steps
         ]  # fmt: skip
@@ -108,6 +116,15 @@ def test_k6_finds_what_the_server_carries(http_race: Callable[..., Record], time
     record = http_race(timed, wanted("requests"))
     assert first_violation_over_http(record, asked()) is None
     proves_a_search(record, 1 / HELD)
+
+
+def test_clients_that_are_too_few_are_not_taken_for_the_server(
+    http_race: Callable[..., Record], patient: TimedServer
+) -> None:
+    record = http_race(patient, wanted("requests"), clients=1)
+    proves_a_search(record, 1 / HELD)
+    found = capacity_result([replace(record, tasks=tuple(replace(task, load=None) for task in record.tasks))])
+    assert found is not None and "The only client was busy where the objective broke" in found.sentences[-1], found
 
 
 def test_an_objective_that_cannot_be_met_is_said(http_race: Callable[..., Record], timed: TimedServer) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,11 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from esrally.driver import scheduler
 from esrally.track import loader
 
+from fairlap_race.contract.codec import encode
 from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
+from fairlap_race.contract.sweep import SweepSpec, steps_of
 from fairlap_race.track import load, request_source
 from fairlap_race.track.check.step import check
 from fairlap_race.track.searches import describe_searches
@@ -104,14 +108,45 @@ OF_DOCUMENTS = {"documents", "number_of_shards", "number_of_replicas", "codec", 
                 "bulk_size", "bulk_indexing_clients", "bulk_warmup_time_period", "max_num_segments"}  # fmt: skip
 
 
-def loaded(work: Path, params: dict[str, Any]) -> Any:
-    request = load.Request(track_path=str(work / "work" / "tracks" / "replay"), params=params)
+def loaded(work: Path, params: dict[str, Any], sweep: SweepSpec | None = None) -> Any:
+    request = load.Request(
+        track_path=str(work / "work" / "tracks" / "replay"), params=params, sweep=sweep, expands=sweep is not None
+    )
     config = load.rally_config(request, params)
     loader.load_track_plugins(
         config, "replay", register_runner=lambda *_, **__: None, register_scheduler=scheduler.register_scheduler,
         register_track_processor=lambda *_, **__: None,
     )  # fmt: skip
-    return loader.load_track(config)
+    track = loader.load_track(config)
+    load.expand_if_asked(request, track)
+    return track
+
+
+@pytest.mark.parametrize("seconds", [30.0, None])
+def test_a_step_of_a_sweep_has_the_file_again_for_as_long_as_it_takes(tmp_path: Path, seconds: float | None) -> None:
+    swept = SweepSpec("replay", duration_seconds=seconds, steps=steps_of("replay", [1, 3], [], "ascending"))
+    params = {"target_throughput": 20}
+    good(tmp_path, params=params, sweep=json.loads(json.dumps(encode(swept))))
+    track = loaded(tmp_path, params, swept)
+    try:
+        for task in track.challenges[0].schedule:
+            assert isinstance(scheduler.scheduler_for(task), scheduler.Unthrottled), "the rate of the track flattens"
+            source = loader.operation_parameters(track, task).partition(0, task.clients)
+            sent = [found["path"] for found in itertools.islice(iter(partial(drawn, source), None), 100)]
+            share = LINES[:: task.clients]
+            if seconds is None:
+                assert sent == share
+            else:
+                assert len(sent) == 100 and sent[: len(share)] == share
+    finally:
+        scheduler.remove_scheduler("evenly")
+
+
+def drawn(source: Any) -> dict[str, Any] | None:
+    try:
+        return dict(source.params())
+    except StopIteration:
+        return None
 
 
 def test_every_parameter_is_accepted_and_documented(tmp_path: Path) -> None:
@@ -189,6 +224,8 @@ REFUSED = {
     "without a path": (b'{"body": {}}\n', "requests.ndjson line 1: the object has no path"),
     "an address": (b'{"path": "http://a/b"}\n', "line 1: 'http://a/b' is no path"),
     "another host": (b"//a/b\n", "line 1: '//a/b' is no path"),
+    "what no client sends": (b"/a?q=c#\n", "line 1: '/a?q=c#' is no path"),
+    "no code of a character": (b"/100%\n", "line 1: '/100%' is no path"),
     "not encoded": ("/a?q=é\n".encode(), "line 1: '/a?q=é' is no path"),
     "not utf-8": (b"/a?q=\xe9\n", "line 1: the line is not UTF-8 text"),
     "unknown member": (b'{"path": "/a", "header": {}}\n', "line 1: there is no member 'header'"),

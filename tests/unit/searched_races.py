@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from fairlap_race.contract.capacity_search import CapacitySearch, RateProbe, next_rate
 from fairlap_race.contract.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
 from fairlap_race.contract.sweep import SEARCH, SweepSpec, SweepStep
@@ -11,8 +14,25 @@ from fairlap_race.contract.track_record import TrackRecord, TrackTask
 SEARCHED = CapacitySearch(lowest=100.0, highest=1000.0, resolution=0.05, millis=50.0)
 
 
-def searching_race(capacity: float, saturated_from: float = 1e9) -> Record:
-    """Return a race of a cluster that carries `capacity`, by a load generator that is at its limit from a rate on."""
+def _probe(step: SweepStep, saturated_from: float) -> Task:
+    rate = step.target_throughput or 0.0
+    return Task(
+        step.name,
+        unit="ops/s",
+        clients=8,
+        rate=rate,
+        target_throughput=rate,
+        samples=Counts(0, 1000),
+        rally=RallyNumbers(latency_millis={"p99": 20.0 if step.kept else 90.0}),
+        load=TaskLoad(saturated=rate >= saturated_from),
+    )
+
+
+def searching_race(capacity: float, saturated_from: float = 1e9, **broken: Any) -> Record:
+    """Return a race of a cluster that carries `capacity`, by a load generator that is at its limit from a rate on.
+
+    `broken`: what a probe that broke the objective has besides.
+    """
     probes: list[RateProbe] = []
     while (rate := next_rate(SEARCHED, probes)) is not None:
         probes.append(RateProbe(rate, rate <= capacity))
@@ -20,19 +40,7 @@ def searching_race(capacity: float, saturated_from: float = 1e9) -> Record:
         SweepStep(f"search@probe-{number}", target_throughput=probe.rate, kept=probe.kept)
         for number, probe in enumerate(probes, start=1)
     )
-    tasks = tuple(
-        Task(
-            step.name,
-            unit="ops/s",
-            clients=8,
-            rate=step.target_throughput,
-            target_throughput=step.target_throughput,
-            samples=Counts(0, 1000),
-            rally=RallyNumbers(latency_millis={"p99": 20.0 if step.kept else 90.0}),
-            load=TaskLoad(saturated=(step.target_throughput or 0) >= saturated_from),
-        )
-        for step in steps
-    )
+    tasks = tuple(replace(_probe(step, saturated_from), **({} if step.kept else broken)) for step in steps)
     filled = Task("bulk", unit="docs/s", clients=2, rate=50.0, samples=Counts(0, 400), rally=RallyNumbers())
     swept = SweepSpec(task="search", order=SEARCH, steps=steps, search=SEARCHED)
     planned = tuple(TrackTask(task.task, task.task, clients=task.clients or 1) for task in (filled, *tasks))

@@ -151,7 +151,9 @@ class Replay:
         if params.get("warmup-time-period") and seconds is None:
             raise ValueError("warmup_time_period needs time_period; requests have warmup_requests")
         lines = _requests(FILE, self._cache)
-        self.infinite = self._order != "file" or self._number is not None or seconds is not None
+        # looped: the task has a time of its own, as a step of a sweep has.
+        ends = self._number is None and seconds is None and not params.get("looped")
+        self.infinite = self._order != "file" or not ends
         self.exponent: float | None = None
         if self._order == "zipf":
             self.exponent = self._solved(params.get("cache-hit-rate"))

@@ -39,9 +39,9 @@ Codec = Literal["default", "best_compression"]
 SourceMode = Literal["stored", "synthetic", "disabled"]
 
 PROBE_NAME = r"^[a-z][a-z0-9_]*$"
-PROBE_PATH = r"^/([!-\"%-.0-~][!-\"%-~]*)?$"  # printable ASCII without # and $, and no second slash
 PROBE_POINTER = r"^(/([^/~$\x00-\x1f]|~[01])*)+$"
-HEALTH_PATH = r"^/([!-\"%-.0-~][!-\"%-~]*)?$"  # printable ASCII without # and $, and no second slash
+# Printable ASCII without # and $, no second slash, and before the query no % but for a percent-encoded character.
+ASKED_PATH = r"^/(([!-\"&-.0->@-~]|%[0-9A-Fa-f]{2})([!-\"&->@-~]|%[0-9A-Fa-f]{2})*)?(\?[!-\"%-~]*)?$"
 Pointer = Annotated[str, Field(pattern=PROBE_POINTER, min_length=1, max_length=500)]
 
 GIT_URL = r"^(https?|ssh|git)://[A-Za-z0-9][^\s\\]*$"
@@ -326,7 +326,7 @@ class Target(Api):
     """elasticsearch: Rally races a track on it. http: any engine that answers over HTTP is sent race.requests by k6."""
     hosts: Annotated[list[Annotated[str, Field(min_length=10, max_length=260)]], Field(min_length=1, max_length=20)]
     """Where it answers, for example https://logs-es-http.search.svc:9200; the load is spread evenly over them."""
-    health: Annotated[str | None, Field(pattern=HEALTH_PATH, max_length=1000)] = None
+    health: Annotated[str | None, Field(pattern=ASKED_PATH, max_length=1000)] = None
     """Path that each host of kind http must answer with a status from 200 to 299 before anything is sent; absent
     means /."""
     credentials_secret: SecretRef | None = None
@@ -604,7 +604,7 @@ class Probe(Api):
     model_config = ConfigDict(json_schema_extra=PROBE_RULES)
     name: Annotated[str, Field(pattern=PROBE_NAME, max_length=63)]
     """Name of the condition, for example cache_hit_rate."""
-    path: Annotated[str, Field(pattern=PROBE_PATH, max_length=1000)]
+    path: Annotated[str, Field(pattern=ASKED_PATH, max_length=1000)]
     """Path that each host answers with JSON of at most 1 MiB, for example /d/status. It must change nothing."""
     pointer: Pointer | None = None
     """JSON pointer (RFC 6901) to a number, for example /1/cache_hit_rate."""

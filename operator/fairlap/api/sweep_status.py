@@ -40,7 +40,8 @@ class SweepRow(Answer):
     direction: Annotated[str, Field(max_length=10)] = ""
     """up, down, or drawn where the order is random."""
     used: bool
-    """Whether fit, knee and capacity use it; not where the load generator was the bottleneck."""
+    """Whether fit, knee and capacity use it; not where the load generator was the bottleneck. The fit leaves out those
+    with a waitingShare below 0.95, too."""
     saturated_races: int = 0
     """Races in which the load generator itself was the bottleneck in this step."""
     samples: int = 0

@@ -20,6 +20,8 @@ _QUOTED = re.compile(r'"(?P<method>[A-Z]{3,10}) (?P<target>\S+)(?: HTTP/[\d.]+)?
 _REQUEST = re.compile(r"(?P<method>[A-Z]{3,10}) (?P<target>\S+)(?: HTTP/[\d.]+)?")
 _ADDRESS = re.compile(r"https?://[^/?#]*", re.I)
 _METHODS, _TARGETS = ("method", "request_method", "http_method"), ("request_uri", "uri", "path", "url", "target")
+_QUERIES = ("args", "query_string", "query")
+"""Of nginx ($args, $query_string) and Apache (%q, with its question mark), beside a path without one."""
 _STATUSES = ("status", "status_code", "response", "response_code")
 
 
@@ -49,7 +51,9 @@ def from_access_log(lines: Iterable[InputLine], strip: str = "", match: str = ""
 
 
 def _path(target: str, strip: str) -> str:
-    path = _ADDRESS.sub("", target, count=1).partition("#")[0].removeprefix(strip.rstrip("/"))
+    path, prefix = _ADDRESS.sub("", target, count=1).partition("#")[0], strip.rstrip("/")
+    if path.startswith(prefix) and path[len(prefix) : len(prefix) + 1] in ("", "/", "?"):
+        path = path[len(prefix) :]
     # nginx writes what is not printable as \xE9; what stands encoded already stays.
     path = re.sub(r"\\x([0-9A-Fa-f]{2})", r"%\1", path if path.startswith("/") else f"/{path}")
     return quote(path, safe="".join(map(chr, range(0x21, 0x7F))))
@@ -69,6 +73,9 @@ def _from_json(text: str) -> _Entry | None:
     method, target = (whole["method"], whole["target"]) if whole else (_first(data, _METHODS), _first(data, _TARGETS))
     if not (isinstance(method, str) and isinstance(target, str) and re.fullmatch(r"\d{3}", status)):
         return None
+    query = _first(data, _QUERIES)
+    if isinstance(query, str) and query.strip("?-") and "?" not in target:
+        target = f"{target}?{query.removeprefix('?')}"
     return _Entry(method.upper(), target, int(status))
 
 

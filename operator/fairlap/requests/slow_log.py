@@ -1,4 +1,4 @@
-"""Searches from Elasticsearch's slow log, as JSON (7.0 and later) or as text (before). Pure."""
+"""Searches from Elasticsearch's slow log, as JSON (7.0 and later) or as text (6 and 7). Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ NO_SOURCE = "the source of the search is not JSON"
 ONCE_MORE = "the same search on another shard, or in its other phase"
 _MOST_CHARACTERS = 2 << 20
 _SHARD = re.compile(r"\[(?P<index>[^\]\[\s]+)\]\[(?P<shard>\d+)\]")
+# 6 writes the logger's whole name as text, 7 the first letters of it, filled up with blanks.
 _TEXT = re.compile(
-    r"\[index\.search\.slowlog\.(?P<phase>query|fetch)\s*\].*?\[(?P<index>[^\]\[\s]+)\]\[(?P<shard>\d+)\] took\[.*? "
-    r"source\[(?P<source>.*?)\],?(?: id\[[^\]]*\],?)?\s*$"
+    r"\[(?:index\.search\.slowlog|i\.s\.s)\.(?P<phase>query|fetch)\s*\].*?\[(?P<index>[^\]\[\s]+)\]\[(?P<shard>\d+)\] "
+    r"took\[.*? source\[(?P<source>.*?)\],?(?: id\[[^\]]*\],?)?\s*$"
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import exp, log
 from statistics import fmean
 
@@ -37,7 +37,8 @@ def capacity_result(records: Sequence[Record]) -> CapacityResult | None:
         rates = [race.rate for race in races if race.rate]
         low, high = min(race.low or search.lowest for race in races), max(race.high or search.highest for race in races)
         result = result.model_copy(update={"rate": Range(value=exp(fmean(map(log, rates))), low=low, high=high)})
-    return result.model_copy(update={"sentences": _sentences(result, records[0].environment.version or "")})
+    said = [*_sentences(result, subject(records[0])), *_of_clients(found)]
+    return result.model_copy(update={"sentences": said})
 
 
 def _race(found: RaceCapacity) -> CapacityRace:
@@ -58,14 +59,14 @@ def _objective(search: CapacitySearch) -> str:
     return f"{search.percentile} of latency at most {search.millis:g} ms, and {errors}"
 
 
-def _sentences(found: CapacityResult, version: str) -> list[str]:
-    subject, number = version or "the cluster", sum(race.probes for race in found.races)
+def _sentences(found: CapacityResult, raced: str) -> list[str]:
+    number = sum(race.probes for race in found.races)
     if found.rate is None:
-        return [f"{subject} has no capacity to be told for {found.task}: {found.refused}"]
+        return [f"{raced} has no capacity to be told for {found.task}: {found.refused}"]
     it = found.rate
     sure = f"90 % interval {amount(it.low)} to {amount(it.high)}, {number} probes"
     more = f" in {len(found.races)} races" if len(found.races) > 1 else ""
-    said = [f"{subject} carries {amount(it.value)} {found.unit} of {found.task} with {found.objective} ({sure}{more})"]
+    said = [f"{raced} carries {amount(it.value)} {found.unit} of {found.task} with {found.objective} ({sure}{more})"]
     if any(race.end == End.WIDE for race in found.races):
         said.append(
             "The probes contradict each other, so the interval is wider than the resolution: longer probes, or a "
@@ -74,6 +75,16 @@ def _sentences(found: CapacityResult, version: str) -> list[str]:
     if len(found.races) > 1 and not _agree(found.races):
         said.append("The races differ by more than their intervals say: something else changed between them")
     return said
+
+
+def _of_clients(found: Sequence[RaceCapacity]) -> Iterator[str]:
+    busy = [it.busy_clients for it in found if it.busy_clients]
+    if busy:
+        who = f"All {max(busy):,} clients were" if max(busy) > 1 else "The only client was"
+        yield (
+            f"{who} busy where the objective broke, and the answers themselves came in time: "
+            "more clients (race.capacity.clients) may carry more"
+        )
 
 
 def _agree(races: Sequence[CapacityRace]) -> bool:
@@ -85,3 +96,11 @@ def _agree(races: Sequence[CapacityRace]) -> bool:
 def amount(rate: float) -> str:
     """Return a rate for people."""
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def subject(record: Record) -> str:
+    """Return what was raced, for people: the version, over HTTP what all servers call themselves, if they agree."""
+    if record.environment.version or record.http is None:
+        return record.environment.version or "the cluster"
+    names = {host.server for host in record.http.hosts}
+    return (names.pop() if len(names) == 1 else None) or "the target"

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import MOST_ROWS, Range, SweepFit, SweepResult, SweepRow
+from fairlap.results.capacity_found import subject
 from fairlap.results.race_figures import figure
 from fairlap.results.remarks import within
-from fairlap.results.sweep_words import sentences
+from fairlap.results.sweep_words import FEWEST_WAITING, sentences
 from fairlap.statistics import scalability as law
 from fairlap_race.contract.race_capacity import saturated_probes
 from fairlap_race.contract.record import Record, Task
@@ -56,7 +57,7 @@ def sweep_result(
     curve = _of_clients(counted) if by_clients else {"fit_refused": BY_RATES}
     held = _of_objective(counted, objective, len(records)) if objective else {}
     whole = result.model_copy(update={**curve, **held})
-    return whole.model_copy(update={"sentences": sentences(whole, records[0].environment.version or "", objective)})
+    return whole.model_copy(update={"sentences": sentences(whole, subject(records[0]), objective)})
 
 
 def _of_search(records: Sequence[Record], swept: SweepSpec, tables: Sequence[MachineTable]) -> SweepResult:
@@ -140,7 +141,7 @@ def _row(ran: _Ran, used: bool, cores: Sequence[float]) -> SweepRow:
         error_rate=max((_error_rate(task) for task in tasks), default=0.0),
         failed=sum(task.errors.normal for task in tasks),
         schedule_share=min((t.schedule_share for t in tasks if t.schedule_share is not None), default=None),
-        waiting_share=_median(_waiting(task) for task in tasks),
+        waiting_share=_waiting_share(ran),
         load_generator_cpu_share=_median(task.load.cpu_share for task in tasks if task.load),
         elasticsearch_cpu_cores=_median(cores),
     )
@@ -149,6 +150,10 @@ def _row(ran: _Ran, used: bool, cores: Sequence[float]) -> SweepRow:
 def _error_rate(task: Task) -> float:
     requests = task.samples.warmup + task.samples.normal
     return (task.errors.warmup + task.errors.normal) / requests if requests else 0.0
+
+
+def _waiting_share(ran: _Ran) -> float | None:
+    return _median(_waiting(task) for task in ran.tasks if task)
 
 
 def _waiting(task: Task) -> float | None:
@@ -181,8 +186,8 @@ def _hysteresis(ran: Sequence[_Ran]) -> float | None:
 
 def _of_clients(ran: Sequence[_Ran]) -> dict[str, object]:
     """Return what the law and the knee are, as fields of the result."""
-    points = [(it.size, task.rate) for it in ran for task in it.tasks if task and task.rate]
-    found = law.fit(points)
+    waited = [it for it in ran if (share := _waiting_share(it)) is None or share >= FEWEST_WAITING]
+    found = law.fit([(it.size, task.rate) for it in waited for task in it.tasks if task and task.rate])
     middle: list[tuple[float, float, float]] = []
     for size in sorted({it.size for it in ran}):
         tasks = [task for it in ran if it.size == size for task in it.tasks if task]

@@ -9,16 +9,15 @@ from fairlap.api.sweep_status import SweepResult
 from fairlap.results.capacity_found import amount
 
 FEWEST_WAITING = 0.95
-"""Of the clients' time, by Little's law; with less the curve tells of the load generator, too."""
+"""Of the clients' time, by Little's law; with less a step tells of the load generator, too, and is not fitted."""
 
 
-def sentences(found: SweepResult, version: str, objective: Objective | None) -> list[str]:
-    """Return what the curve of Elasticsearch `version` says; the first is the answer, the others what limits it."""
-    subject = version or "the cluster"
-    return [_headline(found, subject, objective), *_limits(found)]
+def sentences(found: SweepResult, raced: str, objective: Objective | None) -> list[str]:
+    """Return what the curve of what was `raced` says; the first is the answer, the others what limits it."""
+    return [_headline(found, raced, objective), *_limits(found)]
 
 
-def _headline(found: SweepResult, subject: str, objective: Objective | None) -> str:
+def _headline(found: SweepResult, raced: str, objective: Objective | None) -> str:
     parts: list[str] = []
     if objective and found.capacity:
         it = found.capacity
@@ -40,7 +39,7 @@ def _headline(found: SweepResult, subject: str, objective: Objective | None) -> 
             f"the peak is {amount(found.peak_throughput)} {_unit(found)} at {it.value:.0f} clients "
             f"(95 % interval {it.low:.0f} to {it.high:.0f})"
         )
-    return f"{subject} {'; '.join(parts)}" if parts else f"{subject}: the curve of {found.task} says nothing more"
+    return f"{raced} {'; '.join(parts)}" if parts else f"{raced}: the curve of {found.task} says nothing more"
 
 
 def _limits(found: SweepResult) -> Iterator[str]:
@@ -56,8 +55,9 @@ def _limits(found: SweepResult) -> Iterator[str]:
     if waiting:
         least = min(waiting, key=lambda row: row.waiting_share or 0.0)
         yield (
-            f"The clients of {least.step} waited for answers {least.waiting_share:.0%} of their time: the load "
-            "generator's own work is a part of the curve"
+            f"In {len(waiting)} of {len(found.rows)} steps the clients waited for answers less than "
+            f"{FEWEST_WAITING:.0%} of their time ({least.waiting_share:.0%} in {least.step}): the load generator's own "
+            "work is a part of the curve, and no law is fitted to these"
         )
     if found.hysteresis is not None:
         yield f"On the way down a step differs by {found.hysteresis:+.1%} from the way up at most"

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairlap_race.contract.probe import is_pointer
+from fairlap_race.contract.request_lines import is_path
 
 ORDERS = ("file", "random", "zipf")
 MOST_LOADS, MOST_CLIENTS, MOST_RATE, MOST_HOSTS = 200, 10_000, 1_000_000, 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@/-]{0,62}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _VALUE = re.compile(r"[ -~]{0,1000}")
-_PATH = re.compile(r"/(?!/)[!-~]*")
 _OURS = frozenset({"authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"})
 
 
@@ -76,7 +76,7 @@ def find_wrong(spec: HttpSpec) -> Iterator[str]:
         yield f"http.timeoutSeconds: must be 0.001 to 3600 seconds, not {spec.timeout_seconds:g}"
     if not 0 <= spec.interval_seconds <= 3600:
         yield f"http.intervalSeconds: must be 0 to 3600 seconds, not {spec.interval_seconds:g}"
-    if not _PATH.fullmatch(spec.health):
+    if not is_path(spec.health):
         yield f"http.health: {spec.health!r} is no path; write one that begins with one slash, as /health"
     if spec.hits is not None and not is_pointer(spec.hits):
         yield f"http.hits: {spec.hits!r} is no JSON pointer; it begins with / and writes ~ as ~0 and / as ~1"

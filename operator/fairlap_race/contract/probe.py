@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from fairlap_race.contract.request_lines import is_path
+
 MOST_PROBES = 20
 MOST_MEMBERS = 200
 """What a * may stand for."""
@@ -20,7 +22,7 @@ LARGEST = 1 << 53
 """A number is smaller than this: all readers of JSON agree on these."""
 EVERY = "*"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
-_PATH = re.compile(r"/(?!/)[!-~]{0,999}")
+_LONGEST_PATH = 1000
 _POINTER = re.compile(r"(/([^/~]|~[01])*)+")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,14}")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
@@ -113,7 +115,7 @@ def find_wrong_probes(probes: Sequence[ProbeSpec]) -> Iterator[str]:
         at = f"probes[{number}]"
         if not _NAME.fullmatch(probe.name) or names.index(probe.name) != number:
             yield f"{at}.name: {probe.name!r} must be small letters, digits and underscores, and no other probe's"
-        if not _PATH.fullmatch(probe.path):
+        if len(probe.path) > _LONGEST_PATH or not is_path(probe.path):
             yield f"{at}.path: {probe.path!r} is no path"
         for field in ("pointer", "weight", "part", "rest"):
             if (pointer := getattr(probe, field)) is not None and not is_pointer(pointer):

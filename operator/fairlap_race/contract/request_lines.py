@@ -6,6 +6,7 @@ The race image reads them strictly, before anything is measured; the command lin
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ MOST_LINES = 1_000_000
 MOST_LINE_BYTES = 1 << 20
 _METHODS = ("GET", "POST", "PUT", "DELETE")
 _MEMBERS = ("method", "path", "body")
-_PATH = re.compile(r"/(?!/)[!-~]*")
+_PATH = re.compile(r"/(?!/)(?:[!\"$&->@-~]|%[0-9A-Fa-f]{2})*(?:\?[!\"$-~]*)?")
+"""A # would begin what no client sends, and k6 takes no % in a path that does not begin the code of a character."""
 _SHOWN = 80
 _BOM = b"\xef\xbb\xbf"
 _READING_ENDS = (
@@ -61,6 +63,11 @@ class RequestLine:
         return json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def is_path(text: str) -> bool:
+    """Return whether a text is a path, perhaps with a query, that is sent as it is written."""
+    return _PATH.fullmatch(text) is not None
+
+
 def read_lines(
     lines: Iterable[bytes], name: str, *, writes: bool = False, over_http: bool = False
 ) -> Iterator[RequestLine]:
@@ -101,10 +108,10 @@ def _request(line: bytes, where: str, writes: bool, over_http: bool) -> RequestL
     except UnicodeDecodeError as error:
         raise LinesError(f"{where}: the line is not UTF-8 text: {error.reason}; save the file as UTF-8") from None
     found = RequestLine("GET", text) if text.startswith("/") else _from_json(text, where)
-    if not _PATH.fullmatch(found.path):
+    if not is_path(found.path):
         raise LinesError(
             f"{where}: {_shown(found.path)} is no path; write one that begins with one slash, as "
-            "/shop/_search?q=shoes, with all but printable ASCII percent-encoded"
+            "/shop/_search?q=shoes, with all but printable ASCII percent-encoded, and # as %23, % as %25"
         )
     if found.method == "HEAD" and not over_http:
         raise LinesError(f"{where}: Rally takes a HEAD that is answered by 404 as a success; write GET")
@@ -121,7 +128,7 @@ def _request(line: bytes, where: str, writes: bool, over_http: bool) -> RequestL
 
 def _from_json(text: str, where: str) -> RequestLine:
     try:
-        data = json.loads(text, parse_constant=_no_number)
+        data = json.loads(text, parse_constant=_no_number, parse_float=_float)
     except RecursionError:
         raise LinesError(f"{where}: the JSON is nested too deeply") from None
     except ValueError as error:
@@ -156,6 +163,12 @@ def _can_be_sent(data: Any) -> bool:
 
 def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _float(text: str) -> float:
+    if math.isinf(found := float(text)):
+        raise ValueError(f"the number {_shown(text)} is too large, and would be sent as Infinity")
+    return found
 
 
 def _words(error: ValueError) -> str:

@@ -21,6 +21,7 @@ from fairlap_race.track.request_source import find_files, read_bounded
 JSON, JSON_LINES, TEXT = "application/json", "application/x-ndjson", "text/plain; charset=utf-8"
 Sent = tuple[str, str, "str | None", "str | None"]
 """Method, path, body and content type."""
+MOST_FIRST = 1000
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class ReadyRequests:
 
     file: Path
     """the JSON that k6's script reads"""
+    first: tuple[Sent, ...]
+    """the first lines of the file, MOST_FIRST at most, whatever the order in which they are sent"""
     lines: int
     distinct: int
     digest: str
@@ -58,7 +61,8 @@ def make_ready(http: HttpSpec, source: RequestsSource, work: Path, stop: threadi
     file.write_text(text, encoding="utf-8")
     choice = json.dumps([http.order, http.exponent, http.seed])
     digest = hashlib.sha256(choice.encode() + b"\n" + text.encode()).hexdigest()
-    return ReadyRequests(file, len(sent), len(ranked), f"sha256:{digest}", found.repository, found.commit)
+    first = tuple(sent[:MOST_FIRST])
+    return ReadyRequests(file, first, len(sent), len(ranked), f"sha256:{digest}", found.repository, found.commit)
 
 
 def as_sent(line: RequestLine) -> Sent:

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
+from fairlap_race.contract.race_spec import REPLAY
 from fairlap_race.contract.sweep import SweepSpec, SweepStep
 
 PAUSE = "pause-before-"
@@ -38,6 +39,8 @@ def _step(task: Any, step: SweepStep, sweep: SweepSpec) -> Any:
     found.params.pop("target-throughput", None)
     if step.target_throughput is not None:
         found.params["target-throughput"] = step.target_throughput
+    else:
+        found.schedule = None  # one of the track's own would ask for a rate
     clients = step.clients or (sweep.search.clients if sweep.search else None)
     if clients is not None:
         found.clients = clients
@@ -47,6 +50,10 @@ def _step(task: Any, step: SweepStep, sweep: SweepSpec) -> Any:
         found.warmup_time_period, found.time_period = sweep.warmup_seconds, sweep.duration_seconds
         if getattr(found, "ramp_up_time_period", None):
             found.ramp_up_time_period = None
+        if task.operation.param_source == REPLAY:
+            # Its file ends, and a source is told of its operation alone, not of the task's time.
+            found.operation = copy.copy(task.operation)
+            found.operation.params = {**task.operation.params, "looped": True}
     return found
 
 
@@ -95,5 +102,6 @@ def objection(challenge: Any, sweep: SweepSpec) -> str:
 
 
 def _ends(task: Any) -> bool:
-    """Tell whether the parameters of a task come to an end: documents do, unless they begin again."""
-    return str(task.operation.type) == "bulk" and not task.operation.params.get("looped")
+    """Tell whether the parameters of a task come to an end: documents do, unless they begin again, and a file."""
+    of_file = task.operation.param_source == REPLAY and task.operation.params.get("order", "file") == "file"
+    return (str(task.operation.type) == "bulk" or of_file) and not task.operation.params.get("looped")

@@ -122,7 +122,7 @@ class HttpRace:
             self._probes.read_before()
             self._ask = asker(client, http.headers)
             if http.hits and spec.mode is Mode.CHECK:
-                check_hits(http.hits, requests.file, spec.hosts, self._ask)
+                check_hits(http.hits, requests.first, spec.hosts, self._ask)
         except (TrackError, UnhealthyError) as error:
             raise FailedError(error.reason, str(error)) from error
         except StoppedError as error:
@@ -170,7 +170,7 @@ class HttpRace:
     def _read_hits(self, requests: ReadyRequests) -> None:
         """Keep what each request finds; behind the probes, which count requests."""
         if self._http.hits and self._ask and self.spec.mode is Mode.RACE:
-            hits = read_hits(self._http.hits, requests.file, self.spec.hosts, self._ask, self.stop)
+            hits = read_hits(self._http.hits, requests.first, self.spec.hosts, self._ask, self.stop)
             self._about = replace(self._about, hits=hits)
 
     def _as_rated(self, loads: Sequence[HttpLoad]) -> Iterator[HttpLoad]:

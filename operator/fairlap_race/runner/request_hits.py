@@ -5,72 +5,74 @@ k6 does not look into answers, since that would cost it time. So each request of
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.http_record import RequestHits
 from fairlap_race.contract.probe import PointerError, find_number
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.http.requests import MOST_FIRST, Sent
 from fairlap_race.runner.parts import FailedError
 
-MOST_LINES = 1000
+MOST_LINES = MOST_FIRST
 MOST_SECONDS = 120.0
 MOST_BYTES = 1 << 24
 """Of an answer."""
 
-Ask = Callable[[str, Sequence[Any]], Any]
-"""Returns the JSON that a host answers to a request (method, path, body, content type). Raises ElasticsearchError."""
+Ask = Callable[[str, Sent], Any]
+"""Returns the JSON that a host answers to a request. Raises ElasticsearchError."""
 
 
 def asker(client: ElasticsearchClient, headers: Mapping[str, str]) -> Ask:
-    """Return how requests are asked: over the client's connections, with the race's headers."""
+    """Return how requests are asked: over the client's connections, with the headers that k6 sends in the race."""
+    typed = any(name.lower() == "content-type" for name in headers)
 
-    def ask(host: str, request: Sequence[Any]) -> Any:
-        method, path, body, content = request[:4]
-        own = {**headers, **({"Content-Type": content} if content else {})}
+    def ask(host: str, request: Sent) -> Any:
+        method, path, body, content = request
+        own = dict(headers) if typed or content is None else {**headers, "Content-Type": content}
         return client.send_to(host, method, path, None if body is None else body.encode(), own, MOST_BYTES)
 
     return ask
 
 
-def check_hits(pointer: str, file: Path, hosts: Sequence[str], ask: Ask) -> None:
+def check_hits(pointer: str, lines: Sequence[Sent], hosts: Sequence[str], ask: Ask) -> None:
     """Have the first request answered by each host, and its hits read. Raises FailedError where they are not there."""
-    first = json.loads(file.read_text(encoding="utf-8"))[0]
     for host in hosts:
         try:
-            _hits(ask(host, first), pointer)
+            _hits(ask(host, lines[0]), pointer)
         except (ElasticsearchError, PointerError) as error:
             text = f"race.requests.hits: the answer of {host} to line 1: {_words(error)}"
             raise FailedError(Reason.PROBE_UNREADABLE, text) from error
 
 
 def read_hits(
-    pointer: str, file: Path, hosts: Sequence[str], ask: Ask, stop: threading.Event, limit: float = MOST_SECONDS
+    pointer: str,
+    lines: Sequence[Sent],
+    hosts: Sequence[str],
+    ask: Ask,
+    stop: threading.Event,
+    limit: float = MOST_SECONDS,
 ) -> RequestHits:
     """Return the hits of each line, the same request asked once; the hosts in turn, for they have the same data.
 
     Of a long file the first lines tell (MOST_LINES), and it ends after `limit` seconds. What cannot be read is said.
     """
-    rows = json.loads(file.read_text(encoding="utf-8"))
-    ends, known, why = time.monotonic() + limit, dict[str, int | None](), ""
+    ends, known, why = time.monotonic() + limit, dict[Sent, int | None](), ""
     found: list[int | None] = []
-    for number, request in enumerate(rows[:MOST_LINES]):
-        key = json.dumps(request[:4])
-        if key not in known:
+    for number, request in enumerate(lines[:MOST_LINES]):
+        if request not in known:
             if stop.is_set() or time.monotonic() > ends:
                 why = why or f"only the first {number} lines were asked again in {limit:g} s"
                 break
             try:
-                known[key] = _hits(ask(hosts[len(known) % len(hosts)], request), pointer)
+                known[request] = _hits(ask(hosts[len(known) % len(hosts)], request), pointer)
             except (ElasticsearchError, PointerError) as error:
-                known[key] = None
+                known[request] = None
                 why = why or f"line {number + 1}: {_words(error)}"
-        found.append(known[key])
+        found.append(known[request])
     return RequestHits(pointer, tuple(found), why)
 
 

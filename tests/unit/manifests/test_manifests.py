@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.api.spec import PROBE_NAME, PROBE_PATH, PROBE_POINTER, BenchmarkSpec, Probe, PullSecret
+from fairlap.api.spec import ASKED_PATH, PROBE_NAME, PROBE_POINTER, BenchmarkSpec, Probe, PullSecret
 from fairlap.api.status import NodeProcessors
 from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
@@ -545,7 +545,7 @@ def test_probes_reach_the_runner_without_their_bounds(place: dict[str, Any]) -> 
     field: st.from_regex(re.compile(pattern.removesuffix("$") + r"\Z", re.ASCII), alphabet=ASCII).filter(
         lambda text: len(text) <= 63
     )
-    for field, pattern in (("name", PROBE_NAME), ("path", PROBE_PATH), ("pointer", PROBE_POINTER))
+    for field, pattern in (("name", PROBE_NAME), ("path", ASKED_PATH), ("pointer", PROBE_POINTER))
 }))  # fmt: skip
 def test_what_the_schema_lets_through_the_runner_takes(probe: dict[str, str]) -> None:
     made = Probe.model_validate({**probe, "between": [1, 2]})

@@ -48,6 +48,7 @@ TEXT = (
     "total_hits[1 hits], types[], stats[], search_type[QUERY_THEN_FETCH], total_shards[5], "
 )
 SIX = f"{TEXT}source[{SEARCH}], id[],"
+SEVEN_TEXT = f"{TEXT.replace('index.search.slowlog.query', 'i.s.s.query              ')}source[{SEARCH}], id[my id],"
 SIX_OLD = f"{TEXT.replace('[node-1]', '[n]')}source[{SEARCH}],"
 SHIPPED = json.dumps(
     {
@@ -61,7 +62,7 @@ TWICE = ecs(source=json.dumps(SEARCH)[1:-1])
 """As 8.6.1 writes it."""
 
 
-@pytest.mark.parametrize("line", [ecs(), TWICE, SEVEN, SIX, SIX_OLD, SHIPPED])
+@pytest.mark.parametrize("line", [ecs(), TWICE, SEVEN, SEVEN_TEXT, SIX, SIX_OLD, SHIPPED])
 def test_a_line_of_a_slow_log(line: str) -> None:
     assert read(slow_log.from_slow_log, line) == [RequestLine("POST", "/shop/_search", json.loads(SEARCH))]
 
@@ -100,6 +101,14 @@ COMBINED = '10.0.0.1 - - [01/Jan/2025:00:00:00 +0000] "{} {} HTTP/1.1" {} 123 "-
         (COMBINED.format("GET", "/shop/_search?q=é", 200), "/shop/_search?q=%C3%A9"),
         ('{"request": "GET /shop/_count HTTP/1.1", "status": 200}', "/shop/_count"),
         ('{"method": "GET", "uri": "/shop/_count", "status": "304"}', "/shop/_count"),
+        (COMBINED.format("GET", "/essays/_search", 200), "/essays/_search"),
+        (COMBINED.format("GET", "/es?q=a", 200), "/?q=a"),
+        (COMBINED.format("GET", "/es", 200), "/"),
+        ('{"method": "GET", "uri": "/es/shop/_count", "args": "q=a", "status": 200}', "/shop/_count?q=a"),
+        ('{"method": "GET", "uri": "/shop/_count", "query_string": "?q=a", "status": 200}', "/shop/_count?q=a"),
+        ('{"method": "GET", "uri": "/shop/_count", "args": "", "status": 200}', "/shop/_count"),
+        ('{"method": "GET", "uri": "/shop/_count", "args": "-", "status": 200}', "/shop/_count"),
+        ('{"method": "GET", "request_uri": "/shop/_count?q=a", "args": "q=a", "status": 200}', "/shop/_count?q=a"),
     ],
 )
 def test_a_line_of_an_access_log(line: str, expected: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from searched_races import searching_race
 from statuses import benchmark, succeeded
 
@@ -10,7 +13,8 @@ from fairlap.cli import sweep_report
 from fairlap.results.aggregate import aggregate, remarks
 from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.http_record import HttpAnswers
+from fairlap_race.contract.record import Counts, RallyNumbers, Record
 
 
 def test_one_race() -> None:
@@ -45,6 +49,38 @@ def test_a_load_generator_at_its_limit_is_no_capacity_of_the_cluster() -> None:
     assert "the load generator was the bottleneck" in found.refused
     fine = capacity_result([searching_race(300.0, saturated_from=700.0)])
     assert fine and fine.rate and fine.races[0].end == "Found", "far above the answer it does not matter"
+
+
+def numbers(service: float, latency: float | None = 90.0) -> RallyNumbers:
+    return RallyNumbers(
+        service_time_millis={"p99": service}, latency_millis={} if latency is None else {"p99": latency}
+    )
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ({"rally": numbers(20.0), "client_busy_share": 0.98}, True),
+        (
+            {
+                "rally": numbers(20.0, None),
+                "http": HttpAnswers(latency_left_out="requests were not sent"),
+                "client_busy_share": 0.7,
+            },
+            True,
+        ),
+        ({"rally": numbers(80.0), "client_busy_share": 0.98}, False),  # the engine itself is slow
+        ({"rally": numbers(20.0), "client_busy_share": 0.3}, False),
+        ({"rally": numbers(20.0), "client_busy_share": 0.98, "errors": Counts(0, 9)}, False),
+        ({"rally": None, "client_busy_share": 0.98}, False),
+    ],
+)
+def test_clients_that_were_all_busy_may_be_the_limit(broken: dict[str, Any], said: bool) -> None:
+    for capacity in (300.0, 50.0):
+        found = capacity_result([searching_race(capacity, **broken)])
+        assert found and any("All 8 clients were busy" in it for it in found.sentences) is said
+        assert not said or found.sentences[-1].endswith("more clients (race.capacity.clients) may carry more")
+        assert len(found.sentences) == 1 + said
 
 
 def test_races_without_a_search_have_none() -> None:

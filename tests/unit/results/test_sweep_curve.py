@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from searched_races import searching_race
 from statuses import benchmark, succeeded
 
 from fairlap.api.status import Results
@@ -17,7 +19,9 @@ from fairlap.api.sweep_status import SweepResult
 from fairlap.cli import sweep_report
 from fairlap.cli.exits import UsageError
 from fairlap.cli.sweep_picture import picture
+from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
+from fairlap_race.contract.http_record import HttpHost, HttpRecord
 from fairlap_race.contract.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
 from fairlap_race.contract.resources import LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
 from fairlap_race.contract.sweep import SweepSpec, steps_of
@@ -96,6 +100,48 @@ def test_steps_that_the_load_generator_could_not_drive_do_not_count() -> None:
     assert [row.clients for row in found.rows if not row.used] == [4, 32, 64]
     assert found.fit is None and "there are 4" in found.fit_refused
     assert any("3 of 7 steps do not count" in text for text in found.sentences)
+
+
+def test_steps_in_which_the_clients_did_not_wait_are_not_fitted() -> None:
+    whole = race()
+
+    def with_shorter(*numbers: int) -> Record:
+        """Return the race with answers that took four fifths of the clients' time in the steps of `numbers`."""
+        shorter = {f"search@{number}" for number in numbers}
+        tasks = []
+        for it in whole.tasks:
+            assert it.rally is not None
+            times = {**it.rally.service_time_millis, "mean": 0.8 * it.rally.service_time_millis["mean"]}
+            rate = 0.8 * (it.rate or 0.0)
+            slow = replace(it, rate=rate, rally=replace(it.rally, service_time_millis=times))
+            tasks.append(slow if it.task in shorter else it)
+        return replace(whole, tasks=tuple(tasks))
+
+    found = curve(with_shorter(1))
+    assert found.fit is not None and found.fit.points == 6 and found.fit.contention == pytest.approx(0.05, abs=0.001)
+    assert all(row.used for row in found.rows) and found.rows[0].waiting_share == pytest.approx(0.8, abs=0.01)
+    assert any("In 1 of 7 steps the clients waited for answers less than 95% of their time (80% in search@1)" in text
+               for text in found.sentences)  # fmt: skip
+    refused = curve(with_shorter(1, 2))
+    assert refused.fit is None and "there are 5" in refused.fit_refused and refused.knee_clients is not None
+
+
+@pytest.mark.parametrize(
+    ("servers", "raced"),
+    [
+        (["Groonga/14.1"] * 2, "Groonga/14.1 "),
+        (["a", "b"], "the target "),
+        ([None], "the target "),
+        ([], "the target "),
+    ],
+)
+def test_over_http_the_engine_is_called_as_it_calls_itself(servers: list[str | None], raced: str) -> None:
+    hosts = tuple(HttpHost(f"h{number}", 200, server) for number, server in enumerate(servers))
+    over_http = replace(race(), environment=EnvironmentRecord(), http=HttpRecord(hosts=hosts))
+    assert curve(over_http).sentences[0].startswith(raced)
+    assert curve(replace(race(), environment=EnvironmentRecord())).sentences[0].startswith("the cluster ")
+    found = capacity_result([replace(searching_race(300.0), environment=EnvironmentRecord(), http=over_http.http)])
+    assert found is not None and found.sentences[0].startswith(f"{raced}carries")
 
 
 def test_up_and_down_tells_the_hysteresis() -> None:

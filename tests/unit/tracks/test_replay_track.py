@@ -67,7 +67,7 @@ def test_a_client_without_a_share_sends_nothing(source: Sources) -> None:
         source(["/i/_doc/1"]).partition(1, 2).params()
 
 
-@pytest.mark.parametrize("end", [{"requests": 6}, {"time_period": 5.0}])
+@pytest.mark.parametrize("end", [{"requests": 6}, {"time_period": 5.0}, {"looped": True}])
 def test_the_file_again_and_again_until_the_end(source: Sources, end: dict[str, Any]) -> None:
     made = source(["/a", "/b", "/c"], **end)
     assert made.infinite

@@ -50,6 +50,7 @@ def test_a_race_over_http_needs_no_track_and_survives_the_way_through_json():
         ({"intervalSeconds": -1}, "http.intervalSeconds: must be 0 to 3600 seconds, not -1"),
         ({"health": "d/status"}, "http.health: 'd/status' is no path"),
         ({"health": "//elsewhere/"}, "http.health: '//elsewhere/' is no path"),
+        ({"health": "/100%"}, "http.health: '/100%' is no path"),
         ({"headers": {"Authorization": "x"}}, "http.headers.Authorization: is not a user's to set"),
         ({"headers": {"X A": "x"}}, "http.headers: 'X A' is no name of a header; write letters, digits"),
         ({"headers": {"X-A": "x\r\ny: z"}}, "http.headers.X-A: must be a text of printable ASCII"),

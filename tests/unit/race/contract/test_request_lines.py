@@ -1,11 +1,14 @@
 """The lines of a file of requests: what reads, what is refused, and that no bytes are too strange."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlap.api.spec import ASKED_PATH
 from fairlap_race.contract import request_lines
-from fairlap_race.contract.request_lines import LinesError, RequestLine, read_lines
+from fairlap_race.contract.request_lines import LinesError, RequestLine, is_path, read_lines
 
 
 @pytest.mark.parametrize(
@@ -39,11 +42,42 @@ def test_what_reads(method: str, path: str, reads: bool) -> None:
             list(read_lines(text, "f"))
 
 
+@pytest.mark.parametrize(
+    ("path", "good"),
+    [
+        ("/", True),
+        ("/?", True),
+        ("/a?q=100%&r=%zz?/", True),  # a query is sent as it stands
+        ("/%C3%a9?q=%23", True),
+        ("/a:b@c/~d;e=f,g|h", True),
+        ("/a#b", False),
+        ("/a?q=c#", False),
+        ("/100%", False),
+        ("/100%2?q=1", False),
+        ("/%g0", False),
+        ("//a", False),
+        ("/a b", False),
+        ("/a\n", False),
+    ],
+)
+def test_a_path_is_sent_as_it_is_written(path: str, good: bool) -> None:
+    assert is_path(path) is good
+    assert (re.fullmatch(ASKED_PATH.removesuffix("$"), path) is not None) is good, "the schema says the same"
+
+
 def test_half_of_a_character_cannot_be_sent() -> None:
     with pytest.raises(LinesError, match="f line 1: a text has half of a character"):
         list(read_lines([rb'{"path": "/a", "body": {"q": "\ud83d"}}'], "f"))
     (whole,) = read_lines([rb'{"path": "/a", "body": {"q": "\ud83d\ude00"}}'], "f", writes=True)
     assert whole.body == {"q": "\U0001f600"}
+
+
+@pytest.mark.parametrize("number", [b"1e999", b"-1E400", b"NaN", b"Infinity"])
+def test_a_number_that_cannot_be_sent_is_refused(number: bytes) -> None:
+    with pytest.raises(
+        LinesError, match=r"f line 2: .*(is too large, and would be sent as Infinity|no number of JSON)"
+    ):
+        list(read_lines([b"/a\n", b'{"path": "/a", "body": {"n": [' + number + b"]}}\n"], "f", over_http=True))
 
 
 def test_line_ends_at_the_end_are_no_requests() -> None:

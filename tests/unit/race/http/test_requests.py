@@ -53,6 +53,7 @@ def test_zipf_draws_from_the_distinct_requests_the_most_frequent_first(tmp_path)
     rows = json.loads(found.file.read_text())
     assert [row[1] for row in rows] == ["/b", "/a", "/c"] and all(len(row) == 6 for row in rows)
     assert (found.lines, found.distinct) == (4, 3)
+    assert [line[1] for line in found.first] == ["/a", "/b", "/b", "/c"], "what they find is told line by line"
 
 
 @pytest.mark.parametrize(
@@ -61,6 +62,10 @@ def test_zipf_draws_from_the_distinct_requests_the_most_frequent_first(tmp_path)
         (b"", "terms.txt: the file is empty"),
         (b"/a\r\n", "terms.txt line 1: the line ends with CR LF"),
         (b"\xef\xbb\xbf/a\n", "terms.txt line 1: the file begins with a byte order mark"),
+        (b"/a?q=c#\n", "terms.txt line 1: '/a?q=c#' is no path; write one that begins with one slash"),
+        (b"/a\n/100%\n", "terms.txt line 2: '/100%' is no path"),
+        (b'{"path": "/100%2/x"}\n', "terms.txt line 1: '/100%2/x' is no path"),
+        (b'/a\n{"path": "/a", "body": {"n": 1e999}}\n', "terms.txt line 2: "),
         (b"/a\nshoes\n", "terms.txt line 2: 'shoes' is neither a path, which begins with a slash, nor JSON"),
         (b"/a\n//b\n", "terms.txt line 2: '//b' is no path"),
         (b"/a\n\n/b\n", "terms.txt line 2: the line is empty"),

@@ -15,8 +15,8 @@ from fairlap_race.rally import swept
 from fairlap_race.rally.sweep_steps import expand, objection
 
 
-def operation(kind: str = "search", measured: bool = True, **params: Any) -> Any:
-    return SimpleNamespace(name="op", type=kind, params=params, param_source=None, include_in_reporting=measured)
+def operation(kind: str = "search", measured: bool = True, source: str | None = None, **params: Any) -> Any:
+    return SimpleNamespace(name="op", type=kind, params=params, param_source=source, include_in_reporting=measured)
 
 
 @dataclass
@@ -63,6 +63,7 @@ def test_steps_stand_where_the_task_stood() -> None:
         "bulk", "search@1", "pause-before-search@2", "search@2", "pause-before-search@4", "search@4", "merge",
     ]  # fmt: skip
     step = it.challenge.schedule[3]
+    assert step.schedule is None, "a schedule of the track's own may ask for a rate"
     assert (step.clients, step.params, step.iterations) == (2, {"clients": 2}, None)
     assert (step.warmup_time_period, step.time_period, step.operation) == (5.0, 30.0, swept_task.operation)
     pause = it.challenge.schedule[2]
@@ -79,6 +80,17 @@ def test_rates_leave_the_clients_and_the_end_as_they_are() -> None:
         ("search@50.5/s", 3, {"target-throughput": 50.5}, 200),
         ("search@100/s", 3, {"target-throughput": 100}, 200),
     ]
+    assert [task.schedule for task in it.challenge.schedule] == ["poisson", "poisson"]
+
+
+def test_a_file_of_requests_begins_again_in_a_step_of_a_time() -> None:
+    replayed = Task("search", operation("raw-request", source="replay", order="file"))
+    it = track(replayed)
+    expand(it, None, sweep(duration_seconds=30.0))
+    assert [task.operation.params for task in it.challenge.schedule] == [{"order": "file", "looped": True}] * 3
+    assert replayed.operation.params == {"order": "file"}, "the task itself stays as it was"
+    expand(it := track(replayed), None, sweep())
+    assert [task.operation.params for task in it.challenge.schedule] == [{"order": "file"}] * 3, "else once a step"
 
 
 @pytest.mark.parametrize(
@@ -87,6 +99,8 @@ def test_rates_leave_the_clients_and_the_end_as_they_are() -> None:
         (Task("search", iterations=5), {}, ""),
         (Task("search"), {"duration_seconds": 5.0}, ""),
         (Task("search", operation("bulk")), {}, ""),
+        (Task("search", operation("raw-request", source="replay", order="file")), {}, ""),
+        (Task("search", operation("raw-request", source="replay", order="random")), {}, "neither iterations nor"),
         (Task("other"), {}, ""),
         (Task("search"), {}, "race.sweep.duration: the task search has neither iterations nor a time period"),
         (Task("search", operation(measured=False)), {"duration_seconds": 5.0}, "is not measured"),
