@@ -43,6 +43,10 @@ class StepCounters:
     writes_rejected: int | None = None
     """writes that a node rejected because it had too much to do; None when not known"""
     searches_rejected: int | None = None
+    others: tuple[str, ...] = ()
+    """its other tasks of which searches are known: raw requests"""
+    anywhere: int | None = None
+    """searches of single shards in all indices; None when not known, as when one of them was deleted"""
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,15 @@ class SearchAnswer:
     """the search itself says for how long it may run"""
     parts_wanted: bool = False
     """the search itself says that a part of the answer will do"""
+    drawn: bool = False
+    """its task draws each of its requests: others may search elsewhere"""
     items: int | None = None
     """searches in a multi-search"""
     items_failed: int | None = None
+    items_nowhere: int | None = None
+    """that reached no shard"""
+    items_without_hits: int | None = None
+    """that reached a shard, and found nothing"""
     hits: int | None = None
     """as far as Elasticsearch counted; None when it was told not to"""
     hits_exact: bool = False

@@ -70,6 +70,7 @@ def described(search: PlannedSearch, when: str, *, settled: bool) -> dict[str, A
         "request": _digest(told),
         "timeout_wanted": "timeout" in query or (isinstance(body, Mapping) and "timeout" in body),
         "parts_wanted": query.get("allow_partial_search_results", "false") != "false",
+        "drawn": search.drawn,
         "settled": settled and _BY_CHANCE.search(text) is None,
     }
 
@@ -110,6 +111,8 @@ def _of_several(about: Mapping[str, Any], responses: list[Mapping[str, Any]]) ->
         timed_out=any(it.timed_out for it in answered),
         items=len(responses),
         items_failed=len(refused),
+        items_nowhere=sum(it.shards == 0 for it in answered),
+        items_without_hits=sum(it.complete and it.hits == 0 and bool(it.shards) for it in answered),
         hits=sum(known) if known and len(known) == len(answered) else None,
         hits_exact=bool(answered) and all(it.hits_exact for it in answered),
         hit_ids=_digest(_canonical(ids)) if any(ids) else None,

@@ -77,14 +77,15 @@ def _add(loader: Any, track: Any, task: Any, found: list[PlannedSearch], unknown
     try:
         source = loader.operation_parameters(track, task)
         params = source.partition(0, task.clients).params()
-        search = as_sent(task.name, str(task.operation.type), params)
+        kind = str(task.operation.type)
+        search = as_sent(task.name, kind, params)
     except StopIteration:
         unknown[task.name] = "its parameter source is at its end before it began"
     except Exception as error:
         unknown[task.name] = f"its parameter source could not be asked: {_words(error)}"
     else:
         if isinstance(search, PlannedSearch):
-            found.append(search)
+            found.append(replace(search, drawn=kind == "raw-request" and bool(task.operation.param_source)))
         elif search:
             unknown[task.name] = search
 

@@ -28,6 +28,10 @@ ANSWER = SearchAnswer(
 )
 
 
+NOWHERE = replace(ANSWER, shards=0, successful=0, hits=0)
+RAW = StepCounters(3, others=("find",))
+
+
 def record(step: StepCounters | None = STEP, answer: SearchAnswer | None = ANSWER, **more: Any) -> rec.Record:
     evidence = RequestEvidence((step,) if step else (), (answer,) if answer else (), **more)
     return replace(SEARCHING, requests=evidence)
@@ -48,6 +52,12 @@ def test_searches_that_did_their_work() -> None:
         (replace(STEP, shards={"find": 0}, queries=0), ANSWER, Reason.SEARCHES_HIT_NOTHING),
         (replace(STEP, queries=0), ANSWER, Reason.SEARCHES_HIT_NOTHING),
         (replace(STEP, queries=0), None, Reason.SEARCHES_HIT_NOTHING),
+        (replace(STEP, shards={"find": 0}, queries=None), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
+        (replace(STEP, shards={}, queries=None, anywhere=9), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
+        (replace(RAW, shards={"find": 0}), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
+        (replace(RAW, anywhere=9), replace(NOWHERE, index=None, items=2, items_nowhere=2), Reason.SEARCHES_HIT_NOTHING),
+        (replace(RAW, anywhere=0), replace(NOWHERE, drawn=True), Reason.SEARCHES_HIT_NOTHING),
+        (None, NOWHERE, Reason.SEARCHES_HIT_NOTHING),
         (STEP, replace(ANSWER, failed=1), Reason.SEARCHES_INCOMPLETE),
         (STEP, replace(ANSWER, timed_out=True), Reason.SEARCHES_INCOMPLETE),
         (STEP, replace(ANSWER, items=2, items_failed=1), Reason.SEARCHES_INCOMPLETE),
@@ -55,7 +65,7 @@ def test_searches_that_did_their_work() -> None:
         (STEP, replace(ANSWER, failed=1, timeout_wanted=True), Reason.SEARCHES_INCOMPLETE),
     ],
 )
-def test_what_voids_a_race(step: StepCounters, answer: SearchAnswer | None, reason: Reason) -> None:
+def test_what_voids_a_race(step: StepCounters | None, answer: SearchAnswer | None, reason: Reason) -> None:
     violation = first_violation(record(step, answer), spec())
     assert violation is not None and violation.reason is reason and "task find" in violation.message
 
@@ -68,6 +78,12 @@ def test_what_voids_a_race(step: StepCounters, answer: SearchAnswer | None, reas
         (STEP, replace(ANSWER, failed=1, parts_wanted=True), Reason.SEARCHES_IN_DOUBT),
         (STEP, replace(ANSWER, timed_out=True, timeout_wanted=True), Reason.SEARCHES_IN_DOUBT),
         (replace(STEP, queries=39), ANSWER, Reason.SEARCHES_IN_DOUBT),
+        (replace(STEP, queries=None), NOWHERE, Reason.SEARCHES_IN_DOUBT),  # there was one before
+        (RAW, NOWHERE, Reason.SEARCHES_IN_DOUBT),  # an index was deleted meanwhile
+        (replace(RAW, anywhere=9), replace(NOWHERE, drawn=True), Reason.SEARCHES_IN_DOUBT),
+        (replace(RAW, anywhere=0), replace(NOWHERE, index="far:t", drawn=True), Reason.SEARCHES_IN_DOUBT),
+        (RAW, replace(ANSWER, items=2, items_nowhere=1), Reason.SEARCHES_IN_DOUBT),
+        (RAW, replace(ANSWER, items=2, items_without_hits=1), Reason.SEARCHES_WITHOUT_HITS),
         (STEP, SearchAnswer("find", trouble="HTTP 404"), Reason.SEARCHES_IN_DOUBT),
         (STEP, None, Reason.SEARCHES_IN_DOUBT),
         (replace(STEP, searches_rejected=3), ANSWER, Reason.REQUESTS_REJECTED),
@@ -87,6 +103,9 @@ def test_what_is_remarked(step: StepCounters, answer: SearchAnswer | None, reaso
         pytest.param(replace(STEP, queries=4000), ANSWER, id="many shards, or pages"),
         pytest.param(replace(STEP, writes_rejected=None, searches_rejected=None), ANSWER, id="a node came or went"),
         pytest.param(STEP, replace(ANSWER, hits=None), id="told not to count"),
+        pytest.param(RAW, ANSWER, id="a raw request"),
+        pytest.param(replace(RAW, anywhere=0), replace(ANSWER, index="far:t"), id="a raw request to another cluster"),
+        pytest.param(RAW, replace(ANSWER, items=2, items_nowhere=0, items_without_hits=0), id="a multi-search"),
         pytest.param(STEP, replace(ANSWER, skipped=1, shards=2, successful=2), id="a shard that has nothing of it"),
     ],
 )
@@ -118,6 +137,19 @@ def test_lost_documents_void_a_race_whatever_number_was_expected() -> None:
     again = replace(BULK, bulk_trouble=BulkTrouble(retried=1, retries=2, item_errors=3))
     found = replace(GOOD, tasks=(again,))
     assert first_violation(found, spec()) is None and said(found) == [Reason.REQUESTS_REJECTED]
+
+
+def test_one_of_several_requests_that_reached_nothing_is_said() -> None:
+    answers = (replace(ANSWER, drawn=True), replace(NOWHERE, drawn=True), replace(ANSWER, drawn=True, hits=0))
+    found = replace(SEARCHING, requests=RequestEvidence((replace(RAW, anywhere=0),), answers))
+    assert first_violation(found, spec()) is None
+    texts = {it.reason: it.text for it in remarks(found, [], "")}
+    assert texts[Reason.SEARCHES_IN_DOUBT] == (
+        "task find: 1 of 3 of its searches reached no shard, sent once more after the task"
+    )
+    assert texts[Reason.SEARCHES_WITHOUT_HITS] == (
+        "task find: 1 of 3 of its searches found nothing, sent once more after the task"
+    )
 
 
 def test_many_findings_are_one_remark() -> None:

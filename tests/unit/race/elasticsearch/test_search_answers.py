@@ -59,6 +59,14 @@ def test_what_is_no_whole_answer(changes: dict[str, Any], complete: bool) -> Non
     assert read_answer(ABOUT, answer(**changes)).complete is complete
 
 
+def test_parts_of_a_multi_search_that_reached_or_found_nothing_are_counted() -> None:
+    none = {"total": 0, "successful": 0, "skipped": 0, "failed": 0}
+    parts = [answer(hit("a")), answer(_shards=none), answer(), {"error": {"type": "index_not_found_exception"}}]
+    found = read_answer(ABOUT, {"responses": parts})
+    assert (found.items, found.items_failed, found.items_nowhere, found.items_without_hits) == (4, 1, 1, 1)
+    assert (found.shards, found.hits) == (4, 1)
+
+
 def test_the_first_failure_is_a_name_and_no_other_words() -> None:
     for given_type, found in (("illegal_argument_exception", "illegal_argument_exception"), ("The word x!", None)):
         shards = {"total": 1, "successful": 0, "failed": 1, "failures": [{"reason": {"type": given_type}}]}
