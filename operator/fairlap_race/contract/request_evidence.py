@@ -10,6 +10,25 @@ from fairlap_race.contract.cluster_course import TaskCaches
 BEFORE, AFTER = "before", "after"
 SEARCHES = frozenset({"search", "paginated-search", "scroll-search", "composite-agg"})
 """Rally's operations of which every request is a search of Elasticsearch's."""
+OTHER_SEARCHES = frozenset({"sql", "esql", "esql-profile", "submit-async-search"})
+"""Rally's operations that search in another way, and are not sent once more."""
+NO_SEARCHES = frozenset(
+    {
+        *("bulk", "refresh", "force-merge", "sleep", "field-caps", "downsample", "put-pipeline", "put-settings"),
+        *("open-point-in-time", "close-point-in-time", "get-async-search", "delete-async-search"),
+        *("index-stats", "node-stats", "transform-stats", "cluster-health"),
+        *("create-index", "delete-index", "shrink-index", "create-data-stream", "delete-data-stream"),
+        *("create-index-template", "delete-index-template", "create-composable-template"),
+        *("delete-composable-template", "create-component-template", "delete-component-template"),
+        *("create-ml-datafeed", "delete-ml-datafeed", "start-ml-datafeed", "stop-ml-datafeed"),
+        *("create-ml-job", "delete-ml-job", "open-ml-job", "close-ml-job"),
+        *("create-transform", "start-transform", "wait-for-transform", "delete-transform"),
+        *("create-snapshot-repository", "delete-snapshot-repository", "create-snapshot", "restore-snapshot"),
+        *("wait-for-snapshot-create", "wait-for-current-snapshots-create", "wait-for-recovery"),
+        *("create-ilm-policy", "delete-ilm-policy"),
+    }
+)
+"""Rally's operations that certainly send none (OperationType in esrally/track/track.py)."""
 
 
 @dataclass(frozen=True)

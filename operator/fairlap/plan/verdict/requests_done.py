@@ -7,7 +7,14 @@ from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
-from fairlap_race.contract.request_evidence import AFTER, SEARCHES, RequestEvidence, SearchAnswer, StepCounters
+from fairlap_race.contract.request_evidence import (
+    AFTER,
+    OTHER_SEARCHES,
+    SEARCHES,
+    RequestEvidence,
+    SearchAnswer,
+    StepCounters,
+)
 
 _MOST_NAMED = 10
 _SENT_AGAIN = "sent once more after the task"
@@ -136,7 +143,8 @@ def _in_doubt(record: Record, evidence: RequestEvidence) -> Iterator[str]:
         troubles = [it.trouble for it in found] if found else [evidence.not_looked_at.get(task.name, "")]
         why = next(filter(None, troubles), "")
         if why or (not found and task.type in SEARCHES):
-            yield f"task {task.name}: its search was not looked at: {why or 'Elasticsearch was not asked'}"
+            what = "its search" if task.type in SEARCHES | OTHER_SEARCHES else "its search, if it is one,"
+            yield f"task {task.name}: {what} was not looked at: {why or 'Elasticsearch was not asked'}"
     for name, looked_at in answers.items():
         if nowhere := sum(map(_nowhere, looked_at)):
             which = f"{nowhere} of {len(looked_at)} of its searches" if len(looked_at) > 1 else "its search"

@@ -52,17 +52,17 @@ def test_searches_that_did_their_work() -> None:
         (replace(STEP, shards={"find": 0}, queries=0), ANSWER, Reason.SEARCHES_HIT_NOTHING),
         (replace(STEP, queries=0), ANSWER, Reason.SEARCHES_HIT_NOTHING),
         (replace(STEP, queries=0), None, Reason.SEARCHES_HIT_NOTHING),
+        (STEP, replace(ANSWER, failed=1), Reason.SEARCHES_INCOMPLETE),
+        (STEP, replace(ANSWER, timed_out=True), Reason.SEARCHES_INCOMPLETE),
+        (STEP, replace(ANSWER, items=2, items_failed=1), Reason.SEARCHES_INCOMPLETE),
+        (STEP, replace(ANSWER, items=2, items_failed=1, parts_wanted=True), Reason.SEARCHES_INCOMPLETE),
+        (STEP, replace(ANSWER, failed=1, timeout_wanted=True), Reason.SEARCHES_INCOMPLETE),
         (replace(STEP, shards={"find": 0}, queries=None), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
         (replace(STEP, shards={}, queries=None, anywhere=9), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
         (replace(RAW, shards={"find": 0}), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
         (replace(RAW, anywhere=9), replace(NOWHERE, index=None, items=2, items_nowhere=2), Reason.SEARCHES_HIT_NOTHING),
         (replace(RAW, anywhere=0), replace(NOWHERE, drawn=True), Reason.SEARCHES_HIT_NOTHING),
         (None, NOWHERE, Reason.SEARCHES_HIT_NOTHING),
-        (STEP, replace(ANSWER, failed=1), Reason.SEARCHES_INCOMPLETE),
-        (STEP, replace(ANSWER, timed_out=True), Reason.SEARCHES_INCOMPLETE),
-        (STEP, replace(ANSWER, items=2, items_failed=1), Reason.SEARCHES_INCOMPLETE),
-        (STEP, replace(ANSWER, items=2, items_failed=1, parts_wanted=True), Reason.SEARCHES_INCOMPLETE),
-        (STEP, replace(ANSWER, failed=1, timeout_wanted=True), Reason.SEARCHES_INCOMPLETE),
     ],
 )
 def test_what_voids_a_race(step: StepCounters | None, answer: SearchAnswer | None, reason: Reason) -> None:
@@ -78,16 +78,16 @@ def test_what_voids_a_race(step: StepCounters | None, answer: SearchAnswer | Non
         (STEP, replace(ANSWER, failed=1, parts_wanted=True), Reason.SEARCHES_IN_DOUBT),
         (STEP, replace(ANSWER, timed_out=True, timeout_wanted=True), Reason.SEARCHES_IN_DOUBT),
         (replace(STEP, queries=39), ANSWER, Reason.SEARCHES_IN_DOUBT),
+        (STEP, SearchAnswer("find", trouble="HTTP 404"), Reason.SEARCHES_IN_DOUBT),
+        (STEP, None, Reason.SEARCHES_IN_DOUBT),
+        (replace(STEP, searches_rejected=3), ANSWER, Reason.REQUESTS_REJECTED),
+        (replace(STEP, writes_rejected=3), ANSWER, Reason.REQUESTS_REJECTED),
         (replace(STEP, queries=None), NOWHERE, Reason.SEARCHES_IN_DOUBT),  # there was one before
         (RAW, NOWHERE, Reason.SEARCHES_IN_DOUBT),  # an index was deleted meanwhile
         (replace(RAW, anywhere=9), replace(NOWHERE, drawn=True), Reason.SEARCHES_IN_DOUBT),
         (replace(RAW, anywhere=0), replace(NOWHERE, index="far:t", drawn=True), Reason.SEARCHES_IN_DOUBT),
         (RAW, replace(ANSWER, items=2, items_nowhere=1), Reason.SEARCHES_IN_DOUBT),
         (RAW, replace(ANSWER, items=2, items_without_hits=1), Reason.SEARCHES_WITHOUT_HITS),
-        (STEP, SearchAnswer("find", trouble="HTTP 404"), Reason.SEARCHES_IN_DOUBT),
-        (STEP, None, Reason.SEARCHES_IN_DOUBT),
-        (replace(STEP, searches_rejected=3), ANSWER, Reason.REQUESTS_REJECTED),
-        (replace(STEP, writes_rejected=3), ANSWER, Reason.REQUESTS_REJECTED),
     ],
 )
 def test_what_is_remarked(step: StepCounters, answer: SearchAnswer | None, reason: Reason) -> None:
@@ -124,6 +124,11 @@ def test_a_search_that_nobody_looked_at_is_said_with_its_reason() -> None:
     told = remarks(record(answer=None, not_looked_at={"find": "it searches what another operation has opened"}), [], "")
     (remark,) = (each for each in told if each.reason == Reason.SEARCHES_IN_DOUBT)
     assert remark.text == "task find: its search was not looked at: it searches what another operation has opened"
+    for kind, words in (("esql", "its search"), ("of-the-track", "its search, if it is one,")):
+        track = replace(GOOD.track, tasks=(TrackTask("find", type=kind, reported=True),))
+        found = replace(SEARCHING, track=track, requests=RequestEvidence(not_looked_at={"find": "because"}))
+        (text,) = (it.text for it in remarks(found, [], "") if it.reason == Reason.SEARCHES_IN_DOUBT)
+        assert text == f"task find: {words} was not looked at: because"
     assert said(replace(SEARCHING, requests=None)) == [Reason.SEARCHES_IN_DOUBT], "a record of an older runner"
     assert not said(GOOD) and not said(replace(SEARCHING, outcome=rec.Outcome(Reason.RACE_STALLED, "stood")))
 
