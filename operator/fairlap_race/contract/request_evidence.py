@@ -66,6 +66,8 @@ class StepCounters:
     """its other tasks of which searches are known: raw requests"""
     anywhere: int | None = None
     """searches of single shards in all indices; None when not known, as when one of them was deleted"""
+    trouble: str = ""
+    """why the counters of the nodes could not be had; empty when they could"""
 
 
 @dataclass(frozen=True)

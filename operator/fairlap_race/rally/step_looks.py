@@ -34,6 +34,7 @@ PATIENCE = 180.0
 """Seconds for all searches after one step: then the race goes on, and what was not asked is said."""
 MOST_ANSWERS, MOST_STEPS = 400, 1000
 """That are kept of one race."""
+_LONGEST_TROUBLE = 300
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class StepLooks:
         for search in plan.searches:
             self._by_task.setdefault(search.task, []).append(search)
         self._last: RequestCounters | None = None
+        self._trouble = ""
         self._places: Places = {}
         self._kept = 0
 
@@ -123,7 +125,8 @@ class StepLooks:
     def _counters(self) -> RequestCounters | None:
         try:
             return ask_counters(self._client)
-        except ElasticsearchError:
+        except ElasticsearchError as error:
+            self._trouble = str(error)[:_LONGEST_TROUBLE]
             return None
 
     def _grown(
@@ -148,14 +151,18 @@ class StepLooks:
             others=tuple(others),
         )
         if self._last is None or now is None:
-            return found
+            return replace(found, trouble=self._trouble or "they were not read before it")
         # What a task searches that does not say so may be anywhere: nothing is said of its step.
         everywhere = bool(searched) and all(known[task] for task in searched)
         indices = {name for task in searched for it in known[task] for name in it}
         writes, searches = rejected_between(self._last, now)
         queries = queries_between(self._last, now, indices) if everywhere else None
         anywhere = queries_between(self._last, now, {*self._last.queries, *now.queries})
-        return replace(found, queries=queries, anywhere=anywhere, writes_rejected=writes, searches_rejected=searches)
+        trouble = ""
+        if writes is None or searches is None:
+            trouble = "a node came, went or began anew" if now.rejected else "these nodes have no such counters"
+        rejected = replace(found, writes_rejected=writes, searches_rejected=searches, trouble=trouble)
+        return replace(rejected, queries=queries, anywhere=anywhere)
 
     def _shards_of(self, task: str) -> dict[str, int] | None:
         found: dict[str, int] = {}

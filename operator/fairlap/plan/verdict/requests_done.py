@@ -116,6 +116,8 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
         yield RaceRemark(Reason.SEARCHES_IN_DOUBT, text)
     if text := _joined(_rejected(record, evidence)):
         yield RaceRemark(Reason.REQUESTS_REJECTED, text)
+    if text := _joined(_uncounted(evidence)):
+        yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
 
 
 def _joined(found: Iterator[str]) -> str:
@@ -182,6 +184,13 @@ def _rejected(record: Record, evidence: RequestEvidence) -> Iterator[str]:
             yield f"{step.writes_rejected} writes were {during}"
         if step.searches_rejected:
             yield f"{step.searches_rejected} searches of shards were {during}"
+
+
+def _uncounted(evidence: RequestEvidence) -> Iterator[str]:
+    for step in evidence.steps:
+        what = ", and how often shards were searched," if step.searches and step.queries is None else ""
+        if step.trouble:
+            yield f"how many requests were rejected{what} while {_during(step)} ran could not be read: {step.trouble}"
 
 
 def _during(step: StepCounters) -> str:

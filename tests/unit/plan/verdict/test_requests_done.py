@@ -88,6 +88,8 @@ def test_what_voids_a_race(step: StepCounters | None, answer: SearchAnswer | Non
         (replace(RAW, anywhere=0), replace(NOWHERE, index="far:t", drawn=True), Reason.SEARCHES_IN_DOUBT),
         (RAW, replace(ANSWER, items=2, items_nowhere=1), Reason.SEARCHES_IN_DOUBT),
         (RAW, replace(ANSWER, items=2, items_without_hits=1), Reason.SEARCHES_WITHOUT_HITS),
+        (replace(STEP, queries=None, trouble="down"), ANSWER, Reason.MACHINE_FIGURES_INCOMPLETE),
+        (replace(STEP, trouble="a node came or went"), ANSWER, Reason.MACHINE_FIGURES_INCOMPLETE),
     ],
 )
 def test_what_is_remarked(step: StepCounters, answer: SearchAnswer | None, reason: Reason) -> None:
@@ -155,6 +157,22 @@ def test_one_of_several_requests_that_reached_nothing_is_said() -> None:
     assert texts[Reason.SEARCHES_WITHOUT_HITS] == (
         "task find: 1 of 3 of its searches found nothing, sent once more after the task"
     )
+
+
+def test_counters_that_could_not_be_read_are_named() -> None:
+    steps = (
+        StepCounters(1, bulks=("bulk",), trouble="HTTP 503"),
+        replace(STEP, queries=None, trouble="HTTP 503"),
+        replace(STEP, trouble="a node came or went"),
+    )
+    found = replace(SEARCHING, requests=RequestEvidence(steps, (ANSWER,)))
+    (text,) = (it.text for it in remarks(found, [], "") if it.reason is Reason.MACHINE_FIGURES_INCOMPLETE)
+    assert text.split("; ") == [
+        "how many requests were rejected while bulk ran could not be read: HTTP 503",
+        "how many requests were rejected, and how often shards were searched, while find ran could not be read: HTTP "
+        "503",
+        "how many requests were rejected while find ran could not be read: a node came or went",
+    ]
 
 
 def test_many_findings_are_one_remark() -> None:

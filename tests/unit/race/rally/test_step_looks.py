@@ -166,6 +166,22 @@ def test_a_cluster_that_does_not_answer_ends_nothing(cluster: Cluster, tmp_path:
     look.look(1, ["find"], [])
     evidence = found(tmp_path / "f", planned)
     assert evidence.steps[0].queries is None and evidence.answers[0].trouble == "down"
+    assert evidence.steps[0].trouble == "down"
+
+
+def test_counters_that_could_not_be_had_say_why(cluster: Cluster, tmp_path: Path) -> None:
+    planned = plan(FIND)
+    cluster.rejected = 5
+    look = looks(cluster, planned, tmp_path / "f")
+    look.look(0, [], ["find"])
+    look.look(1, ["find"], ["bulk"])
+    cluster.rejected = 2
+    look.look(2, ["bulk"], ["find"])
+    look.look(3, ["find"], [])
+    fresh = looks(cluster, planned, tmp_path / "f")
+    fresh.look(4, ["bulk"], [])
+    troubles = [it.trouble for it in found(tmp_path / "f", planned).steps]
+    assert troubles == ["", "a node came, went or began anew", "", "they were not read before it"]
 
 
 def test_searches_that_take_too_long_are_left_out(cluster: Cluster, tmp_path: Path) -> None:
