@@ -18,7 +18,8 @@ from .tracks import BULK, CREATE, DOCUMENTS, Json, search, write
 
 REFRESH: Json = {"operation": "refresh"}
 SORTED = {"body": {"query": {"match_all": {}}, "sort": ["n"], "size": 5}}
-NEVER = {"body": {"query": {"term": {"word": "never"}}}}
+ALL: Json = {"query": {"match_all": {}}}
+NEVER: Json = {"body": {"query": {"term": {"word": "never"}}}}
 BY_WORD = {"body": {"query": {"match_all": {}}, "sort": ["word"]}}
 # Another index in which the same field cannot be sorted by: its shards fail, and those of t do not.
 OTHER: Json = {
@@ -75,6 +76,46 @@ def test_searches_that_do_what_they_are_for(runner: Runner, tmp_path: Path) -> N
 def test_a_pattern_that_matches_nothing(runner: Runner, tmp_path: Path) -> None:
     track = write(tmp_path / "t", CREATE, BULK, REFRESH, search("nothing", index="nope-*"))
     produced(Reason.SEARCHES_HIT_NOTHING, runner.run(track).violation())
+
+
+def raw(name: str, path: str, body: object = None) -> Json:
+    """Return a task that sends one raw request again and again."""
+    operation = {"operation-type": "raw-request", "name": f"{name}-op", "method": "GET" if body is None else "POST"}
+    operation |= {"path": path, **({} if body is None else {"body": body})}
+    if path.endswith("_msearch"):
+        operation["headers"] = {"Content-Type": "application/x-ndjson"}
+    return {"name": name, "operation": operation, "iterations": 20}
+
+
+@pytest.mark.produces(Reason.SEARCHES_HIT_NOTHING)
+def test_a_raw_request_to_a_pattern_that_matches_nothing(runner: Runner, tmp_path: Path) -> None:
+    track = write(tmp_path / "t", CREATE, BULK, REFRESH, raw("nothing", "/nope-*/_search", ALL))
+    produced(Reason.SEARCHES_HIT_NOTHING, runner.run(track).violation())
+
+
+@pytest.mark.long
+def test_raw_requests_that_do_what_they_are_for(runner: Runner, tmp_path: Path) -> None:
+    """Those that match, several in one of which a part reaches or finds nothing, and one that is no search."""
+    several = [{"index": "t"}, {**ALL, "timeout": "10s"}, {"index": "nope-*"}, ALL, {"index": "t*"}, NEVER["body"]]
+    lines = "".join(f"{json.dumps(line)}\n" for line in several)
+    schedule = (raw("match", "/t*/_search", ALL), raw("several", "/_msearch", lines), raw("cat", "/_cat/indices"))
+    ran = runner.run(write(tmp_path / "t", CREATE, BULK, REFRESH, *schedule))
+    assert first_violation(ran.record, asked()) is None
+    found = answers(ran)
+    assert {name: (it.shards, it.hits) for name, it in found.items()} == {
+        "match": (1, DOCUMENTS), "several": (2, DOCUMENTS)
+    }  # fmt: skip
+    assert (found["several"].items, found["several"].items_nowhere, found["several"].items_without_hits) == (3, 1, 1)
+    evidence = ran.record.requests
+    assert evidence is not None
+    assert {it.others: it.anywhere for it in evidence.steps if it.others} == {("match",): 20, ("several",): 40}
+    assert remarked(ran, Reason.SEARCHES_IN_DOUBT) == [
+        "task several: 1 of 3 searches in it reached no shard, sent once more after the task"
+    ]
+    assert remarked(ran, Reason.SEARCHES_WITHOUT_HITS) == [
+        "task several: 1 of 3 searches in it found nothing, sent once more after the task"
+    ]
+    assert not remarked(ran, Reason.MACHINE_FIGURES_INCOMPLETE)
 
 
 @pytest.mark.produces(Reason.SEARCHES_INCOMPLETE)

@@ -175,11 +175,13 @@ def test_the_requests_are_shared_among_clients_and_sent_evenly(tmp_path: Path) -
         scheduler.remove_scheduler("evenly")
 
 
-def test_its_first_search_is_looked_at_once_more(tmp_path: Path) -> None:
-    good(tmp_path, '{"path": "/shop/_search", "body": {"query": {"match": {"t": "a"}}}}\n')
+def test_its_first_searches_are_looked_at_once_more(tmp_path: Path) -> None:
+    search = '{"path": "/shop/_search", "body": {"query": {"match": {"t": "a"}}}}\n'
+    good(tmp_path, f"/shop/_doc/1\n{search}{search}/toys/_search?q=b\n")
     found = describe_searches(load.Request(track_path=str(tmp_path / "work" / "tracks" / "replay")))
     assert [(each.task, each.method, each.path, each.index) for each in found.searches] == [
-        ("replay", "POST", "/shop/_search", "shop")
+        ("replay", "POST", "/shop/_search", "shop"),
+        ("replay", "GET", "/toys/_search?q=b", "toys"),
     ]
     assert not found.unknown
 

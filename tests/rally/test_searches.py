@@ -14,10 +14,12 @@ import pytest
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
 from esrally.driver import runner
+from esrally.track import OperationType
 
 from fairlap_race.contract.planned_search import PlannedSearch
+from fairlap_race.contract.request_evidence import NO_SEARCHES, OTHER_SEARCHES, SEARCHES
 from fairlap_race.track.load import Request
-from fairlap_race.track.searches import SearchesOfTrack, as_sent, describe_searches
+from fairlap_race.track.searches import MOST_DRAWN, SearchesOfTrack, as_sent, describe_searches
 
 ANSWER = {"took": 1, "timed_out": False, "hits": {"total": {"value": 0, "relation": "eq"}, "hits": []}}
 PLUGIN = """
@@ -32,6 +34,19 @@ class Lot:
     def params(self):
         return {"index": "t", "body": {"query": {"term": {"n": random.randrange(10**9)}}}, "request-params": {}}
 
+class Several(Lot):
+    sent = -1
+    def params(self):
+        self.sent += 1
+        paths = ["/_cat/indices", *(f"/t{number}/_search" for number in range(20))]
+        return {"method": "GET", "path": paths[self.sent // 2 % len(paths)]}
+
+class Two(Several):
+    def params(self):
+        if self.sent > 1:
+            raise StopIteration()
+        return super().params()
+
 class Broken(Lot):
     def params(self):
         raise RuntimeError("no words")
@@ -42,6 +57,8 @@ class Over(Lot):
 
 def register(registry):
     registry.register_param_source("lot", Lot)
+    registry.register_param_source("several", Several)
+    registry.register_param_source("two", Two)
     registry.register_param_source("broken", Broken)
     registry.register_param_source("over", Over)
     registry.register_runner("scroll-search", lambda es, params: None)
@@ -97,6 +114,45 @@ def test_it_is_what_rally_sends(kind: str, params: dict[str, Any]) -> None:
 
 def task(name: str, **operation: Any) -> dict[str, Any]:
     return {"name": name, "operation": {"name": f"{name}-op", "operation-type": "search", **operation}, "iterations": 1}
+
+
+def test_some_of_the_searches_that_a_task_draws(tmp_path: Path) -> None:
+    """Distinct ones, and no request of another kind."""
+    raw = {"operation-type": "raw-request"}
+    found = asked(
+        tmp_path / "a", task("many", **raw, **{"param-source": "several"}),
+        task("few", **raw, **{"param-source": "two"}), task("one", **raw, path="/t/_search"),
+    )  # fmt: skip
+    assert [(it.task, it.path, it.drawn) for it in found.searches] == [
+        *(("many", f"/t{number}/_search", True) for number in range(MOST_DRAWN)),
+        ("few", "/t0/_search", True),
+        ("one", "/t/_search", False),
+    ]
+    assert not found.unknown
+
+
+def test_what_may_search_and_is_not_sent_is_named(tmp_path: Path) -> None:
+    found = asked(
+        tmp_path / "a", task("esql", **{"operation-type": "esql", "query": "FROM t"}),
+        task("mine", **{"operation-type": "of-the-track"}),
+        task("hidden", **{"operation-type": "of-the-track", "include-in-reporting": False}),
+        task("count", **{"operation-type": "raw-request", "path": "/t/_count"}),
+        task("force", **{"operation-type": "force-merge"}),
+    )  # fmt: skip
+    assert found == SearchesOfTrack(
+        unknown={
+            "esql": "no esql is sent once more",
+            "mine": "the track has a runner of its own for of-the-track",
+            "count": "no _count is sent once more",
+        }
+    )
+
+
+def test_every_operation_of_rally_is_known() -> None:
+    """Those that certainly do not search are listed: what Rally adds may search, until somebody has looked."""
+    known = SEARCHES | OTHER_SEARCHES | NO_SEARCHES | {"raw-request", "composite", "run-until"}
+    assert known == {it.to_hyphenated_string() for it in OperationType}
+    assert not (SEARCHES | OTHER_SEARCHES) & NO_SEARCHES
 
 
 def asked(folder: Path, *schedule: dict[str, Any]) -> SearchesOfTrack:

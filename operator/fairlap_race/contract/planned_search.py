@@ -19,6 +19,8 @@ class PlannedSearch:
     headers: Mapping[str, str] = field(default_factory=dict)
     index: str | None = None
     """what it searches; None where the path does not tell"""
+    drawn: bool = False
+    """its task has a parameter source of the track's: what else it sends may be another search"""
 
     @property
     def multiple(self) -> bool:

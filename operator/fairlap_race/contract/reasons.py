@@ -726,8 +726,8 @@ class Reason(StrEnum):
         cause="Searches reached no shard: there is no index of the name or pattern that the task searches.",
         cure="Correct the index that the task names, or create and fill it earlier in the schedule.",
         recognized=(
-            "Elasticsearch resolves what the task searches to no shard, or the search counters of these indices did "
-            "not grow while it ran."
+            "Elasticsearch resolves what the task searches to no shard, the search counters of these indices did "
+            "not grow while it ran, or no shard answered what the task sends, sent once more after it."
         ),
         example=(
             "task nothing: its 40 searches of nope-* reached no shard, there is no such index: correct the index that "
@@ -1230,8 +1230,8 @@ class Reason(StrEnum):
         cause="It could not be told whether some searches did what they are for.",
         cure="Read why in the message, and look at one answer of the search yourself.",
         recognized=(
-            "The task's search could not be sent once more after the task, it allows a partial answer and got one, or "
-            "shards counted fewer searches than there were requests."
+            "The task's search could not be sent once more after the task, it allows a partial answer and got one, a "
+            "part of it reached no shard, or shards counted fewer searches than there were requests."
         ),
         example="task search: 1 of 2 shards failed, which the search allows",
         test=_ANSWERS,

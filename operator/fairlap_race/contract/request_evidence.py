@@ -10,6 +10,25 @@ from fairlap_race.contract.cluster_course import TaskCaches
 BEFORE, AFTER = "before", "after"
 SEARCHES = frozenset({"search", "paginated-search", "scroll-search", "composite-agg"})
 """Rally's operations of which every request is a search of Elasticsearch's."""
+OTHER_SEARCHES = frozenset({"sql", "esql", "esql-profile", "submit-async-search"})
+"""Rally's operations that search in another way, and are not sent once more."""
+NO_SEARCHES = frozenset(
+    {
+        *("bulk", "refresh", "force-merge", "sleep", "field-caps", "downsample", "put-pipeline", "put-settings"),
+        *("open-point-in-time", "close-point-in-time", "get-async-search", "delete-async-search"),
+        *("index-stats", "node-stats", "transform-stats", "cluster-health"),
+        *("create-index", "delete-index", "shrink-index", "create-data-stream", "delete-data-stream"),
+        *("create-index-template", "delete-index-template", "create-composable-template"),
+        *("delete-composable-template", "create-component-template", "delete-component-template"),
+        *("create-ml-datafeed", "delete-ml-datafeed", "start-ml-datafeed", "stop-ml-datafeed"),
+        *("create-ml-job", "delete-ml-job", "open-ml-job", "close-ml-job"),
+        *("create-transform", "start-transform", "wait-for-transform", "delete-transform"),
+        *("create-snapshot-repository", "delete-snapshot-repository", "create-snapshot", "restore-snapshot"),
+        *("wait-for-snapshot-create", "wait-for-current-snapshots-create", "wait-for-recovery"),
+        *("create-ilm-policy", "delete-ilm-policy"),
+    }
+)
+"""Rally's operations that certainly send none (OperationType in esrally/track/track.py)."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +62,12 @@ class StepCounters:
     writes_rejected: int | None = None
     """writes that a node rejected because it had too much to do; None when not known"""
     searches_rejected: int | None = None
+    others: tuple[str, ...] = ()
+    """its other tasks of which searches are known: raw requests"""
+    anywhere: int | None = None
+    """searches of single shards in all indices; None when not known, as when one of them was deleted"""
+    trouble: str = ""
+    """why the counters of the nodes could not be had; empty when they could"""
 
 
 @dataclass(frozen=True)
@@ -69,9 +94,15 @@ class SearchAnswer:
     """the search itself says for how long it may run"""
     parts_wanted: bool = False
     """the search itself says that a part of the answer will do"""
+    drawn: bool = False
+    """its task draws each of its requests: others may search elsewhere"""
     items: int | None = None
     """searches in a multi-search"""
     items_failed: int | None = None
+    items_nowhere: int | None = None
+    """that reached no shard"""
+    items_without_hits: int | None = None
+    """that reached a shard, and found nothing"""
     hits: int | None = None
     """as far as Elasticsearch counted; None when it was told not to"""
     hits_exact: bool = False

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from fairlap_race.contract.planned_search import PlannedSearch
@@ -47,7 +47,7 @@ def send_search(client: ElasticsearchClient, search: PlannedSearch, when: str, *
         )
     except ElasticsearchError as error:
         return SearchAnswer(**about, trouble=str(error)[:300])
-    return read_answer(about, answer, by_fields=sorts_by_fields(_json(search.body)))
+    return read_answer(about, answer, by_fields=sorts_by_fields(_json(search.body)), parts=parts_of(search))
 
 
 def sorts_by_fields(body: Any) -> bool:
@@ -69,16 +69,46 @@ def described(search: PlannedSearch, when: str, *, settled: bool) -> dict[str, A
         "index": search.index and search.index[:_LONGEST_INDEX],
         "request": _digest(told),
         "timeout_wanted": "timeout" in query or (isinstance(body, Mapping) and "timeout" in body),
-        "parts_wanted": query.get("allow_partial_search_results", "false") != "false",
+        "parts_wanted": _allows(query),
+        "drawn": search.drawn,
         "settled": settled and _BY_CHANCE.search(text) is None,
     }
 
 
-def read_answer(about: Mapping[str, Any], answer: Any, *, by_fields: bool = False) -> SearchAnswer:
-    """Return what the answer to a search says, or to several in one request; `by_fields`: sorted by fields alone."""
+class Part(NamedTuple):
+    """What one search of a multi-search wants, as `SearchAnswer` has it."""
+
+    timeout: bool
+    in_part: bool
+
+
+def parts_of(search: PlannedSearch) -> tuple[Part, ...]:
+    """Return what each search of a multi-search wants; its lines are a header, which may be empty, and a search."""
+    if not search.multiple:
+        return ()
+    lines = (search.body or "").removeprefix("\n").split("\n")
+    headers, bodies = map(_json, lines[::2]), map(_json, lines[1::2])
+    return tuple(
+        Part(isinstance(body, Mapping) and "timeout" in body, isinstance(header, Mapping) and _allows(header))
+        for header, body in zip(headers, bodies, strict=False)
+    )
+
+
+def _allows(said: Mapping[str, Any]) -> bool:
+    """Return whether a query or a header says that an answer of some shards will do."""
+    return str(said.get("allow_partial_search_results", "false")).lower() != "false"
+
+
+def read_answer(
+    about: Mapping[str, Any], answer: Any, *, by_fields: bool = False, parts: Sequence[Part] = ()
+) -> SearchAnswer:
+    """Return what the answer to a search says, or to several in one request.
+
+    `by_fields`: it sorts by fields alone; `parts`: what each of several wants, as far as that is known.
+    """
     responses = dig(answer, "responses")
     if isinstance(responses, list):
-        return _of_several(about, [it for it in responses if isinstance(it, Mapping)])
+        return _of_several(about, [it for it in responses if isinstance(it, Mapping)], parts)
     hits = _hits(answer)
     total, exact = _total(answer)
     ids = [str(it["_id"]) for it in hits if "_id" in it]
@@ -93,13 +123,20 @@ def read_answer(about: Mapping[str, Any], answer: Any, *, by_fields: bool = Fals
     )
 
 
-def _of_several(about: Mapping[str, Any], responses: list[Mapping[str, Any]]) -> SearchAnswer:
+def _of_several(about: Mapping[str, Any], responses: list[Mapping[str, Any]], parts: Sequence[Part]) -> SearchAnswer:
     each = [read_answer(about, {**it, "responses": None}) for it in responses]
     refused = [it for it in responses if "error" in it]
     first = next((dig(it, "error", "type") for it in refused), None)
     ids, contents = [it.hit_ids for it in each], [it.content for it in each]
     answered = [it for it, raw in zip(each, responses, strict=True) if "error" not in raw]
     known = [it.hits for it in answered if it.hits is not None]
+    wanted = list(zip(each, parts, strict=True)) if len(parts) == len(each) else []
+    late, partly = ([part for it, part in wanted if it.timed_out], [part for it, part in wanted if it.failed])
+    about = {
+        **about,
+        "timeout_wanted": about.get("timeout_wanted") or (bool(late) and all(it.timeout for it in late)),
+        "parts_wanted": about.get("parts_wanted") or (bool(partly) and all(it.in_part for it in partly)),
+    }
     return SearchAnswer(
         **about,
         shards=_sum(it.shards for it in answered),
@@ -110,6 +147,8 @@ def _of_several(about: Mapping[str, Any], responses: list[Mapping[str, Any]]) ->
         timed_out=any(it.timed_out for it in answered),
         items=len(responses),
         items_failed=len(refused),
+        items_nowhere=sum(it.shards == 0 for it in answered),
+        items_without_hits=sum(it.complete and it.hits == 0 and bool(it.shards) for it in answered),
         hits=sum(known) if known and len(known) == len(answered) else None,
         hits_exact=bool(answered) and all(it.hits_exact for it in answered),
         hit_ids=_digest(_canonical(ids)) if any(ids) else None,

@@ -34,6 +34,7 @@ PATIENCE = 180.0
 """Seconds for all searches after one step: then the race goes on, and what was not asked is said."""
 MOST_ANSWERS, MOST_STEPS = 400, 1000
 """That are kept of one race."""
+_LONGEST_TROUBLE = 300
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,11 @@ class LookPlan:
 
 
 Places = Mapping[str, dict[str, int] | None]
-"""By task: to how many shards of which index its search goes; None where that is not known."""
+"""By task: to how many shards of which index its searches go; None where that is not known."""
 
 
 class StepLooks:
-    """Looks after each step that searches or sends bulks."""
+    """Looks after each step that searches, sends bulks, or sends raw requests of which searches are known."""
 
     def __init__(
         self, plan: LookPlan, client: ElasticsearchClient, found: Path, clock: Callable[[], float] = time.monotonic
@@ -71,8 +72,11 @@ class StepLooks:
         self._client = client
         self._found = found
         self._clock = clock
-        self._by_task = {search.task: search for search in plan.searches}
+        self._by_task: dict[str, list[PlannedSearch]] = {}
+        for search in plan.searches:
+            self._by_task.setdefault(search.task, []).append(search)
         self._last: RequestCounters | None = None
+        self._trouble = ""
         self._places: Places = {}
         self._kept = 0
 
@@ -102,8 +106,8 @@ class StepLooks:
         counted = self._of(next_ones, (*self._plan.search_tasks, *self._plan.bulk_tasks, *self._by_task))
         now = self._counters() if searched or wrote or asked or counted else None
         places = {task: self._shards_of(task) for task in {*searched, *asked, *coming}}
-        if searched or wrote:
-            self._write("counters", self._grown(step, searched, wrote, now, places))
+        if searched or wrote or asked:
+            self._write("counters", self._grown(step, searched, asked, wrote, now, places))
         if len(ended) == 1 and (searched or wrote or asked) and self._last and now:
             caches = caches_between(self._last, now, ended[0])
             if caches is not None:
@@ -121,43 +125,62 @@ class StepLooks:
     def _counters(self) -> RequestCounters | None:
         try:
             return ask_counters(self._client)
-        except ElasticsearchError:
+        except ElasticsearchError as error:
+            self._trouble = str(error)[:_LONGEST_TROUBLE]
             return None
 
     def _grown(
-        self, step: int, searched: list[str], wrote: list[str], now: RequestCounters | None, places: Places
+        self,
+        step: int,
+        searched: list[str],
+        asked: list[str],
+        wrote: list[str],
+        now: RequestCounters | None,
+        places: Places,
     ) -> StepCounters:
-        known = {task: [it for it in (self._places.get(task), places[task]) if it is not None] for task in searched}
+        others = [task for task in asked if task not in searched]
+        known = {
+            task: [it for it in (self._places.get(task), places[task]) if it is not None]
+            for task in (*searched, *others)
+        }
         found = StepCounters(
             step=step,
             searches=tuple(searched),
             shards={task: max(sum(it.values()) for it in each) for task, each in known.items() if each},
             bulks=tuple(wrote),
+            others=tuple(others),
         )
         if self._last is None or now is None:
-            return found
+            return replace(found, trouble=self._trouble or "they were not read before it")
         # What a task searches that does not say so may be anywhere: nothing is said of its step.
-        everywhere = bool(searched) and all(known.values())
-        indices = {name for each in known.values() for it in each for name in it}
+        everywhere = bool(searched) and all(known[task] for task in searched)
+        indices = {name for task in searched for it in known[task] for name in it}
         writes, searches = rejected_between(self._last, now)
         queries = queries_between(self._last, now, indices) if everywhere else None
-        return replace(found, queries=queries, writes_rejected=writes, searches_rejected=searches)
+        anywhere = queries_between(self._last, now, {*self._last.queries, *now.queries})
+        trouble = ""
+        if writes is None or searches is None:
+            trouble = "a node came, went or began anew" if now.rejected else "these nodes have no such counters"
+        rejected = replace(found, writes_rejected=writes, searches_rejected=searches, trouble=trouble)
+        return replace(rejected, queries=queries, anywhere=anywhere)
 
     def _shards_of(self, task: str) -> dict[str, int] | None:
-        search = self._by_task.get(task)
-        # A colon stands before what is on another cluster.
-        if search is None or search.index is None or ":" in search.index:
-            return None
-        try:
-            return ask_shards(self._client, search.index, search.path)
-        except ElasticsearchError:
-            return None
+        found: dict[str, int] = {}
+        for index, path in dict.fromkeys((it.index, it.path) for it in self._by_task.get(task, ())):
+            # A colon stands before what is on another cluster.
+            if index is None or ":" in index:
+                return None
+            try:
+                found |= ask_shards(self._client, index, path)
+            except ElasticsearchError:
+                return None
+        return found if task in self._by_task else None
 
     def _send(self, tasks: list[str], when: str, now: RequestCounters | None, places: Places) -> int:
         """Send the searches of `tasks` and write down their answers; return how many were sent."""
         limit, sent = self._clock() + PATIENCE, 0
-        for task in tasks:
-            search, found = self._by_task[task], places[task]
+        for search in (it for task in tasks for it in self._by_task[task]):
+            found = places[search.task]
             if self._kept >= MOST_ANSWERS:
                 break
             settled = now is not None and found is not None and not any(now.waiting.get(name, 1) for name in found)

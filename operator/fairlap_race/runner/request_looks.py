@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from fairlap_race.contract.codec import decode, encode
 from fairlap_race.contract.race_spec import RaceSpec
-from fairlap_race.contract.request_evidence import SEARCHES, RequestEvidence
+from fairlap_race.contract.request_evidence import NO_SEARCHES, SEARCHES, RequestEvidence
 from fairlap_race.errors import TrackError
 from fairlap_race.rally.config import Files, user_name
 from fairlap_race.rally.step_looks import FOUND, PLAN, LookPlan, read_found
 from fairlap_race.track.ask import ask_about_track
 from fairlap_race.track.child import read_json
 from fairlap_race.track.load import Request, TrackDescription
-from fairlap_race.track.searches import MAY_SEARCH, SearchesOfTrack
+from fairlap_race.track.searches import SearchesOfTrack, matters
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 60.0
@@ -44,8 +44,9 @@ def plan_looks(
         bulk_tasks=tuple(task.name for task in about.tasks if task.type == "bulk"),
         before=spec.test_mode,
     )
-    if any(task.type in MAY_SEARCH for task in about.tasks):
-        found = _searches(replace(request, params=about.params), files, plan, stop)
+    uncertain = [task.name for task in about.tasks if matters(task.type or "", reported=task.reported)]
+    if any(task.type not in NO_SEARCHES for task in about.tasks):
+        found = _searches(replace(request, params=about.params), files, uncertain, stop)
         plan = replace(plan, searches=found.searches, not_looked_at=found.unknown)
     files.live.mkdir(parents=True, exist_ok=True)
     path = files.live / PLAN
@@ -54,13 +55,13 @@ def plan_looks(
     return plan
 
 
-def _searches(request: Request, files: Files, plan: LookPlan, stop: threading.Event) -> SearchesOfTrack:
+def _searches(request: Request, files: Files, tasks: Iterable[str], stop: threading.Event) -> SearchesOfTrack:
     try:
         answer = ask_about_track("fairlap_race.track.searches", request, files, PATIENCE, stop)
     except TrackError as error:
         LOG.warning("the searches of the track are not known: %s", error.message)
         why = "its parameter source gave no answer"
-        unknown: Mapping[str, str] = dict.fromkeys(plan.search_tasks, why)
+        unknown: Mapping[str, str] = dict.fromkeys(tasks, why)
         return SearchesOfTrack(unknown=unknown)
     return decode(SearchesOfTrack, answer)
 

@@ -10,14 +10,16 @@ import contextlib
 import json
 import logging
 import random
-from collections.abc import Mapping
+import re
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.contract.request_evidence import SEARCHES
+from fairlap_race.contract.request_evidence import NO_SEARCHES, OTHER_SEARCHES, SEARCHES
 from fairlap_race.track.child import answer_parent
 from fairlap_race.track.load import Request, expand_if_asked, rally_config
 
@@ -25,7 +27,13 @@ SEED = 1
 MOST_SEARCHES = 400
 MOST_CHARACTERS = 1 << 20
 """Of one request."""
+MOST_DRAWN, DRAWS, DRAWING_SECONDS = 10, 100, 5.0
+"""Of a task that draws raw requests: distinct searches that are sent once more, requests to find them in, and time."""
 _RAW = ("/_search", "/_msearch")
+_ANOTHER_WAY = re.compile(
+    r"/_(?:m?search/template|search/scroll|async_search|knn_search|eql/search|sql|query|count|rank_eval|mvt/.*)$"
+)
+"""Paths of requests that search, too, and are not sent once more."""
 
 
 @dataclass(frozen=True)
@@ -63,30 +71,50 @@ def describe_searches(request: Request) -> SearchesOfTrack:
             continue
         if len(found) >= MOST_SEARCHES:
             unknown[name] = f"a record has room for the searches of {MOST_SEARCHES} tasks"
-        elif kind in own_runners:
+        elif kind in own_runners or not _of_rally(kind):
             unknown[name] = f"the track has a runner of its own for {kind}"
         elif trouble and task.operation.param_source:
             unknown[name] = trouble
         else:
             _add(loader, track, task, found, unknown)
-    return SearchesOfTrack(tuple(found), unknown)
+    named = {name: it.operation for name, it in tasks.items() if name in unknown}
+    silent = {name for name, it in named.items() if not matters(str(it.type), reported=bool(it.include_in_reporting))}
+    return SearchesOfTrack(tuple(found), {name: why for name, why in unknown.items() if name not in silent})
 
 
 def _add(loader: Any, track: Any, task: Any, found: list[PlannedSearch], unknown: dict[str, str]) -> None:
     random.seed(SEED)
+    drawn = str(task.operation.type) == "raw-request" and bool(task.operation.param_source)
     try:
-        source = loader.operation_parameters(track, task)
-        params = source.partition(0, task.clients).params()
-        search = as_sent(task.name, str(task.operation.type), params)
+        source = loader.operation_parameters(track, task).partition(0, task.clients)
+        requests = _first_requests(source, task, DRAWS if drawn else 1)
     except StopIteration:
         unknown[task.name] = "its parameter source is at its end before it began"
     except Exception as error:
         unknown[task.name] = f"its parameter source could not be asked: {_words(error)}"
     else:
-        if isinstance(search, PlannedSearch):
-            found.append(search)
-        elif search:
-            unknown[task.name] = search
+        searches = [replace(it, drawn=drawn) for it in requests if isinstance(it, PlannedSearch)]
+        found.extend(searches)
+        reasons = [it for it in requests if it and isinstance(it, str)]
+        if reasons and not searches:
+            unknown[task.name] = reasons[0]
+
+
+def _first_requests(source: Any, task: Any, draws: int) -> list[PlannedSearch | str]:
+    """Return the first distinct requests of a task, as `as_sent` has them; raises as its source does at the first."""
+    found, end = list[PlannedSearch | str](), time.monotonic() + DRAWING_SECONDS
+    for _ in range(draws):
+        try:
+            sent = as_sent(task.name, str(task.operation.type), source.params())
+        except Exception:
+            if not found:
+                raise
+            break
+        if sent not in found:
+            found.append(sent)
+        if sum(isinstance(it, PlannedSearch) for it in found) >= MOST_DRAWN or time.monotonic() > end:
+            break
+    return found
 
 
 def _words(error: Exception) -> str:
@@ -94,17 +122,36 @@ def _words(error: Exception) -> str:
 
 
 def may_search(kind: str, params: Mapping[str, Any]) -> bool:
-    """Return whether an operation is one that searches: of Rally's own, a raw request for one, or one of several."""
+    """Return whether an operation may search: all but those of Rally's that certainly do not."""
     if kind == "composite":
-        return any(f'"{it}"' in json.dumps(params, default=str) for it in SEARCHES)
-    if kind == "raw-request":
+        parts = list(_parts(params.get("requests")))
+        return not parts or any(may_search(str(part["operation-type"]), part) for part in parts)
+    if kind in ("raw-request", "run-until"):
         path = params.get("path")
-        return not isinstance(path, str) or urlsplit(path).path.endswith(_RAW)
-    return kind in SEARCHES
+        return not isinstance(path, str) or _searches(urlsplit(path).path)
+    return kind not in NO_SEARCHES
 
 
-MAY_SEARCH = SEARCHES | {"raw-request", "composite"}
-"""Kinds of operations of which `may_search` tells more."""
+def matters(kind: str, *, reported: bool) -> bool:
+    """Return whether it is to be said of a task that its search is not known; reported: it has numbers."""
+    return kind in SEARCHES or (kind not in NO_SEARCHES and reported)
+
+
+def _parts(requests: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the operations within a composite one."""
+    for it in requests if isinstance(requests, list | tuple) else ():
+        if isinstance(it, Mapping) and "operation-type" in it:
+            yield it
+        elif isinstance(it, Mapping):
+            yield from _parts(it.get("stream"))
+
+
+def _searches(path: str) -> bool:
+    return path.endswith(_RAW) or _ANOTHER_WAY.search(path) is not None
+
+
+def _of_rally(kind: str) -> bool:
+    return kind in SEARCHES | OTHER_SEARCHES | NO_SEARCHES | {"raw-request", "composite", "run-until"}
 
 
 def as_sent(task: str, kind: str, params: Mapping[str, Any]) -> PlannedSearch | str:
@@ -114,6 +161,8 @@ def as_sent(task: str, kind: str, params: Mapping[str, Any]) -> PlannedSearch | 
     """
     if kind == "composite":
         return "its searches are parts of a composite operation"
+    if kind in OTHER_SEARCHES or kind == "run-until":
+        return f"no {kind} is sent once more"
     query = {str(name): value for name, value in (params.get("request-params") or {}).items() if name != "ignore"}
     headers = {str(name): str(value) for name, value in (params.get("headers") or {}).items()}
     if params.get("opaque-id"):
@@ -121,8 +170,11 @@ def as_sent(task: str, kind: str, params: Mapping[str, Any]) -> PlannedSearch | 
     body = params.get("body")
     if kind == "raw-request":
         method, path = str(params.get("method", "GET")).upper(), str(params.get("path") or "")
-        if method not in ("GET", "POST") or not urlsplit(path).path.endswith(_RAW):
+        bare = urlsplit(path).path
+        if method not in ("GET", "POST") or not _searches(bare):
             return ""
+        if another := _ANOTHER_WAY.search(bare):
+            return f"no {another.group().strip('/')} is sent once more"
         index: str | None = urlsplit(path).path.rpartition("/")[0].strip("/") or "_all"
         if path.endswith("_msearch") or "/" in (index or ""):
             index = None

@@ -1,15 +1,23 @@
 """Whether the requests of a race did what they were for, which Rally does not look at: searches and bulks. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
-from fairlap_race.contract.request_evidence import AFTER, SEARCHES, RequestEvidence, SearchAnswer, StepCounters
+from fairlap_race.contract.request_evidence import (
+    AFTER,
+    OTHER_SEARCHES,
+    SEARCHES,
+    RequestEvidence,
+    SearchAnswer,
+    StepCounters,
+)
 
 _MOST_NAMED = 10
+_SENT_AGAIN = "sent once more after the task"
 
 
 def documents_lost(record: Record, _: BenchmarkSpec) -> Violation | None:
@@ -26,7 +34,7 @@ def documents_lost(record: Record, _: BenchmarkSpec) -> Violation | None:
 
 
 def searches_hit_nothing(record: Record, _: BenchmarkSpec) -> Violation | None:
-    """Return that searches reached no shard at all: the indices have none, or their own counters did not grow."""
+    """Return that searches reached no shard at all: there is none, none counted them, or no answer is of one."""
     evidence = record.requests or RequestEvidence()
     sent, answers = _requests(record), _after(evidence)
     for step in evidence.steps:
@@ -34,24 +42,49 @@ def searches_hit_nothing(record: Record, _: BenchmarkSpec) -> Violation | None:
             continue
         for task in step.searches:
             if sent.get(task, 0) and step.shards.get(task) == 0:
-                return _nothing(task, sent[task], answers.get(task), "there is no such index")
-        if step.queries == 0 and not any(_all_skipped(answers.get(task)) for task in step.searches):
+                return _nothing(task, sent[task], answers.get(task, ()), "there is no such index")
+        if step.queries == 0 and not any(_all_skipped(it) for task in step.searches for it in answers.get(task, ())):
             for task in (it for it in step.searches if sent.get(it, 0)):
-                return _nothing(task, sent[task], answers.get(task), "no shard counted any of them")
+                return _nothing(task, sent[task], answers.get(task, ()), "no shard counted any of them")
+    for task, found in answers.items():
+        if sent.get(task, 0) and all(map(_nowhere, found)) and _throughout(task, found, evidence.steps):
+            return _nothing(task, sent[task], found, "there is no such index")
     return None
 
 
-def _nothing(task: str, requests: int, answer: SearchAnswer | None, why: str) -> Violation:
-    where = f" of {answer.index}" if answer and answer.index else ""
+def _nothing(task: str, requests: int, answers: Sequence[SearchAnswer], why: str) -> Violation:
+    names = {answer.index or "" for answer in answers}
+    name = names.pop() if len(names) == 1 else ""
+    where = f" of {name}" if name else ""
     return Violation(
         Reason.SEARCHES_HIT_NOTHING,
         f"task {task}: its {requests} searches{where} reached no shard, {why}: correct the index that the task names",
     )
 
 
+def _nowhere(answer: SearchAnswer) -> bool:
+    """Return whether an answer is a whole one, and of no shard."""
+    return answer.complete and answer.shards == 0
+
+
+def _throughout(task: str, answers: Sequence[SearchAnswer], steps: Sequence[StepCounters]) -> bool:
+    """Return whether what reached no shard after a task reached none while it ran either.
+
+    An index may have been deleted meanwhile. Of requests that are drawn the answers are some: no search may have
+    reached a shard of any index.
+    """
+    mine = [it for it in steps if task in (*it.searches, *it.others)]
+    if any(step.shards.get(task) for step in mine):
+        return False
+    if any(answer.drawn for answer in answers):
+        afar = any(":" in (answer.index or "") for answer in answers)
+        return bool(mine) and not afar and all(step.anywhere == 0 for step in mine)
+    return all(step.shards.get(task) == 0 or step.anywhere is not None for step in mine)
+
+
 def searches_incomplete(record: Record, _: BenchmarkSpec) -> Violation | None:
     """Return that a search of the schedule, sent once more after its task, was answered in part only."""
-    for answer in _after(record.requests or RequestEvidence()).values():
+    for answer in (it for each in _after(record.requests or RequestEvidence()).values() for it in each):
         if answer.items_failed:
             what = f"{answer.items_failed} of {answer.items} searches in it failed{_because(answer)}"
         elif answer.failed and not answer.parts_wanted:
@@ -83,6 +116,8 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
         yield RaceRemark(Reason.SEARCHES_IN_DOUBT, text)
     if text := _joined(_rejected(record, evidence)):
         yield RaceRemark(Reason.REQUESTS_REJECTED, text)
+    if text := _joined(_uncounted(evidence)):
+        yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
 
 
 def _joined(found: Iterator[str]) -> str:
@@ -92,20 +127,36 @@ def _joined(found: Iterator[str]) -> str:
 
 
 def _without_hits(evidence: RequestEvidence) -> Iterator[str]:
-    for answer in _after(evidence).values():
-        if answer.complete and answer.hits == 0 and answer.shards:
-            where = f" in {answer.index}" if answer.index else ""
-            yield f"task {answer.task}: its search found nothing{where}, sent once more after the task"
+    for task, answers in _after(evidence).items():
+        found = [it for it in answers if it.complete and it.hits == 0 and it.shards]
+        if found and len(answers) > 1:
+            yield f"task {task}: {len(found)} of {len(answers)} of its searches found nothing, {_SENT_AGAIN}"
+        elif found:
+            where = f" in {found[0].index}" if found[0].index else ""
+            yield f"task {task}: its search found nothing{where}, sent once more after the task"
+        for it in (it for it in answers if it.items_without_hits and it not in found):
+            yield f"task {task}: {it.items_without_hits} of {it.items} searches in it found nothing, {_SENT_AGAIN}"
 
 
 def _in_doubt(record: Record, evidence: RequestEvidence) -> Iterator[str]:
     answers, sent = _after(evidence), _requests(record)
     for task in record.track.tasks:
-        answer = answers.get(task.name)
-        why = answer.trouble if answer else evidence.not_looked_at.get(task.name, "")
-        if why or (answer is None and task.type in SEARCHES):
-            yield f"task {task.name}: its search was not looked at: {why or 'Elasticsearch was not asked'}"
-    for answer in answers.values():
+        found = answers.get(task.name)
+        troubles = [it.trouble for it in found] if found else [evidence.not_looked_at.get(task.name, "")]
+        why = next(filter(None, troubles), "")
+        if why or (not found and task.type in SEARCHES):
+            what = "its search" if task.type in SEARCHES | OTHER_SEARCHES else "its search, if it is one,"
+            yield f"task {task.name}: {what} was not looked at: {why or 'Elasticsearch was not asked'}"
+    for name, looked_at in answers.items():
+        if nowhere := sum(map(_nowhere, looked_at)):
+            which = f"{nowhere} of {len(looked_at)} of its searches" if len(looked_at) > 1 else "its search"
+            yield f"task {name}: {which} reached no shard, {_SENT_AGAIN}"
+    for answer in (it for each in answers.values() for it in each):
+        if answer.items_nowhere and answer.shards:
+            yield (
+                f"task {answer.task}: {answer.items_nowhere} of {answer.items} searches in it reached no shard, "
+                f"{_SENT_AGAIN}"
+            )
         if answer.failed and answer.parts_wanted:
             yield f"task {answer.task}: {answer.failed} of {answer.shards} shards failed, which the search allows"
         if answer.timed_out and answer.timeout_wanted:
@@ -135,17 +186,28 @@ def _rejected(record: Record, evidence: RequestEvidence) -> Iterator[str]:
             yield f"{step.searches_rejected} searches of shards were {during}"
 
 
+def _uncounted(evidence: RequestEvidence) -> Iterator[str]:
+    for step in evidence.steps:
+        what = ", and how often shards were searched," if step.searches and step.queries is None else ""
+        if step.trouble:
+            yield f"how many requests were rejected{what} while {_during(step)} ran could not be read: {step.trouble}"
+
+
 def _during(step: StepCounters) -> str:
-    return ", ".join((*step.searches, *step.bulks)) or f"step {step.step}"
+    return ", ".join((*step.searches, *step.others, *step.bulks)) or f"step {step.step}"
 
 
-def _after(evidence: RequestEvidence) -> dict[str, SearchAnswer]:
-    return {answer.task: answer for answer in evidence.answers if answer.when == AFTER}
+def _after(evidence: RequestEvidence) -> dict[str, list[SearchAnswer]]:
+    """Return by task what its searches answered after it: one, or some of those that it draws."""
+    found: dict[str, list[SearchAnswer]] = {}
+    for answer in (it for it in evidence.answers if it.when == AFTER):
+        found.setdefault(answer.task, []).append(answer)
+    return found
 
 
-def _all_skipped(answer: SearchAnswer | None) -> bool:
+def _all_skipped(answer: SearchAnswer) -> bool:
     """Return whether Elasticsearch knew without a search that no shard has what was asked for."""
-    return answer is not None and bool(answer.shards) and answer.skipped == answer.shards
+    return bool(answer.shards) and answer.skipped == answer.shards
 
 
 def _requests(record: Record) -> dict[str, int]:

@@ -72,11 +72,7 @@ def nodes_stayed(record: Record, _: BenchmarkSpec) -> Violation | None:
 def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield what a reader must know of the cluster's course although it does not void the race."""
     yield from (RaceRemark(Reason.SHARDS_IN_MOTION, text) for text in islice(_in_motion(record), _MOST))
-    if record.outcome.reason is None and record.http is None and record.course.looks == 0:
-        text = "Elasticsearch did not tell during the race where the copies of the shards were"
-        yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
-    elif record.course.unlisted:
-        text = f"at {record.course.unlisted} look(s) copies of shards were missing that could not be listed"
+    if text := "; ".join(_untold(record)):
         yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
     requests = {task.task: task.samples.warmup + task.samples.normal for task in record.tasks if _searches(task)}
     for of_task in record.course.caches:
@@ -97,6 +93,27 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
                 "throughput is computed from it, the throughput of windows is not"
             )
             yield RaceRemark(Reason.CLOCK_STEPPED, text)
+
+
+def _untold(record: Record) -> Iterator[str]:
+    """Yield what Elasticsearch did not tell of its course; nothing where nobody looked at it."""
+    course = record.course
+    if course.unlisted:
+        yield f"at {course.unlisted} look(s) copies of shards were missing that could not be listed"
+    if record.outcome.reason is not None or record.http is not None or course.looks is None:
+        return
+    if course.looks == 0:
+        yield "Elasticsearch did not tell during the race where the copies of the shards were"
+    figures = {
+        "which copies of shards were made": course.recoveries,
+        "whether a node left and came back": course.rejoined,
+        "how often a master was elected": course.elections,
+        "whether merges still ran when the size of the data was read": course.merging,
+    }
+    if unknown := [name for name, value in figures.items() if value is None]:
+        old = (record.environment.version or "").startswith("6.") and course.elections is None
+        why = " (versions before 7 do not count elections)" if old else ""
+        yield f"Elasticsearch did not tell {', '.join(unknown)}{why}"
 
 
 def _unattainable(record: Record, spec: BenchmarkSpec, missing: MissingCopies) -> int:

@@ -28,6 +28,10 @@ ANSWER = SearchAnswer(
 )
 
 
+NOWHERE = replace(ANSWER, shards=0, successful=0, hits=0)
+RAW = StepCounters(3, others=("find",))
+
+
 def record(step: StepCounters | None = STEP, answer: SearchAnswer | None = ANSWER, **more: Any) -> rec.Record:
     evidence = RequestEvidence((step,) if step else (), (answer,) if answer else (), **more)
     return replace(SEARCHING, requests=evidence)
@@ -53,9 +57,15 @@ def test_searches_that_did_their_work() -> None:
         (STEP, replace(ANSWER, items=2, items_failed=1), Reason.SEARCHES_INCOMPLETE),
         (STEP, replace(ANSWER, items=2, items_failed=1, parts_wanted=True), Reason.SEARCHES_INCOMPLETE),
         (STEP, replace(ANSWER, failed=1, timeout_wanted=True), Reason.SEARCHES_INCOMPLETE),
+        (replace(STEP, shards={"find": 0}, queries=None), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
+        (replace(STEP, shards={}, queries=None, anywhere=9), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
+        (replace(RAW, shards={"find": 0}), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
+        (replace(RAW, anywhere=9), replace(NOWHERE, index=None, items=2, items_nowhere=2), Reason.SEARCHES_HIT_NOTHING),
+        (replace(RAW, anywhere=0), replace(NOWHERE, drawn=True), Reason.SEARCHES_HIT_NOTHING),
+        (None, NOWHERE, Reason.SEARCHES_HIT_NOTHING),
     ],
 )
-def test_what_voids_a_race(step: StepCounters, answer: SearchAnswer | None, reason: Reason) -> None:
+def test_what_voids_a_race(step: StepCounters | None, answer: SearchAnswer | None, reason: Reason) -> None:
     violation = first_violation(record(step, answer), spec())
     assert violation is not None and violation.reason is reason and "task find" in violation.message
 
@@ -72,6 +82,14 @@ def test_what_voids_a_race(step: StepCounters, answer: SearchAnswer | None, reas
         (STEP, None, Reason.SEARCHES_IN_DOUBT),
         (replace(STEP, searches_rejected=3), ANSWER, Reason.REQUESTS_REJECTED),
         (replace(STEP, writes_rejected=3), ANSWER, Reason.REQUESTS_REJECTED),
+        (replace(STEP, queries=None), NOWHERE, Reason.SEARCHES_IN_DOUBT),  # there was one before
+        (RAW, NOWHERE, Reason.SEARCHES_IN_DOUBT),  # an index was deleted meanwhile
+        (replace(RAW, anywhere=9), replace(NOWHERE, drawn=True), Reason.SEARCHES_IN_DOUBT),
+        (replace(RAW, anywhere=0), replace(NOWHERE, index="far:t", drawn=True), Reason.SEARCHES_IN_DOUBT),
+        (RAW, replace(ANSWER, items=2, items_nowhere=1), Reason.SEARCHES_IN_DOUBT),
+        (RAW, replace(ANSWER, items=2, items_without_hits=1), Reason.SEARCHES_WITHOUT_HITS),
+        (replace(STEP, queries=None, trouble="down"), ANSWER, Reason.MACHINE_FIGURES_INCOMPLETE),
+        (replace(STEP, trouble="a node came or went"), ANSWER, Reason.MACHINE_FIGURES_INCOMPLETE),
     ],
 )
 def test_what_is_remarked(step: StepCounters, answer: SearchAnswer | None, reason: Reason) -> None:
@@ -87,6 +105,9 @@ def test_what_is_remarked(step: StepCounters, answer: SearchAnswer | None, reaso
         pytest.param(replace(STEP, queries=4000), ANSWER, id="many shards, or pages"),
         pytest.param(replace(STEP, writes_rejected=None, searches_rejected=None), ANSWER, id="a node came or went"),
         pytest.param(STEP, replace(ANSWER, hits=None), id="told not to count"),
+        pytest.param(RAW, ANSWER, id="a raw request"),
+        pytest.param(replace(RAW, anywhere=0), replace(ANSWER, index="far:t"), id="a raw request to another cluster"),
+        pytest.param(RAW, replace(ANSWER, items=2, items_nowhere=0, items_without_hits=0), id="a multi-search"),
         pytest.param(STEP, replace(ANSWER, skipped=1, shards=2, successful=2), id="a shard that has nothing of it"),
     ],
 )
@@ -105,6 +126,11 @@ def test_a_search_that_nobody_looked_at_is_said_with_its_reason() -> None:
     told = remarks(record(answer=None, not_looked_at={"find": "it searches what another operation has opened"}), [], "")
     (remark,) = (each for each in told if each.reason == Reason.SEARCHES_IN_DOUBT)
     assert remark.text == "task find: its search was not looked at: it searches what another operation has opened"
+    for kind, words in (("esql", "its search"), ("of-the-track", "its search, if it is one,")):
+        track = replace(GOOD.track, tasks=(TrackTask("find", type=kind, reported=True),))
+        found = replace(SEARCHING, track=track, requests=RequestEvidence(not_looked_at={"find": "because"}))
+        (text,) = (it.text for it in remarks(found, [], "") if it.reason == Reason.SEARCHES_IN_DOUBT)
+        assert text == f"task find: {words} was not looked at: because"
     assert said(replace(SEARCHING, requests=None)) == [Reason.SEARCHES_IN_DOUBT], "a record of an older runner"
     assert not said(GOOD) and not said(replace(SEARCHING, outcome=rec.Outcome(Reason.RACE_STALLED, "stood")))
 
@@ -118,6 +144,35 @@ def test_lost_documents_void_a_race_whatever_number_was_expected() -> None:
     again = replace(BULK, bulk_trouble=BulkTrouble(retried=1, retries=2, item_errors=3))
     found = replace(GOOD, tasks=(again,))
     assert first_violation(found, spec()) is None and said(found) == [Reason.REQUESTS_REJECTED]
+
+
+def test_one_of_several_requests_that_reached_nothing_is_said() -> None:
+    answers = (replace(ANSWER, drawn=True), replace(NOWHERE, drawn=True), replace(ANSWER, drawn=True, hits=0))
+    found = replace(SEARCHING, requests=RequestEvidence((replace(RAW, anywhere=0),), answers))
+    assert first_violation(found, spec()) is None
+    texts = {it.reason: it.text for it in remarks(found, [], "")}
+    assert texts[Reason.SEARCHES_IN_DOUBT] == (
+        "task find: 1 of 3 of its searches reached no shard, sent once more after the task"
+    )
+    assert texts[Reason.SEARCHES_WITHOUT_HITS] == (
+        "task find: 1 of 3 of its searches found nothing, sent once more after the task"
+    )
+
+
+def test_counters_that_could_not_be_read_are_named() -> None:
+    steps = (
+        StepCounters(1, bulks=("bulk",), trouble="HTTP 503"),
+        replace(STEP, queries=None, trouble="HTTP 503"),
+        replace(STEP, trouble="a node came or went"),
+    )
+    found = replace(SEARCHING, requests=RequestEvidence(steps, (ANSWER,)))
+    (text,) = (it.text for it in remarks(found, [], "") if it.reason is Reason.MACHINE_FIGURES_INCOMPLETE)
+    assert text.split("; ") == [
+        "how many requests were rejected while bulk ran could not be read: HTTP 503",
+        "how many requests were rejected, and how often shards were searched, while find ran could not be read: HTTP "
+        "503",
+        "how many requests were rejected while find ran could not be read: a node came or went",
+    ]
 
 
 def test_many_findings_are_one_remark() -> None:

@@ -12,7 +12,7 @@ from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.cluster_course import ClusterCourse, MissingCopies, NodeRequests, Recovery, TaskCaches
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Counts, IndexRecord, Node, Record, timestamp
+from fairlap_race.contract.record import Counts, IndexRecord, Node, Outcome, Record, timestamp
 
 TWO = (Node("race-0", version="9.0.0"), Node("race-1", version="9.0.0"))
 ASKED = {"version": "9.0.0", "nodes": 2}
@@ -97,6 +97,7 @@ def caches(hits: int, misses: int, kind: str = "request") -> ClusterCourse:
     return ClusterCourse(caches=(TaskCaches("bulk", **{f"{kind}_hits": hits, f"{kind}_misses": misses}),))
 
 
+TOLD = ClusterCourse(looks=9, recoveries=(), rejoined=(), elections=0, merging=0)
 RECOVERED = Recovery("t", 0, True, "PEER", "race-0", "race-1", moment(20), moment(21))
 
 
@@ -121,9 +122,14 @@ RECOVERED = Recovery("t", 0, True, "PEER", "race-0", "race-1", moment(20), momen
         (ClusterCourse(merging=0), {}, None),
         (ClusterCourse(looks=0), {}, Reason.MACHINE_FIGURES_INCOMPLETE),
         (ClusterCourse(looks=9, unlisted=2), {}, Reason.MACHINE_FIGURES_INCOMPLETE),
-        (ClusterCourse(looks=9), {}, None),
+        (TOLD, {}, None),
         (ClusterCourse(), {"clock_shift_seconds": 30.0}, Reason.CLOCK_STEPPED),
         (ClusterCourse(), {"clock_shift_seconds": 0.06}, None),  # of 105 s: as a clock that is kept right
+        (replace(TOLD, recoveries=None), {}, Reason.MACHINE_FIGURES_INCOMPLETE),
+        (replace(TOLD, rejoined=None), {}, Reason.MACHINE_FIGURES_INCOMPLETE),
+        (replace(TOLD, elections=None), {}, Reason.MACHINE_FIGURES_INCOMPLETE),
+        (replace(TOLD, merging=None), {}, Reason.MACHINE_FIGURES_INCOMPLETE),
+        (ClusterCourse(), {}, None),  # nobody looked
     ],
 )  # fmt: skip
 def test_what_is_said(course: ClusterCourse, task: dict[str, Any], reason: Reason | None) -> None:
@@ -137,9 +143,40 @@ def test_what_is_said(course: ClusterCourse, task: dict[str, Any], reason: Reaso
     assert [it.reason for it in said] == ([reason] if reason else [])
     for it in said:
         text = it.text.replace("task bulk", "task search")
-        assert any(words in text for words in ("replica(s) not started", "query", "copies")) or looks_like(
-            it.reason.example, text
-        ), text
+        assert any(
+            words in text for words in ("replica(s) not started", "query", "copies", "did not tell")
+        ) or looks_like(it.reason.example, text), text
+
+
+@pytest.mark.parametrize(
+    ("version", "course", "text"),
+    [
+        (
+            "9.0.0",
+            replace(TOLD, recoveries=None, merging=None),
+            "Elasticsearch did not tell which copies of shards were made, whether merges still ran when the size of "
+            "the data was read",
+        ),
+        (
+            "6.8.23",
+            replace(TOLD, elections=None),
+            "Elasticsearch did not tell how often a master was elected (versions before 7 do not count elections)",
+        ),
+        (
+            "6.8.23",
+            replace(TOLD, unlisted=2, rejoined=None),
+            "at 2 look(s) copies of shards were missing that could not be listed; Elasticsearch did not tell whether a "
+            "node left and came back",
+        ),
+    ],
+)
+def test_what_elasticsearch_did_not_tell_is_named_once(version: str, course: ClusterCourse, text: str) -> None:
+    good = raced(course)
+    record = replace(good, environment=replace(good.environment, version=version))
+    found = [it.text for it in remarks(record, [], "") if it.reason is Reason.MACHINE_FIGURES_INCOMPLETE]
+    assert found == [text]
+    ended = replace(record, outcome=Outcome(Reason.RACE_STALLED, "stood"), course=replace(course, unlisted=0))
+    assert Reason.MACHINE_FIGURES_INCOMPLETE not in {it.reason for it in remarks(ended, [], "")}
 
 
 MOMENTS = st.floats(0, 120)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.elasticsearch.search_answers import described, read_answer, sorts_by_fields
+from fairlap_race.elasticsearch.search_answers import described, parts_of, read_answer, sorts_by_fields
 
 ABOUT = {"task": "t"}
 JSON = st.recursive(
@@ -57,6 +57,14 @@ def test_a_whole_answer() -> None:
 )
 def test_what_is_no_whole_answer(changes: dict[str, Any], complete: bool) -> None:
     assert read_answer(ABOUT, answer(**changes)).complete is complete
+
+
+def test_parts_of_a_multi_search_that_reached_or_found_nothing_are_counted() -> None:
+    none = {"total": 0, "successful": 0, "skipped": 0, "failed": 0}
+    parts = [answer(hit("a")), answer(_shards=none), answer(), {"error": {"type": "index_not_found_exception"}}]
+    found = read_answer(ABOUT, {"responses": parts})
+    assert (found.items, found.items_failed, found.items_nowhere, found.items_without_hits) == (4, 1, 1, 1)
+    assert (found.shards, found.hits) == (4, 1)
 
 
 def test_the_first_failure_is_a_name_and_no_other_words() -> None:
@@ -147,6 +155,41 @@ def test_what_a_search_wants() -> None:
     assert not about("/i/_search?allow_partial_search_results=false", {})["parts_wanted"]
     assert about("/i/_search", {"a": 1, "b": 2})["request"] == about("/i/_search", {"b": 2, "a": 1})["request"]
     assert about("/i/_search", {"a": 1})["request"] != about("/i/_search", {"a": 2})["request"]
+
+
+PARTLY = {"total": 2, "successful": 1, "skipped": 0, "failed": 1}
+LATE, SOME, WHOLE = answer(timed_out=True), answer(_shards=PARTLY), answer()
+ALLOWS, TIMEOUT = '{"index":"t","allow_partial_search_results":true}', '{"timeout":"1s"}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "responses", "timeout", "parts"),
+    [
+        (["{}", TIMEOUT, "{}", "{}"], [LATE, WHOLE], True, False),
+        (["{}", TIMEOUT, "{}", "{}"], [WHOLE, LATE], False, False),
+        (["{}", TIMEOUT, "{}", "{}"], [LATE, LATE], False, False),
+        (["{}", TIMEOUT, "", TIMEOUT], [LATE, LATE], True, False),  # a header may be empty
+        (["", "{}", TIMEOUT, "{}", "{}"], [LATE, WHOLE], True, False),
+        ([ALLOWS, "{}", "{}", "{}"], [SOME, WHOLE], False, True),
+        ([ALLOWS, "{}", "{}", "{}"], [SOME, SOME], False, False),
+        ([ALLOWS.replace("true", '"true"'), "{}"], [SOME], False, True),
+        ([ALLOWS.replace("true", "false"), "{}"], [SOME], False, False),
+        (["{", TIMEOUT], [LATE], True, False),
+        (["{}", TIMEOUT], [LATE, LATE], False, False),  # these are not its searches
+    ],
+)
+def test_what_each_part_of_a_multi_search_wants(
+    lines: list[str], responses: list[Any], timeout: bool, parts: bool
+) -> None:
+    search = PlannedSearch("t", "POST", "/_msearch", "".join(f"{line}\n" for line in lines))
+    about = described(search, "after", settled=True)
+    found = read_answer(about, {"responses": responses}, parts=parts_of(search))
+    assert (found.timeout_wanted, found.parts_wanted) == (timeout, parts)
+    assert found.timed_out is (LATE in responses) and bool(found.failed) is (SOME in responses)
+
+
+def test_a_search_alone_has_no_parts() -> None:
+    assert parts_of(PlannedSearch("t", "GET", "/t/_search", TIMEOUT)) == ()
 
 
 @given(JSON, st.booleans())

@@ -104,7 +104,21 @@ def test_what_the_caches_did_belongs_to_the_task_that_ran_alone(cluster: Cluster
         TaskCaches("replay", whole=True, request_hits=30, request_misses=0, request_evictions=0),
     )
     # A raw request is no search of Rally's: how many of them there must be is not judged.
-    assert [it.step for it in evidence.steps] == [3]
+    assert [(it.step, it.searches, it.others, it.queries, it.anywhere) for it in evidence.steps] == [
+        (2, (), ("replay",), None, 30),
+        (3, ("find",), (), 5, 5),
+    ]
+
+
+def test_each_of_several_searches_of_a_task_is_sent(cluster: Cluster, tmp_path: Path) -> None:
+    raw = [PlannedSearch("replay", "GET", f"/{name}/_search", "{}", index=name) for name in ("t", "nope-*")]
+    planned = plan(*raw)
+    look = looks(cluster, planned, tmp_path / "f")
+    look.look(0, [], ["replay"])
+    look.look(1, ["replay"], [])
+    evidence = found(tmp_path / "f", planned)
+    assert [it.index for it in evidence.answers] == ["t", "nope-*"]
+    assert evidence.steps[0].shards == {"replay": 1} and evidence.steps[0].anywhere == 0
 
 
 def test_before_a_step_only_when_planned(cluster: Cluster, tmp_path: Path) -> None:
@@ -152,6 +166,22 @@ def test_a_cluster_that_does_not_answer_ends_nothing(cluster: Cluster, tmp_path:
     look.look(1, ["find"], [])
     evidence = found(tmp_path / "f", planned)
     assert evidence.steps[0].queries is None and evidence.answers[0].trouble == "down"
+    assert evidence.steps[0].trouble == "down"
+
+
+def test_counters_that_could_not_be_had_say_why(cluster: Cluster, tmp_path: Path) -> None:
+    planned = plan(FIND)
+    cluster.rejected = 5
+    look = looks(cluster, planned, tmp_path / "f")
+    look.look(0, [], ["find"])
+    look.look(1, ["find"], ["bulk"])
+    cluster.rejected = 2
+    look.look(2, ["bulk"], ["find"])
+    look.look(3, ["find"], [])
+    fresh = looks(cluster, planned, tmp_path / "f")
+    fresh.look(4, ["bulk"], [])
+    troubles = [it.trouble for it in found(tmp_path / "f", planned).steps]
+    assert troubles == ["", "a node came, went or began anew", "", "they were not read before it"]
 
 
 def test_searches_that_take_too_long_are_left_out(cluster: Cluster, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.track.searches import MOST_CHARACTERS, as_sent, body_text, may_search
+from fairlap_race.track.searches import MOST_CHARACTERS, as_sent, body_text, matters, may_search
 
 ALL: Any = {"query": {"match_all": {}}}
 TEXT = '{"query": {"match_all": {}}}'
@@ -54,6 +54,14 @@ def test_headers_go_along() -> None:
         ("search", {"index": "t", "body": "x" * (MOST_CHARACTERS + 1)}, "its request is longer than"),
         ("raw-request", {"path": "/t/_delete_by_query", "method": "POST"}, ""),
         ("raw-request", {"path": "/t/_search", "method": "DELETE"}, ""),
+        ("raw-request", {"path": "/t/_count?q=a"}, "no _count is sent once more"),
+        ("raw-request", {"path": "/_msearch/template", "method": "POST"}, "no _msearch/template is sent once more"),
+        ("raw-request", {"path": "/_sql", "method": "POST"}, "no _sql is sent once more"),
+        ("raw-request", {"path": "/_sql/translate", "method": "POST"}, ""),
+        ("sql", {"body": {}}, "no sql is sent once more"),
+        ("esql", {"query": "FROM t"}, "no esql is sent once more"),
+        ("submit-async-search", {}, "no submit-async-search is sent once more"),
+        ("run-until", {"path": "/t/_search"}, "no run-until is sent once more"),
     ],
 )
 def test_what_is_not_sent(kind: str, params: dict[str, Any], why: str) -> None:
@@ -72,10 +80,36 @@ def test_what_is_not_sent(kind: str, params: dict[str, Any], why: str) -> None:
         ("composite", {"requests": [{"stream": [{"operation-type": "search"}]}]}, True),
         ("composite", {"requests": [{"operation-type": "sleep"}]}, False),
         ("force-merge", {}, False),
+        ("composite", {"requests": [{"stream": [{"operation-type": "submit-async-search"}]}]}, True),
+        ("composite", {"requests": [{"operation-type": "raw-request", "path": "/t/_search"}]}, True),
+        ("composite", {"requests": [{"operation-type": "raw-request", "path": "/_cat/nodes"}]}, False),
+        ("composite", {}, True),  # its parameter source says what is in it
+        ("sql", {}, True),
+        ("esql", {}, True),
+        ("submit-async-search", {}, True),
+        ("get-async-search", {}, False),
+        ("raw-request", {"path": "/t/_async_search"}, True),
+        ("run-until", {"path": "/_cluster/health"}, False),
+        ("of-the-track", {}, True),
+        *((kind, {}, False) for kind in ("refresh", "create-index", "cluster-health", "sleep", "put-pipeline")),
     ],
 )
 def test_operations_that_search(kind: str, params: dict[str, Any], searches: bool) -> None:
     assert may_search(kind, params) is searches
+
+
+@pytest.mark.parametrize(
+    ("kind", "reported", "named"),
+    [
+        ("search", False, True),
+        ("raw-request", True, True),
+        ("of-the-track", True, True),
+        ("of-the-track", False, False),  # no number of it is shown
+        ("bulk", True, False),
+    ],
+)
+def test_what_is_to_be_named_when_it_is_not_known(kind: str, reported: bool, named: bool) -> None:
+    assert matters(kind, reported=reported) is named
 
 
 @pytest.mark.parametrize(
