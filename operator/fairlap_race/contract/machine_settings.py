@@ -181,7 +181,7 @@ def _of_governor(settings: MachineSettings) -> str:
         return ""
     return (
         f"the cpufreq governor is {' and '.join(loose)}, so the processors' clock follows their load or stays low: set "
-        "performance (cpupower frequency-set --governor performance)"
+        "performance (cpupower frequency-set -g performance)"
     )
 
 

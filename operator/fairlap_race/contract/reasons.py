@@ -841,7 +841,7 @@ class Reason(StrEnum):
         ),
         example=(
             "machine of bm-race-1-es-default-1: the cpufreq governor is powersave, so the "
-            "processors' clock follows their load or stays low: set performance (cpupower frequency-set --governor "
+            "processors' clock follows their load or stays low: set performance (cpupower frequency-set -g "
             "performance)"
         ),
         test=_LIFECYCLE,
