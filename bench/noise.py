@@ -178,6 +178,7 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
                 throwaway.comparison(f"noise-lever-{name}", BENCH, lever_spec(LEVERS[name], size)),
                 prepare,
                 keep,
+                pairs=True,
             )
             for name in size.levers
         ]
@@ -188,6 +189,7 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
             throwaway.comparison(f"{name}-{number}", BENCH, source_spec(size)),
             prepare,
             keep,
+            pairs=True,
         )
         for number in range(1, size.comparisons + 1)
     ]

@@ -14,6 +14,7 @@ VERSION, JAVA, HEAP, JVM_OPTIONS = "version", "java", "heap", "jvmOptions"
 RESOURCES, STORAGE, CONFIG, NODES, MACHINES, TARGET = "resources", "storage", "config", "nodes", "machines", "target"
 SHARDS, REPLICAS, CODEC, SOURCE_MODE, SETTINGS = "shards", "replicas", "codec", "sourceMode", "index settings"
 PARAMS, LOAD_GENERATOR, REQUESTS, WORK, NONE = "track parameters", "load generator", "requests", "work", ""
+STEADY = "longest warm-up"
 
 VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"(elasticsearch|race)\.scheduling\.(machines|avoidMachines)\b", NONE),
@@ -36,7 +37,8 @@ VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"race\.(clientOptions|resources|scheduling)\b", LOAD_GENERATOR),
     (r"race\.(track|challenge|includeTasks|excludeTasks|telemetry|telemetryParams|downSampling|allow|probes)\b", WORK),
     (r"race\.requests\b", REQUESTS),
-    (r"race\.(load|sweep|capacity|steady)\b", WORK),
+    (r"race\.(load|sweep|capacity)\b", WORK),
+    (r"race\.steady\b", STEADY),
     (r"race\.(corpora|offline|userTags|requireTasks|expect|samples|metricsStore)\b", NONE),
     (
         r"(repetitions|smokeTest|checkedBy|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|rerunHistoryLimit"

@@ -19,6 +19,7 @@ from parts.raced_blocks import Number, costs, measured, nested, numbers_of, pair
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Curve, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.comparison.block_pack import pack_block
+from fairlap.comparison.fairness import diff
 from fairlap.comparison.variants import expand
 
 ROOT = Path(__file__).parents[3]
@@ -45,6 +46,8 @@ def test_a_lever_is_two_pairs_of_the_same(name: str) -> None:
     )
     assert off == again != on == on_again
     assert spec.design.blocks == 6
+    found = diff(spec, expand(spec), [])
+    assert found.fair and not found.not_comparable, found.sentence
 
 
 @pytest.mark.parametrize("track", noise.KEPT_TASKS)

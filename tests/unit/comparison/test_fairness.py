@@ -253,6 +253,14 @@ def test_what_is_raced_is_no_variable() -> None:
     assert two(resolved("one"), resolved("other", {**RACE, "params": {"bulk_size": 50}})).fair
 
 
+def test_how_long_a_race_may_warm_up_is_a_variable_of_its_own() -> None:
+    steady = {**RACE, "steady": {"maxWarmup": "5m"}}
+    found = two(resolved("one"), resolved("other", steady), *blocks([race("one"), race("other")]))
+    assert found.fair and rules(found) == {"race.steady.maxWarmup": "Declared"}
+    both = two(resolved("one"), resolved("other", {**steady, "params": {"bulk_size": 50}}))
+    assert not both.fair and "in 2 variables" in both.sentence
+
+
 def test_a_matrix_compares_the_cells_that_differ_in_one_axis() -> None:
     cells = [resolved(f"{version}-{java}", version=version, java=java) for version in ("8.11.0", "9.0.0")
              for java in (21, 23)]  # fmt: skip
