@@ -178,6 +178,9 @@ ROWS: Final[tuple[FactRow, ...]] = (
     FactRow(r"ran: (each node's (memory|kernel|processors of the machine)|nodeData\[\d+\]\.memoryBytes"
         r"|machines\[\d+\]\..+)",
         "machines", (MACHINES, RESOURCES, NODES), of_machine=True, fold=True, line=_SAME_MACHINES),
+    FactRow(r"ran: load generator's cores", "load generator's processors", (LOAD_GENERATOR,),
+        (RESOURCES, NODES, MACHINES, TARGET), by_cluster=False, of_machine=True,
+        line="Elasticsearch's whole processors leave it fewer: write template.race.resources.limits.cpu: 1 to hold it"),
     FactRow(r"ran: load generator's .+", "load generator", (LOAD_GENERATOR,), by_cluster=False, of_machine=True,
         fold=True, line="write template.race.resources and template.race.scheduling for all variants"),
     FactRow(r"ran: storage\[\d+\]\..+", "storage", (STORAGE, NODES), (MACHINES,), of_machine=True, fold=True,

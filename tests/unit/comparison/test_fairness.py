@@ -156,6 +156,8 @@ ONE, OTHER = resolved("one"), resolved("other", java=23)
          {"index settings as track parameter.codec": "Declared"}),
         ({"nodes": 2, "index": {"replicas": 1}}, {"ran: nodes": "2"}, {"number of nodes": "Declared"}),
         ({"resources": {"limits": {"memory": "4Gi"}}}, {"ran: heapBytes": "9"}, {"heap": "MayFollow"}),
+        ({"resources": {"limits": {"cpu": "1"}}}, {"ran: load generator's cores": "1"},
+         {"load generator's processors": "MayFollow"}),
         ({"storage": {"size": "9Gi"}}, {"ran: storage[0].kind": "volumeClaim"}, {"storage": "Declared"}),
         ({"scheduling": {"nodeSelector": {"a": "b"}}}, {"ran: machines of Elasticsearch": "n9"},
          {"machines of Elasticsearch": "Declared"}),
