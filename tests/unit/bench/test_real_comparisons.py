@@ -54,6 +54,17 @@ def test_every_cell_of_power_is_a_comparison_through_two_ports() -> None:
             assert slowed.changed == ("target.hosts",)
 
 
+def test_flags_change_what_power_races_and_only_when_they_are_given() -> None:
+    plain, changed = (
+        power.Size(power.arguments(words)).race
+        for words in ((), ("--steady", "5m", "--param", "search_time_period=30"))
+    )
+    assert set(plain) == {"track", "params", "resources"} and plain["params"] == power.SHORT
+    assert changed == {
+        **plain, "steady": {"maxWarmup": "5m"}, "params": {**power.SHORT, "search_time_period": 30},
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("words", [("aa.py", "--state", "targets"), ("power.py",)], ids=lambda words: words[0])
 def test_a_dry_run_prints_manifests(words: tuple[str, ...]) -> None:
     argv = [sys.executable, f"bench/{words[0]}", *words[1:], "--dry-run"]
