@@ -32,6 +32,7 @@ from parts.lines import append, read
 from parts.series import print_progress
 from power import race_image
 
+from fairlap.plan.steps import object_name
 from fairlap_race.contract.config_maps import text_of
 
 BENCH = "disturbances"
@@ -44,6 +45,7 @@ NAMED = {CPU: "something else used", DISK: "its disk", PAUSE: "stood still"}
 """What a remark has to say of each disturbance."""
 PAUSE_SECONDS = 5
 MOST_SECONDS = 1800
+CLUSTER_LABEL = "elasticsearch.k8s.elastic.co/cluster-name"
 BURN = "import sys, time\nend = time.monotonic() + float(sys.argv[1])\nwhile time.monotonic() < end: pass\n"
 WRITE = """import os, sys, time
 end, block = time.monotonic() + float(sys.argv[1]), os.urandom(1 << 20)
@@ -71,6 +73,11 @@ class Try(NamedTuple):
     def name(self) -> str:
         """Name of its Benchmark."""
         return f"disturbed-{self.kind}-{self.number}"
+
+    @property
+    def cluster(self) -> str:
+        """Name of the Elasticsearch of its only race."""
+        return object_name(self.name, "race-1")
 
     @property
     def spec(self) -> Json:
@@ -130,19 +137,31 @@ def disturber(kind: str, image: str, seconds: float) -> Json:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": pod}
 
 
-def disturb(kubectl: Kubectl, it: Try, image: str, race_seconds: float) -> None:
-    """Disturb a race that has begun, from a moment in its first half on; raises CalledProcessError."""
+def disturb(kubectl: Kubectl, it: Try, image: str, race_seconds: float) -> bool:
+    """Disturb a race that has begun, from a moment in its first half on; raises CalledProcessError.
+
+    Returns whether it did: there may be no pod left to be stopped.
+    """
     time.sleep(random.Random(it.name).uniform(0.15, 0.5) * race_seconds)
     if it.kind == PAUSE:
-        pod = kubectl.get("pods", "-l", f"elasticsearch.k8s.elastic.co/cluster-name={it.name}")["items"][0]
-        kubectl("exec", pod["metadata"]["name"], "-c", "elasticsearch", "--", "bash", "-c", STOP)
-        return
+        return stop(kubectl, it)
     made = disturber(it.kind, image, race_seconds / 3)
     kubectl.apply(made)
     name = made["metadata"]["name"]
     # The race may be over before the disturbance is, and both are waited for.
     kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", f"pod/{name}", f"--timeout={MOST_SECONDS}s")
     kubectl("delete", "pod", name, "--wait")
+    return True
+
+
+def stop(kubectl: Kubectl, it: Try) -> bool:
+    """Let the race's Elasticsearch stand still for a while; return whether its pod was there to be stopped."""
+    pods = kubectl.get("pods", "-l", f"{CLUSTER_LABEL}={it.cluster}").get("items") or []
+    if not pods:
+        print_progress(f"{it.name}: no pod of Elasticsearch {it.cluster} is there to be stopped")
+        return False
+    kubectl("exec", pods[0]["metadata"]["name"], "-c", "elasticsearch", "--", "bash", "-c", STOP)
+    return True
 
 
 def run_one(kubectl: Kubectl, it: Try, image: str, race_seconds: float) -> Json:
@@ -150,8 +169,8 @@ def run_one(kubectl: Kubectl, it: Try, image: str, race_seconds: float) -> Json:
     kubectl("delete", "bm", it.name, "--ignore-not-found", "--cascade=foreground", "--wait")
     kubectl.apply(it.manifest)
     begun = ("wait", "--for=jsonpath={.status.phase}=Racing", f"bm/{it.name}", "--timeout=600s")
-    if kubectl.attempt(*begun).returncode == 0 and it.kind != QUIET:
-        disturb(kubectl, it, image, race_seconds)
+    racing = kubectl.attempt(*begun).returncode == 0
+    missed = it.kind != QUIET and not (racing and disturb(kubectl, it, image, race_seconds))
     kubectl("wait", "--for=jsonpath={.status.completionTime}", f"bm/{it.name}", f"--timeout={MOST_SECONDS}s")
     status: Json = kubectl.get("bm", it.name)["status"]
     race: Json = (status.get("races") or [{}])[0]
@@ -160,6 +179,7 @@ def run_one(kubectl: Kubectl, it: Try, image: str, race_seconds: float) -> Json:
     remarks = [each["message"] for each in race.get("remarks", ()) if each["reason"] == "MachineDisturbed"]
     return {
         "key": it.key,
+        "missed": missed,
         "at": status["completionTime"],
         "phase": status["phase"],
         "reason": status.get("reason", ""),
@@ -170,9 +190,9 @@ def run_one(kubectl: Kubectl, it: Try, image: str, race_seconds: float) -> Json:
 
 
 def counted(lines: Sequence[Json], wanted: Sequence[Try]) -> list[Json]:
-    """Return the lines of these races, those only whose race has its numbers."""
+    """Return the lines of these races, those only whose race has its numbers and was disturbed if it was to be."""
     keys = [it.key for it in wanted]
-    return [line for line in lines if line["key"] in keys and line["phase"] == "Succeeded"]
+    return [it for it in lines if it["key"] in keys and it["phase"] == "Succeeded" and not it.get("missed")]
 
 
 def run(kubectl: Kubectl, wanted: Sequence[Try], image: str, results: Path) -> list[Json]:
@@ -184,7 +204,8 @@ def run(kubectl: Kubectl, wanted: Sequence[Try], image: str, results: Path) -> l
         line = run_one(kubectl, it, image, median(known) if known else 60.0)
         append(results, line)
         done.append(line)
-        print_progress(f"{it.name}: {'; '.join(line['remarks']) or 'not disturbed'} ({left} left)")
+        how = "skipped, nothing disturbed it" if line["missed"] else "; ".join(line["remarks"]) or "not disturbed"
+        print_progress(f"{it.name}: {how} ({left} left)")
     return counted(read(results), wanted)
 
 

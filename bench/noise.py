@@ -13,6 +13,7 @@ With --lever, two identical variants without it and two with it race in the same
 log_ingest, so that both are alternating; printed is what becomes of the spread of identical pairs.
 
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --track log_ingest --state kept --label before
+    KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --state fresh --challenge quick --steady 5m
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --lever warm --lever cores
 
 Each Comparison that is over is appended to --results: started again, it goes on where it was stopped. --tables prints
@@ -32,8 +33,17 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from parts import series, throwaway
-from parts.components import Components, change, components, pair_spread, races_of_a_cluster, share_apart
+from parts import race_flags, series, throwaway
+from parts.components import (
+    Components,
+    Observed,
+    change,
+    components,
+    observed,
+    pair_spread,
+    races_of_a_cluster,
+    share_apart,
+)
 from parts.components import allocation as allocated
 from parts.kubectl import Json, Kubectl
 from parts.lines import read
@@ -96,18 +106,16 @@ class Size:
         self.track: str = options.track
         self.label: str = options.label
         self.levers: list[str] = options.lever
+        self.options = options
         self.comparisons: int = 1 if self.smallest else options.comparisons
         self.blocks: int = 2 if self.smallest else options.blocks
         self.pairs: int = 2 if self.smallest else options.pairs
 
 
 def _template(size: Size, params: Json) -> Json:
+    race: Json = {"track": {"builtin": size.track}, "resources": throwaway.LOAD}
     return {
-        "race": {
-            "track": {"builtin": size.track},
-            **({"params": params} if params else {}),
-            "resources": throwaway.LOAD,
-        },
+        "race": race_flags.changed({**race, "params": params} if params else race, size.options),
         "smokeTest": False,
         "timeouts": {"provisioning": "10m", "race": "60m"},
     }
@@ -178,6 +186,7 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
                 throwaway.comparison(f"noise-lever-{name}", BENCH, lever_spec(LEVERS[name], size)),
                 prepare,
                 keep,
+                pairs=True,
             )
             for name in size.levers
         ]
@@ -188,6 +197,7 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
             throwaway.comparison(f"{name}-{number}", BENCH, source_spec(size)),
             prepare,
             keep,
+            pairs=True,
         )
         for number in range(1, size.comparisons + 1)
     ]
@@ -209,11 +219,13 @@ def _cell(found: Components, name: str) -> str:
 
 
 def sources_table(lines: Sequence[Json], state: str) -> str:
-    """Return the components of each number as standard deviations, and what pairs of races would differ by."""
+    """Return the components of each number as standard deviations, and what pairs of races would differ by, and did."""
+    seen = {} if state == "kept" else {number: observed(_ratios(lines, number)) for number in numbers_of(lines)}
     rows = [
         "| task, metric | between clusters | between races on one | within a race | a part, s | "
-        "pairs, fresh clusters | of these apart by > 5 % | pairs, kept clusters |",
-        "|---|---|---|---|---|---|---|---|",
+        "pairs, fresh clusters | of these apart by > 5 % | pairs, kept clusters |"
+        + (" pairs, observed | of these apart by > 5 %, observed |" if seen else ""),
+        "|---|---|---|---|---|---|---|---|" + ("---|---|" if seen else ""),
     ]
     spreads: list[float] = []
     for number in numbers_of(lines):
@@ -226,13 +238,37 @@ def sources_table(lines: Sequence[Json], state: str) -> str:
         cells = [_cell(found, name) for name in ("clusters", "races", "within")]
         rows.append(
             f"| {_title(number)} | {' | '.join(cells)} | {f'{seconds:.1f}' if seconds else ''} | {percent(fresh)} | "
-            f"{apart} | {percent(kept)} |"
+            f"{apart} | {percent(kept)} |{_observed_cells(seen.get(number)) if seen else ''}"
         )
     below = [f"Pairs on fresh clusters, median over the numbers: {percent(median(spreads))}."] if spreads else []
+    below += _observed_words(seen)
     below.append(
         "(cut): the estimate was below 0, which no variance is. In races, in clusters: nothing tells it apart."
     )
     return "\n".join([*rows, "", *below])
+
+
+def _ratios(lines: Sequence[Json], number: Number) -> list[float]:
+    return pair_ratios(lines, number, *CLUSTERS)
+
+
+def _observed_cells(seen: Observed | None) -> str:
+    return " unknown | unknown |" if seen is None else f" {percent(seen.spread)} | {seen.apart} of {seen.pairs} |"
+
+
+def _observed_words(seen: Mapping[Number, Observed | None]) -> list[str]:
+    """Return what the pairs that were raced really differed by, over the numbers; p99s are many times as noisy."""
+    known = {number: found for number, found in seen.items() if found is not None}
+    others = {number: found for number, found in known.items() if not number.metric.endswith("P99")}
+    if not others:
+        return []
+    worst = max(others, key=lambda number: others[number].spread)
+    apart, pairs = (sum(getattr(found, name) for found in others.values()) for name in ("apart", "pairs"))
+    middle = percent(median(it.spread for it in known.values()))
+    return [
+        f"Pairs, observed: median over the numbers {middle}; the worst but p99s {percent(others[worst].spread)} "
+        f"({_title(worst)}). Apart by > 5 %, without p99s: {apart} of {pairs} ({apart / pairs:.0%})."
+    ]
 
 
 def allocation_table(lines: Sequence[Json], state: str) -> str:
@@ -294,7 +330,8 @@ def tables(lines: Sequence[Json], size: Size) -> str:
     if not known:
         return "nothing was measured yet"
     machine = next((line["machine"] for line in known if line.get("machine")), "") or "not told"
-    head = f"{size.track}, label {size.label or 'none'}, machine: {machine}"
+    raced = f"{size.track}{race_flags.told(size.options)}"
+    head = f"{raced}, label {size.label or 'none'}, machine: {machine}"
     if size.levers:
         found = [(name, [line for line in known if line["key"].get("lever") == name]) for name in size.levers]
         return "\n\n".join([head, *(lever_table(name, its) for name, its in found if its)])
@@ -311,7 +348,8 @@ def tables(lines: Sequence[Json], size: Size) -> str:
 def run(kubectl: Kubectl, size: Size, results: Path) -> int:
     """Race, print the tables, remove everything; return the exit code."""
     what = f"levers {', '.join(size.levers)}" if size.levers else f"state {size.state}"
-    print(f"{datetime.now(UTC):%Y-%m-%d} · {throwaway.VERSION} against itself, {size.track}, {what}", flush=True)
+    raced = f"{size.track}{race_flags.told(size.options)}"
+    print(f"{datetime.now(UTC):%Y-%m-%d} · {throwaway.VERSION} against itself, {raced}, {what}", flush=True)
     print(f"\n{tables(series.run(kubectl, BENCH, planned(kubectl, size), results), size)}")
     return 0
 
@@ -325,6 +363,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--state", choices=("kept", "targets", "fresh"), default="kept")
     add("--comparisons", type=int, default=4, help="each has two clusters, or with fresh as many as races")
     add("--blocks", type=int, default=6, help="races of each cluster")
+    race_flags.add_race_flags(add)
     add("--lever", choices=sorted(LEVERS), action="append", default=[], help="may be given several times")
     add("--pairs", type=int, default=6, help="of each lever, without it and with it")
     add("--label", default="", help="what was changed between two runs, for example before and after")
@@ -336,6 +375,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     if options.lever and options.track != "log_ingest":
         parser.error("--lever: levers change what log_ingest's searches are; leave --track out")
+    if options.lever and race_flags.told(options):
+        parser.error("--lever: a lever says itself what is raced; leave out --challenge, --steady and --param")
     if options.smallest and options.track != "log_ingest":
         parser.error("--smallest: only log_ingest has a smallest size; leave --track out")
     return options

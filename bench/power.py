@@ -31,7 +31,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import NamedTuple
 
-from parts import delaying_proxy, series, throwaway
+from parts import delaying_proxy, race_flags, series, throwaway
 from parts.kubectl import Json, Kubectl
 
 from fairlap.api.comparison_spec import Design
@@ -84,7 +84,9 @@ class Size:
         self.smallest: bool = options.smallest
         self.comparisons: int = 1 if self.smallest else options.comparisons
         self.cells = cells([20])[:1] if self.smallest else cells(options.percent)
-        self.params = SMALLEST if self.smallest else SHORT
+        params = SMALLEST if self.smallest else SHORT
+        race: Json = {"track": {"builtin": "log_ingest"}, "params": params, "resources": throwaway.LOAD}
+        self.race = race_flags.changed(race, options)
         most = options.max_blocks
         self.design: Json = (
             {"stop": "fixed", "blocks": 2} if self.smallest else {"stop": "sequential", "maxBlocks": most}
@@ -112,7 +114,7 @@ def spec(cell: Cell, size: Size) -> Json:
         "design": size.design,
         "calibrate": False,
         "template": {
-            "race": {"track": {"builtin": "log_ingest"}, "params": size.params, "resources": throwaway.LOAD},
+            "race": size.race,
             "smokeTest": False,
             "timeouts": {"provisioning": "10m", "race": "30m"},
         },
@@ -288,6 +290,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--comparisons", type=int, default=6, help="for each cell")
     parser.add_argument("--percent", type=int, nargs="+", default=[5, 10, 20], help="slowdowns")
     parser.add_argument("--max-blocks", type=int, choices=(3, 5, 7, 10), default=5, help="of a comparison")
+    race_flags.add_race_flags(parser.add_argument)
     parser.add_argument("--results", type=Path, default=RESULTS, help="a JSON line for each comparison")
     parser.add_argument("--dry-run", action="store_true", help="print the manifests and do nothing")
     parser.add_argument("--clean", action="store_true", help="remove what a stopped run left in the cluster")

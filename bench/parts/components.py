@@ -119,6 +119,24 @@ def share_apart(spread: float, margin: float = MARGIN) -> float:
     return 2 * (1 - NormalDist().cdf(math.log1p(margin) / spread)) if spread > 0 else 0.0
 
 
+class Observed(NamedTuple):
+    """What identical pairs of races differed by."""
+
+    spread: float
+    """standard deviation of the log ratios about 0, their true mean"""
+    apart: int
+    """pairs that differ by more than a margin"""
+    pairs: int
+
+
+def observed(ratios: Sequence[float], margin: float = MARGIN) -> Observed | None:
+    """Return what pairs with these log ratios differed by, whatever their distribution is; None for no pair."""
+    if not ratios:
+        return None
+    spread = math.sqrt(fmean(each * each for each in ratios))
+    return Observed(spread, sum(abs(each) > math.log1p(margin) for each in ratios), len(ratios))
+
+
 class Costs(NamedTuple):
     """Seconds that one more of each takes; what is inside of it not counted."""
 

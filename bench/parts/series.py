@@ -20,6 +20,7 @@ FAILURES_IN_A_ROW = 3
 LONGEST_SECONDS = 12 * 3600.0
 WORSE, BETTER = ("Regressed", "RegressedWithinMargin"), ("Improved", "ImprovedWithinMargin")
 DIFFERS = (*WORSE, *BETTER)
+NOT_COMPARABLE = "NotComparable"
 
 
 Prepare = Callable[[], None]
@@ -43,6 +44,8 @@ class Planned(NamedTuple):
     """makes what it races against"""
     keep: Keep = nothing_more
     """reads what else its line is to have"""
+    pairs: bool = False
+    """whether it is raced for what its pairs of races measure, of which there are none where it is not comparable"""
 
     @property
     def name(self) -> str:
@@ -76,18 +79,23 @@ def line_of(planned: Planned, status: Json) -> Json:
 
 def counted(lines: Iterable[Json], planned: Sequence[Planned]) -> list[Json]:
     """Return the lines of this series that ended with a verdict, one a comparison."""
-    wanted = {(json.dumps(each.key, sort_keys=True), each.design) for each in planned}
+    wanted = {(json.dumps(each.key, sort_keys=True), each.design): each for each in planned}
     found = {}
     for line in lines:
         identity = (json.dumps(line.get("key"), sort_keys=True), line.get("design"))
-        if identity in wanted and line.get("phase") == "Complete":
+        if identity in wanted and counts(line, wanted[identity]):
             found[identity] = line
     return list(found.values())
 
 
+def counts(line: Json, planned: Planned) -> bool:
+    """Return whether it need not be raced again: it ended with a verdict, and has pairs where they are wanted."""
+    return line.get("phase") == "Complete" and not (planned.pairs and line.get("verdict") == NOT_COMPARABLE)
+
+
 def judged(lines: Iterable[Json]) -> list[Json]:
     """Return the lines whose numbers were judged at all."""
-    return [line for line in lines if line["verdict"] != "NotComparable"]
+    return [line for line in lines if line["verdict"] != NOT_COMPARABLE]
 
 
 def left(seconds: Sequence[float], count: int) -> str:
@@ -141,12 +149,12 @@ def race(kubectl: Kubectl, planned: Sequence[Planned], path: Path) -> list[Json]
         began = time.monotonic()
         status = _one(kubectl, each)
         line = {**line_of(each, status), **each.keep(status)}
-        failures = 0 if line["phase"] == "Complete" else failures + 1
+        failures = 0 if counts(line, each) else failures + 1
         took.append(time.monotonic() - began)
         append(path, {**line, "took": round(took[-1], 1)})
         kubectl("delete", "cmp", each.name, "--cascade=foreground", "--wait", "--timeout=10m")
         rest = left(took, len(todo) - number)
-        how = line["verdict"] or f"{line['phase']}: {line['told']}"
+        how = line["verdict"] if counts(line, each) else f"{line['verdict'] or line['phase']}: {line['told']}"
         print_progress(f"{each.name}: {how}; {len(todo) - number} to race, {rest}")
         if failures == FAILURES_IN_A_ROW:
             raise SystemExit(f"{failures} comparisons failed in a row, the last one: {line['told']}")

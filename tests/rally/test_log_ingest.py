@@ -77,6 +77,18 @@ def test_clients(tmp_path: Path, challenge: str, bulks: dict[str, int], search_c
     assert [task.name for task in tasks][:4] == ["delete-index", "create-index", "put-pipeline", "check-cluster-health"]
 
 
+@pytest.mark.parametrize("challenge", ["default", "quick", "high-concurrency"])
+def test_no_search_begins_before_merges_have_ended(tmp_path: Path, challenge: str) -> None:
+    tasks = checked(tmp_path, challenge=challenge, params={"documents": 1000}).track.tasks
+    names = [task.name for task in tasks]
+    first = next(number for number, task in enumerate(tasks) if task.type == "search")
+
+    assert names[first - 4 : first] == [
+        "refresh", "force-merge", "refresh-after-force-merge", "wait-until-merges-finish",
+    ]  # fmt: skip
+    assert len(names) == first + 4
+
+
 @pytest.mark.parametrize(("challenge", "unreported"), [("default", ["warm-up-bulk"]), ("quick", [])])
 def test_what_warms_up_is_not_reported(tmp_path: Path, challenge: str, unreported: list[str]) -> None:
     tasks = checked(tmp_path, challenge=challenge, params={"documents": 1000}).track.tasks

@@ -725,8 +725,9 @@ class Race(Api):
     user_tags: Annotated[dict[str, Annotated[str, Field(max_length=500)]], Field(max_length=50)] = {}
     """Tags that Rally keeps in race.json."""
     resources: Resources = Resources(requests=ResourceList(cpu="500m"), limits=ResourceList(cpu="2", memory="2Gi"))
-    """CPU and memory of the load generator; Rally uses as many cores as the CPU limit gives. The default reserves half
-    a core, so that it finds room on a small machine: reserve the whole limit where neighbours must not matter."""
+    """CPU and memory of the load generator; Rally uses as many cores as the CPU limit gives, or as it is let run on
+    where whole processors of others leave it fewer. The default reserves half a core, so that it finds room on a small
+    machine: reserve the whole limit where neighbours must not matter."""
     scheduling: Scheduling | None = None
     """Which machines the load generator may run on; it keeps off those of Elasticsearch where there is room."""
 

@@ -14,6 +14,7 @@ VERSION, JAVA, HEAP, JVM_OPTIONS = "version", "java", "heap", "jvmOptions"
 RESOURCES, STORAGE, CONFIG, NODES, MACHINES, TARGET = "resources", "storage", "config", "nodes", "machines", "target"
 SHARDS, REPLICAS, CODEC, SOURCE_MODE, SETTINGS = "shards", "replicas", "codec", "sourceMode", "index settings"
 PARAMS, LOAD_GENERATOR, REQUESTS, WORK, NONE = "track parameters", "load generator", "requests", "work", ""
+STEADY = "longest warm-up"
 
 VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"(elasticsearch|race)\.scheduling\.(machines|avoidMachines)\b", NONE),
@@ -36,7 +37,8 @@ VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"race\.(clientOptions|resources|scheduling)\b", LOAD_GENERATOR),
     (r"race\.(track|challenge|includeTasks|excludeTasks|telemetry|telemetryParams|downSampling|allow|probes)\b", WORK),
     (r"race\.requests\b", REQUESTS),
-    (r"race\.(load|sweep|capacity|steady)\b", WORK),
+    (r"race\.(load|sweep|capacity)\b", WORK),
+    (r"race\.steady\b", STEADY),
     (r"race\.(corpora|offline|userTags|requireTasks|expect|samples|metricsStore)\b", NONE),
     (
         r"(repetitions|smokeTest|checkedBy|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|rerunHistoryLimit"
@@ -176,6 +178,9 @@ ROWS: Final[tuple[FactRow, ...]] = (
     FactRow(r"ran: (each node's (memory|kernel|processors of the machine)|nodeData\[\d+\]\.memoryBytes"
         r"|machines\[\d+\]\..+)",
         "machines", (MACHINES, RESOURCES, NODES), of_machine=True, fold=True, line=_SAME_MACHINES),
+    FactRow(r"ran: load generator's cores", "load generator's processors", (LOAD_GENERATOR,),
+        (RESOURCES, NODES, MACHINES, TARGET), by_cluster=False, of_machine=True,
+        line="Elasticsearch's whole processors leave it fewer: write template.race.resources.limits.cpu: 1 to hold it"),
     FactRow(r"ran: load generator's .+", "load generator", (LOAD_GENERATOR,), by_cluster=False, of_machine=True,
         fold=True, line="write template.race.resources and template.race.scheduling for all variants"),
     FactRow(r"ran: storage\[\d+\]\..+", "storage", (STORAGE, NODES), (MACHINES,), of_machine=True, fold=True,

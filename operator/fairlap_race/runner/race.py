@@ -296,7 +296,7 @@ class RaceRunner:
         supervisor = Supervisor(
             running, self.files.live, connection.client, watchdog, self.tell, self.stop, sleeps, guest
         )
-        ended = supervisor.watch(min(host.may_use, os.cpu_count() or 1))
+        ended = supervisor.watch(host.may_use)
         LOG.info("Rally ended: exit code %s", ended.exit_code)
         return ended
 

@@ -1,5 +1,7 @@
 """bench/disturbances as far as it goes without a cluster: what is raced, and what the table says."""
 
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,3 +57,48 @@ def test_the_manifests_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert disturbances.main(["--dry-run"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("# 50 races\n") and "name: disturber-disk" in printed
+
+
+class Cluster:
+    """A Kubernetes in which each Benchmark races, and is over as soon as it is waited for."""
+
+    def __init__(self, pods: dict[str, str]) -> None:
+        self.pods = pods
+        """name by the label of its cluster"""
+        self.asked: list[Sequence[str]] = []
+
+    def __call__(self, *words: str) -> str:
+        self.asked.append(words)
+        return ""
+
+    def attempt(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    def apply(self, *_: Any) -> None:
+        pass
+
+    def get(self, kind: str, *words: str) -> dict[str, Any]:
+        if kind == "pods":
+            name = self.pods.get(words[1])
+            return {"items": [{"metadata": {"name": name}}] if name else []}
+        races = [{"record": "r", "seconds": 60.0, "remarks": []}]
+        return {"status": {"phase": "Succeeded", "completionTime": "t", "races": races}} if kind == "bm" else {}
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_pause_stops_the_pod_of_the_races_own_cluster_or_is_skipped(
+    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(disturbances.time, "sleep", lambda _: None)
+    pause = Try(PAUSE, 1, smallest=True)
+    # As ECK labels the pods of what fairlap.manifests.meta names.
+    label = "elasticsearch.k8s.elastic.co/cluster-name=disturbed-pause-1-race-1"
+    cluster = Cluster({label: "es-0"} if there else {})
+    lines = disturbances.run(cluster, [pause], "image", tmp_path / "r.jsonl")  # type: ignore[arg-type]
+    stopped = [words[1] for words in cluster.asked if words[0] == "exec"]
+    printed = capsys.readouterr().out
+    if there:
+        assert stopped == ["es-0"] and [each["missed"] for each in lines] == [False]
+    else:
+        assert stopped == [] and lines == [], "a race that nobody disturbed says nothing of whether it would be seen"
+        assert "no pod of Elasticsearch disturbed-pause-1-race-1" in printed and "skipped" in printed

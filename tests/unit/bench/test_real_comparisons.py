@@ -54,6 +54,17 @@ def test_every_cell_of_power_is_a_comparison_through_two_ports() -> None:
             assert slowed.changed == ("target.hosts",)
 
 
+def test_flags_change_what_power_races_and_only_when_they_are_given() -> None:
+    plain, changed = (
+        power.Size(power.arguments(words)).race
+        for words in ((), ("--steady", "5m", "--param", "search_time_period=30"))
+    )
+    assert set(plain) == {"track", "params", "resources"} and plain["params"] == power.SHORT
+    assert changed == {
+        **plain, "steady": {"maxWarmup": "5m"}, "params": {**power.SHORT, "search_time_period": 30},
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("words", [("aa.py", "--state", "targets"), ("power.py",)], ids=lambda words: words[0])
 def test_a_dry_run_prints_manifests(words: tuple[str, ...]) -> None:
     argv = [sys.executable, f"bench/{words[0]}", *words[1:], "--dry-run"]
@@ -97,15 +108,33 @@ def test_what_failed_or_was_of_another_spec_is_raced_again() -> None:
     assert [each["key"]["number"] for each in kept] == [1, 4]
 
 
+@pytest.mark.parametrize(("pairs", "counted"), [(False, [1, 2]), (True, [2])])
+def test_what_is_not_comparable_has_no_pairs(pairs: bool, counted: list[int]) -> None:
+    lines = [{**ended(1), "verdict": "NotComparable"}, ended(2)]
+    kept = series.counted(lines, [planned(number)._replace(pairs=pairs) for number in (1, 2)])
+    assert [each["key"]["number"] for each in kept] == counted
+
+
+def test_comparisons_for_their_pairs_that_are_not_comparable_end_it_and_say_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = Cluster(verdict="NotComparable")
+    wanted = [planned(number)._replace(pairs=True) for number in range(1, 9)]
+    with pytest.raises(SystemExit, match="3 comparisons failed in a row, the last one: b differs from a"):
+        series.race(cluster, wanted, tmp_path / "noise.jsonl")  # type: ignore[arg-type]
+    assert "aa-1: NotComparable: b differs from a" in capsys.readouterr().out
+
+
 class Cluster:
     """A Kubernetes that ends each Comparison as soon as it is asked for."""
 
-    def __init__(self, phases: dict[str, str] | None = None) -> None:
+    def __init__(self, phases: dict[str, str] | None = None, verdict: str = "NoDifference") -> None:
         self.there: dict[str, Any] = {}
         self.applied: list[str] = []
         self.removed: list[str] = []
         """kinds of which all that is labelled was deleted"""
         self.phases = phases or {}
+        self.verdict = verdict
 
     def __call__(self, *words: str) -> str:
         if words[0] == "delete" and words[2] == "-l":
@@ -123,7 +152,7 @@ class Cluster:
     def apply(self, manifest: dict[str, Any]) -> None:
         name = manifest["metadata"]["name"]
         self.applied.append(name)
-        status = {"phase": self.phases.get(name, "Complete"), "verdict": "NoDifference"}
+        status = {"phase": self.phases.get(name, "Complete"), "verdict": self.verdict, "message": "b differs from a"}
         self.there[name] = {**manifest, "status": status}
 
 

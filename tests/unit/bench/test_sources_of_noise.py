@@ -19,6 +19,7 @@ from parts.raced_blocks import Number, costs, measured, nested, numbers_of, pair
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Curve, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.comparison.block_pack import pack_block
+from fairlap.comparison.fairness import diff
 from fairlap.comparison.variants import expand
 
 ROOT = Path(__file__).parents[3]
@@ -45,6 +46,8 @@ def test_a_lever_is_two_pairs_of_the_same(name: str) -> None:
     )
     assert off == again != on == on_again
     assert spec.design.blocks == 6
+    found = diff(spec, expand(spec), [])
+    assert found.fair and not found.not_comparable, found.sentence
 
 
 @pytest.mark.parametrize("track", noise.KEPT_TASKS)
@@ -142,9 +145,68 @@ def test_the_table_of_sources_has_the_components_that_the_races_have() -> None:
 
 def test_fresh_clusters_do_not_tell_clusters_and_races_apart() -> None:
     text = noise.sources_table(simulated(2), "fresh")
-    clusters, races, *_, kept = row(text, "search throughput")
+    clusters, races, *_, kept, spread, apart = row(text, "search throughput")
     assert races == "in clusters" and kept == "unknown"
+    assert (spread, apart) == ("unknown", "unknown"), "there are no pairs of these variants"
     assert float(clusters.split(" %")[0]) == pytest.approx(25.1, rel=0.15)
+
+
+@pytest.mark.parametrize("state", ["fresh", "targets"])
+def test_what_pairs_really_differed_by_is_beside_what_the_components_say(state: str) -> None:
+    lines = simulated(4, names=noise.CLUSTERS)
+    number = Number("search", "throughput")
+    ratios = pair_ratios(lines, number, *noise.CLUSTERS)
+    spread, apart = row(noise.sources_table(lines, state), "search throughput")[-2:]
+    # e^(root 2 (0.04 + 0.01 + 0.00025))
+    assert float(spread.split(" %")[0]) == pytest.approx(37.3, rel=0.25)
+    assert apart == f"{sum(abs(each) > math.log(1.05) for each in ratios)} of {len(ratios)}" and len(ratios) == 240
+    assert "observed" not in noise.sources_table(lines, "kept"), "there a pair has its own mean"
+
+
+def test_p99s_are_in_the_median_and_not_the_worst() -> None:
+    lines = [{"measured": [
+        {"block": block, "variant": name, "seconds": 60.0, "parts": {}, "numbers": [
+            ["a", "throughput", 100.0 * (1.04 if name == noise.CLUSTERS[1] else 1)],
+            ["a", "serviceTimeP50", 10.0 * (1.08 if name == noise.CLUSTERS[1] else 1)],
+            ["a", "serviceTimeP99", 30.0 * (1.5 if name == noise.CLUSTERS[1] else 1)],
+        ]} for block in (1, 2) for name in noise.CLUSTERS
+    ]}]  # fmt: skip
+    text = noise.sources_table(lines, "fresh")
+    assert "median over the numbers 8.0 %; the worst but p99s 8.0 % (a service time p50)" in text
+    assert "Apart by > 5 %, without p99s: 2 of 4 (50%)." in text
+    assert row(text, "a service time p99")[-2:] == ["50.0 %", "2 of 2"]
+    assert row(text, "a throughput")[-2:] == ["4.0 %", "0 of 2"]
+
+
+FLAGS = ("--challenge", "quick", "--steady", "5m", "--param", "documents=1000", "--param", "codec=default")
+
+
+@pytest.mark.parametrize("state", ["kept", "targets", "fresh"])
+def test_flags_change_what_both_variants_race_and_only_when_they_are_given(state: str) -> None:
+    plain, changed = (noise.source_spec(size("--state", state, *words)) for words in ((), FLAGS))
+    assert set(plain["template"]["race"]) == {"track", "resources"}, "lines of before stay counted"
+    spec = ComparisonSpec.model_validate(changed)
+    one, two = (variant.spec["race"] for variant in expand(spec))
+    assert one == two and (one["challenge"], one["steady"]) == ("quick", {"maxWarmup": "5m"})
+    assert one["params"] == {"documents": 1000, "codec": "default"}
+    before, after = (noise.planned(None, size("--state", state, *words))[0] for words in ((), FLAGS))  # type: ignore[arg-type]
+    assert before.key == after.key and before.design != after.design
+    smallest = noise.source_spec(size("--state", state, "--smallest", "--param", "documents=3000"))
+    assert smallest["template"]["race"]["params"] == {**noise.SMALLEST, "documents": 3000}
+
+
+@pytest.mark.parametrize(
+    "words", [("--param", "documents"), ("--param", "=1"), ("--lever", "steady", "--steady", "5m")]
+)
+def test_flags_that_say_nothing_are_refused(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        noise.arguments(words)
+    assert "is not KEY=VALUE" in (told := capsys.readouterr().err) or "leave out --challenge" in told
+
+
+def test_lines_that_were_raced_before_stay_counted() -> None:
+    asked = size("--lever", "cores", "--label", "2026-11-24")
+    assert len(series.counted(read(noise.RESULTS), noise.planned(None, asked))) == 1  # type: ignore[arg-type]
 
 
 def test_the_allocation_follows_from_costs_and_components() -> None:

@@ -170,6 +170,8 @@ ONE, OTHER = resolved("one"), resolved("other", java=23)
          {"index settings as track parameter.codec": "Declared"}),
         ({"nodes": 2, "index": {"replicas": 1}}, {"ran: nodes": "2"}, {"number of nodes": "Declared"}),
         ({"resources": {"limits": {"memory": "4Gi"}}}, {"ran: heapBytes": "9"}, {"heap": "MayFollow"}),
+        ({"resources": {"limits": {"cpu": "1"}}}, {"ran: load generator's cores": "1"},
+         {"load generator's processors": "MayFollow"}),
         ({"storage": {"size": "9Gi"}}, {"ran: storage[0].kind": "volumeClaim"}, {"storage": "Declared"}),
         ({"scheduling": {"nodeSelector": {"a": "b"}}}, {"ran: machines of Elasticsearch": "n9"},
          {"machines of Elasticsearch": "Declared"}),
@@ -265,6 +267,14 @@ def test_what_is_raced_is_no_variable() -> None:
     found = two(resolved("one"), resolved("other", {**RACE, "challenge": "another"}))
     assert not found.fair and "race.challenge must be in the template alone" in found.sentence
     assert two(resolved("one"), resolved("other", {**RACE, "params": {"bulk_size": 50}})).fair
+
+
+def test_how_long_a_race_may_warm_up_is_a_variable_of_its_own() -> None:
+    steady = {**RACE, "steady": {"maxWarmup": "5m"}}
+    found = two(resolved("one"), resolved("other", steady), *blocks([race("one"), race("other")]))
+    assert found.fair and rules(found) == {"race.steady.maxWarmup": "Declared"}
+    both = two(resolved("one"), resolved("other", {**steady, "params": {"bulk_size": 50}}))
+    assert not both.fair and "in 2 variables" in both.sentence
 
 
 def test_a_matrix_compares_the_cells_that_differ_in_one_axis() -> None:
