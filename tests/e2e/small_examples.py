@@ -75,6 +75,8 @@ def smaller(manifest: dict[str, Any], race_image: str) -> dict[str, Any]:
     race["resources"] = {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
     if less := SMALL.get(race["track"].get("builtin")):
         race["params"] = {**race.get("params", {}), **less}
+    if "sweep" in race:
+        race["sweep"] |= {"clients": [1, 2, 4, 8, 12, 16], "duration": "3s", "warmup": "1s", "interval": "1s"}
     if "capacity" in race:
         race["capacity"] |= {"objective": {"p50": "50ms"}, "duration": "2s", "warmup": "1s", "resolution": "30%"}
     return manifest

@@ -66,8 +66,17 @@ def a_search_ended_with_an_answer(statuses: dict[str, Any]) -> None:
     assert {row["step"] for row in rows}.isdisjoint(task["task"] for task in status["results"]["tasks"])
 
 
+def a_curve_was_fitted_or_refused_with_a_reason(statuses: dict[str, Any]) -> None:
+    (status,) = statuses.values()
+    curve = status["results"]["sweep"]
+    assert [row["clients"] for row in curve["rows"]][:6] == [1, 2, 4, 8, 12, 16]
+    assert all(row["samples"] and row["throughput"]["median"] > 0 for row in curve["rows"])
+    assert ("fit" in curve) is not bool(curve.get("fitRefused"))
+
+
 ANSWERS: dict[str, Callable[[dict[str, Any]], None]] = {
     "capacity": a_search_ended_with_an_answer,
+    "client-sweep": a_curve_was_fitted_or_refused_with_a_reason,
     "codec-best-compression": best_compression_takes_less,
     "java": each_ran_on_its_java,
     "replicas-0-vs-1": replicas_double_the_store,

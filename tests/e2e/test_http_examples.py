@@ -1,5 +1,7 @@
 """The examples of HTTP targets: an engine, requests that hit, and what its cache tells, at a reduced size."""
 
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kube import ROOT, Namespace
+from kube import ROOT, Namespace, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 CLIENTS, HOSTS = ROOT / "examples" / "groonga-clients", ROOT / "examples" / "groonga-hosts"
@@ -47,6 +49,14 @@ def test_clients_are_swept_and_half_of_the_searches_hit_the_cache(engine: Namesp
     assert [row["clients"] for row in rows] == [1, 2, 3] and all(row["samples"] > 100 for row in rows)
     (probe,) = status["results"]["probes"]
     assert probe["value"]["median"] == pytest.approx(50, abs=5)
+    command = [sys.executable, "-m", "fairlap.cli", "results", "groonga-clients", "-n", engine.name, "-o"]
+    lines = list(csv.DictReader(io.StringIO(run(*command, "drnbench").stdout)))
+    assert [int(line["n_clients"]) for line in lines] == [1, 2, 3]
+    assert [float(line["200"]) for line in lines] == [100, 100, 100]
+    assert [float(line["queries_per_second"]) for line in lines] == [
+        pytest.approx(row["throughput"]["median"], rel=0.02) for row in rows
+    ]
+    assert run(*command, "svg").stdout.startswith("<svg")
     assert status["environment"]["httpHosts"] == ["groonga-0.groonga:10041 (Groonga/13.0.0)"]
 
 
