@@ -330,7 +330,7 @@ def tables(lines: Sequence[Json], size: Size) -> str:
     if not known:
         return "nothing was measured yet"
     machine = next((line["machine"] for line in known if line.get("machine")), "") or "not told"
-    raced = f"{size.track}{race_flags.told(size.options)}"
+    raced = f"{size.track}{race_flags.in_words(size.options)}"
     head = f"{raced}, label {size.label or 'none'}, machine: {machine}"
     if size.levers:
         found = [(name, [line for line in known if line["key"].get("lever") == name]) for name in size.levers]
@@ -348,7 +348,7 @@ def tables(lines: Sequence[Json], size: Size) -> str:
 def run(kubectl: Kubectl, size: Size, results: Path) -> int:
     """Race, print the tables, remove everything; return the exit code."""
     what = f"levers {', '.join(size.levers)}" if size.levers else f"state {size.state}"
-    raced = f"{size.track}{race_flags.told(size.options)}"
+    raced = f"{size.track}{race_flags.in_words(size.options)}"
     print(f"{datetime.now(UTC):%Y-%m-%d} · {throwaway.VERSION} against itself, {raced}, {what}", flush=True)
     print(f"\n{tables(series.run(kubectl, BENCH, planned(kubectl, size), results), size)}")
     return 0
@@ -375,7 +375,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     if options.lever and options.track != "log_ingest":
         parser.error("--lever: levers change what log_ingest's searches are; leave --track out")
-    if options.lever and race_flags.told(options):
+    if options.lever and race_flags.in_words(options):
         parser.error("--lever: a lever says itself what is raced; leave out --challenge, --steady and --param")
     if options.smallest and options.track != "log_ingest":
         parser.error("--smallest: only log_ingest has a smallest size; leave --track out")

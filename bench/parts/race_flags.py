@@ -38,7 +38,7 @@ def changed(race: Json, options: argparse.Namespace) -> Json:
     return {**race, **given}
 
 
-def told(options: argparse.Namespace) -> str:
+def in_words(options: argparse.Namespace) -> str:
     """Return what was given, in words, after a comma; "" for nothing."""
     steady = [f"steady for {options.steady}"] if options.steady else []
     challenge = [f"challenge {options.challenge}"] if options.challenge else []
