@@ -15,7 +15,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.conditions import moment
 from fairlap.plan.explain.log_lines import telling_lines
-from fairlap.plan.explain.warned import event_time, select_warnings
+from fairlap.plan.explain.warned import event_time, select_warnings, told_of
 from fairlap.plan.newer_crd import unknown_fields, without_defaults
 from fairlap.plan.node_processors import MachineCapacity, capacity_of
 from fairlap.plan.seen import Checker, Children, LogOf, Seen, Subject, Warned
@@ -185,9 +185,9 @@ async def read_evictions(api_server: ApiServer, seen: Seen) -> dict[str, str]:
     since = moment(elasticsearch["metadata"]["creationTimestamp"])
     prefix = f"{object_name(seen.subject.name, step.name)}-es-"
     return {
-        event["involvedObject"]["name"]: str(event.get("message") or "")
+        name: str(event.get("message") or "")
         for event in events
-        if event["involvedObject"]["name"].startswith(prefix) and moment(event_time(event)) >= since
+        if (name := str(told_of(event).get("name") or "")).startswith(prefix) and event_time(event) >= since
     }
 
 

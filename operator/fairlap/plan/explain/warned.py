@@ -1,6 +1,7 @@
 """Kubernetes' warnings about a step's objects, and which of them says why a pod is not there or not ready."""
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 from fairlap.api.base import Json
 from fairlap.plan.conditions import moment
@@ -8,16 +9,27 @@ from fairlap.plan.explain.trouble import Trouble, is_ready
 from fairlap.plan.seen import Seen, Warned
 from fairlap.plan.steps import object_name
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.untrusted import parse_time
 
 _REFUSED = "FailedCreate"
 _POD_SECURITY = "violates PodSecurity"
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
-def event_time(event: Json) -> str:
-    """Return when an event happened last."""
+def event_time(event: Json) -> datetime:
+    """Return when an event happened last, or a time before all others when it does not say one that can be.
+
+    Whoever may create events in the namespace may have written it.
+    """
     series = event.get("series") or {}
     latest = event.get("lastTimestamp") or series.get("lastObservedTime") or event.get("eventTime")
-    return str(latest or event["metadata"]["creationTimestamp"])
+    return parse_time(latest or event["metadata"].get("creationTimestamp")) or _NO_TIME
+
+
+def told_of(event: Json) -> Json:
+    """Return what of its object an event tells: kind, name, uid, each where it is given."""
+    about: Json = event.get("involvedObject") or {}
+    return about
 
 
 def select_warnings(seen: Seen, events: Iterable[Json]) -> tuple[Warned, ...]:
@@ -31,19 +43,19 @@ def select_warnings(seen: Seen, events: Iterable[Json]) -> tuple[Warned, ...]:
     created = ((children.elasticsearch or {}).get("metadata") or {}).get("creationTimestamp")
 
     def is_about_step(event: Json) -> bool:
-        about = event["involvedObject"]
+        about = told_of(event)
         if about.get("kind") != "StatefulSet":
             return about.get("uid") in uids
         # Its uid is not known here, and an earlier Benchmark may have had the same name.
-        in_time = created is not None and moment(event_time(event)) >= moment(created)
+        in_time = created is not None and event_time(event) >= moment(created)
         return in_time and str(about.get("name", "")).startswith(prefix)
 
-    newest_first = sorted((e for e in events if is_about_step(e)), key=lambda e: moment(event_time(e)), reverse=True)
+    newest_first = sorted((e for e in events if is_about_step(e)), key=event_time, reverse=True)
     return tuple(
         Warned(
-            kind=str(event["involvedObject"].get("kind", "")),
-            name=str(event["involvedObject"].get("name", "")),
-            uid=str(event["involvedObject"].get("uid", "")),
+            kind=str(told_of(event).get("kind", "")),
+            name=str(told_of(event).get("name", "")),
+            uid=str(told_of(event).get("uid", "")),
             reason=str(event.get("reason") or ""),
             message=" ".join(str(event.get("message") or "").split()),
         )

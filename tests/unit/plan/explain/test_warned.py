@@ -49,10 +49,40 @@ def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
         event("Pod", "es-0", "es-0", message="a series", series={"lastObservedTime": stamps[1]}, lastTimestamp=None),
         event("Pod", "es-0", "es-0", message="new style", eventTime=stamps[2], lastTimestamp=None),
     ]
-    assert event_time(events[1]) == stamps[0]
+    assert event_time(events[1]) == later(seconds=30)
     found = select_warnings(seen(STATUS, children=Children(pods=[pod("es-0")])), events)
     assert [warned.message for warned in found] == ["a series", "new style", "counted", "created only"]
     assert select_warnings(seen(), events) == (), "between two steps nothing is ours"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"involvedObject": None},
+        {"involvedObject": {}},
+        {"involvedObject": {"kind": "StatefulSet"}},
+        {"involvedObject": {"kind": "StatefulSet", "name": None}},
+        {"involvedObject": {"kind": "StatefulSet", "name": "bm-race-1-es-default"}},
+        {"involvedObject": {"kind": "Pod", "uid": "es-0"}},
+    ],
+)
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"lastTimestamp": "0000-01-01T00:00:00Z"},
+        {"lastTimestamp": None, "eventTime": "0000-01-01T00:00:00.000000Z"},
+        {"series": {"lastObservedTime": "0000-01-01T00:00:00Z"}},
+        {"series": None, "metadata": {"creationTimestamp": None}},
+        {"metadata": {}},
+        {"lastTimestamp": "2024-01-01T00:00:00"},
+    ],
+)
+def test_what_a_tenant_writes_as_an_event_hides_no_other(odd: dict[str, Any], times: dict[str, Any]) -> None:
+    elasticsearch = cluster()
+    elasticsearch["metadata"]["creationTimestamp"] = stamp(START)
+    children = Children(elasticsearch=elasticsearch, pods=[pod("es-0")])
+    events = [{**event("Pod", "n", "n"), **odd, **times}, event("Pod", "es-0", "es-0", message="a real one")]
+    assert select_warnings(seen(STATUS, children=children), events)[0].message == "a real one"
 
 
 READY, UNREADY = pod("es-0"), pod("es-1", ready=False)
