@@ -52,9 +52,9 @@ class Server:
         self.read.append(name)
         return (self._answer(kind) or {}).get(name)  # type: ignore[no-any-return]
 
-    async def list_objects(self, kind: str, namespace: str, query: Json) -> list[Json]:
+    async def list_objects(self, kind: str, namespace: str, query: Json, keep: Any) -> list[Any]:
         self.asked.append(query)
-        return self._answer(kind) or []
+        return [kept for each in self._answer(kind) or () if (kept := keep(each)) is not None]
 
     async def read_log(self, namespace: str, pod: str, query: Json) -> str:
         self.asked.append((pod, query))

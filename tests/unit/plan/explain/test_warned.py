@@ -1,5 +1,6 @@
 """Which of Kubernetes' warnings are about a step, and which one is told."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -7,10 +8,15 @@ from world import START, cluster, job, later, pod, seen
 
 from fairlap.api.status import BenchmarkStatus, Step
 from fairlap.plan.conditions import stamp
-from fairlap.plan.explain.warned import event_time, select_warnings, why_not_ready
-from fairlap.plan.seen import Children, Warned
+from fairlap.plan.explain.warned import event_time, newest_first, warning_of, why_not_ready
+from fairlap.plan.seen import Children, Seen, Warned
 
 STATUS = BenchmarkStatus(step=Step(name="race-1", stage="Provisioning", since=stamp(START)))
+
+
+def select_warnings(found: Seen, events: Iterable[dict[str, Any]]) -> tuple[Warned, ...]:
+    own = warning_of(found)
+    return newest_first(each for event in events if (each := own(event)) is not None)
 
 
 def event(kind: str, name: str, uid: str, seconds: float = 10, **more: Any) -> dict[str, Any]:
@@ -39,6 +45,13 @@ def test_only_the_events_of_the_step_count(found: dict[str, Any], ours: bool) ->
     elasticsearch["metadata"]["creationTimestamp"] = stamp(START)
     children = Children(elasticsearch=elasticsearch, job=job(), pods=[pod("es-0")])
     assert bool(select_warnings(seen(STATUS, children=children), [found])) is ours
+
+
+def test_of_a_long_message_no_more_is_kept_than_a_status_has_room_for() -> None:
+    (found,) = select_warnings(
+        seen(STATUS, children=Children(pods=[pod("es-0")])), [event("Pod", "es-0", "es-0", message="m " * 500_000)]
+    )
+    assert len(found.message) < 4096
 
 
 def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
