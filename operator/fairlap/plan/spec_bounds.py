@@ -1,6 +1,6 @@
 """Bounds of a spec that the schema cannot have: sizes of quantities, and depth and size of what has no schema.
 
-Also those that an older CustomResourceDefinition does not have yet. Nothing here raises, or recurses into what may be deep.
+Also those that an older CustomResourceDefinition does not have yet. Nothing here raises, or recurses into depth.
 """
 
 import math
