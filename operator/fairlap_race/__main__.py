@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from fairlap_race.contract.config_maps import progress_name
-from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError, parse_spec
+from fairlap_race.contract.race_spec import SPEC_VARIABLE, Mode, RaceSpec, SpecError, parse_spec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_RECORD, Outcome, Progress, Record, timestamp
 from fairlap_race.linux import process
@@ -28,7 +28,6 @@ from fairlap_race.runner.race import RaceRunner
 from fairlap_race.runner.store_metrics import objection
 
 LOG = logging.getLogger("fairlap_race")
-SPEC_VARIABLE = "FAIRLAP_RACE_SPEC"
 WORK = Path("/work")
 STOPPED_PATIENCE = 20.0
 """Seconds for the last patch after SIGTERM: what is left of a pod's grace period of 60 s after Rally had 30."""

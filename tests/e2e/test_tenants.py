@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.record import KEY_RECORD, Record
 from kube import ROOT, Namespace, benchmark, condition, environment, tool, until
 
 pytestmark = pytest.mark.e2e
 FLOOD = 6
+SETS = {"set": {"field": "seen", "value": True}}
 
 
 def small_track(name: str) -> dict[str, Any]:
@@ -48,6 +51,49 @@ def test_checks_of_a_flood_wait_for_each_other(namespace: Namespace) -> None:
     namespace.kubectl("delete", "bm", *names, "--timeout=200s")
     for name in names:
         namespace.nothing_left_of(name, 120)
+
+
+def track_through(pipelines: list[str]) -> dict[str, Any]:
+    """A track that makes ingest pipelines and sends one document through each."""
+    put = {"operation-type": "raw-request", "method": "PUT", "body": {"processors": [SETS]}}
+    puts = [{**put, "name": f"put-{name}", "path": f"/_ingest/pipeline/{name}"} for name in pipelines]
+    schedule = [
+        {"name": "puts", "operation": {"operation-type": "composite", "requests": puts}},
+        {"operation": {"operation-type": "create-index", "name": "create"}},
+        {"name": "bulk", "operation": {"operation-type": "bulk", "name": "index", "bulk-size": 100}},
+    ]
+    lines = [line for name in pipelines for line in ({"index": {"_index": "t", "pipeline": name}}, {"name": name})]
+    source = {"source-file": "docs.json", "document-count": len(pipelines), "includes-action-and-meta-data": True}
+    track = {
+        "version": 2,
+        "description": "many pipelines",
+        "indices": [{"name": "t", "body": "index.json"}],
+        "corpora": [{"name": "c", "documents": [source]}],
+        "schedule": schedule,
+    }
+    return {
+        "track.json": json.dumps(track),
+        "index.json": '{"settings": {"index.number_of_replicas": 0}}',
+        "docs.json": "".join(f"{json.dumps(line)}\n" for line in lines),
+    }
+
+
+def test_a_hundred_and_one_pipelines_count(namespace: Namespace) -> None:
+    """One more than a status lists: the race counts, its record has them all, and what is left out is said."""
+    names = [f"p{number:03}" for number in range(101)]
+    meta = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "pipelines"}}
+    track = {"track": {"configMap": {"name": "pipelines"}}}
+    namespace.apply({**meta, "data": track_through(names)}, benchmark("pipelines", race=track))
+    status = namespace.until_over("pipelines")
+    assert status["phase"] == "Succeeded", (status.get("reason"), status.get("message"))
+    listed = {it["name"]: it["count"]["median"] for it in status["results"]["ingestPipelines"]}
+    assert len(listed) == 100 and {listed[name] for name in names if name in listed} == {1}
+    remarks = {it["reason"]: it["message"] for it in status["races"][-1]["remarks"]}
+    assert "ingest pipelines" in remarks["RecordCut"], remarks
+    record = Record.from_json(text_of(namespace.get("configmap", "pipelines-race-1"), KEY_RECORD))
+    assert record is not None
+    counted = {it.name: it.count for it in record.pipelines or () if it.name in names}
+    assert counted == dict.fromkeys(names, 1)
 
 
 def upgrade(namespace: Namespace, *values: str) -> None:

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import aiohttp
@@ -16,7 +16,10 @@ from fairlap.kube.api_error import ApiError
 
 _TIMEOUT_SECONDS: Final = 30.0
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-_PAGE: Final = 500
+_WHOLE: Final = "application/json"
+_PAGES: Final = {_WHOLE: 25, _METADATA: 100}
+"""objects a page: anybody may make one of 1 MB, and a page is held three times, as bytes, text and objects"""
+Kept = TypeVar("Kept")
 
 REQUESTS = Counter("fairlap_api_requests", "Requests to the API server", ["method", "resource", "code"])
 SECONDS = Histogram("fairlap_api_request_seconds", "Time of requests to the API server", ["method"])
@@ -81,12 +84,14 @@ class ApiServer:
                 return None
             raise
 
-    async def list_objects(self, kind: str, namespace: str, query: Mapping[str, str]) -> list[Json]:
-        """Return the objects of a kind in a namespace that a label or field selector in `query` picks.
+    async def list_objects(
+        self, kind: str, namespace: str, query: Mapping[str, str], keep: Callable[[Json], Kept | None]
+    ) -> list[Kept]:
+        """Return what `keep` makes of the objects of a kind in a namespace that a selector in `query` picks.
 
-        Raises ApiError.
+        It is asked page by page, so that no more is held than is needed, and leaves one out by None. Raises ApiError.
         """
-        return await self._pages(kind, namespace, query, "application/json")
+        return await self._pages(kind, namespace, query, _WHOLE, keep)
 
     async def has_any(self, kind: str, namespace: str, labels: str = "") -> bool:
         """Return whether there is any object of a kind, with these labels if any are given; "" asks everywhere.
@@ -101,11 +106,21 @@ class ApiServer:
     ) -> list[Json]:
         """Return the objects of a kind with their metadata alone; without any namespace, those of the whole cluster.
 
-        Raises ApiError.
+        Neither annotations nor managedFields are among it. Raises ApiError.
         """
         found: list[Json] = []
         for namespace in tuple(namespaces) or ("",):
-            found += await self._pages(kind, namespace, query or {}, _METADATA)
+            found += await self._pages(kind, namespace, query or {}, _METADATA, _without_texts)
+        return found
+
+    async def list_uids(self, kind: str, namespaces: Iterable[str]) -> set[str]:
+        """Return the uids of all objects of a kind; without any namespace, of those of the whole cluster.
+
+        Raises ApiError.
+        """
+        found = set[str]()
+        for namespace in tuple(namespaces) or ("",):
+            found.update(await self._pages(kind, namespace, {}, _METADATA, lambda each: str(each["metadata"]["uid"])))
         return found
 
     async def read_schemas(self, path: str) -> Json:
@@ -116,12 +131,14 @@ class ApiServer:
         answer: Json = json.loads(await self._text("GET", "OpenAPI", "", path))
         return dict((answer.get("components") or {}).get("schemas") or {})
 
-    async def _pages(self, kind: str, namespace: str, query: Mapping[str, str], accept: str) -> list[Json]:
-        found: list[Json] = []
+    async def _pages(
+        self, kind: str, namespace: str, query: Mapping[str, str], accept: str, keep: Callable[[Json], Kept | None]
+    ) -> list[Kept]:
+        found: list[Kept] = []
         where = ""
         began_anew = False
         while True:
-            page = {**query, "limit": str(_PAGE), **({"continue": where} if where else {})}
+            page = {**query, "limit": str(_PAGES[accept]), **({"continue": where} if where else {})}
             try:
                 answer: Json = json.loads(await self._text("GET", kind, namespace, query=page, accept=accept))
             except ApiError as error:
@@ -130,7 +147,8 @@ class ApiServer:
                     raise
                 found, where, began_anew = [], "", True
                 continue
-            found += answer["items"] or ()  # null when there is none
+            items = answer["items"] or ()  # null when there is none
+            found += [kept for each in items if (kept := keep(each)) is not None]
             where = str((answer.get("metadata") or {}).get("continue") or "")
             if not where:
                 return found
@@ -200,7 +218,7 @@ class ApiServer:
         *,
         body: Json | None = None,
         query: Mapping[str, str] | None = None,
-        accept: str = "application/json",
+        accept: str = _WHOLE,
     ) -> str:
         if method != "GET" and kind != "Lease" and not self.may_write():
             raise ApiError(0, "not sent: another operator may have taken over")
@@ -236,6 +254,13 @@ class ApiServer:
         response = await self._api.call_api(*serialized, _request_timeout=_TIMEOUT_SECONDS)
         data: bytes = await response.read()
         return int(response.status), data.decode(errors="replace")
+
+
+def _without_texts(each: Json) -> Json:
+    """Take from an object, in place, what may be large in its metadata and nobody reads in a list."""
+    for part in ("annotations", "managedFields"):
+        each["metadata"].pop(part, None)
+    return each
 
 
 def _message(text: str) -> str:

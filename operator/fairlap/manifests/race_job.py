@@ -35,7 +35,7 @@ from fairlap_race.contract.config_maps import progress_name
 from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.probe import ProbeSpec
-from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec
+from fairlap_race.contract.race_spec import SPEC_VARIABLE, IndexSpec, Mode, RaceSpec
 from fairlap_race.contract.record import KEY_PROGRESS
 
 API = ("batch", "v1", "jobs")
@@ -221,7 +221,7 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
         "command": ["python", "-m", "fairlap_race"],
         "env": [
             {
-                "name": "FAIRLAP_RACE_SPEC",
+                "name": SPEC_VARIABLE,
                 "value": race_spec(subject, step, settings, commit).to_json(),
             },
             _downward("POD_NAME", "metadata.name"),

@@ -49,6 +49,7 @@ from fairlap.plan.steps import (
     track_words,
 )
 from fairlap.plan.transition import (
+    describe_lacking,
     describe_progress,
     describe_success,
     describe_wait,
@@ -133,7 +134,7 @@ def _between_steps(seen: Seen) -> Plan:
         return _end(seen, "Failed", status.reason, status.message)
     upcoming = step_after(spec, status.finished_step)
     if upcoming is None:
-        return _end(seen, "Succeeded", *describe_success(spec, status))
+        return _after_all_steps(seen)
     if spec.suspend:
         text = f"suspended before {title(spec, upcoming)}"
         return Plan(update(status, phase="Pending", progress=text, admitted_time=None))
@@ -153,6 +154,13 @@ def _between_steps(seen: Seen) -> Plan:
     if spec.elasticsearch is None:
         return Plan(enter(status, upcoming, "Starting", seen))
     return _provision(replace(seen, status=status), upcoming)
+
+
+def _after_all_steps(seen: Seen) -> Plan:
+    status, spec = seen.status, seen.subject.spec
+    if lacking := describe_lacking(spec, status):  # whatever led to it: no success without its races
+        return _end(seen, "Failed", Reason.INTERNAL_ERROR, lacking)
+    return _end(seen, "Succeeded", *describe_success(spec, status))
 
 
 def _provision(seen: Seen, upcoming: str) -> Plan:

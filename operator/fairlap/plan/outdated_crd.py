@@ -18,10 +18,12 @@ from fairlap.plan.transition import one_line
 from fairlap_race.contract.reasons import Reason
 
 STEERING: Final = (
-    "phase", "step.name", "step.stage", "step.since", "step.jobUID", "finishedStep", "failing", "admittedTime",
-    "nodeSettings", "trackRevision", "races.name", "races.valid", "reason", "message",
+    "phase", "startTime", "step.name", "step.stage", "step.since", "step.jobUID", "step.givesWay", "finishedStep",
+    "failing", "admittedTime", "queuedTime", "gaveWay", "nodeSettings", "nodeProcessors.cpu", "nodeProcessors.whole",
+    "trackServices", "trackRevision", "target.rally", "races.name", "races.id", "races.valid", "reason", "message",
+    "conditions.type", "conditions.status", "conditions.reason", "conditions.lastTransitionTime",
 )  # fmt: skip
-"""what decisions stand on: without one of these, going on would be wrong"""
+"""what decisions stand on, and what a status cannot be read without: going on without one of these would be wrong"""
 COMPARISON_STEERING: Final = (
     "phase", "startTime", "admittedTime", "queuedTime", "seed", "variants.name", "variants.letter", "calibrateEvery",
     "block.number", "block.attempt", "block.order", "block.stage", "block.since", "block.valid", "block.reason",
@@ -41,7 +43,8 @@ def lost_fields(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> frozenset
 
 def steers(fields: Iterable[str], steering: Iterable[str] = STEERING) -> bool:
     """Return whether decisions stand on one of these fields; `steering`: those that they do stand on."""
-    return any(one == field or one.startswith(f"{field}.") for field in fields for one in steering)
+    known = tuple(steering)
+    return any(f"{one}.".startswith(f"{field}.") or field.startswith(f"{one}.") for field in fields for one in known)
 
 
 def field_paths(sent: Any, path: str = "") -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Bounds of a spec that the schema cannot have: sizes of quantities, and depth and size of what has no schema.
 
-Also those that an older CustomResourceDefinition does not have yet. Nothing here recurses or raises.
+Also those that an older CustomResourceDefinition does not have yet. Nothing here raises, or recurses into depth.
 """
 
 import math
@@ -9,12 +9,17 @@ from typing import Any
 
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
-from fairlap.plan.sweep_plan import least_seconds, most_seconds
+from fairlap.plan.sweep_plan import allowed_errors, least_seconds, most_seconds, steps_of_race
+from fairlap_race.contract.codec import compact_json
+from fairlap_race.contract.index_settings import flatten
+from fairlap_race.contract.race_spec import MOST_SPEC_BYTES
 
 LONGEST_LOAD = "168h"
 MOST_LEVELS = 20
 MOST_CHARACTERS = 64 * 1024
 MOST_KEY = 500
+MOST_BYTES = MOST_SPEC_BYTES - (16 << 10)
+"""of what a user writes of all that the race's pod is told in one variable; the rest is names, paths and numbers"""
 _LARGEST = {"cpu": "1000", "memory": "64Ti"}
 _LARGEST_VOLUME = "1Pi"
 
@@ -26,9 +31,12 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
     yield from _empty(spec)
     yield from _too_long_a_sweep(spec)
     yield from _impossible_search(spec)
-    for field, value in _maps(spec).items():
-        if wrong := _too_much(value):
-            yield f"{field} {wrong}"
+    wrong = [
+        f"{field} {words}"
+        for field, value in _maps(spec).items()
+        if (words := _too_much(value, dotted=field.endswith((".config", ".index.settings"))))
+    ]
+    yield from wrong or _too_large_together(spec)
 
 
 def _durations(spec: BenchmarkSpec) -> Iterator[str]:
@@ -123,6 +131,7 @@ def _maps(spec: BenchmarkSpec) -> dict[str, Mapping[str, Any]]:
         f"{place}.index.settings": spec.index.settings if spec.index else {},
         "race.params": race.params,
         "race.clientOptions": race.client_options,
+        "race.telemetryParams": race.telemetry_params,
         "race.userTags": race.user_tags,
     }
     for field, scheduling in (
@@ -133,22 +142,53 @@ def _maps(spec: BenchmarkSpec) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _too_much(data: Mapping[str, Any]) -> str:
-    """Return what is wrong with a value, and what to write, or ""; goes through it without recursion."""
-    characters, level = 0, [data]
+def _too_large_together(spec: BenchmarkSpec) -> Iterator[str]:
+    """Yield a sentence when all that the race's pod is told is more than one environment variable takes."""
+    race = spec.race
+    steps = [steps_of_race(race)] * (2 if race.load else 1)  # over HTTP they are the loads, too
+    parts: dict[str, Any] = {
+        **{field: value for field, value in _maps(spec).items() if field.startswith("race.")},
+        "index.settings": flatten(spec.index.settings) if spec.index else {},
+        "race.sweep": [*steps, allowed_errors(race)],
+        "race.includeTasks": race.include_tasks,
+        "race.excludeTasks": race.exclude_tasks,
+        "race.requireTasks": race.require_tasks,
+        "race.expect": race.expect.documents if race.expect else {},
+        "race.probes": [(it.name, it.path, it.pointer, it.weight, it.part, it.rest) for it in race.probes],
+        "race.load.headers": race.load.headers if race.load else {},
+        "hosts": [
+            *(spec.target.hosts if spec.target else ()),
+            *(race.metrics_store.hosts if race.metrics_store else ()),
+        ],
+    }
+    sizes = {field: len(compact_json(value).encode()) for field, value in parts.items()}
+    if sum(sizes.values()) > MOST_BYTES:
+        largest = ", ".join(f"{field} {sizes[field] >> 10}" for field in sorted(sizes, key=lambda it: -sizes[it])[:2])
+        yield (
+            f"race is {sum(sizes.values()) >> 10} KiB in UTF-8, and its pod can be told {MOST_BYTES >> 10} at most; "
+            f"the largest parts in KiB: {largest}: write less, and keep what is large in a file of the track"
+        )
+
+
+def _too_much(data: Mapping[str, Any], *, dotted: bool) -> str:
+    """Return what is wrong with a value, and what to write, or ""; goes through it without recursion.
+
+    `dotted`: each of its settings is sent by its whole name, those of the levels above included.
+    """
+    characters, level = 0, [(data, 0)]
     for _ in range(MOST_LEVELS):
-        below: list[Any] = []
-        for value in level:
+        below: list[tuple[Any, int]] = []
+        for value, above in level:
             keys = list(value) if isinstance(value, Mapping) else ()
             characters += sum(map(len, keys))
             if "" in keys:
                 return "has an empty key: write a name"
             if longest := next((key for key in keys if len(key) > MOST_KEY), ""):
                 return f"has a key of {len(longest)} characters ({longest[:40]}…): write at most {MOST_KEY}"
-            for item in value.values() if isinstance(value, Mapping) else value:
+            for key, item in value.items() if isinstance(value, Mapping) else (("", item) for item in value):
                 if isinstance(item, Mapping | list):
-                    below.append(item)
-                characters += len(item) if isinstance(item, str) else 4
+                    below.append((item, above + len(key) + 1))
+                characters += (len(item) if isinstance(item, str) else 4) + (above if dotted else 0)
         if characters > MOST_CHARACTERS:
             return f"is larger than {MOST_CHARACTERS >> 10} KiB: write less, and keep what is large in the track"
         if not below:

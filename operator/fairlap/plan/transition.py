@@ -6,7 +6,7 @@ from fairlap.api.status import BenchmarkStatus, Phase, Stage, Step
 from fairlap.plan.conditions import stamp
 from fairlap.plan.explain.trouble import Trouble
 from fairlap.plan.seen import Seen
-from fairlap.plan.steps import PROBE, SMOKE, is_preparation, steps, title
+from fairlap.plan.steps import PROBE, SMOKE, is_preparation, is_race, steps, title
 from fairlap.queue.turn import Turn
 from fairlap_race.contract.record import Progress
 
@@ -62,6 +62,15 @@ def describe_success(spec: BenchmarkSpec, status: BenchmarkStatus) -> tuple[Cond
         return ConditionReason.RACES_VALID, f"{status.races_done} races are valid"
     done = " and ".join(title(spec, step) for step in steps(spec) if step != PROBE)
     return ConditionReason.REHEARSED, f"{done} went well; no race was asked for"
+
+
+def describe_lacking(spec: BenchmarkSpec, status: BenchmarkStatus) -> str:
+    """Return the sentence for races that are not valid though all steps have ended, or "": then none has failed."""
+    valid = sum(race.valid and is_race(race.name) for race in status.races)
+    if valid >= spec.repetitions:
+        return ""
+    ended = f"all steps have ended, and {valid}/{spec.repetitions} races are valid"
+    return f"the operator cannot go on with this Benchmark: {ended}"
 
 
 def describe_wait(turn: Turn, where: str) -> str:

@@ -23,7 +23,7 @@ from fairlap.plan.keep import kept_until
 from fairlap.queue.summary import leader_uid
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.ownership import owner_uid
-from fairlap.runtime.project import bounded_copy
+from fairlap.runtime.project import bounded_copy, ended_run
 from fairlap.runtime.writes import annotate, create_if_free
 
 log = logging.getLogger(__name__)
@@ -176,7 +176,7 @@ class Chores:
     async def _limit_history(self, benchmark: Json) -> None:
         await asyncio.sleep(_TOGETHER_SECONDS)
         api_server, query = self.connection(), {"labelSelector": f"{rerun.OF}={rerun.first_name(benchmark)}"}
-        runs = await api_server.list_objects(KIND, benchmark["metadata"]["namespace"], query)
+        runs = await api_server.list_objects(KIND, benchmark["metadata"]["namespace"], query, ended_run)
         for there in rerun_history.surplus(runs, datetime.now(UTC)):
             try:
                 await api_server.delete(KIND, there)  # and with it, by their owner, its records

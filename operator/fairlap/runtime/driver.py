@@ -167,7 +167,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 10
     settings.networking.error_backoffs = Backoffs()
-    settings.watching.chunk_size = 100
+    settings.watching.chunk_size = 25  # anybody may make an object of 1 MB; 5,000 are 200 requests at a start
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 360
     settings.watching.reconnect_backoff = 1.0

@@ -5,7 +5,7 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.comparison_status import COMPARISON_TERMINAL
-from fairlap.api.names import PAGE_CACHE_ANNOTATION
+from fairlap.api.names import GROUP, PAGE_CACHE_ANNOTATION
 from fairlap.api.status import TERMINAL
 from fairlap.plan.keep import KEPT
 from fairlap.runtime.ownership import controller
@@ -83,7 +83,14 @@ def drop_numbers(benchmark: Body) -> None:
         del status[part]
     for part in spec.keys() - _KEPT_SPEC:
         del spec[part]
-    (meta.get("annotations") or {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
+    for name in [name for name in meta.get("annotations") or () if not name.startswith(f"{GROUP}/")]:
+        del meta["annotations"][name]
+
+
+def ended_run(benchmark: Json) -> Json | None:
+    """Return what says when the things of a Benchmark that is over go, made of it in place; None while it is not."""
+    drop_numbers(benchmark)
+    return benchmark if (benchmark.get("status") or {}).get("phase") in TERMINAL else None
 
 
 def drop_record(benchmark: Any) -> None:

@@ -15,7 +15,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.conditions import moment
 from fairlap.plan.explain.log_lines import telling_lines
-from fairlap.plan.explain.warned import event_time, select_warnings
+from fairlap.plan.explain.warned import event_time, newest_first, told_of, warning_of, words_of
 from fairlap.plan.newer_crd import unknown_fields, without_defaults
 from fairlap.plan.node_processors import MachineCapacity, capacity_of
 from fairlap.plan.seen import Checker, Children, LogOf, Seen, Subject, Warned
@@ -40,7 +40,7 @@ async def queued_uids(api_server: ApiServer, namespaces: Iterable[str]) -> set[s
     spaces, found = tuple(namespaces), set[str]()
     for kind in (KIND, COMPARISON_KIND):
         try:
-            found |= {item["metadata"]["uid"] for item in await api_server.list_metadata(kind, spaces)}
+            found |= await api_server.list_uids(kind, spaces)
         except ApiError as error:
             if kind == KIND or error.status != 404:
                 raise
@@ -129,13 +129,12 @@ async def read_machines(api_server: ApiServer) -> list[MachineCapacity]:
     Raises ApiError.
     """
     try:
-        nodes = await api_server.list_objects("Node", "", {})
+        return await api_server.list_objects("Node", "", {}, capacity_of)
     except ApiError as error:
         if error.status not in (403, 404):  # another answer may come: all races are to be given the same
             raise
         log.warning("what the machines have for pods was not read: %s", error)
         return []
-    return [found for node in nodes if (found := capacity_of(node))]
 
 
 async def read_children(api_server: ApiServer, seen: Seen) -> Children:
@@ -152,16 +151,15 @@ async def read_children(api_server: ApiServer, seen: Seen) -> Children:
         found[kind] = project_child(plural, there) if there and is_child(there, subject) else None
     query = {"labelSelector": f"{UID_LABEL}={subject.uid},{STEP_LABEL}={step.name}"}
     job_uid = step.job_uid or uid_of(found["Job"])
-    pods = [
-        project_child("pods", pod)
-        for pod in await api_server.list_objects("Pod", subject.namespace, query)
-        if is_pod_of(pod, subject, step.name, job_uid)
-    ]
-    slices = [
-        project_child("endpointslices", each)
-        for each in await api_server.list_objects("EndpointSlice", subject.namespace, query)
-        if is_endpoint_of(each, subject, step.name)
-    ]
+
+    def own_pod(pod: Json) -> Json | None:
+        return project_child("pods", pod) if is_pod_of(pod, subject, step.name, job_uid) else None
+
+    def own_slice(each: Json) -> Json | None:
+        return project_child("endpointslices", each) if is_endpoint_of(each, subject, step.name) else None
+
+    pods = await api_server.list_objects("Pod", subject.namespace, query, own_pod)
+    slices = await api_server.list_objects("EndpointSlice", subject.namespace, query, own_slice)
     return replace(
         seen.children,
         elasticsearch=found["Elasticsearch"],
@@ -180,15 +178,15 @@ async def read_evictions(api_server: ApiServer, seen: Seen) -> dict[str, str]:
     if step is None or elasticsearch is None:
         return {}
     query = {"fieldSelector": "reason=Evicted,involvedObject.kind=Pod"}
-    events = await api_server.list_objects("Event", seen.subject.namespace, query)
     # An earlier Benchmark may have had the same name.
     since = moment(elasticsearch["metadata"]["creationTimestamp"])
     prefix = f"{object_name(seen.subject.name, step.name)}-es-"
-    return {
-        event["involvedObject"]["name"]: str(event.get("message") or "")
-        for event in events
-        if event["involvedObject"]["name"].startswith(prefix) and moment(event_time(event)) >= since
-    }
+
+    def own(event: Json) -> tuple[str, str] | None:
+        name = str(told_of(event).get("name") or "")
+        return (name, words_of(event)) if name.startswith(prefix) and event_time(event) >= since else None
+
+    return dict(await api_server.list_objects("Event", seen.subject.namespace, query, own))
 
 
 async def read_warnings(api_server: ApiServer, seen: Seen) -> tuple[Warned, ...]:
@@ -196,12 +194,13 @@ async def read_warnings(api_server: ApiServer, seen: Seen) -> tuple[Warned, ...]
 
     They only explain: a deadline that passed must not wait for them.
     """
+    query, own = {"fieldSelector": "type=Warning"}, warning_of(seen)
     try:
-        events = await api_server.list_objects("Event", seen.subject.namespace, {"fieldSelector": "type=Warning"})
+        found = await api_server.list_objects("Event", seen.subject.namespace, query, own)
     except ApiError as error:
         log.warning("Kubernetes' warnings were not listed: %s", error)
         return ()
-    return select_warnings(seen, events)
+    return newest_first(found)
 
 
 async def read_log_tail(api_server: ApiServer, namespace: str, of: LogOf) -> str:

@@ -14,13 +14,16 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.codec import DecodeError, camel, decode_strictly, encode
+from fairlap_race.contract.codec import DecodeError, camel, compact_json, decode_strictly
 from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.http_spec import MOST_HOSTS, HttpSpec, find_wrong
 from fairlap_race.contract.probe import ProbeSpec, find_wrong_probes
 from fairlap_race.contract.sweep import SweepSpec, find_wrong_steps
 
 FORMAT = 1
+SPEC_VARIABLE = "FAIRLAP_RACE_SPEC"
+MOST_SPEC_BYTES = (128 << 10) - len(f"{SPEC_VARIABLE}=") - 1
+"""of its value in UTF-8: Linux starts no process with a longer variable (MAX_ARG_STRLEN, its name and NUL included)"""
 REPLAY = "replay"
 """The builtin track whose requests come from a file."""
 _NOT_OVER_HTTP = frozenset(
@@ -210,7 +213,7 @@ class RaceSpec:
 
     def to_json(self) -> str:
         """Return the JSON text for FAIRLAP_RACE_SPEC."""
-        return json.dumps(encode(self), separators=(",", ":"), allow_nan=False)
+        return compact_json(self)
 
 
 def parse_spec(text: str) -> RaceSpec:

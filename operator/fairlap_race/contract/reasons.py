@@ -703,7 +703,7 @@ class Reason(StrEnum):
         cure="Report it with the traceback in the operator's log; then change what the message names, or run it again.",
         recognized=(
             "An exception in the operator's look at this Benchmark, or a status that the API server refuses for its "
-            "content, three times in a row."
+            "content, three times in a row; or an end of all steps with fewer valid races than were asked for."
         ),
         example="the operator cannot go on with this Benchmark: …: …",
         test=_UNFORESEEN,

@@ -51,7 +51,7 @@ def test_a_cluster_without_comparisons_has_none(missing: str, found: set[str] | 
 def test_claims_of_benchmarks_only() -> None:
     server = Answers({"a": ["1"]})
     assert len(asyncio.run(list_owned(server, "PersistentVolumeClaim", ["a"]))) == 1
-    assert server.asked == [("GET", "PersistentVolumeClaim", "a", {"labelSelector": "fairlap.dev/uid", "limit": "500"})]
+    assert server.asked == [("GET", "PersistentVolumeClaim", "a", {"labelSelector": "fairlap.dev/uid", "limit": "100"})]
 
 
 class Pages(ApiServer):
@@ -75,14 +75,47 @@ class Pages(ApiServer):
 @pytest.mark.parametrize("gone", [0, 1])
 def test_a_list_is_read_in_pages_and_from_its_beginning_when_its_version_is_forgotten(objects: int, gone: int) -> None:
     server = Pages(objects, gone)
-    found = asyncio.run(server.list_objects("Pod", "ns", {}))
+    found = asyncio.run(server.list_objects("Pod", "ns", {}, dict))
     assert [item["metadata"]["uid"] for item in found] == [str(number) for number in range(objects)]
     assert server.began == (2 if gone and objects > 2 else 1)
 
 
 def test_a_list_that_is_never_whole_is_an_error() -> None:
     with pytest.raises(ApiError, match="410"):
-        asyncio.run(Pages(5, gone=99).list_objects("Pod", "ns", {}))
+        asyncio.run(Pages(5, gone=99).list_objects("Pod", "ns", {}, dict))
+
+
+class OneByOne(ApiServer):
+    """One object a page, each with all that its author may have made large."""
+
+    def __init__(self, objects: int) -> None:
+        self.objects, self.done, self.limits = objects, list[str](), set[str]()
+
+    async def _text(self, *_: Any, query: Any = None, **__: Any) -> str:
+        number = int(query.get("continue", 0))
+        self.done.append(f"page {number}")
+        self.limits.add(query["limit"])
+        meta = {"uid": str(number), "annotations": {"a": "large"}, "managedFields": ["large"], "labels": {"l": "x"}}
+        further = {"continue": str(number + 1)} if number + 1 < self.objects else {}
+        return json.dumps({"metadata": further, "items": [{"metadata": meta, "spec": {"a": "large"}}]})
+
+
+def test_of_each_page_only_what_is_needed_is_held_when_the_next_one_comes() -> None:
+    server = OneByOne(3)
+
+    def keep(each: dict[str, Any]) -> str | None:
+        server.done.append(f"keep {each['metadata']['uid']}")
+        return None if each["metadata"]["uid"] == "1" else str(each["metadata"]["uid"])
+
+    assert asyncio.run(server.list_objects("Event", "ns", {}, keep)) == ["0", "2"]
+    assert server.done == ["page 0", "keep 0", "page 1", "keep 1", "page 2", "keep 2"]
+    assert server.limits == {"25"}, "an object may have 1 MB"
+
+
+def test_lists_of_metadata_have_nothing_large() -> None:
+    assert asyncio.run(OneByOne(3).list_uids("Benchmark", ["ns"])) == {"0", "1", "2"}
+    listed = asyncio.run(OneByOne(2).list_metadata("Job", ["ns"]))
+    assert [each["metadata"] for each in listed] == [{"uid": uid, "labels": {"l": "x"}} for uid in ("0", "1")]
 
 
 @pytest.mark.parametrize(("namespace", "found"), [("a", True), ("b", False)])

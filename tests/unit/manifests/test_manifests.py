@@ -18,12 +18,21 @@ from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
 from fairlap.plan.seen import Subject
+from fairlap.plan.spec_bounds import objections
 from fairlap.plan.steps import needs_check
 from fairlap.results.machine_facts import facts_of
 from fairlap.settings import JdkImage, Settings
 from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.probe import ProbeSpec, find_wrong_probes
-from fairlap_race.contract.race_spec import CorporaSpec, GitSource, MetricsStoreSpec, RequestsSource, parse_spec
+from fairlap_race.contract.race_spec import (
+    MOST_SPEC_BYTES,
+    SPEC_VARIABLE,
+    CorporaSpec,
+    GitSource,
+    MetricsStoreSpec,
+    RequestsSource,
+    parse_spec,
+)
 
 ASCII = st.characters(min_codepoint=32, max_codepoint=126)
 SETTINGS = Settings(race_image="fairlap/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
@@ -48,6 +57,52 @@ def test_everything_has_an_owner_a_fixed_name_and_our_labels(make: Any) -> None:
     assert meta["labels"]["fairlap.dev/uid"] == "0123456789abcdef"
     of_record = record(subject(), "race-1")["metadata"]
     assert of_record == {**meta, "labels": {**meta["labels"], "fairlap.dev/part": "record"}}
+
+
+def told_in(manifest: dict[str, Any]) -> str:
+    (text,) = (it["value"] for it in container_of(manifest)["env"] if it["name"] == SPEC_VARIABLE)
+    return str(text)
+
+
+def container_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = manifest["spec"]["template"]["spec"]["containers"][0]
+    return found
+
+
+@pytest.mark.parametrize("step", ["check", "smoke", "race-1"])
+@pytest.mark.parametrize(
+    ("race", "over_http"),
+    [
+        ({"params": {"a": "ä" * 50_000, "b": "x" * 11_000}}, False),
+        ({"params": {"a": "𝄞" * 13_000, "b": [1] * 12_000},
+          "userTags": {f"{n:03}": "x" * 400 for n in range(50)}}, False),
+        ({"sweep": {"task": "t" * 180, "clients": [*range(1, 201)], "duration": "1s"},
+          "allow": {"errorRate": {"t" * 180: 0.5}}}, False),
+        ({"sweep": {"task": "requests", "clients": [*range(1, 201)]}, "load": {"clients": 1, "duration": "1s"},
+          "requests": {"configMap": {"name": "r"}}, "track": None}, True),
+    ],
+)  # fmt: skip
+def test_what_is_accepted_fits_into_one_variable(race: dict[str, Any], over_http: bool, step: str) -> None:
+    hosts = [f"http://{'h' * 50}-{number}.example.com:9200" for number in range(20)]
+    built = {"target": {"kind": "http", "hosts": hosts}} if over_http else {"elasticsearch": {"version": "9.0.0"}}
+    of = {**built, "timeouts": {"race": "100h"}, "race": {"track": {"configMap": {"name": "mine"}}, **race}}
+    spec = BenchmarkSpec.model_validate(of)
+    assert not list(objections(spec))
+    asked = Subject(name="b" * 40, namespace="n" * 63, uid="0" * 36, generation=1, spec=spec)
+    told = told_in(job(asked, step, SETTINGS))
+    assert len(told.encode()) <= MOST_SPEC_BYTES and (step != "race-1" or len(told.encode()) > 37_000)
+    assert parse_spec(told) == race_spec(asked, step, SETTINGS)
+
+
+def test_no_letter_of_a_param_is_changed_on_its_way() -> None:
+    params = {"a": "ä𝄞\n\u2028\0", "b": "$$ $(POD_NAME) $", "$(c)": "\\ \\u0024"}
+    asked = subject()
+    race = asked.spec.race.model_copy(update={"params": params})
+    told = told_in(job(replace(asked, spec=asked.spec.model_copy(update={"race": race})), "race-1", SETTINGS))
+    assert "ä𝄞" in told and "$" not in told and parse_spec(told).params == params
+    half = asked.spec.race.model_copy(update={"params": {"a": "\ud800"}})
+    told = told_in(job(replace(asked, spec=asked.spec.model_copy(update={"race": half})), "race-1", SETTINGS))
+    assert parse_spec(told).params == {"a": "?"}, "half a character is none in an environment"
 
 
 def test_heap_is_half_of_memory_and_requests_are_limits() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from world import READY, START, cluster, good_record, is_true, job, later, pod, progress, seen, spec
 
-from fairlap.api.status import BenchmarkStatus, Step
+from fairlap.api.status import BenchmarkStatus, RaceStatus, Step
 from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.keep import kept_until
@@ -19,6 +19,9 @@ from fairlap_race.contract.record import Outcome
 
 Json = dict[str, Any]
 CHECKED = spec(race={"params": {"bulk_size": 100}})
+
+
+RACED = RaceStatus(name="race-1", id="1", valid=True)
 
 
 def at(step: str, stage: str, uid: str | None = None, **more: Any) -> BenchmarkStatus:
@@ -469,7 +472,7 @@ def test_a_preparation_has_the_time_of_provisioning(step: str, what: str) -> Non
 
 
 def test_cleaning_waits_until_everything_is_gone() -> None:
-    status = at("race-1", "Cleaning", finished_step="smoke", races_done="1/1")
+    status = at("race-1", "Cleaning", finished_step="smoke", races_done="1/1", races=[RACED])
     todo = plan(seen(status, children=Children(elasticsearch=cluster(), job=job(), pods=[pod("es-0")])))
     assert todo.delete == ("elasticsearch", "job") and stage(todo) == "Cleaning"
     todo = plan(seen(status, children=Children(pods=[pod("es-0")])))
@@ -481,6 +484,15 @@ def test_cleaning_waits_until_everything_is_gone() -> None:
     todo = plan(replace(unseen, confirmed=True))
     assert todo.status.phase == "Succeeded" and is_true(todo.status, "Complete")
     assert not is_true(todo.status, "Failed")
+
+
+@pytest.mark.parametrize("races", [[], [RACED.model_copy(update={"valid": False})], [RACED, RACED]])
+def test_without_all_its_races_nothing_succeeds(races: list[RaceStatus]) -> None:
+    status = at("race-3", "Cleaning", finished_step="race-2", races=races)
+    todo = plan(seen(status, spec(repetitions=3), confirmed=True)).status
+    valid = sum(race.valid for race in races)
+    assert (todo.phase, todo.reason) == ("Failed", "InternalError")
+    assert todo.message.endswith(f"all steps have ended, and {valid}/3 races are valid")
 
 
 def held() -> Children:
@@ -530,7 +542,7 @@ def test_a_long_message_has_room_for_what_is_left_over() -> None:
 
 
 def test_what_went_away_while_no_operator_looked_is_no_failure() -> None:
-    status = at("race-1", "Cleaning", finished_step="smoke", races_done="1/1")
+    status = at("race-1", "Cleaning", finished_step="smoke", races_done="1/1", races=[RACED])
     todo = plan(seen(status, confirmed=True, now=later(hours=1)))
     assert todo.status.phase == "Succeeded"
 

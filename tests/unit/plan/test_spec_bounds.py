@@ -19,6 +19,12 @@ def nested(levels: int, *, lists: bool = False) -> Any:
     return value
 
 
+def nested_under(key: str, levels: int, value: Any) -> Any:
+    for _ in range(levels):
+        value = {key: value}
+    return value
+
+
 CAPACITY = {"task": "search", "objective": {"p99": "50ms"}, "targetThroughput": {"from": 50, "to": 500}}
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "race": ({"timeouts": {"race": "99999999h"}}, "timeouts.race 99999999h is too long: write at most 720h"),
@@ -85,6 +91,31 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"elasticsearch": {"index": {"settings": {"a": list(range(20_000))}}}},
         "elasticsearch.index.settings is larger than 64 KiB",
     ),
+    "long names": (
+        {"elasticsearch": {"config": nested_under("k" * 450, 15, {str(number): 1 for number in range(100)})}},
+        "elasticsearch.config is larger than 64 KiB",
+    ),
+    "deep telemetry": (
+        {"race": {"telemetry": ["node-stats"], "telemetryParams": {"node-stats-x": nested(61)}}},
+        "race.telemetryParams is nested more than 20 levels deep: write it flatter",
+    ),
+    "large telemetry": (
+        {"race": {"telemetry": ["node-stats"], "telemetryParams": {"node-stats-x": "x" * 70_000}}},
+        "race.telemetryParams is larger than 64 KiB",
+    ),
+    "bytes": (
+        {"race": {"params": {"a": "𝄞" * 60_000}, "userTags": {"b": "x" * 400}}},
+        "race is 234 KiB in UTF-8, and its pod can be told 111 at most; the largest parts in KiB: race.params 234, "
+        "race.userTags 0: write less, and keep what is large in a file of the track",
+    ),
+    "bytes together": (
+        {"race": {"params": {"a": "x" * 60_000}, "clientOptions": {"a": "x" * 60_000}}},
+        "the largest parts in KiB: race.params 58, race.clientOptions 58: write less",
+    ),
+    "bytes of steps": (
+        {"race": {"sweep": {"task": "𝄞" * 180, "clients": list(range(1, 201)), "duration": "1s"}}},
+        "the largest parts in KiB: race.sweep",
+    ),
     "no key": ({"race": {"params": {"": 1}}}, "race.params has an empty key: write a name"),
     "long key": (
         {"race": {"userTags": {"k" * 501: "x"}}},
@@ -104,7 +135,7 @@ def test_what_is_out_of_its_bounds_has_a_sentence(case: str) -> None:
 
 def test_what_is_within_its_bounds_has_none() -> None:
     within = spec(
-        race={"params": nested(MOST_LEVELS), "userTags": {"𝄞": "x"}},
+        race={"params": {**nested(MOST_LEVELS), "b": "ä" * 50_000}, "userTags": {"𝄞": "x"}},
         timeouts={"race": "720h", "provisioning": "1440m"},
         keepClusterFor="720h0s",
     )

@@ -75,10 +75,11 @@ class Server:
         assert (tuple(namespaces), query) == (("ns",), {"labelSelector": "fairlap.dev/uid=u1"})
         return self.config_maps if kind == "ConfigMap" else []
 
-    async def list_objects(self, kind: str, namespace: str, query: Json) -> list[Json]:
+    async def list_objects(self, kind: str, namespace: str, query: Json, keep: Any) -> list[Json]:
         self._request(before=True)
         assert (kind, namespace, query) == ("Benchmark", "ns", {"labelSelector": f"{rerun.OF}=bm"})
-        return [copy.deepcopy(each) for each in self.benchmarks.values() if each["metadata"].get("labels")]
+        runs = [copy.deepcopy(each) for each in self.benchmarks.values() if each["metadata"].get("labels")]
+        return [kept for each in runs if (kept := keep(each)) is not None]
 
     async def delete(self, _: str, there: Json) -> None:
         if self.forbidden:

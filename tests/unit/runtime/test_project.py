@@ -52,7 +52,9 @@ def test_what_the_first_list_holds_of_a_benchmark_that_is_over() -> None:
     raw: dict[str, Any] = {
         "metadata": {
             "name": "bm-2", "namespace": "ns", "uid": "u", "managedFields": ["large"], "labels": {OF: "bm"},
-            "annotations": {"fairlap.dev/rerun": "1", "kubectl.kubernetes.io/last-applied-configuration": "large"},
+            "annotations": {
+                "fairlap.dev/rerun": "1", "kubectl.kubernetes.io/last-applied-configuration": "large", "mine": "large",
+            },
         },
         "spec": {"race": {"large": 1}, "ttlAfterFinished": {"failed": "1h"}, "keepClusterFor": "2h",
                  "rerunHistoryLimit": 3},

@@ -52,9 +52,9 @@ class Server:
         self.read.append(name)
         return (self._answer(kind) or {}).get(name)  # type: ignore[no-any-return]
 
-    async def list_objects(self, kind: str, namespace: str, query: Json) -> list[Json]:
+    async def list_objects(self, kind: str, namespace: str, query: Json, keep: Any) -> list[Any]:
         self.asked.append(query)
-        return self._answer(kind) or []
+        return [kept for each in self._answer(kind) or () if (kept := keep(each)) is not None]
 
     async def read_log(self, namespace: str, pod: str, query: Json) -> str:
         self.asked.append((pod, query))
@@ -127,7 +127,15 @@ def test_evictions_since_the_cluster_was_made() -> None:
         about = {"kind": "Pod", "name": pod}
         return {"involvedObject": about, "message": "low on memory", "lastTimestamp": stamp(later(seconds=seconds))}
 
-    events = [event("bm-race-1-es-0", 5), event("bm-race-1-es-1", -5), event("bm-race-2-es-0", 5)]
+    odd = [
+        {"metadata": {}},
+        {"metadata": {}, "involvedObject": None},
+        {"metadata": {}, "involvedObject": {"kind": "Pod"}},
+        {"metadata": {}, "involvedObject": {"kind": "Pod", "name": "bm-race-1-es-2"}},
+        {**event("bm-race-1-es-3", 5), "lastTimestamp": "0000-01-01T00:00:00Z"},
+        {**event("theirs", 5), "lastTimestamp": "0000-01-01T00:00:00Z"},
+    ]
+    events = [*odd, event("bm-race-1-es-0", 5), event("bm-race-1-es-1", -5), event("bm-race-2-es-0", 5)]
     subject = seen(SEEN.status, children=Children(elasticsearch=there))
     server: Any = Server(Event=events)
     assert run(reads.read_evictions(server, subject)) == {"bm-race-1-es-0": "low on memory"}

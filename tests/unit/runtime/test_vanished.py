@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any
 
 from fairlap.kube.api_error import ApiError
 from fairlap.queue.places import Places
@@ -16,10 +15,10 @@ class Server:
     def __init__(self, places: Places, *uids: str) -> None:
         self.places, self.uids = places, uids
 
-    async def list_metadata(self, kind: str, namespaces: Iterable[str], _: Any = None) -> list[dict[str, Any]]:
+    async def list_uids(self, kind: str, namespaces: Iterable[str]) -> set[str]:
         assert kind in ("Benchmark", "Comparison") and tuple(namespaces) == ("ns",)
         self.places.observe(Summary("new", "ns/new", "2026", "Queued", False, True))
-        return [{"metadata": {"uid": uid}} for uid in self.uids if uid.startswith("c") is (kind == "Comparison")]
+        return {uid for uid in self.uids if uid.startswith("c") is (kind == "Comparison")}
 
 
 def test_who_is_gone_loses_its_place_and_who_is_new_stays() -> None:
@@ -49,11 +48,11 @@ def test_of_a_namespace_that_cannot_be_read_nothing_new_is_known() -> None:
     class Lost:
         trouble = False
 
-        async def list_metadata(self, kind: str, namespaces: Iterable[str], _: Any = None) -> list[dict[str, Any]]:
+        async def list_uids(self, kind: str, namespaces: Iterable[str]) -> set[str]:
             (namespace,) = namespaces
             if namespace == "lost" and self.trouble:
                 raise ApiError(403, "forbidden")
-            return [{"metadata": {"uid": "there"}}] if namespace == "lost" else []
+            return {"there"} if namespace == "lost" else set()
 
     places, server = Places(1, lambda _: None, lambda: None), Lost()
     for uid, name in (("there", "lost/a"), ("gone", "lost/b"), ("other", "ns/c")):

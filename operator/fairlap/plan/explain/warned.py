@@ -1,54 +1,75 @@
 """Kubernetes' warnings about a step's objects, and which of them says why a pod is not there or not ready."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
 
-from fairlap.api.base import Json
+from fairlap.api.base import LONGEST_TEXT, Json
 from fairlap.plan.conditions import moment
 from fairlap.plan.explain.trouble import Trouble, is_ready
 from fairlap.plan.seen import Seen, Warned
 from fairlap.plan.steps import object_name
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.untrusted import parse_time
 
 _REFUSED = "FailedCreate"
 _POD_SECURITY = "violates PodSecurity"
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
-def event_time(event: Json) -> str:
-    """Return when an event happened last."""
+def event_time(event: Json) -> datetime:
+    """Return when an event happened last, or a time before all others when it does not say one that can be.
+
+    Whoever may create events in the namespace may have written it.
+    """
     series = event.get("series") or {}
     latest = event.get("lastTimestamp") or series.get("lastObservedTime") or event.get("eventTime")
-    return str(latest or event["metadata"]["creationTimestamp"])
+    return parse_time(latest or event["metadata"].get("creationTimestamp")) or _NO_TIME
 
 
-def select_warnings(seen: Seen, events: Iterable[Json]) -> tuple[Warned, ...]:
-    """Return the events that are about objects of the current step, the newest first."""
+def told_of(event: Json) -> Json:
+    """Return what of its object an event tells: kind, name, uid, each where it is given."""
+    about: Json = event.get("involvedObject") or {}
+    return about
+
+
+def words_of(event: Json) -> str:
+    """Return the message of an event as one line, as much of it as a status has room for."""
+    return " ".join(str(event.get("message") or "")[:LONGEST_TEXT].split())
+
+
+class Timed(NamedTuple):
+    """A warning, and when it was given last."""
+
+    at: datetime
+    warned: Warned
+
+
+def warning_of(seen: Seen) -> Callable[[Json], Timed | None]:
+    """Return a function from an event to the warning that it is about an object of the current step, else to None."""
     step, children = seen.status.step, seen.children
-    if step is None:
-        return ()
     things = [thing for thing in (children.elasticsearch, children.job, *children.pods) if thing is not None]
-    uids = {thing["metadata"]["uid"] for thing in things}
-    prefix = f"{object_name(seen.subject.name, step.name)}-es-"
-    created = ((children.elasticsearch or {}).get("metadata") or {}).get("creationTimestamp")
+    uids = {thing["metadata"]["uid"] for thing in things} if step else set()
+    prefix = f"{object_name(seen.subject.name, step.name)}-es-" if step else ""
+    created = ((children.elasticsearch or {}).get("metadata") or {}).get("creationTimestamp") if step else None
 
-    def is_about_step(event: Json) -> bool:
-        about = event["involvedObject"]
-        if about.get("kind") != "StatefulSet":
-            return about.get("uid") in uids
-        # Its uid is not known here, and an earlier Benchmark may have had the same name.
-        in_time = created is not None and moment(event_time(event)) >= moment(created)
-        return in_time and str(about.get("name", "")).startswith(prefix)
-
-    newest_first = sorted((e for e in events if is_about_step(e)), key=lambda e: moment(event_time(e)), reverse=True)
-    return tuple(
-        Warned(
-            kind=str(event["involvedObject"].get("kind", "")),
-            name=str(event["involvedObject"].get("name", "")),
-            uid=str(event["involvedObject"].get("uid", "")),
-            reason=str(event.get("reason") or ""),
-            message=" ".join(str(event.get("message") or "").split()),
+    def own(event: Json) -> Timed | None:
+        about, at = told_of(event), event_time(event)
+        kind, name, uid, reason = (
+            str(it or "") for it in (*map(about.get, ("kind", "name", "uid")), event.get("reason"))
         )
-        for event in newest_first
-    )
+        # The uid of a StatefulSet is not known here, and an earlier Benchmark may have had the same name.
+        of_ours = created is not None and name.startswith(prefix) and at >= moment(created)
+        if of_ours if kind == "StatefulSet" else uid in uids:
+            return Timed(at, Warned(kind, name, uid, reason, words_of(event)))
+        return None
+
+    return own
+
+
+def newest_first(found: Iterable[Timed]) -> tuple[Warned, ...]:
+    """Return the warnings, the newest first."""
+    return tuple(each.warned for each in sorted(found, key=lambda each: each.at, reverse=True))
 
 
 def find_refusal(warnings: Sequence[Warned], owners: Sequence[str]) -> Trouble | None:

@@ -1,5 +1,6 @@
 """Which of Kubernetes' warnings are about a step, and which one is told."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -7,10 +8,15 @@ from world import START, cluster, job, later, pod, seen
 
 from fairlap.api.status import BenchmarkStatus, Step
 from fairlap.plan.conditions import stamp
-from fairlap.plan.explain.warned import event_time, select_warnings, why_not_ready
-from fairlap.plan.seen import Children, Warned
+from fairlap.plan.explain.warned import event_time, newest_first, warning_of, why_not_ready
+from fairlap.plan.seen import Children, Seen, Warned
 
 STATUS = BenchmarkStatus(step=Step(name="race-1", stage="Provisioning", since=stamp(START)))
+
+
+def select_warnings(found: Seen, events: Iterable[dict[str, Any]]) -> tuple[Warned, ...]:
+    own = warning_of(found)
+    return newest_first(each for event in events if (each := own(event)) is not None)
 
 
 def event(kind: str, name: str, uid: str, seconds: float = 10, **more: Any) -> dict[str, Any]:
@@ -41,6 +47,13 @@ def test_only_the_events_of_the_step_count(found: dict[str, Any], ours: bool) ->
     assert bool(select_warnings(seen(STATUS, children=children), [found])) is ours
 
 
+def test_of_a_long_message_no_more_is_kept_than_a_status_has_room_for() -> None:
+    (found,) = select_warnings(
+        seen(STATUS, children=Children(pods=[pod("es-0")])), [event("Pod", "es-0", "es-0", message="m " * 500_000)]
+    )
+    assert len(found.message) < 4096
+
+
 def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
     stamps = [stamp(later(seconds=n)) for n in (30, 50, 40)]
     events = [
@@ -49,10 +62,40 @@ def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
         event("Pod", "es-0", "es-0", message="a series", series={"lastObservedTime": stamps[1]}, lastTimestamp=None),
         event("Pod", "es-0", "es-0", message="new style", eventTime=stamps[2], lastTimestamp=None),
     ]
-    assert event_time(events[1]) == stamps[0]
+    assert event_time(events[1]) == later(seconds=30)
     found = select_warnings(seen(STATUS, children=Children(pods=[pod("es-0")])), events)
     assert [warned.message for warned in found] == ["a series", "new style", "counted", "created only"]
     assert select_warnings(seen(), events) == (), "between two steps nothing is ours"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"involvedObject": None},
+        {"involvedObject": {}},
+        {"involvedObject": {"kind": "StatefulSet"}},
+        {"involvedObject": {"kind": "StatefulSet", "name": None}},
+        {"involvedObject": {"kind": "StatefulSet", "name": "bm-race-1-es-default"}},
+        {"involvedObject": {"kind": "Pod", "uid": "es-0"}},
+    ],
+)
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"lastTimestamp": "0000-01-01T00:00:00Z"},
+        {"lastTimestamp": None, "eventTime": "0000-01-01T00:00:00.000000Z"},
+        {"series": {"lastObservedTime": "0000-01-01T00:00:00Z"}},
+        {"series": None, "metadata": {"creationTimestamp": None}},
+        {"metadata": {}},
+        {"lastTimestamp": "2024-01-01T00:00:00"},
+    ],
+)
+def test_what_a_tenant_writes_as_an_event_hides_no_other(odd: dict[str, Any], times: dict[str, Any]) -> None:
+    elasticsearch = cluster()
+    elasticsearch["metadata"]["creationTimestamp"] = stamp(START)
+    children = Children(elasticsearch=elasticsearch, pods=[pod("es-0")])
+    events = [{**event("Pod", "n", "n"), **odd, **times}, event("Pod", "es-0", "es-0", message="a real one")]
+    assert select_warnings(seen(STATUS, children=children), events)[0].message == "a real one"
 
 
 READY, UNREADY = pod("es-0"), pod("es-1", ready=False)
