@@ -34,6 +34,7 @@ from fairlap.runtime.write_rate import WriteRate
 from fairlap_race.contract.reasons import Reason
 
 FORBIDDEN_FAILURES = 6  # a permission that is missing for about a minute is believed to be
+REFUSALS = 3  # in a row: what a policy or a webhook refuses as often is believed to be refused for long
 
 PASSES = Counter("fairlap_passes", "Looks at a Benchmark or a Comparison", ["result"])
 PASS_SECONDS = Histogram("fairlap_pass_seconds", "Time of one look at a Benchmark or a Comparison")
@@ -263,7 +264,12 @@ class DriveLoop(ABC, Generic[Status]):
         self.failures += 1
         seconds = min(30.0, 0.5 * 2.0 ** min(self.failures, 8))
         self.logger.warning("the API server did not carry out a request, again in %.0f s: %s", seconds, error)
-        return seconds * random.uniform(0.7, 1.3)  # noqa: S311
+        pause = seconds * random.uniform(0.7, 1.3)  # noqa: S311
+        if error.refused and self.uid not in self.operator.places.holders():
+            self.not_before = time.monotonic() + pause  # its own alarm rings, too, when others are told
+            if self.failures >= (FORBIDDEN_FAILURES if error.forbidden else REFUSALS):
+                self.operator.places.set_aside(self.uid)
+        return pause
 
     @property
     def _api_server(self) -> ApiServer:
