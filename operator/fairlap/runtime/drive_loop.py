@@ -22,7 +22,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.newer_crd import unknown_fields, without_defaults
 from fairlap.plan.outdated_crd import Status, describe, say_outdated
-from fairlap.plan.unforeseen import Ending, internal_error, pause_after, unreadable
+from fairlap.plan.unforeseen import Ending, internal_error, left_behind, pause_after, unreadable
 from fairlap.queue.summary import Place
 from fairlap.runtime.announce import Announcement
 from fairlap.runtime.crd_check import newer_defaults
@@ -92,8 +92,8 @@ class DriveLoop(ABC, Generic[Status]):
         """Write the status and return the new object. Raises ApiError."""
 
     @abstractmethod
-    async def _remove_children(self) -> bool:
-        """Remove what it has, when it ends at once; return whether all is gone. Raises ApiError."""
+    async def _remove_children(self) -> list[str]:
+        """Remove what it has, when it ends at once; return the names of what is still there. Raises ApiError."""
 
     @abstractmethod
     def _held(self, status: Status) -> Place | None:
@@ -157,16 +157,24 @@ class DriveLoop(ABC, Generic[Status]):
     async def _end_at_once(self) -> float:
         """Remove what there is, say why, and give the place back; return the seconds until it is looked at again."""
         assert self.ending is not None  # noqa: S101 - asked by the only caller
-        gone = await self._remove_children()
-        if not gone and time.monotonic() - self.ending_since < self.operator.settings.cleanup_seconds:
+        late = time.monotonic() - self.ending_since >= self.operator.settings.cleanup_seconds
+        left, failure = list[str](), None
+        try:
+            left = await self._remove_children()
+        except ApiError as error:
+            if not late:
+                raise
+            failure = error
+        if left and not late:
             return 2.0
-        said = await say_last_word(self._api_server, self.body["metadata"], self.ending, self.kind)
+        ending = left_behind(self.ending, left, failure)
+        self.operator.places.set_aside(self.uid)  # first: the last word may be refused as well
+        said = await say_last_word(self._api_server, self.body["metadata"], ending, self.kind)
         if said is not None:
-            words = f"{self.ending.reason}: {self.ending.message}"
+            words = f"{ending.reason}: {ending.message}"
             self._tell(Announcement("Warning", "Failed", words))
             self.logger.info("ended at once: %s", words)
             self.written = said
-        self.operator.places.set_aside(self.uid)
         self.not_before = time.monotonic() + self._resync  # until its end comes back over the watch, and ends this
         return self._resync
 

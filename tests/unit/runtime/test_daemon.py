@@ -4,6 +4,7 @@ import asyncio
 import copy
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -332,6 +333,50 @@ def test_one_whose_status_is_refused_for_good_holds_up_nobody(status: Json, erro
     assert server.bodies["first"]["status"] == status
     assert server.holders() == ["next"] and server.operator.places.holders() == {"next"}
     assert 3 <= server.refusals <= 12
+
+
+NOT_OURS = 'elasticsearches "c" is forbidden: User "o" cannot delete resource "elasticsearches" in the namespace "n"'
+
+
+@pytest.mark.usefixtures("odd", "impatient")
+@pytest.mark.parametrize("asked", ["delete", "list_metadata"])
+@pytest.mark.parametrize(
+    "error", [ApiError(403, NOT_OURS), ApiError(500, "etcdserver: no leader")], ids=["forbidden", "fails"]
+)
+def test_what_may_not_be_removed_is_said_when_the_time_for_that_is_over(asked: str, error: ApiError) -> None:
+    def prepare(server: Server) -> None:
+        server.operator.settings = replace(server.operator.settings, cleanup_seconds=1)
+        server.add("first", RACING)
+        server.add("next", WAITS)
+        server.owned = {"Elasticsearch": [CHILD], "Job": [CHILD]}
+        ask = getattr(server, asked)
+
+        async def refuse(kind: str, *rest: Any) -> Any:
+            if kind == "Elasticsearch":
+                raise error
+            return await ask(kind, *rest)
+
+        setattr(server, asked, refuse)
+
+    server = play(prepare, 3)
+    said = server.bodies["first"]["status"]
+    assert (said["phase"], said["reason"]) == ("Failed", "InternalError")
+    assert said["message"].endswith(f"could be removed: {error}")
+    assert server.holders() == ["first", "next"] and server.operator.places.holders() == {"next"}
+    assert server.owned["Job"] == [], "what may be removed is"
+
+
+@pytest.mark.usefixtures("odd", "impatient")
+@pytest.mark.parametrize("error", REFUSALS, ids=["RBAC", "denied", "no webhook"])
+def test_one_whose_last_word_is_refused_gives_its_place_back(error: ApiError) -> None:
+    def prepare(server: Server) -> None:
+        server.add("first", RACING)
+        server.add("next", WAITS)
+        refusing(server, error, "first")
+
+    server = play(prepare, 2)
+    assert server.bodies["first"]["status"] == RACING
+    assert server.operator.places.holders() == {"next"} and server.refusals >= 3
 
 
 @pytest.mark.usefixtures("impatient")
