@@ -13,6 +13,7 @@ from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND, UID_LABEL
 from fairlap.api.status import TERMINAL
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+from fairlap.plan.explain.leftover import name_leftover
 from fairlap.plan.unforeseen import Ending, last_word
 from fairlap.runtime.reads import list_children
 
@@ -31,7 +32,7 @@ async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> li
     for kind in ("Elasticsearch", "Job"):
         try:
             for child in await list_children(api_server, kind, namespace, uid):
-                left.append(f"{kind} {child['metadata']['name']}")
+                left.append(name_leftover(kind, child))
                 if not child["metadata"].get("deletionTimestamp"):
                     await api_server.delete(kind, child)
         except ApiError as error:  # what may not be removed keeps nothing else
@@ -39,7 +40,7 @@ async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> li
     if failure:
         raise failure
     pods = await api_server.list_metadata("Pod", [namespace], {"labelSelector": f"{UID_LABEL}={uid}"})
-    return [*left, *(f"Pod {pod['metadata']['name']}" for pod in pods)]
+    return [*left, *(name_leftover("Pod", pod) for pod in pods)]
 
 
 async def say_last_word(
