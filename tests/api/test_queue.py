@@ -12,6 +12,7 @@ from .stage import Stage
 pytestmark = pytest.mark.independent
 Install = Callable[..., Operator]
 FLOOD = 20
+HOLD = "tests.example/hold"
 GIT = {"race__track": {"git": {"url": "https://git.example/tracks", "revision": "main", "path": "mine"}}}
 
 
@@ -73,6 +74,31 @@ def test_who_finds_no_machine_lets_others_go_first(stage: Stage, namespace: str)
     assert stage.runs(namespace) == ["small-race-1", "no-node-race-1", "no-rally-race-1"]
     assert stage.world.most_running[namespace] == 1
     assert all("queuedTime" not in status and "gaveWay" not in status for status in ended.values())
+    operator.stop()
+    assert not operator.refused() and "Traceback" not in operator.log.read_text()
+    stage.is_clean(namespace)
+
+
+def test_a_deletion_that_hangs_keeps_no_place(stage: Stage, namespace: str) -> None:
+    """In the foreground, while somebody else's finalizer holds the record of its race."""
+    operator = Operator(stage.plane, namespace)
+    operator.environment["FAIRLAP_CLEANUP_SECONDS"] = "8"
+    operator.start()
+    stage.behave(namespace, "held", race="hangs")
+    stage.apply(benchmark(namespace, "held", smokeTest=False))
+    stage.reaches(namespace, "held", "Racing")
+    stage.apply(benchmark(namespace, "next", smokeTest=False))
+    stage.reaches(namespace, "next", "Queued")
+    stage.patch("configmaps", namespace, "held-race-1", {"metadata": {"finalizers": [HOLD]}})
+    stage.do(stage.world.rest.delete("benchmarks", namespace, "held", {"propagationPolicy": "Foreground"}))
+    try:
+        assert stage.ends(namespace, "next")["phase"] == "Succeeded"
+        assert stage.benchmark(namespace, "held")["metadata"]["deletionTimestamp"]
+        (told,) = (e["message"] for e in stage.all("events", namespace) if e["reason"] == "PlaceGivenBack")
+        assert f"still there: ConfigMap held-race-1 (finalizers: {HOLD})" in told, told
+    finally:
+        stage.patch("configmaps", namespace, "held-race-1", {"metadata": {"finalizers": None}})
+    stage.until(lambda: not stage.find("benchmarks", namespace, "held"), "it is gone", 30)
     operator.stop()
     assert not operator.refused() and "Traceback" not in operator.log.read_text()
     stage.is_clean(namespace)

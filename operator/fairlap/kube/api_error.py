@@ -34,4 +34,15 @@ class ApiError(Exception):
     @property
     def unanswered(self) -> bool:
         """Whether the request may have been carried out all the same: the connection broke, or the server failed."""
-        return self.status == 0 or (self.status >= 500 and not self.unfit)
+        return self.status == 0 or (self.status >= 500 and not self.unfit and not self._by_webhook)
+
+    @property
+    def refused(self) -> bool:
+        """Whether this was forbidden or a webhook stood in its way, while other requests may be carried out."""
+        return self.status == 403 or self._by_webhook
+
+    @property
+    def _by_webhook(self) -> bool:
+        """Whether it ended in an admission webhook, before anything was written: that denied it, or did not answer."""
+        denied = "admission webhook" in self.message and "denied the request" in self.message
+        return denied or "failed calling webhook" in self.message

@@ -4,7 +4,7 @@ Its status may be what is wrong with it, so the last word is made from what is s
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -52,6 +52,14 @@ def internal_error(error: Exception, kind: str = KIND) -> Ending:
     """Return the ending of a Benchmark, or another `kind`, that the operator met this error with, again and again."""
     words = f"the operator cannot go on with this {kind}: {type(error).__name__}: {_first_line(error)}"
     return Ending(Reason.INTERNAL_ERROR, words.rstrip(": "))
+
+
+def left_behind(ending: Ending, left: Iterable[str], error: Exception | None) -> Ending:
+    """Return an ending that says, too, what is still there when the time for its removal is over; `error`: why."""
+    if error is not None:
+        return ending._replace(message=f"{ending.message}; not all that it has could be removed: {_first_line(error)}")
+    names = ", ".join(left)
+    return ending._replace(message=f"{ending.message}; still there: {names[:_LONGEST]}") if names else ending
 
 
 def last_word(stored: Mapping[str, Any], ending: Ending, now: datetime) -> Json:

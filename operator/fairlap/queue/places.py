@@ -152,6 +152,7 @@ class Places:
         """Take a place, to be written into the Benchmark's status now; return whether there was one for it."""
         if not self.turn(uid, place).mine:
             return False
+        self._aside.discard(uid)  # else nobody would see that the place is taken while the write is on its way
         if uid in self._seen and not self._holds(uid, place):  # the write will say of a deleted one that it is gone
             self._assumed[place].add(uid)
         return True

@@ -156,8 +156,8 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
     async def _send(self, there: Json, status: ComparisonStatus) -> Json:
         return await write_status(self._api_server, there, status, COMPARISON_KIND)
 
-    async def _remove_children(self) -> bool:
-        return True  # no right to delete Benchmarks is needed for anything else: the one that races runs to its end
+    async def _remove_children(self) -> list[str]:
+        return []  # no right to delete Benchmarks is needed for anything else: the one that races runs to its end
 
     def _held(self, status: ComparisonStatus) -> Place | None:
         return "race" if status.admitted_time else None

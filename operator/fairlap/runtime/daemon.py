@@ -101,7 +101,7 @@ class Daemon(DriveLoop[BenchmarkStatus]):
     async def _send(self, there: Json, status: BenchmarkStatus) -> Json:
         return await write_status(self._api_server, there, status)
 
-    async def _remove_children(self) -> bool:
+    async def _remove_children(self) -> list[str]:
         return await remove_children(self._api_server, self.body["metadata"]["namespace"], self.uid)
 
     def _held(self, status: BenchmarkStatus) -> Place | None:

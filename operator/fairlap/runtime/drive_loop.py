@@ -22,7 +22,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.newer_crd import unknown_fields, without_defaults
 from fairlap.plan.outdated_crd import Status, describe, say_outdated
-from fairlap.plan.unforeseen import Ending, internal_error, pause_after, unreadable
+from fairlap.plan.unforeseen import Ending, internal_error, left_behind, pause_after, unreadable
 from fairlap.queue.summary import Place
 from fairlap.runtime.announce import Announcement
 from fairlap.runtime.crd_check import newer_defaults
@@ -34,6 +34,7 @@ from fairlap.runtime.write_rate import WriteRate
 from fairlap_race.contract.reasons import Reason
 
 FORBIDDEN_FAILURES = 6  # a permission that is missing for about a minute is believed to be
+REFUSALS = 3  # in a row: what a policy or a webhook refuses as often is believed to be refused for long
 
 PASSES = Counter("fairlap_passes", "Looks at a Benchmark or a Comparison", ["result"])
 PASS_SECONDS = Histogram("fairlap_pass_seconds", "Time of one look at a Benchmark or a Comparison")
@@ -91,8 +92,8 @@ class DriveLoop(ABC, Generic[Status]):
         """Write the status and return the new object. Raises ApiError."""
 
     @abstractmethod
-    async def _remove_children(self) -> bool:
-        """Remove what it has, when it ends at once; return whether all is gone. Raises ApiError."""
+    async def _remove_children(self) -> list[str]:
+        """Remove what it has, when it ends at once; return the names of what is still there. Raises ApiError."""
 
     @abstractmethod
     def _held(self, status: Status) -> Place | None:
@@ -156,16 +157,24 @@ class DriveLoop(ABC, Generic[Status]):
     async def _end_at_once(self) -> float:
         """Remove what there is, say why, and give the place back; return the seconds until it is looked at again."""
         assert self.ending is not None  # noqa: S101 - asked by the only caller
-        gone = await self._remove_children()
-        if not gone and time.monotonic() - self.ending_since < self.operator.settings.cleanup_seconds:
+        late = time.monotonic() - self.ending_since >= self.operator.settings.cleanup_seconds
+        left, failure = list[str](), None
+        try:
+            left = await self._remove_children()
+        except ApiError as error:
+            if not late:
+                raise
+            failure = error
+        if left and not late:
             return 2.0
-        said = await say_last_word(self._api_server, self.body["metadata"], self.ending, self.kind)
+        ending = left_behind(self.ending, left, failure)
+        self.operator.places.set_aside(self.uid)  # first: the last word may be refused as well
+        said = await say_last_word(self._api_server, self.body["metadata"], ending, self.kind)
         if said is not None:
-            words = f"{self.ending.reason}: {self.ending.message}"
+            words = f"{ending.reason}: {ending.message}"
             self._tell(Announcement("Warning", "Failed", words))
             self.logger.info("ended at once: %s", words)
             self.written = said
-        self.operator.places.set_aside(self.uid)
         self.not_before = time.monotonic() + self._resync  # until its end comes back over the watch, and ends this
         return self._resync
 
@@ -263,7 +272,12 @@ class DriveLoop(ABC, Generic[Status]):
         self.failures += 1
         seconds = min(30.0, 0.5 * 2.0 ** min(self.failures, 8))
         self.logger.warning("the API server did not carry out a request, again in %.0f s: %s", seconds, error)
-        return seconds * random.uniform(0.7, 1.3)  # noqa: S311
+        pause = seconds * random.uniform(0.7, 1.3)  # noqa: S311
+        if error.refused and self.uid not in self.operator.places.holders():
+            self.not_before = time.monotonic() + pause  # its own alarm rings, too, when others are told
+            if self.failures >= (FORBIDDEN_FAILURES if error.forbidden else REFUSALS):
+                self.operator.places.set_aside(self.uid)
+        return pause
 
     @property
     def _api_server(self) -> ApiServer:

@@ -16,8 +16,10 @@ import kopf
 from fairlap.api.base import Json
 from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.names import (
+    COMPARISON_KIND,
     COMPARISON_PLURAL,
     GROUP,
+    KIND,
     MANAGED_BY,
     MANAGER,
     PART_LABEL,
@@ -30,6 +32,7 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.kube.repeat import repeat
 from fairlap.machines.prometheus import Prometheus
 from fairlap.queue.summary import summarize, summarize_comparison
+from fairlap.runtime.collected import is_collected
 from fairlap.runtime.comparison_daemon import ComparisonDaemon
 from fairlap.runtime.comparison_deciders import DECIDERS
 from fairlap.runtime.crd_check import check_crd
@@ -52,8 +55,6 @@ CHILDREN: dict[str, tuple[str, ...]] = {
     "endpoint_slices": ("discovery.k8s.io", "v1", "endpointslices"),
 }
 OWNED = {MANAGED_BY: MANAGER}
-_COLLECTING: Final = {"foregroundDeletion", "orphan"}
-"""finalizers of a deletion that takes the children first; a Benchmark that others hold runs to its end"""
 _WRITE_SECONDS: Final = 10.0
 """how long the end waits for the answers to what is being written"""
 
@@ -77,6 +78,7 @@ async def run_handlers(operator: Operator) -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await operator.chores.stop()
+        await operator.collected.stop()
         await operator.events.flush(3.0)
 
 
@@ -230,12 +232,11 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
         else:
             operator.chores.look(body)
         operator.wakers.wake(leader)
-        if event["type"] == "DELETED" or status.get("phase") in TERMINAL or _is_being_collected(body):
-            operator.drives.end(uid)
-        else:
+        over = event["type"] == "DELETED" or status.get("phase") in TERMINAL
+        if _is_driven(operator, KIND, body, over=over):
             operator.drives.follow(namespace, Daemon(operator, body, uid, indexes, kwargs["logger"]))
         operator.namespaces.indexed(namespace)
-        if event["type"] == "DELETED" or status.get("phase") in TERMINAL:
+        if over:
             operator.wakers.drop(uid)
             drop_record(event["object"])
         else:
@@ -252,19 +253,26 @@ def _register_comparisons(registry: kopf.OperatorRegistry, operator: Operator, n
     async def comparison_changed(
         uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, logger: Any, **_: Any
     ) -> None:
-        gone, over = event["type"] == "DELETED", status.get("phase") in COMPARISON_TERMINAL
-        if gone:
+        over = event["type"] == "DELETED" or status.get("phase") in COMPARISON_TERMINAL
+        if event["type"] == "DELETED":
             operator.places.remove(uid)
-        if gone or over or _is_being_collected(body):
-            operator.drives.end(uid)
-        else:
+        if _is_driven(operator, COMPARISON_KIND, body, over=over):
             operator.drives.follow(namespace, ComparisonDaemon(operator, body, uid, None, logger, deciders=DECIDERS))
         operator.namespaces.indexed(namespace)
-        if gone or over:
+        if over:
             operator.wakers.drop(uid)
         else:
             operator.wakers.waker(uid).set()
 
 
-def _is_being_collected(body: kopf.Body) -> bool:
-    return bool(_COLLECTING & set(body.metadata.get("finalizers") or ()))
+def _is_driven(operator: Operator, kind: str, body: kopf.Body, *, over: bool) -> bool:
+    """Return whether an object is to be driven, which is `over` or not; end what is done for it where it is not."""
+    uid = str(body["metadata"]["uid"])
+    if over:
+        operator.collected.forget(uid)
+    else:
+        operator.collected.look(kind, body)
+    driven = not (over or is_collected(body))
+    if not driven:
+        operator.drives.end(uid)
+    return driven

@@ -13,6 +13,7 @@ from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND, UID_LABEL
 from fairlap.api.status import TERMINAL
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+from fairlap.plan.explain.leftover import name_leftover
 from fairlap.plan.unforeseen import Ending, last_word
 from fairlap.runtime.reads import list_children
 
@@ -22,18 +23,24 @@ INTERNAL_ERRORS: Final = Counter(
 )
 
 
-async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> bool:
+async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> list[str]:
     """Delete a Benchmark's clusters and Jobs as the API server has them now.
 
-    Returns whether all are gone, and their pods. Raises ApiError.
+    Returns what is still there of them and their pods, each as kind and name. Raises ApiError, after all was tried.
     """
-    there = {kind: await list_children(api_server, kind, namespace, uid) for kind in ("Elasticsearch", "Job")}
-    for kind, children in there.items():
-        for child in children:
-            if not child["metadata"].get("deletionTimestamp"):
-                await api_server.delete(kind, child)
+    left, failure = list[str](), None
+    for kind in ("Elasticsearch", "Job"):
+        try:
+            for child in await list_children(api_server, kind, namespace, uid):
+                left.append(name_leftover(kind, child))
+                if not child["metadata"].get("deletionTimestamp"):
+                    await api_server.delete(kind, child)
+        except ApiError as error:  # what may not be removed keeps nothing else
+            failure = failure or error
+    if failure:
+        raise failure
     pods = await api_server.list_metadata("Pod", [namespace], {"labelSelector": f"{UID_LABEL}={uid}"})
-    return not (pods or any(there.values()))
+    return [*left, *(name_leftover("Pod", pod) for pod in pods)]
 
 
 async def say_last_word(

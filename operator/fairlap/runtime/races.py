@@ -6,6 +6,7 @@ from typing import Any
 
 from fairlap.plan.comparison.comparison_seen import SeenRace
 from fairlap.queue.summary import leader_uid
+from fairlap.runtime.collected import is_collected
 
 Body = Mapping[str, Any]
 
@@ -58,6 +59,7 @@ def seen_race(benchmark: Body) -> SeenRace:
         suspended=bool(_mapping(benchmark.get("spec")).get("suspend")) and text(status, "phase") in ("", "Pending"),
         created=text(meta, "creationTimestamp"),
         ended=text(status, "completionTime"),
+        deleted=text(meta, "deletionTimestamp") if is_collected(benchmark) else "",
         elasticsearch_on=tuple(map(str, machines)) if isinstance(machines, list) else (),
         load_generator_on=text(last, "loadGeneratorOn"),
     )

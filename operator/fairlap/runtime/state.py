@@ -12,6 +12,7 @@ from fairlap.machines.prometheus import Prometheus
 from fairlap.queue.places import Places
 from fairlap.queue.wakers import Wakers
 from fairlap.runtime.chores import Chores, PostEvent
+from fairlap.runtime.collected import Deletions
 from fairlap.runtime.drives import Drives
 from fairlap.runtime.namespaces import Namespaces
 from fairlap.runtime.ownership import objects_of
@@ -48,6 +49,8 @@ class Operator:
             watched, patience, self.connection, self.drives.allow, self.drives.end_in, self._forget
         )
         self.chores = Chores(self.post_event, self.connection, self._clusters_of, self._names_in)
+        cleanup = self.settings.cleanup_seconds
+        self.collected = Deletions(cleanup, self.places.set_aside, self.connection, self.post_event)
 
     def connection(self) -> ApiServer:
         """Return the connection to the API server."""
@@ -80,6 +83,7 @@ class Operator:
         self.elasticsearches.pop(namespace, None)
         for uid in self.places.uids_in(namespace):
             self.chores.forget(uid)
+            self.collected.forget(uid)
             self.wakers.drop(uid)
             self.races.remove(uid)
         self.places.leave_out(namespace)

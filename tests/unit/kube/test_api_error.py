@@ -4,6 +4,8 @@ import pytest
 
 from fairlap.kube.api_error import ApiError
 
+SILENT = 'Internal error occurred: failed calling webhook "x": failed to call webhook: Post "https://x": EOF'
+DENIED = 'admission webhook "x" denied the request: no'
 RBAC = 'jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create resource "jobs" in API group "batch"'
 
 
@@ -14,7 +16,8 @@ RBAC = 'jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create 
         (409, "the object has been modified", False, False),
         (500, "etcdserver: request timed out", False, False),
         (422, "ValidatingAdmissionPolicy denied request", True, False),
-        (403, 'admission webhook "x" denied the request: no', True, False),
+        (403, DENIED, True, False),
+        (500, SILENT, False, False),
         (403, 'pods "x" is forbidden: exceeded quota: q', False, False),
         (403, RBAC, False, True),
         (413, "limit is 3145728", True, False),
@@ -35,6 +38,17 @@ def test_what_is_tried_again(status: int, message: str, final: bool, forbidden: 
 def test_what_is_refused_for_its_content(status: int, message: str, unfit: bool) -> None:
     error = ApiError(status, message)
     assert error.unfit is unfit and not (unfit and error.unanswered)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "refused"),
+    [(403, "", True), (403, RBAC, True), (500, SILENT, True), (500, DENIED, True), (504, SILENT, True),
+     (500, "etcdserver: request timed out", False), (0, "", False), (409, "", False), (429, "", False)],
+)  # fmt: skip
+def test_what_is_refused_while_others_may_go_on(status: int, message: str, refused: bool) -> None:
+    """A webhook stands before anything is written: what it lets fail was not carried out."""
+    error = ApiError(status, message)
+    assert error.refused is refused and not (refused and error.unanswered)
 
 
 @pytest.mark.parametrize(("status", "unanswered"), [(0, True), (500, True), (504, True), (409, False), (422, False)])

@@ -11,7 +11,7 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.transition import PROGRESS_LENGTH
-from fairlap.plan.unforeseen import Ending, internal_error, last_word, pause_after, unreadable
+from fairlap.plan.unforeseen import Ending, internal_error, last_word, left_behind, pause_after, unreadable
 from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
@@ -51,6 +51,21 @@ def test_what_is_known_is_kept() -> None:
     assert not is_true(status, "Complete") and not is_true(status, "ClusterReady")
     failed = condition(status, "Failed")
     assert failed and failed.observed_generation == 3 and Reason.INTERNAL_ERROR.cure in failed.message
+
+
+@pytest.mark.parametrize(
+    ("left", "error", "words"),
+    [
+        ([], None, ""),
+        (["Elasticsearch c", "Pod c-0"], None, "; still there: Elasticsearch c, Pod c-0"),
+        ([], ValueError("403: no\nsecond line"), "; not all that it has could be removed: 403: no"),
+        (["Pod c-0"] * 500, None, "; still there: Pod c-0, "),
+    ],
+)
+def test_what_could_not_be_removed_is_named(left: list[str], error: Exception | None, words: str) -> None:
+    ending = left_behind(Ending(Reason.INTERNAL_ERROR, "m"), left, error)
+    assert ending.reason == Reason.INTERNAL_ERROR and ending.message.startswith(f"m{words}")
+    assert len(ending.message) < 400 and "second line" not in ending.message
 
 
 def test_the_smallest_last_word_needs_nothing_that_was_known() -> None:

@@ -54,6 +54,18 @@ def test_who_is_set_aside_holds_up_nobody_and_may_come_back() -> None:
     assert "b" in queue.places.holders()
 
 
+def test_a_place_is_taken_while_the_write_of_one_that_was_set_aside_is_on_its_way() -> None:
+    queue = Woken(1, a="waits")
+    queue.places.set_aside("a")
+    queue.places.observe(summary("b", "unchecked"))
+    assert queue.places.assume("a") and queue.places.holders() == {"a"}
+    queue.places.observe(summary("b"))
+    assert not queue.places.assume("b") and queue.places.holders() == {"a"}
+    queue.places.forget("a")
+    queue.places.set_aside("a")
+    assert queue.places.assume("b") and not queue.places.assume("a"), "refused, it is behind all that wait"
+
+
 @pytest.mark.parametrize(
     "body",
     [

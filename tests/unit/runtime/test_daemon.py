@@ -4,6 +4,7 @@ import asyncio
 import copy
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ class Server:
         self.indexes = ChildIndexes(*[{}] * 5)  # type: ignore[arg-type]
         self.owned: dict[str, list[Json]] = {}
         """objects of Benchmarks by kind, as the API server has them"""
-        self.writes = 0
+        self.writes = self.refusals = 0
         self.stored: Callable[[Json], Json] = lambda status: status
         """what the API server makes of a status; raises ApiError when it refuses it"""
 
@@ -286,6 +287,124 @@ def test_one_that_cannot_even_say_so_holds_up_nobody(status: Json) -> None:
     server = play(prepare, 3)
     assert server.bodies["first"]["status"] == status
     assert server.operator.places.holders() == {"next"}
+
+
+RBAC = 'benchmarks is forbidden: User "o" cannot update resource "benchmarks/status" in API group "fairlap.dev"'
+REFUSALS = [
+    ApiError(403, RBAC),
+    ApiError(403, 'admission webhook "policy.example" denied the request: no'),
+    ApiError(500, 'Internal error occurred: failed calling webhook "policy.example": failed to call webhook: EOF'),
+]
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes half a minute takes a third of a second."""
+    monkeypatch.setattr("fairlap.runtime.drive_loop.random.uniform", lambda *_: 0.01)
+
+
+def refusing(server: Server, error: ApiError, *names: str) -> list[str]:
+    """Let all writes about these be refused while they stand in the list that is returned."""
+    refused = list(names)
+
+    async def replace(manifest: Json, part: str) -> Json:
+        if manifest["metadata"]["uid"] in refused:
+            await asyncio.sleep(0)
+            server.refusals += 1
+            raise error
+        return await Server.replace(server, manifest, part)
+
+    server.replace = replace  # type: ignore[method-assign]
+    return refused
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("error", REFUSALS, ids=["RBAC", "denied", "no webhook"])
+@pytest.mark.parametrize("status", [{}, WAITS], ids=["without a status", "first in line"])
+def test_one_whose_status_is_refused_for_good_holds_up_nobody(status: Json, error: ApiError) -> None:
+    """It is said again, ever more rarely."""
+
+    def prepare(server: Server) -> None:
+        server.add("first", status)
+        server.add("next", WAITS)
+        refusing(server, error, "first")
+
+    server = play(prepare, 1.5)
+    assert server.bodies["first"]["status"] == status
+    assert server.holders() == ["next"] and server.operator.places.holders() == {"next"}
+    assert 3 <= server.refusals <= 12
+
+
+NOT_OURS = 'elasticsearches "c" is forbidden: User "o" cannot delete resource "elasticsearches" in the namespace "n"'
+
+
+@pytest.mark.usefixtures("odd", "impatient")
+@pytest.mark.parametrize("asked", ["delete", "list_metadata"])
+@pytest.mark.parametrize(
+    "error", [ApiError(403, NOT_OURS), ApiError(500, "etcdserver: no leader")], ids=["forbidden", "fails"]
+)
+def test_what_may_not_be_removed_is_said_when_the_time_for_that_is_over(asked: str, error: ApiError) -> None:
+    def prepare(server: Server) -> None:
+        server.operator.settings = replace(server.operator.settings, cleanup_seconds=1)
+        server.add("first", RACING)
+        server.add("next", WAITS)
+        server.owned = {"Elasticsearch": [CHILD], "Job": [CHILD]}
+        ask = getattr(server, asked)
+
+        async def refuse(kind: str, *rest: Any) -> Any:
+            if kind == "Elasticsearch":
+                raise error
+            return await ask(kind, *rest)
+
+        setattr(server, asked, refuse)
+
+    server = play(prepare, 3)
+    said = server.bodies["first"]["status"]
+    assert (said["phase"], said["reason"]) == ("Failed", "InternalError")
+    assert said["message"].endswith(f"could be removed: {error}")
+    assert server.holders() == ["first", "next"] and server.operator.places.holders() == {"next"}
+    assert server.owned["Job"] == [], "what may be removed is"
+
+
+@pytest.mark.usefixtures("odd", "impatient")
+@pytest.mark.parametrize("error", REFUSALS, ids=["RBAC", "denied", "no webhook"])
+def test_one_whose_last_word_is_refused_gives_its_place_back(error: ApiError) -> None:
+    def prepare(server: Server) -> None:
+        server.add("first", RACING)
+        server.add("next", WAITS)
+        refusing(server, error, "first")
+
+    server = play(prepare, 2)
+    assert server.bodies["first"]["status"] == RACING
+    assert server.operator.places.holders() == {"next"} and server.refusals >= 3
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("error", REFUSALS, ids=["RBAC", "denied", "no webhook"])
+def test_all_that_were_refused_go_on_when_they_are_not_any_more(error: ApiError) -> None:
+    def prepare(server: Server) -> None:
+        for name in ("first", "next", "last"):
+            server.add(name, WAITS if name == "next" else {})
+        refused = refusing(server, error, "first", "next", "last")
+        asyncio.get_running_loop().call_later(1, refused.clear)
+
+    server = play(prepare, 2.5)
+    assert len(server.holders()) == 1 == server.most_holders
+    assert all(body["status"]["progress"] for body in server.bodies.values())
+    others = set(server.bodies) - set(server.holders())
+    assert not any(server.operator.places.turn(uid).mine for uid in others)
+    assert server.refusals <= 3 * 12
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("error", REFUSALS, ids=["RBAC", "denied", "no webhook"])
+def test_who_holds_a_place_keeps_it_while_its_status_is_refused(error: ApiError) -> None:
+    def prepare(server: Server) -> None:
+        server.add("first", HOLDS)
+        server.add("next", WAITS)
+        refusing(server, error, "first")
+
+    assert play(prepare, 1.5).operator.places.holders() == {"first"}
 
 
 @pytest.mark.parametrize("code", [400, 413, 422])

@@ -37,6 +37,13 @@ def test_only_one_that_has_nothing_yet_waits_because_it_is_suspended() -> None:
     assert not seen_race({**bench("a", phase="Racing"), "spec": {"suspend": True}}).suspended
 
 
+@pytest.mark.parametrize(("finalizer", "deleted"), [("foregroundDeletion", "2027"), ("x.example/y", "")])
+def test_one_that_is_deleted_children_first_is_not_raced_any_more(finalizer: str, deleted: str) -> None:
+    going = bench("a", phase="Racing")
+    going["metadata"] |= {"deletionTimestamp": "2027", "finalizers": [finalizer]}
+    assert seen_race(going).deleted == deleted
+
+
 def test_machines_are_those_of_the_last_race() -> None:
     ran = [{"name": "smoke"}, {"elasticsearchOn": ["m1", "m2"], "loadGeneratorOn": "m3"}]
     found = seen_race(bench("a", phase="Failed", reason="JobLost", message="gone", completionTime="2027", races=ran))

@@ -25,7 +25,7 @@ from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.race_order import race_order
 from fairlap.plan.comparison.verdict_reached import changed
 from fairlap.plan.conditions import moment, stamp
-from fairlap.plan.deadline import Deadline
+from fairlap.plan.deadline import Deadline, wake_in
 from fairlap.plan.transition import one_line
 
 # A Benchmark shows up within moments; only a watch that tells nothing hides it for longer.
@@ -113,6 +113,12 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
 def _running(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
     race = block.races[-1]
     there = seen.races.get(race.benchmark)
+    if there is not None and there.deleted and there.phase not in ("Succeeded", "Failed"):
+        going = Deadline(moment(there.deleted), timedelta(seconds=seen.settings.cleanup_seconds))
+        if not going.passed(seen.now):
+            text = f"{race_title(seen.subject.spec, block)} · waiting for its Benchmark, which was deleted, to go away"
+            return ComparisonPlan(changed(seen.status, progress=one_line(text)), wake_in=wake_in(seen.now, going))
+        there = None  # something holds it, and others wait for the place
     if there is not None and there.uid == race.uid and there.phase != "Failed":
         if there.phase == "Succeeded":
             return _raced(seen, block, there)

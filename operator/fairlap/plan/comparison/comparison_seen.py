@@ -42,6 +42,8 @@ class SeenRace:
     """creationTimestamp"""
     ended: str = ""
     """completionTime"""
+    deleted: str = ""
+    """deletionTimestamp, where its children are removed before it and nobody drives it any more"""
     elasticsearch_on: tuple[str, ...] = ()
     """machines of its (last) race"""
     load_generator_on: str = ""

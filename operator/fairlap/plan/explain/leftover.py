@@ -14,7 +14,7 @@ _FIRST_WORDS = 2800
 
 def describe_leftovers(seen: Seen, step: str, things: Iterable[tuple[str, Json]]) -> str:
     """Return the sentence for objects that did not go away, given by kind, or "" when there are none."""
-    named = [f"{kind} {thing['metadata']['name']}{_held(thing)}" for kind, thing in things]
+    named = [name_leftover(kind, thing) for kind, thing in things]
     if not named:
         return ""
     refused = f"; the API server said: {seen.refusal.message}" if seen.refusal else ""
@@ -30,6 +30,8 @@ def report_leftovers(status: BenchmarkStatus, left: str) -> BenchmarkStatus:
     return status.model_copy(update={"failing": True, "reason": str(Reason.CLEANUP_TIMEOUT), "message": left})
 
 
-def _held(thing: Json) -> str:
+def name_leftover(kind: str, thing: Json) -> str:
+    """Return kind and name of an object that does not go away, with the finalizers that hold it."""
     finalizers = thing["metadata"].get("finalizers") or ()
-    return f" (finalizers: {', '.join(finalizers)})" if finalizers else ""
+    held = f" (finalizers: {', '.join(finalizers)})" if finalizers else ""
+    return f"{kind} {thing['metadata']['name']}{held}"

@@ -581,6 +581,21 @@ def test_a_race_that_somebody_suspends_does_not_hold_the_place_for_ever() -> Non
     assert film.status.admitted_time is None and film.run().status.phase == "Complete"
 
 
+def test_a_deleted_race_that_does_not_go_away_does_not_hold_the_place_for_ever() -> None:
+    film = Film().until("Running", 1, 2)
+    name = film.status.block.races[-1].benchmark  # type: ignore[union-attr]
+    film.races[name] = replace(film.races[name], deleted=stamp(film.now))
+    film.step()
+    assert film.step().wake_in == 600 and film.status.admitted_time
+    assert film.status.progress.endswith("waiting for its Benchmark, which was deleted, to go away")
+    film.now += timedelta(minutes=10)
+    assert plan_comparison(film.look(confirmed=False), film.court.judges).look == ("races",)
+    film.step()
+    assert film.status.block and film.status.block.reason == "RaceDeleted"
+    film.step(), film.step()
+    assert film.status.admitted_time is None and film.run().status.phase == "Complete"
+
+
 def test_a_full_quota_does_not_hold_the_place_for_ever() -> None:
     film = Film().until("Starting", 1)
     words = "exceeded quota: full, requested: count/benchmarks.fairlap.dev=1"
