@@ -203,7 +203,7 @@ def judged(track: str, needed: TrackNeeds, ran: Ran) -> Told:
     told = Told(track, needed.challenge, "counts", measured(record), ", ".join(left))
     told.remarks = "; ".join(sorted({f"{it.reason}: {it.text}"[:240] for it in remarks}))
     if found is not None:
-        # Where requests failed, their answers stand whole in Rally's output alone; a truth that was missed has no excuse.
+        # Where requests failed, their answers stand whole in Rally's output alone; a missed truth has no excuse.
         lack = lacking(f"{found.message} {ran.output if found.reason in REQUESTS_FAILED else ''}")
         told.verdict = "lacks" if lack else f"{found.reason}"
         told.why = f"{lack or found.message[:400]} {told.why}"
