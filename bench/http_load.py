@@ -190,8 +190,8 @@ def throughputs(clients: Sequence[int], seconds: float, folder: Path) -> str:
 
 def truths(delays: Mapping[int, float], seconds: float, folder: Path) -> str:
     """Return the table of what the tools say of known delays."""
-    numbers = "| p50 | mean | more, ms | rate "
-    lines = [f"| answer after, ms | loop | tool | server: mean, ms {numbers}|", "|---" * 8 + "|"]
+    numbers = "| p50 | mean | more, ms | rate | a client's round, more, ms "
+    lines = [f"| answer after, ms | loop | tool | server: mean, ms {numbers}|", "|---" * 9 + "|"]
     for delay, rate in delays.items():
         for loop, clients, target in (("closed, 4 clients", 4, None), (f"open, {rate}/s", 20, rate)):
             server = TimedServer()
@@ -205,8 +205,10 @@ def truths(delays: Mapping[int, float], seconds: float, folder: Path) -> str:
             true_rally = statistics.mean(server.taken) * 1000
             server.close()
             for tool, said, true in (("k6", k6, true_k6), ("Rally", rally, true_rally)):
-                more = said.mean - true
-                cells = f"{true:.2f} | {said.p50:.2f} | {said.mean:.2f} | {more:.2f} | {said.rate:.1f}"
+                # In a closed loop a client's round is all that it does from request to request: clients / throughput.
+                round_more = f"{1000 * clients / said.rate - true:.2f}" if target is None else ""
+                cells = f"{true:.2f} | {said.p50:.2f} | {said.mean:.2f} | {said.mean - true:.2f} | {said.rate:.1f}"
+                cells += f" | {round_more}"
                 lines.append(f"| {delay} | {loop} | {tool} | {cells} |")
     return "\n".join(lines)
 
