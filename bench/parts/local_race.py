@@ -64,8 +64,6 @@ def as_stock(argv: list[str]) -> list[str]:
 
 def run_rally(spec: RaceSpec, password: str | None, work: Path, argv_of: ArgvOf, load: Load) -> float:
     """Run one race by Rally alone and return its seconds; raises RuntimeError when it fails."""
-    # What Rally leaves to nobody is ours, too, when it is asked what others use.
-    process.become_subreaper()
     files = Files(work)
     write_files(spec, files, {}, password, spec.cores or 1)
     argv = argv_of(rally_argv(spec, files, spec.track.path or work))
@@ -74,10 +72,11 @@ def run_rally(spec: RaceSpec, password: str | None, work: Path, argv_of: ArgvOf,
 
 def follow(running: subprocess.Popen[bytes], output: Path, load: Load) -> float:
     """Wait for the end of a process and return its seconds; raises RuntimeError when it fails."""
+    # What it leaves to nobody is ours, too, when it is asked what others use.
+    process.become_subreaper()
     started = time.monotonic()
     load.begin()
     while running.poll() is None:
-        load.look()
         time.sleep(LOOK_SECONDS)
     if running.returncode != 0:
         raise RuntimeError(output.read_text(encoding="utf-8")[-2000:])

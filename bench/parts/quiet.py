@@ -1,5 +1,6 @@
 """Whether others use the machine: their load would be in one race of a pair and not in the other."""
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -10,8 +11,8 @@ CPUS = os.cpu_count() or 1
 QUIET_SECONDS = 3.0
 QUIET_SHARE = 0.08
 """Of all CPUs: what may be used by others before a race begins."""
-OTHERS_SECONDS = 18.0
-"""CPU seconds of others in one race: about 8 are Rally's own processes that ended between two looks, in either arm."""
+OTHERS_SECONDS = 5.0
+"""CPU seconds of others in one race: an idle machine uses about 1 in a minute."""
 
 
 class Load:
@@ -19,12 +20,11 @@ class Load:
 
     def __init__(self, server: int) -> None:
         self._server = server
-        self._used: dict[int, float] = {}
 
     def _cpu_seconds_of_race(self) -> float:
-        for pid in [os.getpid(), self._server, *process.descendants()]:
-            self._used[pid] = process.cpu_seconds(pid) or self._used.get(pid, 0.0)
-        return sum(self._used.values())
+        own = os.times()
+        ended = own.user + own.system + own.children_user + own.children_system
+        return ended + sum(map(_with_ended_children, [self._server, *process.descendants()]))
 
     def wait_for_quiet(self) -> None:
         """Return once the machine was idle for a few seconds."""
@@ -38,14 +38,22 @@ class Load:
         """Start counting."""
         self._start = busy_seconds(), self._cpu_seconds_of_race()
 
-    def look(self) -> None:
-        """Take in the processes of the race before they are gone."""
-        self._cpu_seconds_of_race()
-
     def others(self) -> float:
-        """Return the CPU seconds that others used since `begin`."""
+        """Return the CPU seconds that others used since `begin`, when the race's own process was waited for."""
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:  # what it left to us counts as ours once it is waited for
+                pass
         busy, ours = self._start
         return max(0.0, busy_seconds() - busy - (self._cpu_seconds_of_race() - ours))
+
+
+def _with_ended_children(pid: int) -> float:
+    """Return the CPU time of a process and of its children that ended and were waited for; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / process.TICKS  # proc(5): utime, stime, cutime, cstime
 
 
 def busy_seconds() -> float:
