@@ -1,4 +1,4 @@
-"""Reads Benchmark objects as the API server gives them; pure, standard library only.
+"""Reads Benchmark objects as the API server gives them; standard library only.
 
 What is said of name, phase, progress and end holds for Comparisons, too.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fairlap.cli.printable import one_line
 
 Benchmark = Mapping[str, Any]
 TERMINAL = ("Succeeded", "Complete", "Failed")
+_SOON = timedelta(seconds=30)
+"""within this an operator that watches the namespace has seen what was created"""
 
 
 def name(benchmark: Benchmark) -> str:
@@ -46,12 +49,24 @@ def tasks(benchmark: Benchmark) -> list[Mapping[str, Any]]:
     return list((status(benchmark).get("results") or {}).get("tasks") or ())
 
 
+def progress(benchmark: Benchmark, now: datetime) -> str:
+    """Return how far a Benchmark is; while no operator has seen it, that, and after a while why that may be."""
+    if said := status(benchmark).get("progress"):
+        return str(said)
+    space, created = (benchmark["metadata"].get(key) for key in ("namespace", "creationTimestamp"))
+    if not created or now - datetime.fromisoformat(created) < _SOON:
+        return "not seen by the operator yet"
+    return (
+        f"not seen by an operator since {created}: does it run, and does it watch the namespace {space}? "
+        "(the chart's scope.namespaces; without it the operator's own)"
+    )
+
+
 def progress_line(benchmark: Benchmark, width: int = 0) -> str:
     """Return one line on how far a Benchmark is, cut to `width` columns (0: not cut)."""
-    found = status(benchmark)
-    parts = (name(benchmark), phase(benchmark), str(found.get("progress") or "not seen by the operator yet"))
-    shown, state, progress = map(one_line, parts)
-    text = f"{shown:<12} {state:<13} {progress}"
+    parts = (name(benchmark), phase(benchmark), progress(benchmark, datetime.now(UTC)))
+    shown, state, how_far = map(one_line, parts)
+    text = f"{shown:<12} {state:<13} {how_far}"
     return text if not width or len(text) <= width else text[: width - 1] + "…"
 
 

@@ -6,10 +6,12 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.cli import benchmarks as bm
 from fairlap.cli.comparison_files import Connect
 from fairlap.cli.connection import Connection, UnknownNameError
 from fairlap.cli.exits import FAILED, SUCCEEDED, TIMED_OUT, UNDECIDED, CliError, UsageError
@@ -67,8 +69,8 @@ def lines(comparison: Mapping[str, Any]) -> list[str]:
     """Return the verdict, a line a gate, and one for each that cannot be compared."""
     status = _status(comparison)
     said = str(status.get("message") or "") if status.get("phase") == "Failed" else str(status.get("progress") or "")
-    first = f"{status.get('verdict') or status.get('phase') or 'Pending'}: {said or 'not seen by the operator yet'}"
-    found = [one_line(first)]
+    how = str(status.get("verdict") or status.get("phase") or "Pending")
+    found = [one_line(f"{how}: {said or bm.progress(comparison, datetime.now(UTC))}")]
     for contender, each in _gates(comparison):
         passed = _PASSED.get(str(each.get("passed")), "only reported")
         what = each.get("sentence") or f"{each.get('task') or ''} {each.get('metric')}: {each.get('verdict')}".strip()

@@ -1,4 +1,4 @@
-"""Results of Benchmarks side by side: texts, tables, CSV and JSON from their statuses; pure, standard library only."""
+"""Results of Benchmarks side by side: texts, tables, CSV and JSON from their statuses and the clock."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.cli import benchmarks as bm
@@ -126,7 +127,7 @@ def verdict(benchmark: Benchmark) -> str:
         return f"{name} was a rehearsal: {found.get('progress') or 'no race was asked for'}."
     if bm.phase(benchmark) == "Succeeded":
         return f"{name} succeeded: {found.get('racesDone') or '?'} races are valid."
-    return f"{name} has not ended: {bm.phase(benchmark)}, {found.get('progress') or 'not seen by the operator yet'}."
+    return f"{name} has not ended: {bm.phase(benchmark)}, {bm.progress(benchmark, datetime.now(UTC))}."
 
 
 def remarks(benchmarks: Sequence[Benchmark]) -> list[str]:

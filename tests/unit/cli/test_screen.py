@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from fairlap.cli import benchmarks as bm
 from fairlap.cli.logs_command import current_step
 from fairlap.cli.screen import Screen
 
@@ -54,3 +56,28 @@ def test_on_a_terminal_lines_are_redrawn() -> None:
 )
 def test_the_step_that_a_log_is_of(status: dict[str, Any], step: str | None) -> None:
     assert current_step(benchmark("es", **status)) == step
+
+
+CREATED = "2026-11-24T10:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("status", "created", "second", "said"),
+    [
+        ({}, CREATED, 29, "not seen by the operator yet"),
+        ({}, None, 59, "not seen by the operator yet"),
+        (
+            {},
+            CREATED,
+            30,
+            f"not seen by an operator since {CREATED}: does it run, and does it watch the namespace bench? "
+            "(the chart's scope.namespaces; without it the operator's own)",
+        ),
+        ({"phase": "Queued", "progress": "2 before it"}, CREATED, 59, "2 before it"),
+    ],
+)
+def test_what_nobody_sees_is_said_with_the_namespace(
+    status: dict[str, Any], created: str | None, second: int, said: str
+) -> None:
+    unseen = {"metadata": {"name": "es", "namespace": "bench", "creationTimestamp": created}, "status": status}
+    assert bm.progress(unseen, datetime(2026, 11, 24, 10, 0, second, tzinfo=UTC)) == said
