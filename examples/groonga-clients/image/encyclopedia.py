@@ -22,6 +22,7 @@ SCHEMA = """\
 table_create Pages TABLE_HASH_KEY ShortText
 column_create Pages title COLUMN_SCALAR ShortText
 column_create Pages text COLUMN_SCALAR Text
+column_create Pages category COLUMN_SCALAR ShortText
 table_create Terms TABLE_PAT_KEY ShortText --default_tokenizer TokenBigram --normalizer NormalizerAuto
 column_create Terms pages COLUMN_INDEX|WITH_POSITION|WITH_SECTION Pages title,text
 """
@@ -63,6 +64,11 @@ class Page(NamedTuple):
     key: str
     title: str
     text: str
+    category: str
+
+    def columns(self) -> dict[str, str]:
+        """Return what is stored of it, by column, without its key."""
+        return {"title": self.title, "text": self.text, "category": self.category}
 
 
 def pages(number: int, seed: int) -> Iterator[Page]:
@@ -100,9 +106,11 @@ def _second(place: int) -> int:
     return (place // 2 * 7 + 11 + place // (2 * WORDS)) % WORDS
 
 
-def _english_page(lots: random.Random, words: Sequence[str], shares: Sequence[float], place: int) -> tuple[str, str]:
-    name = words[place // 2 % WORDS].capitalize()
-    title = f"{name} {words[_second(place)]} {lots.choice(_KINDS)}"
+def _english_page(
+    lots: random.Random, words: Sequence[str], shares: Sequence[float], place: int
+) -> tuple[str, str, str]:
+    name, kind = words[place // 2 % WORDS].capitalize(), lots.choice(_KINDS)
+    title = f"{name} {words[_second(place)]} {kind}"
 
     def sentence() -> str:
         chosen = [_word(lots, _LITTLE, shares[: len(_LITTLE)]) if lots.random() < 0.4 else _word(lots, words, shares)
@@ -110,11 +118,14 @@ def _english_page(lots: random.Random, words: Sequence[str], shares: Sequence[fl
         return f"{' '.join(chosen).capitalize()}."
 
     body = [f"{title} is a {lots.choice(_KINDS)} near {_word(lots, words, shares).capitalize()}."]
-    return title, " ".join([*body, *(sentence() for _ in range(lots.randint(*SENTENCES)))])
+    return title, " ".join([*body, *(sentence() for _ in range(lots.randint(*SENTENCES)))]), kind
 
 
-def _japanese_page(lots: random.Random, words: Sequence[str], shares: Sequence[float], place: int) -> tuple[str, str]:
-    title = f"{words[place // 2 % WORDS]}{words[_second(place)]}{lots.choice(_KINDS_JA)}"
+def _japanese_page(
+    lots: random.Random, words: Sequence[str], shares: Sequence[float], place: int
+) -> tuple[str, str, str]:
+    kind = lots.choice(_KINDS_JA)
+    title = f"{words[place // 2 % WORDS]}{words[_second(place)]}{kind}"
 
     def sentence() -> str:
         parts = (_word(lots, words, shares) + _word(lots, _KANA, shares[: len(_KANA)])
@@ -122,7 +133,7 @@ def _japanese_page(lots: random.Random, words: Sequence[str], shares: Sequence[f
         return f"{''.join(parts)}。"
 
     body = f"{title}は{_word(lots, words, shares)}の{lots.choice(_KINDS_JA)}である。"
-    return title, body + "".join(sentence() for _ in range(lots.randint(*SENTENCES)))
+    return title, body + "".join(sentence() for _ in range(lots.randint(*SENTENCES))), kind
 
 
 def as_groonga(found: Iterable[Page]) -> Iterator[str]:
@@ -132,7 +143,7 @@ def as_groonga(found: Iterable[Page]) -> Iterator[str]:
     yield "["
     before = ""
     for page in found:
-        yield before + json.dumps({"_key": page.key, "title": page.title, "text": page.text}, ensure_ascii=False)
+        yield before + json.dumps({"_key": page.key} | page.columns(), ensure_ascii=False)
         before = ","
     yield "]"
 
@@ -141,7 +152,7 @@ def as_elasticsearch(found: Iterable[Page]) -> Iterator[str]:
     """Yield the lines of a bulk into the index that its URL names: an action and a document a page."""
     for page in found:
         yield json.dumps({"index": {"_id": page.key}})
-        yield json.dumps({"title": page.title, "text": page.text}, ensure_ascii=False)
+        yield json.dumps(page.columns(), ensure_ascii=False)
 
 
 def send(found: Iterable[Page], index: str) -> None:
