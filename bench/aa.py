@@ -62,7 +62,7 @@ def spec(size: Size) -> Json:
         "smokeTest": False,
         "timeouts": {"provisioning": "10m", "race": "30m"},
     }
-    design: Json = {"stop": "fixed", "blocks": size.blocks}
+    design: Json = {"stop": "fixed", "blocks": size.blocks, **(throwaway.BESIDE_OTHERS if size.smallest else {})}
     variants: list[Json]
     if size.state == "targets":
         variants = [

@@ -124,7 +124,7 @@ def _template(size: Size, params: Json) -> Json:
 def source_spec(size: Size) -> Json:
     """Return the spec of a Comparison of two variants that differ in what changes no race."""
     template = _template(size, SMALLEST if size.smallest else {})
-    design: Json = {"stop": "fixed", "blocks": size.blocks}
+    design: Json = {"stop": "fixed", "blocks": size.blocks, **(throwaway.BESIDE_OTHERS if size.smallest else {})}
     if size.state == "targets":
         variants: list[Json] = [
             {"name": name, "target": {"hosts": [f"http://{name}-es-http:9200"], "credentialsSecret": {"name": USER}}}
@@ -152,7 +152,8 @@ def lever_spec(lever: Lever, size: Size) -> Json:
             minutes += 1
     return {
         "baseline": OFF[0], "template": template, "variants": variants,
-        "design": {"stop": "fixed", "blocks": size.pairs}, "calibrate": False,
+        "design": {"stop": "fixed", "blocks": size.pairs, **(throwaway.BESIDE_OTHERS if size.smallest else {})},
+        "calibrate": False,
     }  # fmt: skip
 
 

@@ -89,7 +89,9 @@ class Size:
         self.race = race_flags.changed(race, options)
         most = options.max_blocks
         self.design: Json = (
-            {"stop": "fixed", "blocks": 2} if self.smallest else {"stop": "sequential", "maxBlocks": most}
+            {"stop": "fixed", "blocks": 2, **throwaway.BESIDE_OTHERS}
+            if self.smallest
+            else {"stop": "sequential", "maxBlocks": most}
         )
 
     @property

@@ -28,6 +28,9 @@ MOST_MINUTES = 10
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:CICompilerCount=1 -XX:-AlwaysPreTouch"
 """for a run that only shows that it works: the optimizing compiler would take half of a node's first minute"""
 
+BESIDE_OTHERS: Json = {"disturbed": "Count"}
+"""part of a Comparison's design, for such a run: what else runs makes it no longer"""
+
 
 def built(quick: bool = False) -> Json:
     """Return what a Benchmark's spec.elasticsearch says of such a cluster."""

@@ -105,7 +105,7 @@ class Jobs:
         text = made.to_json()
         texts = {"record.json": _told_as(fault, text)}
         if fault != "no-table":
-            texts["resources.json"] = resources(made).to_json()
+            texts["resources.json"] = resources(made, fault).to_json()
         zipped = packed({**texts, "race.json": text, "rally.log": "INFO Rally ran\n"})
         written = await send({}, zipped, to=spec.record)
         # Without this word, what the operator sees is what a watch on ConfigMaps shows that has gone blind.

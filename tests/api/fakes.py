@@ -38,7 +38,7 @@ class Knobs:
     heap-exhausted, evicted"""
     race: str = ""
     """"", dies, out-of-memory, evicted, hangs, garbage (as its record), silent (does not say that it is done),
-    image-pull, unschedulable, or a fault that `records.record` knows"""
+    image-pull, unschedulable, or a fault that `records.record` or `records.resources` knows"""
     steps: tuple[str, ...] = ("race-1",)
     """steps that the two above apply to"""
     eck: tuple[float, float] = (0.0, 0.2)

@@ -9,6 +9,7 @@ from typing import Any
 from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
 from fairlap_race.contract.http_record import HostAnswers, HttpAnswers, HttpHost, HttpRecord
 from fairlap_race.contract.http_spec import HttpSpec
+from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
 from fairlap_race.contract.race_spec import Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
@@ -192,8 +193,11 @@ def _remarked(made: Record, now: float) -> Record:
     )
 
 
-def resources(of: Record) -> MachineTable:
-    """Return the table that the runner would leave beside this record, from node stats and its control group."""
+def resources(of: Record, fault: str = "") -> MachineTable:
+    """Return the table that the runner would leave beside this record, from node stats and its control group.
+
+    `fault`: disturbed, where the hypervisor gave the machine's processors to others.
+    """
     usage = Usage(seconds=60.0, samples=15, cpu_mean_cores=0.5, cpu_peak_cores=0.9, disk_reads=3.0)
     tasks = tuple(TaskUsage(task.task, task.measured_from, usage) for task in of.tasks)
     nodes = [
@@ -211,7 +215,9 @@ def resources(of: Record) -> MachineTable:
     own = Machine(of.environment.load_generator.pod_name or "", LOAD_GENERATOR, race=usage, tasks=tasks)
     machines = tuple(replace(machine, missing=missing(machine)) for machine in (*nodes, own))
     volumes = tuple(Volume(node.name, "/data", "/data", "ext4", 10**10, 9 * 10**9) for node in nodes)
-    return MachineTable(race_id=of.race_id, sampler=Sampler(4.0, 15), machines=machines, volumes=volumes)
+    stolen = WatchedSpan(TASKS[-1][0], 60.0, steal_share=0.2, processors=2.0)
+    watch = MachineWatch(tasks=(stolen,)) if fault == "disturbed" else None
+    return MachineTable(race_id=of.race_id, sampler=Sampler(4.0, 15), machines=machines, volumes=volumes, watch=watch)
 
 
 _OUTCOMES: dict[str, tuple[Reason, str]] = {

@@ -137,6 +137,32 @@ def test_a_deleted_race_and_a_failed_one_are_raced_again(stage: Stage, plane: Co
         assert len([b for b in status["blocks"] if not b["valid"]]) == 2
 
 
+def test_disturbed_blocks_are_raced_again_until_the_bound_is_spent(
+    stage: Stage, plane: ControlPlane, namespace: str
+) -> None:
+    """All races are disturbed: of two blocks one is raced again, with Count none; both end with a verdict."""
+    stage.behave(namespace, race="disturbed", **FAST)
+    with comparing(plane, namespace):
+        stage.apply(comparison(namespace, design={**TWO_BLOCKS, "retries": 0}))
+        status = ended_well(stage, namespace)
+        told = [(b["number"], b.get("attempt", 1), b["valid"], b.get("reason", "")) for b in status["blocks"][1:]]
+        assert told == [(1, 1, False, "MachineDisturbed"), (1, 2, True, ""), (2, 1, True, "")]
+        races = [f"cmp-{block}{letter}{suffix}" for block, suffix in ((1, ""), (1, "-2"), (2, "")) for letter in "ab"]
+        assert sorted(raced(stage, namespace)) == sorted(["cmp-0a", "cmp-0b", *races]), "with all its variants"
+        first = status["blocks"][1]["races"][0]
+        assert (first["valid"], first["reason"]) == (True, "MachineDisturbed")
+        assert "the hypervisor took 20 % of its processors' time in task search-request" in first["message"]
+        words = "the machine was disturbed in 2 of the 2 blocks that count, after 1 was raced again for that"
+        assert status["findings"][0] == words, status["findings"]
+        assert all(stage.find("configmaps", namespace, f"cmp-block-1{again}") for again in ("", "-2"))
+        events = [e["message"] for e in stage.all("events", namespace) if e["reason"] == "BlockInvalid"]
+        assert any("block 1 does not count: MachineDisturbed: the load" in text for text in events), events
+        stage.apply(comparison(namespace, "shared", design={**TWO_BLOCKS, "disturbed": "Count"}))
+        status = ended_well(stage, namespace, "shared")
+        assert [(b["number"], b["valid"]) for b in status["blocks"]] == [(0, True), (1, True), (2, True)]
+        assert status["findings"][0] == "the machine was disturbed in 2 of the 2 blocks that count"
+
+
 def test_one_that_is_deleted_in_a_block_leaves_nothing(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     stage.behave(namespace, **FAST)
     for letter in "ab":

@@ -446,6 +446,15 @@ def test_clusters_that_are_kept(plane: ControlPlane, case: str) -> None:
     assert (done.returncode == 0) is (not sentence) and sentence in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("word", "sentence"), [("Count", ""), ("Ignore", 'spec.design.disturbed: Unsupported value: "Ignore"')]
+)
+def test_disturbed_blocks(plane: ControlPlane, word: str, sentence: str) -> None:
+    manifest = json.dumps(comparison("default", design__disturbed=word))
+    done = plane.kubectl("create", "--dry-run=server", "--filename=-", stdin=manifest)
+    assert (done.returncode == 0) is (not sentence) and sentence in done.stderr
+
+
 def test_name_too_long_for_eck(plane: ControlPlane) -> None:
     def create(name: str) -> str:
         manifest = json.dumps(benchmark("default", name))

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from fairlap.api.base import Answer, AtMost, Text
+from fairlap.api.status import MOST_REMARKS
 
 KEY_BLOCK: Final = "block.json.gz"
 """entry of the ConfigMap's binaryData"""
@@ -65,7 +66,7 @@ class RaceRecord(Answer):
     """Operations per second that were asked for, by task; a task that ran as fast as it could is not in it."""
     facts: Annotated[dict[str, Text], AtMost(3000)] = {}
     """What is known of how it ran, in words, by path."""
-    remarks: Annotated[list[Text], AtMost(30)] = []
+    remarks: Annotated[list[Text], AtMost(MOST_REMARKS)] = []
     """What was remarked on it."""
     service_times: Annotated[list[Curve], AtMost(100)] = []
     """Service time by percentile."""

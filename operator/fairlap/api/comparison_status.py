@@ -18,6 +18,8 @@ BlockStage = Literal["Starting", "Running", "Recording"]
 Short = Annotated[str, Field(max_length=63)]
 PREPARATION = 0
 """number of the block in which each variant's track is checked and smoke-tested"""
+# Those that count, half as many that were disturbed, 20 that are void, and a preparation before them and after each.
+_MOST_BLOCKS = MAX_BLOCKS + MAX_BLOCKS // 2 + 20 + 21
 
 
 class VariantStatus(Answer):
@@ -43,9 +45,9 @@ class RaceOfBlock(Answer):
     valid: bool | None = None
     """Whether it counts; absent while it is not over."""
     reason: Short = ""
-    """Why it does not count."""
+    """Why it does not count; MachineDisturbed where it is valid, but its machine was another one meanwhile."""
     message: Text = ""
-    """Why it does not count, in a sentence."""
+    """The same in a sentence."""
     seconds: float | None = None
     """From the Benchmark's creation to its end."""
 
@@ -56,7 +58,7 @@ class Block(Answer):
     number: int
     """From 1; 0 is the preparation."""
     attempt: int = 1
-    """A block in which a race did not count is raced again, as a whole."""
+    """A block in which a race did not count, or was disturbed, is raced again, as a whole."""
     order: Annotated[list[Short], AtMost(MAX_VARIANTS + 1)] = []
     """Which variant raced when; a trailing * is the baseline against itself."""
     races: Annotated[list[RaceOfBlock], AtMost(MAX_VARIANTS + 1)] = []
@@ -64,7 +66,7 @@ class Block(Answer):
     valid: bool | None = None
     """Whether it counts; absent while it is not over."""
     reason: Short = ""
-    """Why it does not count."""
+    """Why it does not count; MachineDisturbed: all its races are valid, and it is raced again for its machine."""
     record: Text = ""
     """ConfigMap with all numbers and facts of its races, compressed: block.json.gz."""
 
@@ -204,7 +206,7 @@ class ComparisonStatus(Answer):
     """What it was expected to take."""
     block: CurrentBlock | None = None
     """The block that is being raced."""
-    blocks: Annotated[list[Block], AtMost(MAX_BLOCKS + 21)] = []
+    blocks: Annotated[list[Block], AtMost(_MOST_BLOCKS)] = []
     """Blocks that are over, those that do not count included."""
     blocks_done: Text = ""
     """Blocks that count, of those there may be."""

@@ -14,6 +14,7 @@ from fairlap.comparison.fairness import raced_with_itself
 from fairlap.comparison.gate_metrics import METRICS, gates_of
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.children import TWIN_LETTER, describe_variants
+from fairlap.plan.comparison.disturbed_blocks import repetitions
 from fairlap.plan.comparison.looks import most_blocks
 from fairlap.plan.comparison.race_order import has_twin, race_order
 from fairlap.statistics.gates import smallest_visible
@@ -113,7 +114,7 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
     on = of_tasks if kept else "each on a cluster of its own where one is built"
     yield (
         f"Races: {races}, {on}; each variant's track is checked before{tested}, once. "
-        f"Up to {spec.design.retries} blocks may be raced again."
+        f"Up to {spec.design.retries} blocks may be raced again{_for_disturbances(spec)}."
     )
     if kept:
         yield (
@@ -136,6 +137,11 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
         )
     else:
         yield "How small a change it shows: not known without its noise; --noise 4 (per cent) reckons with that."
+
+
+def _for_disturbances(spec: ComparisonSpec) -> str:
+    more = repetitions(spec.design)
+    return f", and up to {more} more whose machine was disturbed" if more else ""
 
 
 def _smallest(spec: ComparisonSpec, variants: int, noise: float) -> str:

@@ -23,6 +23,7 @@ from fairlap.api.comparison_status import (
     GateStatus,
 )
 from fairlap.api.names import COMPARISON_KIND
+from fairlap.comparison.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison_report.metric_words import words_of
 
 _MOST = 1e18
@@ -40,7 +41,10 @@ class RanBlock:
     number: int
     attempt: int
     valid: bool
+    cause: str
+    """why it does not count, in a word"""
     reason: str
+    """the same in words"""
     races: tuple[RaceRecord, ...]
     """in the order in which they ran"""
 
@@ -286,12 +290,17 @@ def _blocks(status: ComparisonStatus, records: Iterable[BlockRecord]) -> Iterato
         record, block = kept.get(key), told.get(key)
         races = tuple(record.races) if record else tuple(_without_numbers(block))
         valid = block.valid if block and block.valid is not None else bool(races) and all(race.valid for race in races)
-        yield RanBlock(*key, valid=bool(valid), reason=_why(block, races), races=races)
+        lost = next((race.reason for race in races if not race.valid), "")
+        cause = "" if valid else (block.reason if block else "") or lost
+        yield RanBlock(*key, valid=bool(valid), cause=cause, reason=_why(cause, races), races=races)
 
 
-def _why(block: Block | None, races: Sequence[RaceRecord]) -> str:
+def _why(cause: str, races: Sequence[RaceRecord]) -> str:
+    if cause == DISTURBED:
+        found = [f"{race.variant}: {how}" for race in races if (how := disturbance(race))]
+        return ": ".join(filter(None, (cause, "; ".join(found))))
     lost = [f"{race.variant}: {race.message or race.reason}" for race in races if not race.valid]
-    return "; ".join(lost) or (block.reason if block else "")
+    return "; ".join(lost) or cause
 
 
 def _without_numbers(block: Block | None) -> Iterator[RaceRecord]:
@@ -302,6 +311,7 @@ def _without_numbers(block: Block | None) -> Iterator[RaceRecord]:
             yield RaceRecord(
                 variant=race.variant, benchmark=race.benchmark, valid=race.valid is not False, reason=race.reason,
                 message=race.message, seconds=race.seconds,
+                remarks=[f"{race.reason}: {race.message}"] if race.valid and race.reason else [],
             )  # fmt: skip
         elif variant:
             yield RaceRecord(

@@ -55,13 +55,14 @@ def report_csv(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     view = read_view(comparison, blocks)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["block", "attempt", "position", "variant", "task", "metric", "value", "valid"])
+    writer.writerow(["block", "attempt", "position", "variant", "task", "metric", "value", "valid", "reason"])
     for block in view.blocks:
         for place, race in enumerate(block.races, start=1):
             counts = "true" if block.valid and race.valid else "false"
+            reason = _cell("" if block.valid else block.cause)
             for each in race.numbers:
                 names = [_cell(race.variant), _cell(each.task), _cell(each.metric)]
-                writer.writerow([block.number, block.attempt, place, *names, repr(each.value), counts])
+                writer.writerow([block.number, block.attempt, place, *names, repr(each.value), counts, reason])
     return out.getvalue()
 
 
@@ -202,5 +203,7 @@ def _left_out_case(view: ComparisonView, contender: ContenderStatus) -> Markup:
 
 
 def _properties(view: ComparisonView) -> list[Markup]:
-    found = {"verdict": view.verdict or "", "blocks": str(len(view.valid_blocks)), "baseline": view.baseline}
-    return [element("property", name=name, value=value) for name, value in found.items()]
+    found = [("verdict", view.verdict or ""), ("blocks", str(len(view.valid_blocks))), ("baseline", view.baseline)]
+    found += [(f"block {block.label}", f"void: {block.reason}") for block in view.blocks if not block.valid]
+    found += [("finding", text) for text in view.status.findings]
+    return [element("property", name=name, value=value) for name, value in found]

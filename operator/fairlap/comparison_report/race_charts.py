@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from fairlap.api.block_record import RaceRecord
+from fairlap.comparison.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison_report.comparison_view import ComparisonView, RanBlock
 from fairlap.comparison_report.markup import Markup, element, shortened
 from fairlap.comparison_report.metric_words import amount, digits, duration
@@ -123,6 +124,8 @@ def _counts(block: RanBlock) -> str:
 def _fate(block: RanBlock, race: RaceRecord) -> str:
     if not race.valid:
         return f"no: {race.message or race.reason or 'void'}"
+    if block.cause == DISTURBED and (how := disturbance(race)):
+        return f"no: {how}"
     return "yes" if block.valid else "no: another race of its block does not count"
 
 

@@ -124,13 +124,23 @@ def method(view: ComparisonView) -> Markup:
         "change as large as the margin is ruled out both ways; what is merely not shown is “cannot tell”.",
         itself,
         "Whether a race counts was decided by rules that were fixed before, the same for all variants. One that does "
-        "not count makes its block void, and the block is raced again as a whole; it stays here with its reason.",
+        "not count makes its block void, and the block is raced again as a whole; it stays here with its reason."
+        f"{_of_disturbances(view)}",
     ]
     signs = [f"{VERDICT_SIGNS[key]} {key}: {VERDICT_WORDS[key]}" for key in VERDICT_WORDS]
     told = element("ul", [element("li", line) for line in lines])
     table_of_signs = element("ul", [element("li", sign) for sign in signs])
     folded = element("details", element("summary", "The verdicts and their signs"), table_of_signs)
     return section("method", "How it was found", told, folded)
+
+
+def _of_disturbances(view: ComparisonView) -> str:
+    if view.design.get("disturbed") != "Repeat":
+        return ""
+    return (
+        " So is a block in which a race's machine was another one meanwhile (MachineDisturbed), by what the machine "
+        "told and not by what the race measured; that is bounded, and what is disturbed after it counts."
+    )
 
 
 def _looks(view: ComparisonView) -> str:

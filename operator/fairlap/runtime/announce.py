@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from fairlap.api.comparison_status import PREPARATION, ComparisonStatus
 from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.comparison.block_words import why_void
 from fairlap.plan.conditions import condition
 from fairlap.plan.keep import KEPT
 
@@ -41,8 +42,9 @@ def comparison_announcements(before: ComparisonStatus, after: ComparisonStatus) 
     for block in after.blocks[len(before.blocks) :]:
         if block.valid is False:
             again = f"block {block.number} does not count: {block.reason}"
-            why = next((race.message for race in block.races if race.valid is False and race.message), "")
-            yield Announcement("Warning", "BlockInvalid", f"{again}: {why}" if why else again)
+            race = why_void(block)
+            why = f"{again}: {race.message}" if race and race.message else again
+            yield Announcement("Warning", "BlockInvalid", why)
         elif block.number > PREPARATION:
             yield Announcement("Normal", "BlockValid", f"block {block.number} counts: {after.blocks_done}")
     if after.phase != before.phase:

@@ -1,6 +1,7 @@
 """What a race of a block measured, from its Benchmark and its record, whatever was written there."""
 
 import base64
+import copy
 import gzip
 import json
 from dataclasses import replace
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from searched_races import searching_race
 
 from fairlap.api.block_record import RaceRecord
+from fairlap.api.status import MOST_REMARKS
+from fairlap.comparison.disturbed_race import disturbance
 from fairlap.comparison.raced_benchmark import race_record
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.record import (
@@ -85,6 +88,17 @@ def test_what_a_race_measured() -> None:
     assert found.facts == {"name": "up-1a"} and found.remarks == ["ScheduleNotKept: late"]
     assert found.service_times[0].points == [(50.0, 5.0), (90.0, 8.0), (99.0, 12.0), (100.0, 30.0)]
     assert found.rates[0].points == [(1.0, 49.0), (3.0, 51.0)]
+
+
+def test_how_the_machine_was_disturbed_is_known_by_the_reason_of_a_remark() -> None:
+    last = {"reason": "MachineDisturbed", "message": "the machine was disturbed: by: two"}
+    remarks = [{"reason": "MachineDisturbedMore", "message": "x"}] * (MOST_REMARKS - 1)
+    body = copy.deepcopy(BENCHMARK)
+    for remarked, words in ((remarks, ""), ([*remarks, last], "the machine was disturbed: by: two")):
+        body["status"]["races"][1]["remarks"] = remarked
+        assert disturbance(race_record(body, config_map(), "v")) == words
+    quiet = ["MachineDisturbed", "late: MachineDisturbed: x"]
+    assert disturbance(RaceRecord(variant="v", benchmark="b", remarks=quiet)) == ""
 
 
 def test_latency_is_only_of_tasks_with_a_rate() -> None:

@@ -38,6 +38,7 @@ class Made:
         noise: float = 0.02,
         twin: bool = True,
         void: Sequence[int] = (),
+        disturbed: Sequence[int] = (),
         seed: int = 7,
         asked: Mapping[str, float] | None = None,
     ) -> None:
@@ -51,7 +52,9 @@ class Made:
         for number in range(1, blocks + 1):
             if number in void:
                 self._block(number, 1, lost=True)
-            self._block(number, 2 if number in void else 1, lost=False)
+            if number in disturbed:
+                self._set_aside(number)
+            self._block(number, 2 if number in (*void, *disturbed) else 1, lost=False)
         self.contenders = [self._judged(name, blocks) for name in contenders] if blocks > 2 else []
         self.comparison = self._comparison(blocks, void)
 
@@ -79,6 +82,16 @@ class Made:
                 ],
             }
         )
+
+    def _set_aside(self, number: int) -> None:
+        """Have a whole block that is raced again, since the machine of its second race was disturbed."""
+        self._block(number, 1, lost=False)
+        block, told = self.blocks.pop(), self.told[-1]
+        how = "the load generator's machine was disturbed: the hypervisor took 9 % of its processors' time in a task"
+        other = block.races[1].model_copy(update={"remarks": [f"MachineDisturbed: {how}"]})
+        self.blocks.append(block.model_copy(update={"races": [block.races[0], other, *block.races[2:]]}))
+        told |= {"valid": False, "reason": "MachineDisturbed"}
+        told["races"][1] |= {"reason": "MachineDisturbed", "message": how}
 
     def _race(self, name: str, place: int, attempt: int, drift: float) -> RaceRecord:
         effects = self.effects.get(name, {})
@@ -142,7 +155,7 @@ class Made:
         return math.exp(fmean(math.log(each.value) for each in race.numbers if each.metric == metric))
 
     def series(self, name: str, metric: str) -> list[tuple[float, float]]:
-        valid = [block for block in self.blocks if all(race.valid for race in block.races)]
+        valid = [block for block, told in zip(self.blocks, self.told, strict=True) if told["valid"]]
         races = [{race.variant: race for race in block.races} for block in valid]
         return [(self._value(each[self.baseline], metric), self._value(each[name], metric)) for each in races]
 
@@ -384,6 +397,7 @@ def cases() -> dict[str, Made]:
                 "9.1.0": {"throughput": 1.12, "serviceTimeP50": 0.88, "storeBytes": 1.31},
             }
         ),
+        "disturbed": Made({"9.0.0": slow}, disturbed=(2,)),
         "inconclusive": Made({"9.0.0": {"throughput": 0.97}}, noise=0.09, blocks=10),
         "mixed": Made({"9.0.0": {"throughput": 1.12, "serviceTimeP50": 0.9, "storeBytes": 1.3}}, noise=0.01),
         "equal-load": Made({"9.0.0": slow}, blocks=3, asked={"8.11.0": 50.0, "9.0.0": 50.0}),

@@ -112,6 +112,20 @@ def test_a_void_block_stays_with_its_reason() -> None:
     assert "1 void" in words("regressed")
 
 
+def test_a_disturbed_block_stays_with_its_reason() -> None:
+    text = words("disturbed")
+    assert "Block 2 does not count: MachineDisturbed: " in text and "1 void" in text
+    assert "no: the load generator's machine was disturbed: the hypervisor took 9 %" in text, "at its race"
+    assert "no: another race of its block does not count" in text, "at those beside it"
+
+
+@pytest.mark.parametrize(("word", "told"), [("Repeat", True), ("Count", False), (None, False)])
+def test_the_method_says_what_became_of_disturbed_blocks(word: str | None, told: bool) -> None:
+    made = cases()["no-twin"]
+    made.comparison["spec"]["design"] |= {"disturbed": word} if word else {}
+    assert ("(MachineDisturbed)" in report_html(made.comparison, made.blocks)) is told
+
+
 def test_an_unfair_difference_comes_before_all_others_with_the_line_that_mends_it() -> None:
     text = words("not-comparable")
     fairness = text[text.index("Was it fair?") :]

@@ -67,7 +67,7 @@ def test_csv_has_a_row_for_each_number_of_each_race(name: str) -> None:
     assert len(rows) == sum(len(race.numbers) for block in made.blocks for race in block.races)
     assert not any(str(row[key]).startswith(("=", "+", "@")) for row in rows for key in ("variant", "task"))
     if rows:
-        assert list(rows[0]) == ["block", "attempt", "position", "variant", "task", "metric", "value", "valid"]
+        assert ",".join(rows[0]) == "block,attempt,position,variant,task,metric,value,valid,reason"
 
 
 def test_csv_has_void_races_as_such() -> None:
@@ -77,6 +77,36 @@ def test_csv_has_void_races_as_such() -> None:
     assert {(row["block"], row["attempt"]) for row in void} == {("3", "1")}
     first = made.blocks[0].races[0]
     assert float(rows[0]["value"]) == first.numbers[0].value and rows[0]["position"] == "1"
+
+
+HOW = "the load generator's machine was disturbed: the hypervisor took 9 % of its processors' time in a task"
+
+
+@pytest.mark.parametrize(("name", "block", "reason"), [("regressed", "3", "RaceInvalid"),
+                                                       ("disturbed", "2", "MachineDisturbed")])  # fmt: skip
+def test_csv_says_why_a_block_does_not_count(name: str, block: str, reason: str) -> None:
+    made = MADE[name]
+    rows = list(csv.DictReader(io.StringIO(report_csv(made.comparison, made.blocks))))
+    found = {(row["block"], row["attempt"], row["valid"], row["reason"]) for row in rows if row["reason"]}
+    assert found == {(block, "1", "false", reason)}
+    assert {row["reason"] for row in rows if row["valid"] == "true"} == {""}
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["with its record", "without"])
+def test_a_block_that_was_disturbed_stays_with_its_reason(kept: bool) -> None:
+    made = MADE["disturbed"]
+    blocks = made.blocks if kept else [each for each in made.blocks if each.number != 2]
+    variant = made.told[1]["races"][1]["variant"].replace("*", r"\*")
+    text = report_markdown(made.comparison, blocks)
+    assert f"(void: MachineDisturbed: {variant}: {HOW})" in text
+    suite = ET.fromstring(report_junit(made.comparison, blocks))  # noqa: S314 - our own
+    (told,) = (each for each in suite.iter("property") if each.attrib["name"].startswith("block "))
+    assert told.attrib["value"].startswith("void: MachineDisturbed: ") and told.attrib["value"].endswith(HOW)
+
+
+def test_junit_has_the_findings() -> None:
+    found = [each.attrib["value"] for each in junit("regressed").iter("property") if each.attrib["name"] == "finding"]
+    assert found == MADE["regressed"].comparison["status"]["findings"] != []
 
 
 @every

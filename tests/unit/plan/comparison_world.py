@@ -1,7 +1,8 @@
 """Small builders of what decisions about a Comparison look at, and judges whose answers a test chooses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from world import SETTINGS, START
@@ -11,8 +12,9 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, Verdict
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.comparison_plan import plan_comparison
-from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, ComparisonSubject
+from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, ComparisonSubject, SeenRace
 from fairlap.plan.comparison.judges import Judges
+from fairlap.plan.conditions import stamp
 from fairlap.queue.turn import Turn
 from fairlap.statistics.gates import Look
 from fairlap.statistics.moderation import Prior
@@ -110,14 +112,20 @@ def accepted(look: ComparisonSeen, court: Court) -> ComparisonSeen:
     return replace(look, status=plan_comparison(asked, court.judges).status)
 
 
-def record_of(status: ComparisonStatus, **invalid: str) -> BlockRecord:
-    """The record of the current block; `invalid`: reasons by variant."""
+DISTURBED_REMARK = "MachineDisturbed: the load generator's machine was disturbed: the hypervisor took 9 % of it"
+
+
+def record_of(
+    status: ComparisonStatus, disturbed: Callable[[str], bool] = lambda benchmark: False, **invalid: str
+) -> BlockRecord:
+    """The record of the current block; `disturbed`: by the name of a Benchmark; `invalid`: reasons by variant."""
     block = status.block
     assert block
     races = [
         RaceRecord(
             variant=race.variant, benchmark=race.benchmark, valid=race.valid is True and race.variant not in invalid,
             reason=invalid.get(race.variant, race.reason),
+            remarks=["NotSettled: late", *([DISTURBED_REMARK] if disturbed(race.benchmark) else [])],
         )
         for race in block.races
     ]  # fmt: skip
@@ -127,3 +135,66 @@ def record_of(status: ComparisonStatus, **invalid: str) -> BlockRecord:
 def said(plan: ComparisonPlan) -> dict[str, tuple[str, str]]:
     """Truth and reason of each condition."""
     return {each.type: (each.status, each.reason) for each in plan.status.conditions}
+
+
+@dataclass
+class Film:
+    """A Comparison that is driven without any mishap but those that a test asks for."""
+
+    spec: ComparisonSpec = field(default_factory=lambda: comparison(design=FIXED_2))
+    court: Court = field(default_factory=Court)
+    records: dict[int, BlockRecord] = field(default_factory=dict)
+    minutes: int = 1
+    turn: Turn = field(default_factory=lambda: Turn(mine=True))
+    disturbed: Callable[[str], bool] = lambda benchmark: False
+    """whether the machine of a race, by its Benchmark's name, was disturbed"""
+
+    def __post_init__(self) -> None:
+        self.now = START
+        self.status = accepted(seen(self.spec), self.court).status
+        self.races: dict[str, SeenRace] = {}
+        self.created: list[Any] = []
+        self.progress = [self.status.progress]
+
+    def look(self, **changes: Any) -> ComparisonSeen:
+        found = seen(self.spec, self.status, races=self.races, records=self.records, priors={}, now=self.now)
+        return replace(found, **{"turn": self.turn, **changes})
+
+    def step(self, **changes: Any) -> ComparisonPlan:
+        """One look: the status is written, or what it says is done."""
+        todo = plan_comparison(self.look(**changes), self.court.judges)
+        if todo.status != self.status:
+            self.status = todo.status
+            self.progress.append(todo.status.progress)
+        elif todo.create:
+            self.created.append(todo.create)
+            name = todo.create.name
+            self.races[name] = SeenRace(name, f"uid-{name}", phase="Racing", created=stamp(self.now),
+                                        elasticsearch_on=(f"m-{name}",), load_generator_on="lg")  # fmt: skip
+        elif todo.record and self.status.block:
+            self.records[self.status.block.number] = record_of(self.status, self.disturbed)
+        return todo
+
+    def until(self, stage: str, block: int, race: int = 1) -> "Film":
+        for _ in range(200):
+            there = self.status.block
+            if there and (there.stage, there.number, len(there.races)) == (stage, block, race):
+                return self
+            self.finish()
+            self.step()
+        raise AssertionError(f"never: {self.progress}")
+
+    def finish(self, phase: str = "Succeeded", **changes: str) -> None:
+        block = self.status.block
+        if block and block.stage == "Running" and block.races[-1].benchmark in self.races:
+            self.now += timedelta(minutes=self.minutes)
+            name = block.races[-1].benchmark
+            self.races[name] = replace(self.races[name], phase=phase, ended=stamp(self.now), **changes)
+
+    def run(self) -> "Film":
+        for _ in range(300):
+            if self.status.completion_time:
+                return self
+            self.finish()
+            self.step()
+        raise AssertionError(f"never ended: {self.progress}")

@@ -8,8 +8,9 @@ from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, Dif
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.comparison.expectation import design_looks
 from fairlap.comparison.variants import ResolvedVariant
-from fairlap.plan.comparison.block_words import counting, seconds_of_a_race, uneven_losses
+from fairlap.plan.comparison.block_words import block_findings, counting, seconds_of_a_race, with_blocks
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
+from fairlap.plan.comparison.disturbed_blocks import counted_at_the_end
 from fairlap.plan.comparison.judges import BlocksJudged, Judge, Judges
 from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 from fairlap.plan.comparison.verdict_reached import changed, complete, continued, fail
@@ -79,6 +80,9 @@ def judged_at_look(
 def answer_at_deadline(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
     """Return the end of one whose time is over: what the blocks so far say."""
     spec, status = seen.subject.spec, seen.status
+    told = counted_at_the_end(status.blocks)
+    if told != status.blocks:  # said first: their records are read as those of blocks that count
+        return ComparisonPlan(with_blocks(spec, status, told))
     there, most = len(counting(status.blocks)), most_blocks(spec.design)
     said = f"the deadline of {spec.deadline} was reached after {there} of {most} blocks"
     if not there:
@@ -136,9 +140,9 @@ def _that_fit(differences: Sequence[DifferenceStatus]) -> list[DifferenceStatus]
 
 
 def _with(status: ComparisonStatus, judged: BlocksJudged, left_out: Mapping[str, str]) -> ComparisonStatus:
-    """Return the status with what a look says; that one variant lost more races stays first among the findings."""
-    uneven = uneven_losses(status.blocks, [variant.name for variant in status.variants])
-    found = [*uneven, *(text for text in judged.findings if text not in uneven)]
+    """Return the status with what a look says; what is to be known of the blocks stays first among the findings."""
+    first = block_findings(status)
+    found = [*first, *(text for text in judged.findings if text not in first)]
     others = [ContenderStatus(name=name, verdict="NotComparable", sentence=why) for name, why in left_out.items()]
     return changed(status, contenders=[*judged.contenders, *others], findings=found[:20], scope=judged.scope)
 

@@ -8,6 +8,7 @@ from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.comparison.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison.expectation import calibrated_every
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.answer import answer
@@ -21,16 +22,17 @@ from fairlap.plan.comparison.block_words import (
     RECORD_LOST,
     block_title,
     describe_losses,
-    done,
     lost_races,
     next_title,
     no_room,
     outlook,
     seconds_of_a_race,
-    uneven_losses,
+    why_void,
+    with_blocks,
 )
 from fairlap.plan.comparison.children import record_name
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
+from fairlap.plan.comparison.disturbed_blocks import is_set_aside, set_aside
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
 from fairlap.plan.conditions import Observation, moment, stamp
@@ -39,6 +41,8 @@ from fairlap.plan.transition import one_line
 
 _PATIENCE = timedelta(minutes=15)
 _LOOK_AGAIN_SECONDS = 5.0
+_LONGEST_DISTURBANCE = 400
+"""Characters of it in a status, which has room for all races of all blocks; the block's record has it whole."""
 
 
 def seconds_until_given_up(seen: ComparisonSeen, block: CurrentBlock) -> float:
@@ -116,28 +120,27 @@ def _what_was_prepared(spec: ComparisonSpec, variants: int) -> str:
 
 def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
     """Return what follows from a block that is over."""
-    records = seen.records or {}
-    before = seen.status
+    spec, records, before = seen.subject.spec, seen.records or {}, seen.status
+    over = set_aside(spec.design, before.blocks, over)
     # The answer stands on what is kept: a block whose record somebody deleted is raced again, too.
     kept = [
         each if not each.valid or each.number == PREPARATION or records.get(each.number) else _lost(each, RECORD_LOST)
         for each in before.blocks
     ]
-    blocks = [*_without_doubtful(seen.subject.spec, kept, over), over]
-    status = changed(before, blocks=blocks, blocks_done=done(seen.subject.spec, blocks))
-    names = [variant.name for variant in before.variants]
-    others = [text for text in before.findings if text not in uneven_losses(before.blocks, names)]
-    status = changed(status, findings=[*uneven_losses(blocks, names), *others][:20])
+    blocks = [*_without_doubtful(spec, kept, over), over]
+    status = with_blocks(spec, before, blocks)
     lost = [now for now, then in zip(kept, before.blocks, strict=True) if now.valid != then.valid]
-    if not over.valid or lost:
-        return _race_again(seen, status, over if not over.valid else lost[0])
+    # What is told is what may end it all; a disturbance cannot.
+    void = sorted((each for each in (over, *lost) if not each.valid), key=is_set_aside)
+    if void:
+        return _race_again(seen, status, void[0])
     if over.number == 1:
-        every = calibrated_every(seen.subject.spec, seconds_of_a_race(blocks))
+        every = calibrated_every(spec, seconds_of_a_race(blocks))
         status = changed(status, calibrate_every=every)
     found = answer(seen, status, variants, judges)
     if found.look or found.status.completion_time:
         return found
-    progress = one_line(outlook(seen.subject.spec, found.status))
+    progress = one_line(outlook(spec, found.status))
     return replace(found, status=changed(give_place_up(seen, found.status), progress=progress))
 
 
@@ -156,9 +159,9 @@ def _without_doubtful(spec: ComparisonSpec, blocks: Sequence[Block], over: Block
 def _race_again(seen: ComparisonSeen, status: ComparisonStatus, over: Block) -> ComparisonPlan:
     """Return what follows from a block that does not count: it is raced again, or all is over."""
     spec = seen.subject.spec
-    # A preparation that is made again because of a block does not count beside that.
-    void = [block for block in status.blocks if not block.valid and block.reason != CLUSTER_IN_DOUBT]
-    title, last = block_title(spec, over), next((race for race in over.races if race.valid is False), None)
+    # A preparation that is made again because of a block does not count beside that, and a disturbance has its bound.
+    void = [block for block in status.blocks if not block.valid and block.reason not in (CLUSTER_IN_DOUBT, DISTURBED)]
+    title, last = block_title(spec, over), why_void(over)
     why = f"{last.variant}: {last.reason}: {last.message}" if last else over.reason
     if over.reason == RECORD_LOST and seen.refusal:
         why = f"{why}: the API server would not keep its numbers: {seen.refusal}"
@@ -183,6 +186,8 @@ def _as_recorded(block: CurrentBlock, kept: BlockRecord, name: str) -> Block:
             races.append(_invalid(race, RECORD_LOST, "its numbers could not be kept"))
         elif race.valid and known and not known.valid:
             races.append(_invalid(race, known.reason[:63], known.message))
+        elif race.valid and known and (how := disturbance(known)):
+            races.append(race.model_copy(update={"reason": DISTURBED, "message": how[:_LONGEST_DISTURBANCE]}))
         else:
             races.append(race)
     valid = block.valid is not False and len(races) == len(block.order) and all(race.valid for race in races)

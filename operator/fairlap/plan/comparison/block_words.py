@@ -6,7 +6,9 @@ from statistics import median
 
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, Expected
+from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, Expected, RaceOfBlock
+from fairlap.comparison.disturbed_race import DISTURBED
+from fairlap.plan.comparison.disturbed_blocks import is_set_aside, was_disturbed
 from fairlap.plan.comparison.looks import most_blocks
 
 RACE_DELETED = "RaceDeleted"
@@ -18,9 +20,12 @@ CLUSTER_RESTARTED = "ClusterRestarted"
 CLUSTER_IN_DOUBT = "ClusterInDoubt"
 """of a preparation whose kept clusters are built again, since a race on one of them did not count"""
 NOT_A_VARIANTS_FAULT = frozenset(
-    {RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN, RACE_REFUSED, RECORD_LOST, CLUSTER_RESTARTED, CLUSTER_IN_DOUBT}
-)
-"""reasons for which a race does not count that say nothing of what was raced"""
+    {
+        RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN, RACE_REFUSED, RECORD_LOST, CLUSTER_RESTARTED, CLUSTER_IN_DOUBT,
+        DISTURBED,
+    }
+)  # fmt: skip
+"""reasons for which a race or a block does not count that say nothing of what was raced"""
 
 
 def no_room(words: str) -> str:
@@ -109,6 +114,36 @@ def uneven_losses(blocks: Sequence[Block], names: Iterable[str]) -> list[str]:
     if len({count for count, _, _ in lost.values()}) < 2:
         return []
     return [f"not all variants lost as many races: {describe_losses(lost)}"]
+
+
+def why_void(block: Block) -> RaceOfBlock | None:
+    """Return the race for which a block does not count; None where it is not for a race."""
+    aside = is_set_aside(block)
+    return next((race for race in block.races if race.valid is False or (aside and race.reason == DISTURBED)), None)
+
+
+def disturbed_words(blocks: Sequence[Block]) -> list[str]:
+    """Return the finding that blocks count whose machine was disturbed; none where there are none."""
+    counted, again = counting(blocks), sum(map(is_set_aside, blocks))
+    found = sum(map(was_disturbed, counted))
+    if not found:
+        return []
+    after = f", after {again} {'was' if again == 1 else 'were'} raced again for that" if again else ""
+    return [f"the machine was disturbed in {found} of the {len(counted)} blocks that count{after}"]
+
+
+def with_blocks(spec: ComparisonSpec, status: ComparisonStatus, blocks: Sequence[Block]) -> ComparisonStatus:
+    """Return the status with these blocks, and what it says of how many count and of what was lost in them."""
+    stale = block_findings(status)
+    status = status.model_copy(update={"blocks": [*blocks], "blocks_done": done(spec, blocks)})
+    others = [text for text in status.findings if text not in stale]
+    return status.model_copy(update={"findings": [*block_findings(status), *others][:20]})
+
+
+def block_findings(status: ComparisonStatus) -> list[str]:
+    """Return what a reader must know of the blocks themselves, whatever their numbers say."""
+    names = [variant.name for variant in status.variants]
+    return [*uneven_losses(status.blocks, names), *disturbed_words(status.blocks)]
 
 
 def describe_losses(lost: dict[str, tuple[int, int, Counter[str]]]) -> str:

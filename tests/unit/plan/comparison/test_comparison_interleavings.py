@@ -12,7 +12,7 @@ from world import START
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import COMPARISON_TERMINAL, ComparisonStatus
+from fairlap.api.comparison_status import COMPARISON_TERMINAL, Block, ComparisonStatus
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
 from fairlap.plan.conditions import stamp
@@ -37,7 +37,7 @@ class World:
         self.uids = 0
         self.holds = False
         self.history: list[tuple[ComparisonStatus, dict[str, SeenRace], bool]] = []
-        self.crash = self.delete = self.fail = self.lose_record = self.stale = 0.0
+        self.crash = self.delete = self.fail = self.lose_record = self.stale = self.disturb = 0.0
 
     def chance(self, share: float) -> bool:
         return self.random.random() < share
@@ -101,7 +101,7 @@ class World:
             self.races[name] = SeenRace(name, f"u{self.uids}", created=stamp(self.now))
             self.made.append((todo.create.block, todo.create.variant, name))
         if todo.record and todo.record not in self.records and found.status.block:
-            self.records[todo.record] = record_of(found.status)
+            self.records[todo.record] = record_of(found.status, lambda benchmark: self.chance(self.disturb))
 
     def move(self) -> None:
         """Races begin when the Comparison's status names them and it holds its place, and end; things get lost."""
@@ -172,6 +172,48 @@ def test_whatever_gets_lost_it_ends_and_no_race_runs_twice(seed: int) -> None:
         assert status.blocks_done == "4/4"
     else:
         assert status.reason in ("RacesInvalid", "PreparationFailed")
+
+
+def aside(status: ComparisonStatus) -> list[Block]:
+    return [block for block in status.blocks if not block.valid and block.reason == "MachineDisturbed"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("share", "kept"), [(1.0, False), (0.3, False), (1.0, True)])
+def test_disturbed_blocks_are_raced_again_within_their_bound(seed: int, share: float, kept: bool) -> None:
+    state = {"state": "Kept", "tasks": ["search"]} if kept else {}
+    world = World(seed, comparison(design={**DESIGN, **state, "retries": 0}))
+    world.crash, world.stale, world.disturb = 0.3, 0.3, share
+    status = world.drive()
+    check(world, status)
+    assert (status.phase, status.verdict, status.blocks_done) == ("Complete", "NoDifference", "4/4")
+    void = [block for block in status.blocks if not block.valid]
+    assert void == aside(status) and len(void) <= 2 and (share < 1 or len(void) == 2)
+    assert all(len(block.races) == len(block.order) for block in void), "as a whole"
+    assert len(world.made) == 2 + 3 * (4 + len(void)) and sum(block.number == 0 for block in status.blocks) == 1
+    assert world.court.asked[-1] == (4, (4,), True), "what was set aside is in no look"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_gets_lost_disturbances_stay_within_their_bound(seed: int) -> None:
+    world = World(seed, comparison(design=DESIGN))
+    world.crash, world.stale, world.delete, world.fail, world.lose_record = 0.2, 0.2, 0.01, 0.1, 0.003
+    world.disturb = 0.5
+    status = world.drive()
+    check(world, status)
+    assert len(aside(status)) <= 2 and sum(not block.valid for block in status.blocks) <= 21 + 2
+    assert status.phase == "Complete" or status.reason in ("RacesInvalid", "PreparationFailed")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_at_a_deadline_no_disturbance_has_taken_a_block_away(seed: int) -> None:
+    world = World(seed, comparison(design={**DESIGN, "blocks": 9}, deadline="2m"))
+    world.crash, world.disturb = 0.2, 1.0
+    status = world.drive()
+    check(world, status)
+    raced = [block for block in status.blocks if block.number]
+    counted = [block.number for block in raced if block.valid]
+    assert sorted(counted) == sorted({block.number for block in raced}), "each once"
 
 
 @pytest.mark.parametrize("seed", range(12))

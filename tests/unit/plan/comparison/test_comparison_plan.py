@@ -1,85 +1,21 @@
 """What follows for a Comparison, stage by stage."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from comparison_world import FIXED_2, Court, Said, SaidOfFairness, accepted, comparison, record_of, said, seen
-from world import START
+from comparison_world import FIXED_2, Court, Film, Said, SaidOfFairness, accepted, comparison, record_of, said, seen
 
-from fairlap.api.block_record import BlockRecord
-from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, DifferenceStatus, Expected
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.fairness import diff
 from fairlap.comparison.variants import expand
 from fairlap.plan.comparison.block_words import expectation, outlook
 from fairlap.plan.comparison.comparison_plan import plan_comparison
-from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
+from fairlap.plan.comparison.comparison_seen import ComparisonPlan
 from fairlap.plan.conditions import stamp
 from fairlap.queue.turn import Turn
-
-
-@dataclass
-class Film:
-    """A Comparison that is driven without any mishap but those that a test asks for."""
-
-    spec: ComparisonSpec = field(default_factory=lambda: comparison(design=FIXED_2))
-    court: Court = field(default_factory=Court)
-    records: dict[int, BlockRecord] = field(default_factory=dict)
-    minutes: int = 1
-    turn: Turn = field(default_factory=lambda: Turn(mine=True))
-
-    def __post_init__(self) -> None:
-        self.now = START
-        self.status = accepted(seen(self.spec), self.court).status
-        self.races: dict[str, SeenRace] = {}
-        self.created: list[Any] = []
-        self.progress = [self.status.progress]
-
-    def look(self, **changes: Any) -> ComparisonSeen:
-        found = seen(self.spec, self.status, races=self.races, records=self.records, priors={}, now=self.now)
-        return replace(found, **{"turn": self.turn, **changes})
-
-    def step(self, **changes: Any) -> ComparisonPlan:
-        """One look: the status is written, or what it says is done."""
-        todo = plan_comparison(self.look(**changes), self.court.judges)
-        if todo.status != self.status:
-            self.status = todo.status
-            self.progress.append(todo.status.progress)
-        elif todo.create:
-            self.created.append(todo.create)
-            name = todo.create.name
-            self.races[name] = SeenRace(name, f"uid-{name}", phase="Racing", created=stamp(self.now),
-                                        elasticsearch_on=(f"m-{name}",), load_generator_on="lg")  # fmt: skip
-        elif todo.record and self.status.block:
-            self.records[self.status.block.number] = record_of(self.status)
-        return todo
-
-    def until(self, stage: str, block: int, race: int = 1) -> "Film":
-        for _ in range(200):
-            there = self.status.block
-            if there and (there.stage, there.number, len(there.races)) == (stage, block, race):
-                return self
-            self.finish()
-            self.step()
-        raise AssertionError(f"never: {self.progress}")
-
-    def finish(self, phase: str = "Succeeded", **changes: str) -> None:
-        block = self.status.block
-        if block and block.stage == "Running" and block.races[-1].benchmark in self.races:
-            self.now += timedelta(minutes=self.minutes)
-            name = block.races[-1].benchmark
-            self.races[name] = replace(self.races[name], phase=phase, ended=stamp(self.now), **changes)
-
-    def run(self) -> "Film":
-        for _ in range(300):
-            if self.status.completion_time:
-                return self
-            self.finish()
-            self.step()
-        raise AssertionError(f"never ended: {self.progress}")
 
 
 def test_it_begins_with_questions_and_then_says_what_it_will_race() -> None:
