@@ -31,7 +31,8 @@ def _headline(found: SweepResult, raced: str, objective: Objective | None) -> st
     elif objective:
         parts.append(f"has no capacity to be told: {found.capacity_refused}")
     if found.knee_clients is not None:
-        where = f"{found.knee_clients:g} clients{', the most that count, or beyond' if found.knee_at_end else ''}"
+        beyond = ", the most that count, or beyond" if found.knee_at_end else ""
+        where = f"{found.knee_clients:g} client{'' if found.knee_clients == 1 else 's'}{beyond}"
         parts.append(f"the knee is at {where}" if parts else f"has its knee at {where}")
     if found.peak_clients and found.peak_throughput is not None:
         it = found.peak_clients
