@@ -1,6 +1,7 @@
 """What is wrong with a Comparison: the sentence that tells it, and where; nothing is raced before it is told."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -135,3 +136,38 @@ def test_it_is_told_where_and_in_a_sentence(
     assert told["Accepted"]["message"] == status["message"] == case.sentence
     assert stage.runs(namespace) == [f"cmp-0a-{step}" for step in case.steps], "nothing was raced"
     assert bool(stage.all("benchmarks", namespace)) is (case.where == "block 0")
+
+
+@pytest.fixture
+def machine_of_8_gib(plane: ControlPlane) -> Iterator[str]:
+    """The only machine that there is: it tells what it has for pods, and no pod is ever put on it."""
+    name, room = "m-of-8-gib", {"cpu": "4", "memory": "8Gi", "pods": "20"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
+    assert plane.kubectl("create", "--filename=-", stdin=json.dumps(node)).returncode == 0
+    status = json.dumps({"status": {"capacity": room, "allocatable": room}})
+    done = plane.kubectl("patch", "node", name, "--subresource=status", "--patch", status)
+    assert done.returncode == 0, done.stderr
+    yield name
+    plane.kubectl("delete", "node", name)
+
+
+def test_more_memory_than_any_machine_has_is_said_and_shown_before_the_first_race(
+    stage: Stage, plane: ControlPlane, operator: Operator, namespace: str, machine_of_8_gib: str
+) -> None:
+    stage.behave(namespace, cluster="unschedulable", steps=("smoke",), eck=(0.0, 0.05), run=(0.05, 0.1))
+    large = {"name": "large", "patch": {"elasticsearch": {"resources": {"limits": {"memory": "64Gi"}}}}}
+    hurried = {"template__timeouts": {"provisioning": "3s"}, "template__smokeTest": False}
+    stage.apply(comparison(namespace, **variants(large), **hurried))
+    status = stage.compares(namespace, "cmp")
+    lacking = (
+        f"elasticsearch.resources.limits.memory is 64Gi, and the largest machine that it may use, {machine_of_8_gib}, "
+        "has 8192Mi for pods: write less, or add a larger machine"
+    )
+    assert status["findings"] == [f"variant large: {lacking}"], "said when it was accepted"
+    assert [each.get("lackingMemory") for each in status["variants"]] == [None, lacking]
+    told = {each["type"]: each for each in status["conditions"]}
+    assert (status["reason"], told["Accepted"]["status"]) == ("PreparationFailed", "False")
+    words = "pod cmp-0b-smoke-es-default-0: 0/2 nodes are available: 2 Insufficient memory."
+    assert status["message"] == f"variant large: Unschedulable: {words}; {lacking}"
+    assert not stage.runs(namespace), "nothing was raced"
+    assert stage.built(namespace, "cmp-") == ["cmp-0b-smoke"], "the other variant has cost nothing yet"

@@ -31,6 +31,9 @@ class VariantStatus(Answer):
     """What its Benchmarks are called by: NAME-BLOCKLETTER. z is the baseline raced against itself."""
     changed: Annotated[list[Text], AtMost(100)] = []
     """What it declares to be other than the baseline: paths of the spec."""
+    lacking_memory: Text = ""
+    """What of it asks for more memory than the machines had before the preparation, and what to write. It is prepared
+    first, and a test race shows whether a machine comes."""
 
 
 class RaceOfBlock(Answer):
@@ -201,7 +204,7 @@ class ComparisonStatus(Answer):
     calibrate_every: int = 0
     """In which blocks the baseline is raced against itself; 0 none."""
     variants: Annotated[list[VariantStatus], AtMost(MAX_VARIANTS)] = []
-    """What is compared; the baseline first."""
+    """What is raced; the baseline first."""
     expected: Expected | None = None
     """What it was expected to take."""
     block: CurrentBlock | None = None

@@ -435,6 +435,9 @@ class BenchmarkStatus(Answer):
     """Documents that a race is to leave, by race.expect or else by the track; absent when neither says how many."""
     node_processors: NodeProcessors | None = None
     """What each Elasticsearch node is given; absent where the manifest names a CPU."""
+    lacking_memory: Text = ""
+    """What asks for more memory than the machines had when its first cluster was to be built, and what to write: it
+    waits for a machine then. Absent once that cluster was there."""
     node_settings: Annotated[dict[str, Text], AtMost(MOST_SETTINGS)] = {}
     """Index settings that the nodes are given in elasticsearch.yml, because the track offers no way to set them."""
     track_services: Annotated[list[Text], AtMost(10)] = []

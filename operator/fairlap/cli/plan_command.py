@@ -14,7 +14,7 @@ from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND, MAX_COMPARISON
 from fairlap.cli import manifest_files
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, SUCCEEDED
-from fairlap.cli.plan_text import Known, plan_text
+from fairlap.cli.plan_text import Known, plan_text, racing
 from fairlap.cli.printable import one_line, print_text, printable
 from fairlap.comparison.expectation import expect
 from fairlap.comparison.fairness import diff
@@ -72,7 +72,7 @@ def _known_there(
     data = (connection.config_map(NOISE_CONFIG_MAP, namespace) or {}).get("data") or {}
     priors = priors_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))
     took = race_seconds_for(decode_noise(data), noise_key(spec, ()), datetime.now(UTC))
-    expected = expect(spec, variants, known.race_seconds, priors)
+    expected = expect(spec, racing(spec, variants)[0], known.race_seconds, priors)
     return known._replace(smallest_change=expected.smallest_change, earlier_seconds=took)
 
 

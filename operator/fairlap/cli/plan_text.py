@@ -10,7 +10,7 @@ from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.cli.text_table import align
 from fairlap.comparison.expectation import calibrated_every, design_looks
-from fairlap.comparison.fairness import raced_with_itself
+from fairlap.comparison.fairness import diff, raced_with_itself
 from fairlap.comparison.gate_metrics import METRICS, gates_of
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.children import TWIN_LETTER, describe_variants
@@ -44,9 +44,11 @@ def plan_text(name: str, spec: ComparisonSpec, variants: Sequence[ResolvedVarian
     """Return what would be raced, in which order, what decides, and what it costs; `variants`: the baseline first."""
     known = known or Known()
     every = calibrated_every(spec, known.seconds)
+    variants, left_out = racing(spec, variants)
     parts = [
         f"{name}: {', '.join(variant.name for variant in variants[1:])} against {variants[0].name}",
         f"Variants:\n{_indent(align(list(_variant_lines(variants, every))))}",
+        *([f"Not raced, since nothing could be told of it: {'; '.join(left_out.values())}"] if left_out else []),
         *([f"Mind: {same}"] if (same := raced_with_itself(spec.baseline, variants)) else []),
         f"What decides: {_gates(spec)}",
         f"Looks: {_looks(spec)}",
@@ -54,6 +56,15 @@ def plan_text(name: str, spec: ComparisonSpec, variants: Sequence[ResolvedVarian
         _order(spec, variants, every),
     ]
     return "\n\n".join(parts)
+
+
+def racing(
+    spec: ComparisonSpec, variants: Sequence[ResolvedVariant]
+) -> tuple[Sequence[ResolvedVariant], Mapping[str, str]]:
+    """Return the variants that are raced, and why the others are not: cells of a matrix that the specs rule out."""
+    fairness = diff(spec, variants, ())
+    left_out = fairness.not_comparable if fairness.fair else {}
+    return [variant for variant in variants if variant.name not in left_out], left_out
 
 
 def races_of(blocks: int, variants: int, every: int) -> int:

@@ -91,9 +91,11 @@ class ComparisonView:
 
     @cached_property
     def arms(self) -> tuple[str, ...]:
-        """Return all that raced: the variants, and the baseline against itself where it did."""
-        has_twin = any(block.race_of(self.twin) for block in self.blocks)
-        return (*self.variants, self.twin) if has_twin else self.variants
+        """Return all that race: the variants but those left out beforehand, and the baseline against itself."""
+        raced = {race.variant for block in self.blocks for race in block.races}
+        left_out = {each.name for each in self.contenders if each.verdict == "NotComparable"} - raced
+        racing = tuple(name for name in self.variants if name not in left_out)
+        return (*racing, self.twin) if self.twin in raced else racing
 
     @cached_property
     def valid_blocks(self) -> tuple[RanBlock, ...]:

@@ -67,6 +67,8 @@ def gates(view: ComparisonView) -> Markup | None:
     parts: list[Child] = []
     for contender in view.contenders:
         if not contender.gates:
+            if contender.sentence and contender.verdict == "NotComparable":
+                parts.append(element("p", f"{VERDICT_SIGNS['NotComparable']} {contender.sentence}"))
             continue
         if len(view.contenders) > 1:
             sign = VERDICT_SIGNS.get(contender.verdict, "")

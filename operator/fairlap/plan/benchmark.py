@@ -34,6 +34,7 @@ from fairlap.plan.explain.trouble import (
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_log
 from fairlap.plan.keep import KEPT
+from fairlap.plan.node_memory import lacking_memory
 from fairlap.plan.node_processors import decide
 from fairlap.plan.room import RoomSearch, give_way, line_up_again, look_again_in, room_search, take_back
 from fairlap.plan.seen import Delete, Plan, Seen
@@ -164,12 +165,17 @@ def _after_all_steps(seen: Seen) -> Plan:
 
 
 def _provision(seen: Seen, upcoming: str) -> Plan:
-    """Return the plan to build a cluster; before the first one, to find out what its nodes are given."""
-    status, built = seen.status, seen.subject.spec.elasticsearch
-    if built is not None and status.node_processors is None and not built.resources.names_cpu():
-        if seen.machines is None:
-            return Plan(status, look=("machines",))
-        status = update(status, node_processors=decide(seen.subject.spec, seen.machines))
+    """Return the plan to build a cluster; before the first one, to find out what the machines have for it."""
+    status, spec = seen.status, seen.subject.spec
+    built = spec.elasticsearch
+    undecided = built is not None and status.node_processors is None and not built.resources.names_cpu()
+    first = upcoming == next(it for it in steps(spec) if builds_cluster(spec, it))
+    if (undecided or first) and seen.machines is None:
+        return Plan(status, look=("machines",))
+    if undecided:
+        status = update(status, node_processors=decide(spec, seen.machines))
+    if first:
+        status = update(status, lacking_memory=lacking_memory(spec, seen.machines))
     return Plan(enter(status, upcoming, "Provisioning", seen))
 
 
@@ -406,7 +412,7 @@ def _cleaning(seen: Seen, step: Step) -> Plan:
     if step.gives_way and not left:
         return line_up_again(seen, step)
     if not status.failing:
-        status = update(status, finished_step=step.name, gave_way=0)
+        status = update(status, finished_step=step.name, gave_way=0, lacking_memory="")
     after = _between_steps(replace(seen, status=update(status, step=None)))
     return replace(after, observed=(*(_cluster_after(seen, step, keep, left) if builds else ()), *after.observed))
 

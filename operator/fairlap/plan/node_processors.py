@@ -28,16 +28,19 @@ class MachineCapacity:
     """thousandths of processors that the kubelet gives to pods altogether (status.allocatable)"""
     labels: Mapping[str, str]
     taints: Sequence[Mapping[str, Any]] = ()
+    memory: int | None = None
+    """bytes that the kubelet gives to pods altogether; None where it tells none"""
 
 
 def capacity_of(node: Json) -> MachineCapacity | None:
     """Return what a Node has for pods; None for one that takes none, or tells nothing."""
     spec, meta = node.get("spec") or {}, node["metadata"]
-    cores = str(((node.get("status") or {}).get("allocatable") or {}).get("cpu") or "")
+    allocatable = (node.get("status") or {}).get("allocatable") or {}
+    cores, memory = str(allocatable.get("cpu") or ""), str(allocatable.get("memory") or "")
     if spec.get("unschedulable") or not cores:
         return None
     taints = tuple(it for it in spec.get("taints") or () if not str(it.get("key")).startswith(_OF_THE_MOMENT))
-    return MachineCapacity(str(meta["name"]), _millicores(cores), meta.get("labels") or {}, taints)
+    return MachineCapacity(str(meta["name"]), _millicores(cores), meta.get("labels") or {}, taints, _bytes(memory))
 
 
 def decide(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None) -> NodeProcessors:
@@ -79,17 +82,18 @@ def _fits(spec: BenchmarkSpec, machines: Sequence[MachineCapacity], share: int) 
     built = spec.elasticsearch
     assert built is not None  # noqa: S101 - asked for clusters of ours alone
     left = {it.name: it.millicores for it in machines}
-    mine = [it.name for it in machines if _may_use(it, built.scheduling)]
+    mine = [it.name for it in machines if may_use(it, built.scheduling)]
     for _ in range(built.nodes):
         best = max(mine, key=lambda name: left[name], default=None)
         if best is None or left[best] < share:
             return False
         left[best] -= share
-    its = [left[it.name] for it in machines if _may_use(it, spec.race.scheduling)]
+    its = [left[it.name] for it in machines if may_use(it, spec.race.scheduling)]
     return max(its, default=0) >= _asked(spec)
 
 
-def _may_use(machine: MachineCapacity, wanted: Scheduling | None) -> bool:
+def may_use(machine: MachineCapacity, wanted: Scheduling | None) -> bool:
+    """Return whether pods with that scheduling may run on a machine."""
     wanted = wanted or Scheduling()
     named = not wanted.machines or machine.name in wanted.machines
     labelled = all(machine.labels.get(key) == value for key, value in wanted.node_selector.items())
@@ -114,6 +118,13 @@ def _asked(spec: BenchmarkSpec) -> int:
 
 def _millicores(quantity: str) -> int:
     return round(parse_quantity(quantity) * 1000)
+
+
+def _bytes(quantity: str) -> int | None:
+    try:
+        return int(parse_quantity(quantity))
+    except ValueError:
+        return None
 
 
 def _cores(millicores: int) -> str:

@@ -8,6 +8,7 @@ from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.comparison.block_words import why_void
 from fairlap.plan.conditions import condition
 from fairlap.plan.keep import KEPT
+from fairlap_race.contract.reasons import Reason
 
 
 class Announcement(NamedTuple):
@@ -28,6 +29,8 @@ def announcements(before: BenchmarkStatus, after: BenchmarkStatus) -> Iterator[A
     kept = condition(after, KEPT)
     if kept and not condition(before, KEPT):
         yield Announcement("Normal", KEPT, kept.message)
+    if after.lacking_memory and after.lacking_memory != before.lacking_memory:
+        yield Announcement("Warning", str(Reason.UNSCHEDULABLE), after.lacking_memory)
     if after.phase != before.phase:
         yield Announcement("Warning" if after.phase == "Failed" else "Normal", str(after.phase), phase_words(after))
 
@@ -39,6 +42,11 @@ def phase_words(status: BenchmarkStatus) -> str:
 
 def comparison_announcements(before: ComparisonStatus, after: ComparisonStatus) -> Iterator[Announcement]:
     """Yield what users are told when `after` has been written as a Comparison's status in place of `before`."""
+    if after.variants and not before.variants:
+        for each in after.contenders:
+            yield Announcement("Warning", each.verdict, each.sentence)
+        for text in after.findings:
+            yield Announcement("Warning", str(Reason.UNSCHEDULABLE), text)
     for block in after.blocks[len(before.blocks) :]:
         if block.valid is False:
             again = f"block {block.number} does not count: {block.reason}"

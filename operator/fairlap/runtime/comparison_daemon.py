@@ -21,6 +21,7 @@ from fairlap.runtime.announce import Announcement, comparison_announcements, com
 from fairlap.runtime.comparison_acts import Learn, RecordRace, create_race, learn, record_block
 from fairlap.runtime.comparison_reads import build_comparison_seen, read_blocks, read_races, try_variants
 from fairlap.runtime.drive_loop import DriveLoop
+from fairlap.runtime.reads import read_machines
 from fairlap.runtime.skew import Skew
 from fairlap.runtime.writes import write_status
 from fairlap.statistics.moderation import Prior
@@ -114,6 +115,8 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
                 return replace(seen, confirmed=True, races=await read_races(api_server, seen))
             case "records":
                 return replace(seen, records=await read_blocks(api_server, seen))
+            case "machines":
+                return replace(seen, machines=await read_machines(api_server))
             case "priors":
                 there = await api_server.find("ConfigMap", seen.subject.namespace, NOISE_CONFIG_MAP) or {}
                 data = there.get("data") or {}

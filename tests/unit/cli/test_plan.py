@@ -53,6 +53,18 @@ def test_variants_that_race_alike_are_told() -> None:
     assert "Mind: " not in text()
 
 
+def test_a_cell_of_a_matrix_that_cannot_be_compared_is_not_counted() -> None:
+    axes = [
+        {"path": "elasticsearch.version", "values": ["8.11.0", "8.12.0"]},
+        {"path": "elasticsearch.java", "values": [17, 21]},
+    ]
+    said = text(variants=None, matrix={"axes": axes}, baseline="8.11.0-17", design={"stop": "fixed", "blocks": 2})
+    assert said.startswith("up: 8.11.0-21, 8.12.0-17 against 8.11.0-17\n") and "Races: 8, " in said
+    assert "Not raced, since nothing could be told of it: 8.12.0-21 differs from 8.11.0-17 in 2 variables" in said
+    order = said.rpartition("Order of the first blocks")[2]
+    assert "8.12.0-17" in order and "8.12.0-21" not in order and "Not raced" not in text()
+
+
 def test_a_key_with_dots_is_found() -> None:
     settings = {"index.store.type": "mmapfs"}
     variants = [{"name": "a"}, {"name": "b", "patch": {"race": {"params": {"index_settings": settings}}}}]

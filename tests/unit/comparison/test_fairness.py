@@ -287,6 +287,10 @@ def test_a_matrix_compares_the_cells_that_differ_in_one_axis() -> None:
     assert found.fair and set(found.not_comparable) == {"9.0.0-23"}
     assert "of some nothing can be said: 9.0.0-23 differs from 8.11.0-21 in 2 variables" in found.sentence
     assert not diff(spec, [cells[0], cells[3]], []).fair
+    raced = [race("8.11.0-21", OLD), race("8.11.0-23", OLD), race("9.0.0-21", NEW)]
+    after = diff(spec, cells, blocks(raced, raced))
+    assert after.not_comparable["9.0.0-23"] == found.not_comparable["9.0.0-23"], "that it was not raced changes nothing"
+    assert after.fair and set(after.not_comparable) == {"9.0.0-23"}
     names = [cell.name for cell in cells]
     assert not diff(comparison("8.11.0-21", names), cells, []).fair
 

@@ -297,3 +297,13 @@ def test_the_curves_of_a_sweep_are_drawn_with_every_race() -> None:
     assert chart.count('class="mark ') == 2 * 3 * len(steps), "a sign for each race"
     without = Made({"9.0.0": {"throughput": 1.1}}, tasks=steps, blocks=3, twin=False)
     assert '<section id="sweep"' not in report_html(without.comparison, without.blocks)
+
+
+def test_who_was_not_raced_is_told_beside_the_gates_and_has_no_column() -> None:
+    made = Made({"9.0.0": {}}, noise=0.001)
+    odd = {"name": "odd", "verdict": "NotComparable", "sentence": "not raced: odd differs in 2 variables"}
+    made.comparison["status"]["contenders"].append(odd)
+    assert read_view(made.comparison, made.blocks).arms == ("8.11.0", "9.0.0", "8.11.0*")
+    assert "not raced: odd differs in 2 variables" in Page(report_html(made.comparison, made.blocks)).words
+    odd["name"] = "9.0.0"
+    assert "9.0.0" in read_view(made.comparison, made.blocks).arms, "it was raced"

@@ -10,7 +10,7 @@ from world import SETTINGS, START
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, Verdict
-from fairlap.comparison.variants import ResolvedVariant
+from fairlap.comparison.variants import ResolvedVariant, expand
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, ComparisonSubject, SeenRace
 from fairlap.plan.comparison.judges import Judges
@@ -102,12 +102,12 @@ def seen(of: ComparisonSpec | None = None, status: ComparisonStatus | None = Non
     base = ComparisonSeen(
         subject=subject, status=status or ComparisonStatus(), settings=SETTINGS, now=START, turn=Turn(mine=True)
     )
-    return replace(base, **{"confirmed": True, **changes})
+    return replace(base, **{"confirmed": True, "machines": (), **changes})
 
 
 def accepted(look: ComparisonSeen, court: Court) -> ComparisonSeen:
     """What is seen after the first status was written."""
-    variants = [variant.name for variant in (look.subject.spec.variants or ())]
+    variants = [variant.name for variant in expand(look.subject.spec)]
     asked = replace(look, dry_runs=dict.fromkeys(variants, ""), priors={})
     return replace(look, status=plan_comparison(asked, court.judges).status)
 

@@ -100,9 +100,12 @@ def test_a_machine_as_kubernetes_tells_it() -> None:
     node = {
         "metadata": {"name": "a", "labels": {"disk": "ssd"}},
         "spec": {"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}, {"key": "own"}]},
-        "status": {"allocatable": {"cpu": "1900m"}},
+        "status": {"allocatable": {"cpu": "1900m", "memory": "4000Ki"}},
     }
-    assert capacity_of(node) == MachineCapacity("a", 1900, {"disk": "ssd"}, ({"key": "own"},))
+    assert capacity_of(node) == MachineCapacity("a", 1900, {"disk": "ssd"}, ({"key": "own"},), 4_096_000)
+    for odd in ({"cpu": "1900m"}, {"cpu": "1900m", "memory": "1e9"}):
+        found = capacity_of({**node, "status": {"allocatable": odd}})
+        assert found and found.memory is None, "its memory is not known"
     assert capacity_of({**node, "spec": {"unschedulable": True}}) is None
     assert capacity_of({"metadata": {"name": "b"}}) is None, "it tells nothing"
 
@@ -130,4 +133,4 @@ def test_what_a_node_is_given_is_said_before_the_first_cluster_and_stays() -> No
     again = plan(seen(of=ACCEPTED_SPEC, status=later, machines=None))
     assert not again.look and again.status.node_processors == said.status.node_processors, "machines come and go"
     named = spec({"resources": {"requests": {"cpu": "200m"}, "limits": {"memory": "2Gi"}}})
-    assert plan(seen(of=named, status=ACCEPTED, machines=None)).status.node_processors is None
+    assert plan(seen(of=named, status=ACCEPTED)).status.node_processors is None

@@ -2,8 +2,9 @@
 
 import pytest
 
+from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, VariantStatus
 from fairlap.api.status import BenchmarkStatus, Condition
-from fairlap.runtime.announce import announcements
+from fairlap.runtime.announce import announcements, comparison_announcements
 
 
 def condition(kind: str, message: str = "words") -> Condition:
@@ -16,6 +17,7 @@ FAILING = BenchmarkStatus(phase="Racing", progress="race 1/1", failing=True, rea
 KEPT = RACING.model_copy(update={"conditions": [condition("ClusterKept")]})
 CHECKED = RACING.model_copy(update={"conditions": [condition("ClusterKept", "new"), condition("TargetChecked")]})
 AGAIN = RACING.model_copy(update={"conditions": [condition("ClusterKept"), condition("TargetChecked", "new")]})
+LACKING = QUEUED.model_copy(update={"lacking_memory": "too much"})
 FAILED = BenchmarkStatus(phase="Failed", progress="gone", failing=True, reason="JobLost", message="gone")
 
 
@@ -30,7 +32,21 @@ FAILED = BenchmarkStatus(phase="Failed", progress="gone", failing=True, reason="
         (KEPT, CHECKED, [("Normal", "TargetChecked", "words")]),
         (CHECKED, AGAIN, [("Normal", "TargetChecked", "new")]),
         (AGAIN, AGAIN, []),
+        (QUEUED, LACKING, [("Warning", "Unschedulable", "too much")]),
+        (LACKING, LACKING, []),
+        (LACKING, QUEUED, []),
     ],
 )
 def test_what_is_told(before: BenchmarkStatus, after: BenchmarkStatus, told: list[tuple[str, str, str]]) -> None:
     assert list(announcements(before, after)) == told
+
+
+def test_what_is_not_raced_and_what_there_may_be_no_machine_for_is_told_once() -> None:
+    odd = ContenderStatus(name="odd", verdict="NotComparable", sentence="not raced: odd differs in 2 variables")
+    variants = [VariantStatus(name="8.11.0", letter="a")]
+    begun = ComparisonStatus(phase="Pending", variants=variants, contenders=[odd], findings=["variant b: too much"])
+    assert list(comparison_announcements(ComparisonStatus(phase="Pending"), begun)) == [
+        ("Warning", "NotComparable", "not raced: odd differs in 2 variables"),
+        ("Warning", "Unschedulable", "variant b: too much"),
+    ]
+    assert not list(comparison_announcements(begun, begun.model_copy(update={"progress": "on"})))

@@ -1,6 +1,6 @@
 """What the blocks so far say: whether it is fair, whether more blocks are needed, and the verdict when they are not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
@@ -33,7 +33,9 @@ def answer(
         return ComparisonPlan(seen.status, look=("priors",))
     priors = seen.priors or {}
     if len(blocks) == 1:
-        status = changed(status, expected=judges.expect(spec, variants, seconds_of_a_race(status.blocks), priors))
+        raced = {variant.name for variant in status.variants}
+        racing = [variant for variant in variants if variant.name in raced]
+        status = changed(status, expected=judges.expect(spec, racing, seconds_of_a_race(status.blocks), priors))
     status, fair, left_out, end = _fairness(seen, status, variants, blocks, judges)
     if end:
         return end
@@ -52,13 +54,21 @@ def answer(
 
 def unfair_by_specs(
     seen: ComparisonSeen, status: ComparisonStatus, variants: Sequence[ResolvedVariant], judges: Judges
-) -> ComparisonPlan | None:
-    """Return the end of one that no race could make fair, None where that is not known beforehand.
+) -> tuple[Mapping[str, str], ComparisonPlan | None]:
+    """Return what no race could make fair: cells of a matrix, each with the reason, and the end where it is all of it.
 
     What ran is held against the same specs later, and may add to what they show, never take from it.
     """
-    _, _, _, end = _fairness(seen, status, variants, (), judges)
-    return end
+    _, _, left_out, end = _fairness(seen, status, variants, (), judges)
+    return left_out, end
+
+
+def rows_left_out(left_out: Mapping[str, str], raced: Collection[str]) -> list[ContenderStatus]:
+    """Return what is said of those that cannot be compared, and why; `raced`: the names of those that are raced."""
+    return [
+        ContenderStatus(name=name, verdict="NotComparable", sentence=why if name in raced else f"not raced: {why}")
+        for name, why in left_out.items()
+    ]
 
 
 def judged_at_look(
@@ -143,7 +153,7 @@ def _with(status: ComparisonStatus, judged: BlocksJudged, left_out: Mapping[str,
     """Return the status with what a look says; what is to be known of the blocks stays first among the findings."""
     first = block_findings(status)
     found = [*first, *(text for text in judged.findings if text not in first)]
-    others = [ContenderStatus(name=name, verdict="NotComparable", sentence=why) for name, why in left_out.items()]
+    others = rows_left_out(left_out, [variant.name for variant in status.variants])
     return changed(status, contenders=[*judged.contenders, *others], findings=found[:20], scope=judged.scope)
 
 

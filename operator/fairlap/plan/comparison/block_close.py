@@ -85,8 +85,11 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
     status = changed(seen.status, blocks=[*seen.status.blocks, over])
     if valid:
         text = _what_was_prepared(spec, len(status.variants))
+        # What was said of machines before is over: all pods of the preparation had theirs.
         status = changed(
-            give_place_up(seen, status), progress=one_line(f"{text}; {next_title(spec, status.blocks)} is next")
+            give_place_up(seen, status),
+            progress=one_line(f"{text}; {next_title(spec, status.blocks)} is next"),
+            findings=uneven_losses(status.blocks, [variant.name for variant in status.variants]),
         )
         return ComparisonPlan(
             status, observed=(Observation(ComparisonCondition.ACCEPTED, True, ComparisonReason.PREPARED, text),)

@@ -37,11 +37,12 @@ def begin_block(seen: ComparisonSeen, number: int) -> ComparisonPlan:
     """Return the plan that begins a block, whose place is held from now on."""
     status, subject = seen.status, seen.subject
     attempt = 1 + sum(block.number == number for block in status.blocks)
-    names = [variant.name for variant in status.variants]
-    order = names
-    if number != PREPARATION:
+    if number == PREPARATION:  # first those for which there may be no machine: it ends before the others cost anything
+        order = [variant.name for variant in sorted(status.variants, key=lambda it: not it.lacking_memory)]
+    else:
+        names = [variant.name for variant in status.variants]
         order = race_order(names, number, status.calibrate_every, status.seed or 0)
-    block = CurrentBlock(number=number, attempt=attempt, order=list(order), since=stamp(seen.now))
+    block = CurrentBlock(number=number, attempt=attempt, order=order, since=stamp(seen.now))
     status = changed(
         status,
         phase="Preparing" if number == PREPARATION else "Racing",
@@ -102,6 +103,7 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
         # On a cluster that exists the check looks at what is there, too: the first race's own holds for those to come.
         checked_by=benchmark_of(seen.status, race, range(1, block.number)) if kept else prepared,
         kept_by=prepared if kept else "",
+        doubted=any(it.lacking_memory for it in seen.status.variants if it.name == race.variant),
         avoid=_machines_before(seen, block),
     )
     full = no_room(seen.hindrance) if seen.hindrance else ""

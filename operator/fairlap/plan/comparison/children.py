@@ -1,8 +1,9 @@
 """The objects of a Comparison: their names, and the spec of each Benchmark."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_lowercase
+from types import MappingProxyType
 from typing import Any, Final
 
 from fairlap.api.base import Json
@@ -14,12 +15,23 @@ from fairlap.plan.comparison.comparison_seen import ComparisonSubject, RaceToCre
 from fairlap.plan.comparison.kept_clusters import built_once, on_kept_cluster
 
 TWIN_LETTER: Final = "z"
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-def describe_variants(variants: Iterable[ResolvedVariant]) -> list[VariantStatus]:
-    """Return the variants as the status has them, each with its letter; the baseline is a."""
+def describe_variants(
+    variants: Iterable[ResolvedVariant], lacking_memory: Mapping[str, str] = _NONE
+) -> list[VariantStatus]:
+    """Return the variants as the status has them, each with its letter; the baseline is a.
+
+    `lacking_memory`: by name what the machines have no memory for, as a sentence.
+    """
     return [
-        VariantStatus(name=variant.name, letter=letter, changed=list(variant.changed))
+        VariantStatus(
+            name=variant.name,
+            letter=letter,
+            changed=list(variant.changed),
+            lacking_memory=lacking_memory.get(variant.name, ""),
+        )
         for variant, letter in zip(variants, ascii_lowercase, strict=False)
     ]
 
@@ -57,18 +69,23 @@ def race_to_create(
     *,
     checked_by: str,
     kept_by: str = "",
+    doubted: bool = False,
     avoid: tuple[Sequence[str], str] = ((), ""),
 ) -> RaceToCreate:
     """Return the Benchmark of a block's current race.
 
     `checked_by`: the one that has checked its track, "" for none. `kept_by`: with clusters that are kept, the one that
-    has built its variant's. `avoid`: machines of Elasticsearch and of the load generator in
+    has built its variant's. `doubted`: no machine is known that has memory for it, so that its preparation races in
+    test mode whatever the template says. `avoid`: machines of Elasticsearch and of the load generator in
     the block before, which a block's first race keeps off where there are others.
     """
     race = block.races[-1]
     by_name = {variant.name: variant for variant in variants}
     variant = by_name[race.variant.removesuffix(TWIN)]
     spec = _spec(subject.spec, variant, block, checked_by)
+    # The load generator's memory is asked for by the track check, and a kept cluster is filled in any case.
+    if doubted and block.number == PREPARATION and subject.spec.design.state == "Fresh" and spec.get("elasticsearch"):
+        spec["smokeTest"] = True
     if kept_by and block.number != PREPARATION:
         spec = on_kept_cluster(spec, subject.spec.design.tasks, kept_by, subject.namespace)
     if len(block.races) > 1 and (block.number != PREPARATION or subject.spec.design.state == "Kept"):

@@ -15,7 +15,7 @@ from fairlap.comparison.expectation import calibrated_every
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
 from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
-from fairlap.plan.comparison.answer import answer_at_deadline, unfair_by_specs
+from fairlap.plan.comparison.answer import answer_at_deadline, rows_left_out, unfair_by_specs
 from fairlap.plan.comparison.block_race import begin_block, plan_block
 from fairlap.plan.comparison.block_words import done, expectation, next_number, next_title, no_room
 from fairlap.plan.comparison.children import describe_variants
@@ -25,6 +25,7 @@ from fairlap.plan.comparison.race_order import seed_of
 from fairlap.plan.comparison.verdict_reached import changed, refuse
 from fairlap.plan.conditions import conditions, moment, stamp
 from fairlap.plan.deadline import Deadline, wake_in
+from fairlap.plan.node_memory import lacking_memory, lacking_together
 from fairlap.plan.transition import describe_wait, one_line
 
 _LOOK_AGAIN_SECONDS = 30.0
@@ -67,7 +68,7 @@ def _first(seen: ComparisonSeen) -> ComparisonStatus:
 
 
 def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
-    spec, status = seen.subject.spec, _first(seen)
+    status = _first(seen)
     found = [
         f"variant {variant.name}: {objection.message}"
         for variant in variants
@@ -78,23 +79,41 @@ def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Ju
     if seen.hindrance:
         waiting = changed(status, progress=one_line(f"not begun: {no_room(seen.hindrance)}"))
         return ComparisonPlan(waiting, wake_in=_LOOK_AGAIN_SECONDS)
-    if seen.dry_runs is None or seen.priors is None:
-        return ComparisonPlan(status, look=("dry_runs", "priors"))
+    if seen.dry_runs is None or seen.priors is None or seen.machines is None:
+        return ComparisonPlan(status, look=("dry_runs", "priors", "machines"))
     found = [f"variant {name}: {words}" for name, words in seen.dry_runs.items() if words]
     if found:
         return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found))
+    left_out, end = unfair_by_specs(seen, _understood(seen, status, variants, judges), variants, judges)
+    if end:
+        return end
+    racing = [variant for variant in variants if variant.name not in left_out]
+    status = _understood(seen, status, racing, judges)
+    raced = [variant.name for variant in racing]
+    return ComparisonPlan(changed(status, contenders=rows_left_out(left_out, raced)))
+
+
+def _understood(
+    seen: ComparisonSeen, status: ComparisonStatus, variants: Sequence[ResolvedVariant], judges: Judges
+) -> ComparisonStatus:
+    """Return the status with who is raced, what it will take, and what there may be no machine for."""
+    spec, machines = seen.subject.spec, seen.machines
     # Before its own races those of earlier Comparisons tell how long one takes.
     expected = judges.expect(spec, variants, seen.race_seconds, seen.priors)
-    status = changed(
+    specs = {variant.name: BenchmarkSpec.model_validate(variant.spec) for variant in variants}
+    lacking = {name: lacking_memory(each, machines) for name, each in specs.items()}
+    together = lacking_together(specs.values(), machines) if spec.design.state == "Kept" else ""
+    told = [*(f"variant {name}: {text}" for name, text in lacking.items() if text), *([together] if together else [])]
+    return changed(
         status,
-        variants=describe_variants(variants),
+        variants=describe_variants(variants, lacking),
         seed=seed_of(seen.subject.uid) if spec.design.seed is None else spec.design.seed,
         calibrate_every=calibrated_every(spec, None),
         expected=expected,
         blocks_done=done(spec, ()),
-        progress=one_line(expectation(len(variants), expected)),
+        findings=told,
+        progress=one_line("; ".join([*told, expectation(len(variants), expected)])),
     )
-    return unfair_by_specs(seen, status, variants, judges) or ComparisonPlan(status)
 
 
 def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:

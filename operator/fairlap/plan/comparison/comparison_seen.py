@@ -1,6 +1,6 @@
 """What a decision about a Comparison may look at, and what it may ask for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -10,6 +10,7 @@ from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus
 from fairlap.plan.conditions import Observation
+from fairlap.plan.node_processors import MachineCapacity
 from fairlap.queue.turn import Turn
 from fairlap.settings import Settings
 from fairlap.statistics.moderation import Prior
@@ -74,13 +75,15 @@ class ComparisonSeen:
     """noise of each family of numbers on these machines; None: not looked at yet"""
     race_seconds: float | None = None
     """how long a race took in Comparisons that are over, its cluster included; None: not looked at yet, or not known"""
+    machines: Sequence[MachineCapacity] | None = None
+    """what the machines have for pods, nothing where it could not be read; None: not looked at yet"""
     pruned: frozenset[str] | None = None
     """fields of the status that the API server does not store; None when nothing was written yet"""
     confirmed: bool = False
     """whether its Benchmarks were read from the API server itself"""
 
 
-ComparisonLook = Literal["dry_runs", "races", "records", "priors"]
+ComparisonLook = Literal["dry_runs", "races", "records", "priors", "machines"]
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,8 @@ def explain_unschedulable(trouble: Trouble | None, seen: Seen) -> Trouble | None
     if trouble is None or trouble.reason != Reason.UNSCHEDULABLE:
         return trouble
     built, words = seen.subject.spec.elasticsearch, [trouble.message]
+    if seen.status.lacking_memory:
+        words.append(seen.status.lacking_memory)
     if built and built.scheduling and built.scheduling.exclusive_nodes:
         words.append(
             f"elasticsearch.scheduling.exclusiveNodes asks for {built.nodes} machine(s) without any other pod of a "

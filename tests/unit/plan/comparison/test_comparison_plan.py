@@ -10,18 +10,21 @@ from comparison_world import FIXED_2, Court, Film, Said, SaidOfFairness, accepte
 from fairlap.api.comparison_status import ComparisonStatus, DifferenceStatus, Expected
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.fairness import diff
-from fairlap.comparison.variants import expand
 from fairlap.plan.comparison.block_words import expectation, outlook
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan
+from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.conditions import stamp
+from fairlap.plan.node_processors import MachineCapacity
 from fairlap.queue.turn import Turn
 
 
 def test_it_begins_with_questions_and_then_says_what_it_will_race() -> None:
     court = Court()
-    first = plan_comparison(seen(), court.judges)
-    assert first.look == ("dry_runs", "priors") and first.status == ComparisonStatus()
+    first = plan_comparison(seen(machines=None), court.judges)
+    assert first.look == ("dry_runs", "priors", "machines") and first.status == ComparisonStatus()
+    asked = seen(dry_runs={"8.11.0": "", "9.0.0": ""}, priors={}, machines=None)
+    assert plan_comparison(asked, court.judges).look == first.look
     status = accepted(seen(), court).status
     assert [(each.name, each.letter, each.changed) for each in status.variants] == [
         ("8.11.0", "a", []), ("9.0.0", "b", ["elasticsearch.version"]),
@@ -345,15 +348,118 @@ def test_what_the_specs_show_to_be_unfair_is_never_raced(dry_run: str) -> None:
     assert plan_comparison(seen(of, status), judges) == ComparisonPlan(status)
 
 
-def test_a_cell_of_a_matrix_that_the_specs_show_to_be_unfair_is_raced_beside_the_others() -> None:
-    axes = [
-        {"path": "elasticsearch.version", "values": ["8.11.0", "8.12.0"]},
-        {"path": "elasticsearch.java", "values": [17, 21]},
+MATRIX = comparison(
+    variants=None,
+    matrix={
+        "axes": [
+            {"path": "elasticsearch.version", "values": ["8.11.0", "8.12.0"]},
+            {"path": "elasticsearch.java", "values": [17, 21]},
+        ]
+    },
+    baseline="8.11.0-17",
+    design=FIXED_2,
+)
+IN_TWO = "8.12.0-21 differs from 8.11.0-17 in 2 variables, "
+
+
+def test_a_cell_of_a_matrix_that_the_specs_show_to_be_unfair_is_not_raced() -> None:
+    court = Counting()
+    film = Film(MATRIX, court)
+    status = film.status
+    assert status.phase == "Pending" and not status.differences
+    assert [each.name for each in status.variants] == ["8.11.0-17", "8.11.0-21", "8.12.0-17"]
+    (left_out,) = status.contenders
+    assert (left_out.name, left_out.verdict) == ("8.12.0-21", "NotComparable")
+    assert left_out.sentence.startswith(f"not raced: {IN_TWO}") and status.progress == "3 variants, 12 races at most"
+    status = film.run().status
+    raced = {race.variant for race in film.created}
+    assert raced == {"8.11.0-17", "8.11.0-17*", "8.11.0-21", "8.12.0-17"} and len(film.created) == 3 + 2 * 4
+    assert {*court.counted[1:]} == {("8.11.0-17", "8.11.0-21", "8.12.0-17")}, "what it takes is reckoned of these alone"
+    assert court.judged == ["8.11.0-17", "8.11.0-21", "8.12.0-17"] and status.verdict == "NoDifference"
+    assert [(each.name, each.sentence[:10]) for each in status.contenders] == [("8.12.0-21", "not raced:")]
+    told = {each.type: (each.status, each.reason, each.message) for each in status.conditions}
+    assert told["Fair"][:2] == ("True", "OnlyDeclaredDiffers")
+    assert told["GatePassed"][:2] == ("False", "NotComparable") and IN_TWO in told["GatePassed"][2]
+
+
+class Counting(Court):
+    """A court that knows what the specs allow to compare, and remembers of whom it was asked what they will take."""
+
+    @property
+    def judges(self) -> Judges:
+        self.counted: list[tuple[str, ...]] = getattr(self, "counted", [])
+
+        def expect(spec: Any, variants: Any, *known: Any) -> Expected:
+            self.counted.append(tuple(variant.name for variant in variants))
+            return self.expect(spec, variants, *known)
+
+        return Judges(self.judge, lambda spec, variants, _: diff(spec, variants, ()), expect)
+
+
+LARGE = {"name": "large", "patch": {"elasticsearch": {"resources": {"limits": {"memory": "64Gi"}}}}}
+LACKING = "elasticsearch.resources.limits.memory is 64Gi, and the largest machine that it may use, m, has 8192Mi"
+
+
+def with_large(machine_gib: int | None = 8, **changes: Any) -> Film:
+    """A Comparison of a variant of 64 GiB on one machine, after its first status was written."""
+    of = comparison(variants=[{"name": "8.11.0"}, LARGE], **{"design": FIXED_2, **changes})
+    film = Film(of)
+    machines = () if machine_gib is None else (MachineCapacity("m", 4000, {}, (), machine_gib * 2**30),)
+    asked = seen(of, dry_runs={"8.11.0": "", "large": ""}, priors={}, machines=machines)
+    film.status = plan_comparison(asked, film.court.judges).status
+    return film
+
+
+def test_more_memory_than_any_machine_has_is_said_and_a_test_race_shows_it_before_all_others() -> None:
+    template = {**comparison().template.to_json(), "smokeTest": False}
+    film = with_large(template=template)
+    status = film.status
+    assert status.phase == "Pending" and status.progress.startswith(f"variant large: {LACKING}"[:100])
+    assert [each.startswith(f"variant large: {LACKING}") for each in status.findings] == [True]
+    assert [each.lacking_memory[: len(LACKING)] for each in status.variants] == ["", LACKING]
+    film.until("Running", 0, 1)
+    (first,) = film.created
+    assert (first.name, first.spec["smokeTest"]) == ("upgrade-0b", True), "the other one has cost nothing yet"
+    film.finish("Failed", reason="Unschedulable", message="pod es-0: 0/1 nodes")
+    while not film.status.completion_time:
+        film.step(confirmed=True)
+    assert (film.status.phase, film.status.reason) == ("Failed", "PreparationFailed")
+    assert film.status.message == "variant large: Unschedulable: pod es-0: 0/1 nodes" and len(film.created) == 1
+    assert film.status.findings and not film.status.cost_races
+
+
+def test_a_machine_that_comes_is_raced_on_and_nothing_is_said_any_more() -> None:
+    film = with_large(template={**comparison().template.to_json(), "smokeTest": False}).run()
+    prepared, races = film.created[:2], film.created[2:]
+    assert [(race.name, race.spec["smokeTest"]) for race in prepared] == [("upgrade-0b", True), ("upgrade-0a", False)]
+    assert {race.spec["smokeTest"] for race in races} == {False} and film.status.verdict == "NoDifference"
+    assert races[0].spec["checkedBy"] in ("upgrade-0a", "upgrade-0b") and film.status.findings == []
+
+
+@pytest.mark.parametrize("gib", [None, 64])
+def test_where_there_is_a_machine_or_none_is_known_nothing_changes(gib: int | None) -> None:
+    film = with_large(gib, template={**comparison().template.to_json(), "smokeTest": False})
+    assert not film.status.findings and film.status.progress == "2 variants, 12 races at most"
+    film.run()
+    assert [(race.name, race.spec["smokeTest"]) for race in film.created[:2]] == [
+        ("upgrade-0a", False), ("upgrade-0b", False),
+    ]  # fmt: skip
+
+
+def test_kept_clusters_that_are_too_much_together_are_said_and_the_largest_is_filled_first() -> None:
+    kept = {**FIXED_2, "state": "Kept", "tasks": ["search"]}
+    film = with_large(65, design=kept)
+    assert [each.split(",")[0] for each in film.status.findings] == [
+        "design.state: Kept needs the clusters of all variants at once"
     ]
-    of = comparison(variants=None, matrix={"axes": axes}, baseline="8.11.0-17")
-    cells = dict.fromkeys((variant.name for variant in expand(of)), "")
-    todo = plan_comparison(seen(of, dry_runs=cells, priors={}), Court().judges._replace(diff=diff))
-    assert todo.status.phase == "Pending" and len(todo.status.variants) == 4 and not todo.status.differences
+    film.run()
+    assert film.created[0].name == "upgrade-0a", "each of them has a machine"
+    film = with_large(8, design=kept, template={**comparison().template.to_json(), "smokeTest": False})
+    assert len(film.status.findings) == 2
+    film.run()
+    first, second = film.created[:2]
+    assert (first.name, first.spec["smokeTest"]) == ("upgrade-0b", False), "its filling shows it"
+    assert second.spec["elasticsearch"]["scheduling"]["machines"] == ["m-upgrade-0b"]
 
 
 def test_an_unfair_comparison_ends_at_once() -> None:
