@@ -124,6 +124,14 @@ def _fairness(
         fair = Observation(_FAIR, True, ComparisonReason.ONLY_DECLARED_DIFFERS, found.sentence)
         return status, fair, found.not_comparable, None
     unfair = Observation(_FAIR, False, ComparisonReason.MORE_DIFFERS, found.sentence)
+    # What an earlier look judged is no number of this end.
+    unjudged = [
+        ContenderStatus(
+            name=each.name, verdict="NotComparable", sentence=found.not_comparable.get(each.name) or found.sentence
+        )
+        for each in status.contenders
+    ]
+    status = changed(status, contenders=unjudged, findings=block_findings(status))
     end = complete(seen, status, "NotComparable", found.sentence, gate_passed=False)
     return status, unfair, found.not_comparable, continued(end, unfair)
 

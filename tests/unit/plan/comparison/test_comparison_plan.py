@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from comparison_world import FIXED_2, Court, Film, Said, SaidOfFairness, accepted, comparison, record_of, said, seen
 
-from fairlap.api.comparison_status import ComparisonStatus, DifferenceStatus, Expected
+from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, GateStatus
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.fairness import diff
 from fairlap.comparison.variants import expand
@@ -366,6 +366,22 @@ def test_an_unfair_comparison_ends_at_once() -> None:
     assert found["Fair"] == ("False", "MoreDiffers") and found["Compared"] == ("False", "NotComparable")
     assert found["GatePassed"] == ("False", "NotComparable") and found["Complete"][0] == "True"
     assert film.court.asked == []
+
+
+def test_what_turns_out_to_be_unfair_keeps_no_number_that_an_earlier_look_judged() -> None:
+    film = Film(comparison(design={"seed": 1}))
+    gates = [GateStatus(metric="throughput", policy="requireNonInferior", verdict="Improved", change=9.0, passed=True)]
+    better = ContenderStatus(name="9.0.0", verdict="Improved", sentence="9 % more", gates=gates)
+    film.court.said = Said("Inconclusive", contenders=[better], findings=["the throughput of search differs, too"])
+    film.until("Running", 4)
+    assert film.status.contenders == [better] and film.status.findings
+    film.court.fairness = SaidOfFairness(False, sentence="java differs, too: 17 and 21")
+    film.run()
+    status = film.status
+    (found,) = status.contenders
+    assert status.verdict == "NotComparable" and not status.findings
+    assert (found.name, found.verdict, found.gates) == ("9.0.0", "NotComparable", [])
+    assert found.sentence == "java differs, too: 17 and 21"
 
 
 @pytest.mark.parametrize(
