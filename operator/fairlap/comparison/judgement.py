@@ -17,6 +17,7 @@ from fairlap.comparison.gate_words import (
     contender_sentence,
     exact_sentence,
     gate_title,
+    left_out_sentence,
     noise_words,
     unsteady_sentence,
 )
@@ -335,7 +336,10 @@ def _findings(told: Sequence[_Told], numbers: BlockNumbers, *, early: bool) -> l
                 f"{title} of {each.contender} stands on {requests} requests a race at least and needs "
                 f"{kind.requests}: more iterations would make it steadier"
             )
-    for name in dict.fromkeys(each.contender for each in told):
-        if missing := numbers.left_out(name):
+    told_below = {name: numbers.left_out(name) for name in dict.fromkeys(each.contender for each in told)}
+    lacking = [left_out_sentence(each.gate, each.pairs, told_below[each.contender]) for each in told]
+    found += dict.fromkeys(filter(None, lacking))  # contenders mostly lack the same
+    for name, missing in told_below.items():
+        if missing:
             found.append(f"not compared, since not every race of {name} and the baseline has it: {', '.join(missing)}")
     return found

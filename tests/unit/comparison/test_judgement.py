@@ -293,6 +293,46 @@ def test_a_default_gate_without_enough_requests_is_left_out_and_told() -> None:
     assert found.settled and any("no task has the 368 requests" in text for text in found.findings)
 
 
+MEAN, FEW = "geometric mean of", "without the 368 requests in every race that p99 needs"
+
+
+@pytest.mark.parametrize(
+    ("declared", "metric", "few", "unpaced", "absent", "wanted"),
+    [
+        (True, "serviceTimeP99", ("t1", "t2"), (), (), f"service time p99, {MEAN} 3 tasks, leaves out: t1, t2 ({FEW})"),
+        (False, "serviceTimeP99", ("t1", "t2", "t3", "t4"), (), (),
+         f"service time p99, {MEAN} 1 task, leaves out: t1, t2, t3, t4 ({FEW})"),
+        (True, "latencyP99", ("t1",), ("t2",), (),
+         f"latency p99, {MEAN} 3 tasks, leaves out: t1 ({FEW}); t2 (without one target throughput in all races)"),
+        (True, "serviceTimeP50", (), (), ("t1",),
+         f"service time p50, {MEAN} 4 tasks, leaves out: t1 (not measured in every race of both)"),
+        (True, "serviceTimeP50", (), (), (), ""),
+    ],
+)  # fmt: skip
+def test_tasks_that_a_mean_leaves_out_are_told(
+    declared: bool, metric: str, few: Sequence[str], unpaced: Sequence[str], absent: Sequence[str], wanted: str
+) -> None:
+    tasks, metrics = [f"t{number}" for number in range(5)], ("throughput", metric)
+    blocks = drawn(random.Random(1), 5, {BASELINE: 0.0, OTHER: 0.0, "9.1.0": 0.0}, metrics, tasks)
+    for number, race in enumerate(race for block in blocks for race in block.races):
+        race.target_throughput.update({task: 5.0 for task in tasks if task not in unpaced})
+        race.numbers[:] = [
+            each.model_copy(update={"supported": each.metric != metric or each.task not in few})
+            for each in race.numbers if number or each.metric != metric or each.task not in absent
+        ]  # fmt: skip
+    gates = [{"metric": metric, "margin": 5}] if declared else []
+    found = judged(blocks, gates, names=(BASELINE, OTHER, "9.1.0"))
+    assert [text for text in found.findings if "leaves out" in text] == ([wanted] if wanted else [])
+
+
+def test_what_every_gate_lacks_is_told_once() -> None:
+    blocks = drawn(random.Random(1), 5, {BASELINE: 0.0, OTHER: 0.0}, tasks=("bulk", "search", "rare"))
+    race = blocks[0].races[0]
+    race.numbers[:] = [each for each in race.numbers if each.task != "rare"]
+    told = [text for text in judged(blocks).findings if "rare" in text]
+    assert told == [f"not compared, since not every race of {OTHER} and the baseline has it: rare"]
+
+
 def test_default_gates_are_means_over_the_measured_tasks() -> None:
     metrics = ("throughput", "serviceTimeP50", "serviceTimeP99", "storeBytes")
     found = judged(drawn(random.Random(1), 5, {BASELINE: 0.0, OTHER: 0.0}, metrics))
