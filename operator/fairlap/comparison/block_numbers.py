@@ -93,6 +93,14 @@ class BlockNumbers:
             return []
         return [key for key in races[0].numbers if all(key in race.numbers for race in races)]
 
+    def is_never_paced(self, contender: str, task: str) -> bool:
+        """Tell whether all races of both measured the task ("": any), and none was asked for a rate there."""
+        races = [race for arm in self._arms(contender) or () for race in arm]
+        measured = all(
+            any(task in ("", each) for each, metric in race.numbers if METRICS[metric].of_tasks) for race in races
+        )
+        return bool(races) and measured and not any(race.rates.get(task) if task else race.rates for race in races)
+
     def left_out(self, contender: str) -> list[str]:
         """Return tasks that some race of both has a throughput of, and some has not."""
         arms = self._arms(contender) or ((), ())

@@ -10,6 +10,7 @@ from comparison_world import FIXED_2, Court, Film, Said, SaidOfFairness, accepte
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, GateStatus
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.fairness import diff
+from fairlap.comparison.foresight import Foreseen
 from fairlap.comparison.variants import expand
 from fairlap.plan.comparison.block_words import expectation, outlook
 from fairlap.plan.comparison.comparison_plan import plan_comparison
@@ -354,6 +355,32 @@ def test_a_cell_of_a_matrix_that_the_specs_show_to_be_unfair_is_raced_beside_the
     cells = dict.fromkeys((variant.name for variant in expand(of)), "")
     todo = plan_comparison(seen(of, dry_runs=cells, priors={}), Court().judges._replace(diff=diff))
     assert todo.status.phase == "Pending" and len(todo.status.variants) == 4 and not todo.status.differences
+
+
+@pytest.mark.parametrize(
+    ("hopeless", "more", "passed", "counted"),
+    [
+        ("", {}, "True", 3),
+        ("latency p99 of search: no rate", {}, "False", 1),
+        ("latency p99 of search: no rate", {"onInconclusive": "pass"}, "True", 1),
+    ],
+)
+def test_what_no_block_can_judge_is_told_after_the_first_and_ends_it(
+    hopeless: str, more: dict[str, Any], passed: str, counted: int
+) -> None:
+    film = Film(comparison(design={"stop": "fixed", "blocks": 3, "seed": 1}, **more))
+    film.court.foreseen = Foreseen(["block 1 could not judge it"], hopeless)
+    if not hopeless:
+        assert "block 1 could not judge it" in film.until("Running", 2).status.findings
+    status = film.run().status
+    gate = next(each for each in status.conditions if each.type == "GatePassed")
+    assert (status.phase, status.blocks_done, gate.status) == ("Complete", f"{counted}/3", passed)
+    assert bool(film.court.asked) != bool(hopeless)
+    if hopeless:
+        assert (status.verdict, gate.reason, status.findings) == (
+            "Inconclusive", "Inconclusive", ["block 1 could not judge it"],
+        )  # fmt: skip
+        assert status.progress == f"cannot tell, whatever more blocks show: {hopeless}"
 
 
 def test_an_unfair_comparison_ends_at_once() -> None:
