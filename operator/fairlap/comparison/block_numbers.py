@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, median
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fairlap.api.block_record import TWIN, BlockRecord, Measured, RaceRecord
@@ -32,6 +33,8 @@ class Pairs(NamedTuple):
     """the fewest behind any of its numbers, where they were counted"""
     obstacle: str = ""
     """why it cannot be judged, and what to write instead"""
+    left_out: Mapping[str, str] = MappingProxyType({})
+    """why a task is not in a geometric mean: absent, requests, rate"""
 
     def cost_ratios(self, *, more_is_better: bool) -> list[float]:
         """Return ln(contender / baseline) of each block, mirrored where more is better."""
@@ -58,7 +61,8 @@ class BlockNumbers:
         if arms is None:
             return Pairs(obstacle=f"a race of {self.baseline} or {contender} is not in its block's record")
         tasks = (task,) if task or not METRICS[metric].of_tasks else self._tasks(arms, metric)
-        good = [each for each in tasks if not _missing(arms, each, metric)]
+        missing = {each: _missing(arms, each, metric) for each in tasks}
+        good = [each for each, why in missing.items() if not why]
         if not good:
             return Pairs(obstacle=_why_none(arms, task, metric, tasks))
         one, two = ([_mean(race, good, metric) for race in arm] for arm in arms)
@@ -67,7 +71,8 @@ class BlockNumbers:
         units = {number.unit or METRICS[metric].unit for number in numbers}
         unit = units.pop() if len(units) == 1 else METRICS[metric].unit
         named = () if task or not METRICS[metric].of_tasks else tuple(good)
-        return Pairs(tuple(one), tuple(two), named, unit, min(counts, default=None))
+        left_out = {each: why for each, why in missing.items() if why}
+        return Pairs(tuple(one), tuple(two), named, unit, min(counts, default=None), left_out=left_out)
 
     def twin_ratios(self, tasks: Sequence[str], metric: str) -> list[float]:
         """Return ln(twin / baseline) of each block in which the baseline also raced against itself."""
@@ -87,6 +92,14 @@ class BlockNumbers:
         if not races:
             return []
         return [key for key in races[0].numbers if all(key in race.numbers for race in races)]
+
+    def is_never_paced(self, contender: str, task: str) -> bool:
+        """Tell whether all races of both measured the task ("": any), and none was asked for a rate there."""
+        races = [race for arm in self._arms(contender) or () for race in arm]
+        measured = all(
+            any(task in ("", each) for each, metric in race.numbers if METRICS[metric].of_tasks) for race in races
+        )
+        return bool(races) and measured and not any(race.rates.get(task) if task else race.rates for race in races)
 
     def left_out(self, contender: str) -> list[str]:
         """Return tasks that some race of both has a throughput of, and some has not."""

@@ -1,7 +1,7 @@
 """What gates and contenders say, in sentences. Pure."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from fairlap.api.comparison_spec import GateSpec
 from fairlap.api.comparison_status import GateStatus
@@ -12,6 +12,7 @@ from fairlap.statistics.sentences import about_so_many, signed
 
 _MOST_GATES = 3
 """in one sentence"""
+_MOST_TASKS = 10
 
 
 def gate_title(gate: GateSpec, pairs: Pairs) -> str:
@@ -24,6 +25,25 @@ def gate_title(gate: GateSpec, pairs: Pairs) -> str:
     if not pairs.tasks:
         return f"{words}, geometric mean"
     return f"{words}, geometric mean of {len(pairs.tasks)} task{'s' if len(pairs.tasks) > 1 else ''}"
+
+
+def left_out_sentence(gate: GateSpec, pairs: Pairs, told: Collection[str]) -> str:
+    """Return which tasks a geometric mean is without, and why, "" for none; `told`: absent ones told elsewhere."""
+    kind = METRICS[gate.metric]
+    whys = {
+        "requests": f"without the {kind.requests} requests in every race that {kind.percentile} needs",
+        "rate": "without one target throughput in all races",
+        "absent": "not measured in every race of both",
+    }
+    parts = []
+    for why, words in whys.items():
+        tasks = [
+            task for task, each in pairs.left_out.items() if each == why and not (why == "absent" and task in told)
+        ]
+        if tasks:
+            named, more = ", ".join(tasks[:_MOST_TASKS]), len(tasks) - _MOST_TASKS
+            parts.append(f"{named}{f' and {more} more' if more > 0 else ''} ({words})")
+    return f"{gate_title(gate, pairs)}, leaves out: {'; '.join(parts)}" if parts else ""
 
 
 def figure_text(value: float) -> str:

@@ -17,13 +17,14 @@ from fairlap.comparison.gate_words import (
     contender_sentence,
     exact_sentence,
     gate_title,
+    left_out_sentence,
     noise_words,
     unsteady_sentence,
 )
 from fairlap.comparison.hints import hints, twin_findings
 from fairlap.comparison.reach import scope
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict, together
-from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, judge
+from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, is_open, judge
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.sentences import change_of, describe
 
@@ -72,6 +73,9 @@ class _Told(NamedTuple):
 
     @property
     def is_open(self) -> bool:
+        """A later look may say more."""
+        if self.finding:
+            return is_open(self.finding, _statistical(self.gate))
         return self.verdict == ComparisonVerdict.INCONCLUSIVE
 
     @property
@@ -151,9 +155,7 @@ def _tell(
             else:
                 noisy[number] = pairs, ratios
     if noisy:
-        gates = [
-            Gate(_margin(cells[number][1]), family(cells[number][1].metric, cells[number][1].task)) for number in noisy
-        ]
+        gates = [_statistical(cells[number][1]) for number in noisy]
         findings = judge([ratios for _, ratios in noisy.values()], gates, reached, priors)
         for (number, (pairs, _)), finding in zip(noisy.items(), findings, strict=True):
             found[number] = _Told(*cells[number], pairs, ComparisonVerdict(finding.verdict), finding)
@@ -170,6 +172,10 @@ def _without_unmeasured(spec: ComparisonSpec, told: list[_Told]) -> tuple[list[_
     dropped = [each for each in told if each.pairs.obstacle]
     sentences = [f"no gate: {gate_title(each.gate, each.pairs)}: {each.pairs.obstacle}" for each in dropped]
     return [each for each in told if not each.pairs.obstacle], list(dict.fromkeys(sentences))
+
+
+def _statistical(gate: GateSpec) -> Gate:
+    return Gate(_margin(gate), family(gate.metric, gate.task), gate.policy == "requireNonInferior")
 
 
 def _margin(gate: GateSpec) -> float:
@@ -299,9 +305,11 @@ def _passed(spec: ComparisonSpec, told: _Told, final: bool) -> bool | None:
         passes = told.verdict != ComparisonVerdict.REGRESSED
     else:
         passes = not told.differs_for_the_worse
-    if not told.is_open or (passes and told.gate.policy == "requireNonInferior"):
-        return passes
-    return spec.on_inconclusive == "pass" if final else None
+    if passes and told.gate.policy == "requireNonInferior":
+        return True
+    if told.is_open and not final:
+        return None
+    return spec.on_inconclusive == "pass" if told.verdict == ComparisonVerdict.INCONCLUSIVE else passes
 
 
 def _gates_passed(contenders: Sequence[ContenderStatus]) -> bool | None:
@@ -328,7 +336,10 @@ def _findings(told: Sequence[_Told], numbers: BlockNumbers, *, early: bool) -> l
                 f"{title} of {each.contender} stands on {requests} requests a race at least and needs "
                 f"{kind.requests}: more iterations would make it steadier"
             )
-    for name in dict.fromkeys(each.contender for each in told):
-        if missing := numbers.left_out(name):
+    told_below = {name: numbers.left_out(name) for name in dict.fromkeys(each.contender for each in told)}
+    lacking = [left_out_sentence(each.gate, each.pairs, told_below[each.contender]) for each in told]
+    found += dict.fromkeys(filter(None, lacking))  # contenders mostly lack the same
+    for name, missing in told_below.items():
+        if missing:
             found.append(f"not compared, since not every race of {name} and the baseline has it: {', '.join(missing)}")
     return found

@@ -35,10 +35,11 @@ _LONGEST_RACE_SECONDS = 30 * 86400.0
 _LARGEST = 100.0
 """A larger variance of a log ratio is no noise of anything."""
 _MACHINE = re.compile(
-    r"ran: (?:each node's (?:processors|memory)|load generator's (?:cores|kernel|CPU model)"
-    r"|storage\[0\]\.(?:className|fileSystem|kind)|machine CPU model|kernel)"
+    r"ran: (?:each node's (?:processors|memory|kernel)|load generator's (?:cores|kernel|CPU)"
+    r"|storage\[0\]\.(?:className|fileSystem|kind)|machines\[\d+\]\.(?:cpuModel|kernel))"
 )
 """Facts that say what the machines are. Names of machines are not among them: those of a cloud are new each day."""
+_PLACE = re.compile(r"(?<=machines)\[\d+\]")
 _NAMED_MACHINES = "ran: machines of Elasticsearch"
 
 
@@ -236,11 +237,15 @@ def _shown(
 
 
 def _machines(races: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-    paths = sorted({path for facts in races for path in facts if _MACHINE.fullmatch(path)})
-    if not paths:
-        paths = [_NAMED_MACHINES]
-    found = {path: sorted({facts[path] for facts in races if path in facts}) for path in paths}
-    return {path: values for path, values in found.items() if values}
+    """Return the values of each such fact; in which place of a list a machine stood is none of them."""
+    found: dict[str, set[str]] = {}
+    for path, value in (item for facts in races for item in facts.items()):
+        if _MACHINE.fullmatch(path):
+            found.setdefault(_PLACE.sub("", path), set()).add(value)
+    named = {facts[_NAMED_MACHINES] for facts in races if _NAMED_MACHINES in facts}
+    if not found and named:
+        found = {_NAMED_MACHINES: named}
+    return {path: sorted(values) for path, values in sorted(found.items())}
 
 
 def _fresh(shown: Iterable[Shown], now: datetime) -> tuple[Shown, ...]:

@@ -98,6 +98,7 @@ def _numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
 def task_numbers(task: Task, table: MachineTable | None = None) -> Iterator[Measured]:
     """Yield the numbers of one task as Comparisons compare them; without the table, not those of the machines."""
     requests, rally = task.samples.normal, task.rally
+    kept = requests if task.times_kept is None else task.times_kept  # Rally's percentiles are of these alone
     if rally is None:
         return
     # The same that `fairlap compare` takes from race.json.
@@ -106,8 +107,8 @@ def task_numbers(task: Task, table: MachineTable | None = None) -> Iterator[Meas
     for metrics, times in ((SERVICE_TIMES, rally.service_time_millis), (LATENCIES, _latencies(task))):
         for metric in metrics:
             kind = METRICS[metric]
-            enough = requests >= kind.requests
-            yield from _measured(task.task, metric, times.get(kind.percentile), supported=enough, requests=requests)
+            enough = kept >= kind.requests
+            yield from _measured(task.task, metric, times.get(kind.percentile), supported=enough, requests=kept)
     if task.units_done and task.units_done > 0 and (used := _cpu_seconds(task, table)) is not None:
         yield from _measured(task.task, "cpuSecondsPerOperation", used / task.units_done)
 

@@ -8,6 +8,7 @@ from fairlap.api.block_record import RaceRecord
 from fairlap.comparison import noise_store
 from fairlap.comparison.expectation import expect
 from fairlap.comparison.fairness import diff
+from fairlap.comparison.foresight import foresee
 from fairlap.comparison.judgement import judge_blocks
 from fairlap.comparison.race_facts import facts, record_facts
 from fairlap.comparison.raced_benchmark import race_record
@@ -23,7 +24,7 @@ from fairlap.runtime.comparison_daemon import Deciders
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 
-JUDGES: Final = Judges(judge_blocks, diff, expect)
+JUDGES: Final = Judges(judge_blocks, diff, expect, foresee)
 
 
 def decide(seen: ComparisonSeen) -> ComparisonPlan:

@@ -156,6 +156,33 @@ def test_policies(policy: str, cost: float, passed: bool | None) -> None:
     assert the_gate(found).passed is passed and found.gate_passed is passed
 
 
+@pytest.mark.parametrize(
+    ("policy", "early", "late"),
+    [
+        ("requireNonInferior", (False, None, "RegressedWithinMargin"), (True, "NoDifference")),
+        ("failOnRegression", (True, True, "RegressedWithinMargin"), (True, "RegressedWithinMargin")),
+        ("failOnAnyRegression", (True, False, "RegressedWithinMargin"), (False, "RegressedWithinMargin")),
+        ("reportOnly", (True, None, "RegressedWithinMargin"), (None, "RegressedWithinMargin")),
+    ],
+)
+def test_a_worsening_within_the_margin_is_raced_on_only_where_the_margin_is_to_be_ruled_out(
+    policy: str, early: tuple[bool, bool | None, str], late: tuple[bool | None, str]
+) -> None:
+    gates, logs = [gate_of("throughput", policy=policy)], (0.040, 0.028, 0.038, 0.026, 0.031)
+    blocks, priors = one_number("throughput", 0.0, logs), {"throughput": Prior(0.0001, 5)}
+    found = judged(blocks[:3], gates, SEQUENTIAL, last=False, priors=priors)
+    assert (found.settled, the_gate(found).passed, found.verdict) == early and not found.futile
+    found = judged(blocks, gates, SEQUENTIAL, last=False, priors=priors)
+    assert found.settled and (found.gate_passed, found.verdict) == late
+
+
+@pytest.mark.parametrize("on", ["fail", "pass", "extend"])
+def test_what_is_within_the_margin_at_the_last_look_does_not_pass_as_not_worse(on: str) -> None:
+    blocks, priors = one_number("throughput", 0.0, (0.040, 0.028, 0.038)), {"throughput": Prior(0.0001, 5)}
+    found = judged(blocks, [gate_of("throughput")], SEQUENTIAL, priors=priors, onInconclusive=on)
+    assert (found.verdict, found.gate_passed, the_gate(found).passed) == ("RegressedWithinMargin", False, False)
+
+
 def beside(reported: float, by: Sequence[float]) -> list[BlockRecord]:
     """Return blocks in which the throughput is better, and the store's size costs so much more."""
     better, other = one_number("throughput", -0.3), one_number("storeBytes", reported, by)
@@ -266,6 +293,46 @@ def test_a_default_gate_without_enough_requests_is_left_out_and_told() -> None:
     assert found.settled and any("no task has the 368 requests" in text for text in found.findings)
 
 
+MEAN, FEW = "geometric mean of", "without the 368 requests in every race that p99 needs"
+
+
+@pytest.mark.parametrize(
+    ("declared", "metric", "few", "unpaced", "absent", "wanted"),
+    [
+        (True, "serviceTimeP99", ("t1", "t2"), (), (), f"service time p99, {MEAN} 3 tasks, leaves out: t1, t2 ({FEW})"),
+        (False, "serviceTimeP99", ("t1", "t2", "t3", "t4"), (), (),
+         f"service time p99, {MEAN} 1 task, leaves out: t1, t2, t3, t4 ({FEW})"),
+        (True, "latencyP99", ("t1",), ("t2",), (),
+         f"latency p99, {MEAN} 3 tasks, leaves out: t1 ({FEW}); t2 (without one target throughput in all races)"),
+        (True, "serviceTimeP50", (), (), ("t1",),
+         f"service time p50, {MEAN} 4 tasks, leaves out: t1 (not measured in every race of both)"),
+        (True, "serviceTimeP50", (), (), (), ""),
+    ],
+)  # fmt: skip
+def test_tasks_that_a_mean_leaves_out_are_told(
+    declared: bool, metric: str, few: Sequence[str], unpaced: Sequence[str], absent: Sequence[str], wanted: str
+) -> None:
+    tasks, metrics = [f"t{number}" for number in range(5)], ("throughput", metric)
+    blocks = drawn(random.Random(1), 5, {BASELINE: 0.0, OTHER: 0.0, "9.1.0": 0.0}, metrics, tasks)
+    for number, race in enumerate(race for block in blocks for race in block.races):
+        race.target_throughput.update({task: 5.0 for task in tasks if task not in unpaced})
+        race.numbers[:] = [
+            each.model_copy(update={"supported": each.metric != metric or each.task not in few})
+            for each in race.numbers if number or each.metric != metric or each.task not in absent
+        ]  # fmt: skip
+    gates = [{"metric": metric, "margin": 5}] if declared else []
+    found = judged(blocks, gates, names=(BASELINE, OTHER, "9.1.0"))
+    assert [text for text in found.findings if "leaves out" in text] == ([wanted] if wanted else [])
+
+
+def test_what_every_gate_lacks_is_told_once() -> None:
+    blocks = drawn(random.Random(1), 5, {BASELINE: 0.0, OTHER: 0.0}, tasks=("bulk", "search", "rare"))
+    race = blocks[0].races[0]
+    race.numbers[:] = [each for each in race.numbers if each.task != "rare"]
+    told = [text for text in judged(blocks).findings if "rare" in text]
+    assert told == [f"not compared, since not every race of {OTHER} and the baseline has it: rare"]
+
+
 def test_default_gates_are_means_over_the_measured_tasks() -> None:
     metrics = ("throughput", "serviceTimeP50", "serviceTimeP99", "storeBytes")
     found = judged(drawn(random.Random(1), 5, {BASELINE: 0.0, OTHER: 0.0}, metrics))
@@ -358,9 +425,11 @@ LOGS = st.lists(st.lists(st.floats(-0.4, 0.4), min_size=2, max_size=2), min_size
 def test_exchanging_the_arms_mirrors_the_verdict(logs: list[list[float]], metric: str, sequential: bool) -> None:
     task = "search" if METRICS[metric].of_tasks else ""
     one, two = [pair[0] for pair in logs], [pair[1] for pair in logs]
+    # requireNonInferior asks about a worsening alone, so one within the margin is raced on and its mirror is not.
+    gates = [gate_of(metric, policy="failOnRegression")]
     looks = SEQUENTIAL if sequential else fixed(len(logs))
     there, back = (
-        the_gate(judged(series(metric, {BASELINE: a, OTHER: b}, task=task), [gate_of(metric)], looks))
+        the_gate(judged(series(metric, {BASELINE: a, OTHER: b}, task=task), gates, looks))
         for a, b in ((one, two), (two, one))
     )
     assert back.verdict == MIRROR.get(there.verdict, there.verdict) and back.blocks == there.blocks

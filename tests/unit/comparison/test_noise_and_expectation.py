@@ -9,9 +9,12 @@ import pytest
 from block_world import BASELINE, OTHER, a_spec, drawn
 from hypothesis import given
 from hypothesis import strategies as st
+from statuses import benchmark
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.machine_status import MachineEvidence
+from fairlap.api.status import BenchmarkStatus, Environment, RaceStatus
 from fairlap.comparison.expectation import calibrated_every, expect
 from fairlap.comparison.noise_store import (
     KEY_NOISE,
@@ -28,7 +31,9 @@ from fairlap.comparison.noise_store import (
     race_seconds,
     race_seconds_for,
 )
+from fairlap.comparison.race_facts import facts, record_facts
 from fairlap.statistics.moderation import Prior
+from fairlap_race.contract.record import EnvironmentRecord, LoadGeneratorHost, Node, Record
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 ANYTHING = st.recursive(
@@ -88,6 +93,40 @@ def test_noise_is_learnt_and_found_again() -> None:
     assert priors(data, Seen(Subject(spec), dict(enumerate(raced(9, "other"))), later)) == {}
     assert priors(data, Seen(Subject(a_spec(design={"stop": "fixed", "blocks": 3})), None, later)) == found
     assert priors(data, Seen(Subject(spec), None, NOW + timedelta(days=40))) == {}
+
+
+def facts_of_a_race(
+    cpu: str = "Xeon", kernel: str = "6.1", generator: str = "Xeon", others: str = "6.1", turned: bool = False
+) -> dict[str, str]:
+    """Return facts as they are read of a Benchmark and its record."""
+    machines = [
+        MachineEvidence(node="es-0", machine="m-1", cpu_model=cpu, kernel=others),
+        MachineEvidence(node="load generator", machine="m-2", cpu_model="Xeon", kernel="6.1"),
+    ]
+    status = BenchmarkStatus(
+        races=[RaceStatus(name="race-1", id="a", valid=True, elasticsearch_on=["m-1"], load_generator_on="m-2")],
+        environment=Environment(version="9.0.0", machines=machines[::-1] if turned else machines),
+    )
+    host = LoadGeneratorHost(cores=2, kernel="6.1", cpu_model=generator)
+    record = Record(environment=EnvironmentRecord(nodes=(Node(name="es-0", kernel=kernel),), load_generator=host))
+    return {**facts(benchmark("es", status)), **record_facts(record)}
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({"cpu": "EPYC"}, False), ({"kernel": "6.2"}, False), ({"generator": "EPYC"}, False),
+        ({"others": "6.2"}, False), ({"turned": True}, True), ({}, True),
+    ],
+)  # fmt: skip
+def test_noise_belongs_to_the_machines_that_a_race_tells_of(change: dict[str, Any], same: bool) -> None:
+    blocks = raced(0)
+    one, other = (
+        [block.model_copy(update={"races": [race.model_copy(update={"facts": told}) for race in block.races]})
+         for block in blocks]
+        for told in (facts_of_a_race(), facts_of_a_race(**change))
+    )  # fmt: skip
+    assert (noise_key(a_spec(), one) == noise_key(a_spec(), other)) == same
 
 
 def test_how_long_a_race_takes_is_learnt_and_found_again() -> None:

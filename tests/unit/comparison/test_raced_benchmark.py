@@ -130,6 +130,17 @@ def test_how_many_requests_stand_behind_a_number() -> None:
     assert found[("search", "throughput")].unit == "ops/s"
 
 
+@pytest.mark.parametrize(("kept", "supported", "requests"), [(None, True, 12_000), (120, False, 120), (368, True, 368)])
+def test_percentiles_stand_on_the_requests_whose_times_were_kept(
+    kept: int | None, supported: bool, requests: int
+) -> None:
+    thinned = replace(TASK, samples=Counts(0, 12_000), times_kept=kept)
+    found = {each.metric: each for each in race_record(BENCHMARK, config_map(Record(tasks=(thinned,))), "v").numbers}
+    for metric in ("serviceTimeP99", "latencyP99"):
+        assert (found[metric].supported, found[metric].requests) == (supported, requests)
+    assert found["throughput"].supported and found["throughput"].requests == 12_000
+
+
 def test_what_a_task_used_is_known_where_all_nodes_tell_it_and_is_no_number_to_compare() -> None:
     """The load generator is no node."""
     search, idle = TaskUsage("search", None, USED), TaskUsage("bulk", None, replace(USED, disk_write_bytes=0.0))

@@ -10,6 +10,7 @@ from world import SETTINGS, START
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, Verdict
+from fairlap.comparison.foresight import Foreseen
 from fairlap.comparison.variants import ResolvedVariant, expand
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, ComparisonSubject, SeenRace
@@ -61,6 +62,7 @@ class Court:
 
     said: Said = field(default_factory=Said)
     fairness: SaidOfFairness = field(default_factory=SaidOfFairness)
+    foreseen: Foreseen = field(default_factory=lambda: Foreseen([], ""))
     judged: list[str] = field(default_factory=list)
     asked: list[tuple[int, tuple[int, ...], bool]] = field(default_factory=list)
     """blocks, looks, whether it was the last"""
@@ -92,9 +94,14 @@ class Court:
     ) -> Expected:
         return Expected(races=12, minutes=seconds_of_a_race and seconds_of_a_race / 60)
 
+    def foresee(
+        self, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], blocks: Sequence[BlockRecord]
+    ) -> Foreseen:
+        return self.foreseen
+
     @property
     def judges(self) -> Judges:
-        return Judges(self.judge, self.diff, self.expect)
+        return Judges(self.judge, self.diff, self.expect, self.foresee)
 
 
 def seen(of: ComparisonSpec | None = None, status: ComparisonStatus | None = None, **changes: Any) -> ComparisonSeen:

@@ -40,6 +40,11 @@ def answer(
     if end:
         return end
     comparable = [variant for variant in variants if variant.name not in left_out]
+    if len(blocks) == 1 and not reached:
+        foreseen = judges.foresee(spec, comparable, blocks)
+        status = changed(status, findings=[*dict.fromkeys([*status.findings, *foreseen.findings])][:20])
+        if foreseen.hopeless:
+            return continued(_unjudgeable(seen, status, foreseen.hopeless, left_out), fair)
     if not reached:
         following = next(look.blocks for look in design if look.blocks > len(blocks))
         text = f"{len(blocks)} of {most_blocks(spec.design)} blocks count, the next look is after {following}"
@@ -50,6 +55,15 @@ def answer(
         return continued(_ended(seen, status, judged, left_out), fair)
     open_yet = Observation(_COMPARED, False, ComparisonReason.RACING, judged.sentence)
     return ComparisonPlan(status, observed=(fair, open_yet))
+
+
+def _unjudgeable(
+    seen: ComparisonSeen, status: ComparisonStatus, why: str, left_out: Mapping[str, str]
+) -> ComparisonPlan:
+    """Return the end of one whose further blocks could tell nothing."""
+    passed = _passes_unknown(seen.subject.spec)
+    sentence = f"cannot tell, whatever more blocks show: {why}"
+    return complete(seen, status, "Inconclusive", sentence, gate_passed=passed, left_out=left_out)
 
 
 def unfair_by_specs(
@@ -134,6 +148,14 @@ def _fairness(
         fair = Observation(_FAIR, True, ComparisonReason.ONLY_DECLARED_DIFFERS, found.sentence)
         return status, fair, found.not_comparable, None
     unfair = Observation(_FAIR, False, ComparisonReason.MORE_DIFFERS, found.sentence)
+    # What an earlier look judged is no number of this end.
+    unjudged = [
+        ContenderStatus(
+            name=each.name, verdict="NotComparable", sentence=found.not_comparable.get(each.name) or found.sentence
+        )
+        for each in status.contenders
+    ]
+    status = changed(status, contenders=unjudged, findings=block_findings(status))
     end = complete(seen, status, "NotComparable", found.sentence, gate_passed=False)
     return status, unfair, found.not_comparable, continued(end, unfair)
 

@@ -20,6 +20,7 @@ from fairlap.plan.comparison.block_words import (
     RACE_DELETED,
     RACE_SUSPENDED,
     RECORD_LOST,
+    block_findings,
     block_title,
     describe_losses,
     lost_races,
@@ -89,7 +90,7 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
         status = changed(
             give_place_up(seen, status),
             progress=one_line(f"{text}; {next_title(spec, status.blocks)} is next"),
-            findings=uneven_losses(status.blocks, [variant.name for variant in status.variants]),
+            findings=block_findings(status),
         )
         return ComparisonPlan(
             status, observed=(Observation(ComparisonCondition.ACCEPTED, True, ComparisonReason.PREPARED, text),)

@@ -106,9 +106,31 @@ class Expecter(Protocol):
         """Return how many races, how long, and how small a difference they show."""
 
 
+class WhatIsForeseen(Protocol):
+    """What the first block shows of the gates."""
+
+    @property
+    def findings(self) -> list[str]:
+        """A sentence for each gate that it could not judge."""
+
+    @property
+    def hopeless(self) -> str:
+        """Why no block will judge any gate that decides; "" where one may."""
+
+
+class Foreseer(Protocol):
+    """Says what the first block shows of the gates."""
+
+    def __call__(
+        self, spec: ComparisonSpec, variants: Sequence[ResolvedVariant], blocks: Sequence[BlockRecord], /
+    ) -> WhatIsForeseen:
+        """Return which gates it could not judge, and whether any ever will be."""
+
+
 class Judges(NamedTuple):
     """All of them."""
 
     judge: Judge
     diff: Differ
     expect: Expecter
+    foresee: Foreseer

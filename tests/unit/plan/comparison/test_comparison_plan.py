@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from comparison_world import FIXED_2, Court, Film, Said, SaidOfFairness, accepted, comparison, record_of, said, seen
 
-from fairlap.api.comparison_status import ComparisonStatus, DifferenceStatus, Expected
+from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, GateStatus
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.fairness import diff
+from fairlap.comparison.foresight import Foreseen
 from fairlap.plan.comparison.block_words import expectation, outlook
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan
@@ -393,7 +394,7 @@ class Counting(Court):
             self.counted.append(tuple(variant.name for variant in variants))
             return self.expect(spec, variants, *known)
 
-        return Judges(self.judge, lambda spec, variants, _: diff(spec, variants, ()), expect)
+        return Judges(self.judge, lambda spec, variants, _: diff(spec, variants, ()), expect, self.foresee)
 
 
 LARGE = {"name": "large", "patch": {"elasticsearch": {"resources": {"limits": {"memory": "64Gi"}}}}}
@@ -462,6 +463,32 @@ def test_kept_clusters_that_are_too_much_together_are_said_and_the_largest_is_fi
     assert second.spec["elasticsearch"]["scheduling"]["machines"] == ["m-upgrade-0b"]
 
 
+@pytest.mark.parametrize(
+    ("hopeless", "more", "passed", "counted"),
+    [
+        ("", {}, "True", 3),
+        ("latency p99 of search: no rate", {}, "False", 1),
+        ("latency p99 of search: no rate", {"onInconclusive": "pass"}, "True", 1),
+    ],
+)
+def test_what_no_block_can_judge_is_told_after_the_first_and_ends_it(
+    hopeless: str, more: dict[str, Any], passed: str, counted: int
+) -> None:
+    film = Film(comparison(design={"stop": "fixed", "blocks": 3, "seed": 1}, **more))
+    film.court.foreseen = Foreseen(["block 1 could not judge it"], hopeless)
+    if not hopeless:
+        assert "block 1 could not judge it" in film.until("Running", 2).status.findings
+    status = film.run().status
+    gate = next(each for each in status.conditions if each.type == "GatePassed")
+    assert (status.phase, status.blocks_done, gate.status) == ("Complete", f"{counted}/3", passed)
+    assert bool(film.court.asked) != bool(hopeless)
+    if hopeless:
+        assert (status.verdict, gate.reason, status.findings) == (
+            "Inconclusive", "Inconclusive", ["block 1 could not judge it"],
+        )  # fmt: skip
+        assert status.progress == f"cannot tell, whatever more blocks show: {hopeless}"
+
+
 def test_an_unfair_comparison_ends_at_once() -> None:
     film = Film()
     film.court.fairness = SaidOfFairness(False, sentence="java differs, too: 17 and 21")
@@ -472,6 +499,22 @@ def test_an_unfair_comparison_ends_at_once() -> None:
     assert found["Fair"] == ("False", "MoreDiffers") and found["Compared"] == ("False", "NotComparable")
     assert found["GatePassed"] == ("False", "NotComparable") and found["Complete"][0] == "True"
     assert film.court.asked == []
+
+
+def test_what_turns_out_to_be_unfair_keeps_no_number_that_an_earlier_look_judged() -> None:
+    film = Film(comparison(design={"seed": 1}))
+    gates = [GateStatus(metric="throughput", policy="requireNonInferior", verdict="Improved", change=9.0, passed=True)]
+    better = ContenderStatus(name="9.0.0", verdict="Improved", sentence="9 % more", gates=gates)
+    film.court.said = Said("Inconclusive", contenders=[better], findings=["the throughput of search differs, too"])
+    film.until("Running", 4)
+    assert film.status.contenders == [better] and film.status.findings
+    film.court.fairness = SaidOfFairness(False, sentence="java differs, too: 17 and 21")
+    film.run()
+    status = film.status
+    (found,) = status.contenders
+    assert status.verdict == "NotComparable" and not status.findings
+    assert (found.name, found.verdict, found.gates) == ("9.0.0", "NotComparable", [])
+    assert found.sentence == "java differs, too: 17 and 21"
 
 
 @pytest.mark.parametrize(
