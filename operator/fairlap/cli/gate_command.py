@@ -19,7 +19,6 @@ from fairlap.cli.printable import one_line, print_text
 
 Json = dict[str, Any]
 _PASSED = {"True": "passed", "False": "NOT PASSED"}
-_WORSE = ("Regressed", "RegressedWithinMargin")
 
 
 def gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
@@ -60,7 +59,8 @@ def exit_code(comparison: Mapping[str, Any]) -> int:
     if holds != "False" or status.get("verdict") == "NotComparable" or reason == ComparisonReason.NOT_COMPARABLE:
         return UNDECIDED
     not_passed = [each for _, each in _gates(comparison) if each.get("passed") is False]
-    if any(each.get("verdict") in _WORSE for each in not_passed):
+    # A gate that allows no worsening is not passed by one within the margin either, whose verdict is NoDifference.
+    if any(each.get("verdict") != "Inconclusive" for each in not_passed):
         return FAILED
     return FAILED if reason == ComparisonReason.GATE_NOT_PASSED and not not_passed else UNDECIDED
 

@@ -187,7 +187,8 @@ def _gate_case(view: ComparisonView, contender: str, gate: GateStatus) -> Markup
     if gate.policy == "reportOnly" or gate.passed is None:
         inner = element("skipped", message=sentence)
     elif not gate.passed:
-        inner = element("failure", sentence, message=sentence, type=gate.verdict)
+        kind = "GateNotPassed" if gate.verdict == "NoDifference" else gate.verdict
+        inner = element("failure", sentence, message=sentence, type=kind)
     said = element("system-out", sentence)
     return element("testcase", inner, said, classname=f"{view.name}.{contender}", name=label_of(gate), time="0.000")
 

@@ -61,6 +61,7 @@ ODD: Json = {"name": "odd", "verdict": "NotComparable", "sentence": "odd differs
         (comparison("False", "Inconclusive", verdict="Inconclusive", gates=(gate("Inconclusive", False),)), 3),
         (comparison("False", "Inconclusive", gates=(gate("Inconclusive", False), gate("Regressed", False))), 1),
         (comparison("False", "GateNotPassed", gates=(gate("Inconclusive", False), gate("Regressed", None))), 3),
+        (comparison("False", "GateNotPassed", gates=(gate("NoDifference", False),)), 1),  # failOnAnyRegression
         (comparison("False", "GateNotPassed"), 1),
         (comparison("False", "NotComparable", verdict="NotComparable", gates=(gate("Regressed", False),)), 3),
         (comparison("False", "NotComparable", gates=(gate("NoDifference", True),), others=(ODD,)), 3),
