@@ -72,7 +72,8 @@ def lines(comparison: Mapping[str, Any]) -> list[str]:
     how = str(status.get("verdict") or status.get("phase") or "Pending")
     found = [one_line(f"{how}: {said or bm.progress(comparison, datetime.now(UTC))}")]
     for contender, each in _gates(comparison):
-        passed = _PASSED.get(str(each.get("passed")), "only reported")
+        undecided = "only reported" if each.get("policy") == "reportOnly" else "open"
+        passed = _PASSED.get(str(each.get("passed")), undecided)
         what = each.get("sentence") or f"{each.get('task') or ''} {each.get('metric')}: {each.get('verdict')}".strip()
         found.append(one_line(f"* {passed}: {contender}: {what}"))
     for each in status.get("contenders") or ():
