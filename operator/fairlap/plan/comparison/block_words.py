@@ -10,6 +10,7 @@ from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, 
 from fairlap.comparison.disturbed_race import DISTURBED
 from fairlap.plan.comparison.disturbed_blocks import is_set_aside, was_disturbed
 from fairlap.plan.comparison.looks import most_blocks
+from fairlap.statistics.sentences import figure
 
 RACE_DELETED = "RaceDeleted"
 NAME_TAKEN = "NameTaken"
@@ -56,7 +57,7 @@ def expectation(variants: int, expected: Expected) -> str:
     if expected.minutes is not None:
         text += f", {_time(expected.minutes)}"
     change = expected.smallest_change
-    return text if change is None else f"{text}; changes from {change:.2g} % on are found four times in five"
+    return text if change is None else f"{text}; changes from {figure(change, 2)} % on are found four times in five"
 
 
 def outlook(spec: ComparisonSpec, status: ComparisonStatus) -> str:

@@ -38,6 +38,7 @@ def test_it_begins_with_questions_and_then_says_what_it_will_race() -> None:
         (None, None, ""), (40.2, None, ", 40 min"), (0.1, None, ", 1 min"), (150.0, None, ", 2.5 h"),
         (40.2, 3.44, ", 40 min; changes from 3.4 % on are found four times in five"),
         (None, 3.44, "; changes from 3.4 % on are found four times in five"),
+        (None, 210.0, "; changes from 210 % on are found four times in five"),
     ],
 )  # fmt: skip
 def test_what_is_expected_before_the_first_race(minutes: float | None, change: float | None, words: str) -> None:
