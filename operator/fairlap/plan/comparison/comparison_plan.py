@@ -106,8 +106,11 @@ def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Ju
 
 
 def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
-    status, spec = seen.status, seen.subject.spec
-    deadline = Deadline(moment(status.start_time or stamp(seen.now)), parse_duration(spec.deadline))
+    spec, now = seen.subject.spec, stamp(seen.now)
+    # One that was suspended before it began has all of its time when it may.
+    not_yet = spec.suspend and not seen.status.blocks
+    status = changed(seen.status, start_time=None if not_yet else seen.status.start_time or now)
+    deadline = Deadline(moment(status.start_time or now), parse_duration(spec.deadline))
     if deadline.passed(seen.now):
         return answer_at_deadline(seen, variants, judges)
     spent = retries_spent(spec.design, status.blocks)
@@ -122,4 +125,4 @@ def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], j
     if not seen.turn.mine:
         text = f"{upcoming} · {describe_wait(seen.turn, 'in the queue')}"
         return ComparisonPlan(changed(status, phase="Queued", progress=one_line(text)), wake_in=again)
-    return begin_block(seen, number)
+    return begin_block(replace(seen, status=status), number)

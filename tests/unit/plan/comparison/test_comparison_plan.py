@@ -545,6 +545,22 @@ def test_suspended_between_blocks() -> None:
     assert film.run().status.phase == "Complete"
 
 
+@pytest.mark.parametrize(("after", "ends"), [(timedelta(hours=23), False), (timedelta(hours=25), True)])
+def test_a_deadline_does_not_count_while_it_is_suspended_before_it_began(after: timedelta, ends: bool) -> None:
+    film = Film(comparison(design=FIXED_2, deadline="24h", suspend=True))
+    film.step()
+    film.now += timedelta(days=8)
+    film.step()
+    assert (film.status.phase, film.status.progress) == ("Pending", "suspended before the preparation")
+    film.spec = film.spec.model_copy(update={"suspend": False})
+    film.turn = Turn(mine=False)
+    film.step()
+    assert film.status.phase == "Queued" and film.status.start_time == stamp(film.now)
+    film.turn, film.now = Turn(mine=True), film.now + after
+    film.step()
+    assert (film.status.reason == "DeadlineReached") is ends
+
+
 def test_long_races_make_the_twin_seldom() -> None:
     film = Film(comparison(design={"stop": "fixed", "blocks": 4, "seed": 1}))
     film.minutes = 16
