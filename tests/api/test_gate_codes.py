@@ -82,6 +82,10 @@ CASES: dict[str, Case] = {
     "a trade": Case(
         1, "Mixed: all", stands("Mixed", False, "GateNotPassed", ("Improved", True), ("Regressed", False))
     ),
+    "any regression, below the margin": Case(
+        1, "* NOT PASSED: 9.0.0: throughput: NoDifference",
+        stands("NoDifference", False, "GateNotPassed", ("NoDifference", False)),
+    ),
     "inconclusive": Case(
         3, "Inconclusive: all", stands("Inconclusive", False, "Inconclusive", ("Inconclusive", False))
     ),

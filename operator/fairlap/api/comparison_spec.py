@@ -196,7 +196,7 @@ class GateSpec(Api):
     """What is measured. More is better for throughput and capacity (of template.race.capacity), worse for all others;
     any change of documents is for the worse."""
     margin: Annotated[float | None, Field(ge=0, le=100)] = None
-    """From which change on a difference matters, in per cent."""
+    """From which change on a difference matters, in per cent. It is a factor, so 50 is -33 % to +50 %."""
     policy: Policy = "requireNonInferior"
     """requireNonInferior passes only when a worsening of the margin or more is ruled out; failOnRegression fails on one
     that is shown to be as large as the margin, failOnAnyRegression on any that is shown; reportOnly decides nothing."""

@@ -190,7 +190,7 @@ class ComparisonStatus(Answer):
     observed_generation: int | None = None
     """Generation of the spec that this status speaks of."""
     start_time: Time | None = None
-    """When the operator first saw it."""
+    """From when on its deadline counts; absent while it is suspended before it began."""
     admitted_time: Time | None = None
     """Since when it holds its place in the queue, for one block."""
     queued_time: Time | None = None

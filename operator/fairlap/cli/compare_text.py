@@ -12,6 +12,7 @@ from fairlap.cli.figures import byte_scale, digits_for, number
 from fairlap.cli.text_table import align
 from fairlap.comparison.beside import Beside, Line
 from fairlap.comparison.raced import Kind
+from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 from fairlap.statistics.sentences import change_of, describe, signed
 
 _HEAD = ["", "baseline", "contender", "change", "interval", "q"]
@@ -56,15 +57,14 @@ def text(compared: Compared) -> str:
 def markdown(compared: Compared) -> str:
     """Return the same for a ticket or a pull request: the verdict first, the details folded."""
     found = compared.found
-    bullets = [f"- {_md(line[2:])}" for line in _bullets(compared)]
-    parts = [f"**{_md(compared.verdict)}**", "", *bullets]
-    details = _section("Not the same:", _differing(found)) + _section(
-        "To know beside it:", [*found.notes, *compared.notes]
-    )
+    bullets = [f"- {markdown_text(line[2:])}" for line in _bullets(compared)]
+    parts = [f"**{markdown_text(compared.verdict)}**", "", *bullets]
+    details = _section("Not the same:", [*map(markdown_text, _differing(found))])
+    details += _section("To know beside it:", [*map(markdown_text, (*found.notes, *compared.notes))])
     table = [f"| {' | '.join(_HEAD)} |", "|---|---:|---:|---:|---:|---:|"]
-    table += [f"| {' | '.join(map(_md, _cells(line)))} |" for line in found.others]
+    table += [f"| {' | '.join(map(markdown_text, _cells(line)))} |" for line in found.others]
     parts += ["", "<details><summary>All numbers, and what was not the same</summary>", "", *table]
-    parts += [*map(_md, details), "", "</details>"]
+    parts += [*details, "", "</details>"]
     return "\n".join(parts)
 
 
@@ -76,11 +76,9 @@ def comma_separated(compared: Compared) -> str:
     writer.writerow(["role", "what", "unit", "baseline", "contender", "change", "low", "high", "verdict", "q"])
     for role, lines in (("gate", found.gates), ("hint", found.others)):
         for line in lines:
-            change, low, high = _change(line)
             verdict = line.finding.verdict if line.finding else ""
-            writer.writerow(
-                [role, line.what, _UNITS[line.kind], line.baseline, line.contender, change, low, high, verdict, line.q]
-            )
+            about = [role, csv_cell(line.what), _UNITS[line.kind]]
+            writer.writerow([*about, line.baseline, line.contender, *_change(line), verdict, line.q])
     return out.getvalue().rstrip("\n")
 
 
@@ -159,10 +157,6 @@ def _json(line: Line) -> dict[str, Any]:
         "q": line.q,
     }
     return {key: value for key, value in data.items() if value is not None}
-
-
-def _md(words: str) -> str:
-    return words.replace("|", "\\|").replace("\n", " ")
 
 
 FORMATS = {"text": text, "md": markdown, "csv": comma_separated, "json": as_json}

@@ -19,7 +19,6 @@ from fairlap.cli.printable import one_line, print_text
 
 Json = dict[str, Any]
 _PASSED = {"True": "passed", "False": "NOT PASSED"}
-_WORSE = ("Regressed", "RegressedWithinMargin")
 
 
 def gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
@@ -60,7 +59,8 @@ def exit_code(comparison: Mapping[str, Any]) -> int:
     if holds != "False" or status.get("verdict") == "NotComparable" or reason == ComparisonReason.NOT_COMPARABLE:
         return UNDECIDED
     not_passed = [each for _, each in _gates(comparison) if each.get("passed") is False]
-    if any(each.get("verdict") in _WORSE for each in not_passed):
+    # A gate that allows no worsening is not passed by one within the margin either, whose verdict is NoDifference.
+    if any(each.get("verdict") != "Inconclusive" for each in not_passed):
         return FAILED
     return FAILED if reason == ComparisonReason.GATE_NOT_PASSED and not not_passed else UNDECIDED
 
@@ -72,7 +72,8 @@ def lines(comparison: Mapping[str, Any]) -> list[str]:
     how = str(status.get("verdict") or status.get("phase") or "Pending")
     found = [one_line(f"{how}: {said or bm.progress(comparison, datetime.now(UTC))}")]
     for contender, each in _gates(comparison):
-        passed = _PASSED.get(str(each.get("passed")), "only reported")
+        undecided = "only reported" if each.get("policy") == "reportOnly" else "open"
+        passed = _PASSED.get(str(each.get("passed")), undecided)
         what = each.get("sentence") or f"{each.get('task') or ''} {each.get('metric')}: {each.get('verdict')}".strip()
         found.append(one_line(f"* {passed}: {contender}: {what}"))
     for each in status.get("contenders") or ():

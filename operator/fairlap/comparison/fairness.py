@@ -13,6 +13,7 @@ from fairlap.api.block_record import TWIN, BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import DifferenceStatus
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.comparison.equal_values import comparable
 from fairlap.comparison.fairness_table import (
     NONE,
     REQUESTS,
@@ -121,9 +122,7 @@ def raced_with_itself(baseline: str, variants: Sequence[ComparedVariant]) -> str
     specs = {variant.name: _spec_leaves(variant.spec) for variant in variants}
     ours = specs.pop(baseline)
     found = [
-        name
-        for name, theirs in specs.items()
-        if all(variable_of(path) == NONE for path in {**ours, **theirs} if ours.get(path) != theirs.get(path))
+        name for name, theirs in specs.items() if all(variable_of(path) == NONE for path in _differing(ours, theirs))
     ]
     if not found:
         return ""
@@ -139,8 +138,14 @@ def _spec_leaves(spec: Mapping[str, Any]) -> dict[str, str]:
     return {path.removeprefix("."): as_text(value) for path, value in leaves("", whole) if value not in ({}, [])}
 
 
+def _differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
+    return [
+        path for path in {**ours, **theirs} if comparable(path, ours.get(path)) != comparable(path, theirs.get(path))
+    ]
+
+
 def _of_specs(base: str, ours: Mapping[str, str], name: str, theirs: Mapping[str, str]) -> Iterator[_Found]:
-    differing = [path for path in {**ours, **theirs} if ours.get(path) != theirs.get(path)]
+    differing = _differing(ours, theirs)
     declared = {variable_of(path) for path in differing}
     for path in differing:
         row = row_of(f"spec.{path}")

@@ -74,8 +74,26 @@ def unsteady_sentence(title: str, pairs: Pairs) -> str:
     )
 
 
+def with_worsening_told(gate: GateStatus) -> GateStatus:
+    """Return a gate whose sentence says why it is not passed, where its verdict does not."""
+    if not _allows_none(gate):
+        return gate
+    return gate.model_copy(update={"sentence": f"{gate.sentence}; yet a worsening is shown, and this gate allows none"})
+
+
 def contender_sentence(name: str, baseline: str, gates: Sequence[GateStatus], verdict: ComparisonVerdict) -> str:
     """Return what all gates of one contender say together."""
+    text = _of_verdict(name, baseline, gates, verdict)
+    if strict := [gate for gate in gates if _allows_none(gate)]:
+        text += f"; yet a worsening is shown in {_counted(strict)} that allow{'s' * (len(strict) == 1)} none"
+    return text
+
+
+def _allows_none(gate: GateStatus) -> bool:
+    return gate.verdict == "NoDifference" and gate.passed is False
+
+
+def _of_verdict(name: str, baseline: str, gates: Sequence[GateStatus], verdict: ComparisonVerdict) -> str:
     better = [gate for gate in gates if gate.verdict in BETTER]
     worse = [gate for gate in gates if gate.verdict in WORSE]
     still = [gate for gate in gates if gate.verdict == "Inconclusive"]

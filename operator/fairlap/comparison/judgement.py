@@ -20,6 +20,7 @@ from fairlap.comparison.gate_words import (
     left_out_sentence,
     noise_words,
     unsteady_sentence,
+    with_worsening_told,
 )
 from fairlap.comparison.hints import hints, twin_findings
 from fairlap.comparison.reach import scope
@@ -219,7 +220,7 @@ def _is_futile(told: Sequence[_Told], deciding: Sequence[_Told], last: Look) -> 
 def _contender(
     spec: ComparisonSpec, name: str, told: Sequence[_Told], numbers: BlockNumbers, final: bool
 ) -> ContenderStatus:
-    gates = [_gate_status(spec, each, numbers, final) for each in told]
+    gates = [with_worsening_told(_gate_status(spec, each, numbers, final)) for each in told]
     deciding = [gate for gate in gates if gate.policy != "reportOnly"] or gates
     verdict = together(gate.verdict for gate in deciding)
     value: Verdict = verdict.value

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from fairlap.api.base import Json
+from fairlap.comparison.equal_values import comparable
 
 
 class OneOf(NamedTuple):
@@ -72,7 +73,10 @@ def part_at(value: Mapping[str, Any], path: tuple[str, ...]) -> Json:
 
 
 def changed_paths(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Return the dotted paths at which two objects differ, sorted: the highest one of what only one of them has."""
+    """Return the dotted paths at which two specs differ, sorted: the highest one of what only one of them has.
+
+    Quantities and heaps differ when they mean another size, however they are written.
+    """
     return sorted(_differing(one, other, ""))
 
 
@@ -90,7 +94,8 @@ def _merged(target: Any, patch: Any) -> Any:
 
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any], above: str) -> Iterator[str]:
     for key in one.keys() | other.keys():
-        mine, theirs, path = one.get(key), other.get(key), f"{above}{key}"
+        path = f"{above}{key}"
+        mine, theirs = comparable(path, one.get(key)), comparable(path, other.get(key))
         if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
             yield from _differing(mine, theirs, f"{path}.")
         elif json.dumps(mine, sort_keys=True) != json.dumps(theirs, sort_keys=True):  # in Python true is 1

@@ -11,6 +11,7 @@ from fairlap.comparison_report.comparison_view import ComparisonView, label_of
 from fairlap.comparison_report.markup import Markup, element, shortened
 from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, interval, percent, words_of
 from fairlap.comparison_report.svg_parts import figure, table
+from fairlap.statistics.sentences import confidence_words
 
 _ROW, _AXIS = 92.0, 34.0
 _EDGE = 0.03
@@ -161,7 +162,7 @@ def _numbers(view: ComparisonView, entries: Sequence[_Entry], title: str) -> Mar
             VERDICT_WORDS.get(entry.gate.verdict, entry.gate.verdict),
             percent(entry.gate.change),
             interval(entry.gate.low, entry.gate.high),
-            percent(entry.gate.confidence, sign=False),
+            confidence_words(entry.gate.confidence / 100) if entry.gate.confidence else "–",
             percent(entry.gate.margin, sign=False),
             ", ".join(percent(_back(ratio)) for ratio in entry.ratios) or "–",
             ", ".join(percent(_back(ratio)) for _, ratio in view.ratios(entry.gate, view.twin)) or "–",

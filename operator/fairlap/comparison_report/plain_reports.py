@@ -6,31 +6,26 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_status import ContenderStatus, DifferenceStatus, GateStatus
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, read_view, unit_of
-from fairlap.comparison_report.markup import Child, Markup, element, plain
+from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
+from fairlap.comparison_report.markup import Child, Markup, element
 from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount, duration, interval, percent
 from fairlap.comparison_report.report_data import manifest
-
-_MARKS: Final = re.compile(r"([\\`*_\[\]<>|~&$])")
-_CALLS: Final = re.compile(r"([@#])")
-"""begin a mention or a number of an issue, escaped or not; a word joiner behind them ends that"""
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def report_markdown(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     """Return the report for a pull request, the verdict in its first line; raises NotAComparisonError."""
     view = read_view(comparison, blocks)
     word = "Failed" if view.failed else view.verdict or "Not over yet"
-    lines = [f"**{VERDICT_SIGNS.get(word, '✕' if view.failed else '…')} {word}**: {_md(view.headline)}", ""]
+    lines = [f"**{VERDICT_SIGNS.get(word, '✕' if view.failed else '…')} {word}**: {markdown_text(view.headline)}", ""]
     said = [f"{kind} {_said(view, condition)}" for kind, condition in (("Gates:", "GatePassed"), ("Fair:", "Fair"))]
     counted = f"{len(view.valid_blocks)} block{'s' * (len(view.valid_blocks) != 1)}"
     cost = f"{view.races_and_preparations}, {duration(view.status.cost_seconds or None)}"
-    lines += [f"{_md(view.name)}: {' · '.join(said)} · {counted} · {cost}", ""]
+    lines += [f"{markdown_text(view.name)}: {' · '.join(said)} · {counted} · {cost}", ""]
     if view.judged:
         lines += ["| | Gate | What is known | Change | Interval | Passed |", "|---|---|---|---:|---:|---|"]
         lines += [_md_row(contender.name, gate) for contender, gate in view.judged]
@@ -38,8 +33,8 @@ def report_markdown(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     unfair = [each for each in view.status.differences if not each.fair]
     for each in unfair:
         values = _values(view, each)
-        lines.append(f"- not the same: **{_md(each.what)}** ({values}) {_md(each.message)}")
-    lines += [f"- {_md(finding)}" for finding in view.status.findings]
+        lines.append(f"- not the same: **{markdown_text(each.what)}** ({values}) {markdown_text(each.message)}")
+    lines += [f"- {markdown_text(finding)}" for finding in view.status.findings]
     if unfair or view.status.findings:
         lines.append("")
     lines += _folded("The gates in words, and how far it reaches", list(_in_words(view)))
@@ -59,9 +54,9 @@ def report_csv(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     for block in view.blocks:
         for place, race in enumerate(block.races, start=1):
             counts = "true" if block.valid and race.valid else "false"
-            reason = _cell("" if block.valid else block.cause)
+            reason = csv_cell("" if block.valid else block.cause)
             for each in race.numbers:
-                names = [_cell(race.variant), _cell(each.task), _cell(each.metric)]
+                names = [csv_cell(race.variant), csv_cell(each.task), csv_cell(each.metric)]
                 writer.writerow([block.number, block.attempt, place, *names, repr(each.value), counts, reason])
     return out.getvalue()
 
@@ -100,16 +95,11 @@ def _said(view: ComparisonView, condition: str) -> str:
     )
 
 
-def _md(text: str) -> str:
-    """Return a text that Markdown shows as it is: no name becomes a link, a mention, a cell or an element."""
-    return _CALLS.sub("\\1\N{WORD JOINER}", _MARKS.sub(r"\\\1", " ".join(plain(text).split())))
-
-
 def _md_row(contender: str, gate: GateStatus) -> str:
     known = f"{VERDICT_SIGNS.get(gate.verdict, '')} {VERDICT_WORDS.get(gate.verdict, gate.verdict)}"
     passed = {True: "✓", False: "✕", None: "–"}[gate.passed]
     cells = [contender, label_of(gate), known, percent(gate.change), interval(gate.low, gate.high), passed]
-    return f"| {' | '.join(map(_md, cells))} |"
+    return f"| {' | '.join(map(markdown_text, cells))} |"
 
 
 def _in_words(view: ComparisonView) -> Iterator[str]:
@@ -119,39 +109,35 @@ def _in_words(view: ComparisonView) -> Iterator[str]:
             if gate.noise is not None
             else ""
         )
-        yield f"- {_md(f'{contender.name}: {gate.sentence or label_of(gate)}{noise}')}"
-    yield from (f"- {_md(line)}" for line in view.status.scope)
+        yield f"- {markdown_text(f'{contender.name}: {gate.sentence or label_of(gate)}{noise}')}"
+    yield from (f"- {markdown_text(line)}" for line in view.status.scope)
 
 
 def _not_the_same(view: ComparisonView) -> Iterator[str]:
     for each in view.status.differences:
         if each.fair:
             values = _values(view, each)
-            yield f"- {_md(each.what)} ({each.rule}): {values} {_md(each.message)}".rstrip()
+            yield f"- {markdown_text(each.what)} ({each.rule}): {values} {markdown_text(each.message)}".rstrip()
 
 
 def _values(view: ComparisonView, each: DifferenceStatus) -> str:
-    return " · ".join(f"{_md(name)}: {_md(each.values[name])}" for name in view.variants if name in each.values)
+    return " · ".join(
+        f"{markdown_text(name)}: {markdown_text(each.values[name])}" for name in view.variants if name in each.values
+    )
 
 
 def _races(view: ComparisonView) -> Iterator[str]:
     for block in view.blocks:
-        order = ", ".join(_md(race.variant) for race in block.races)
-        yield f"- block {block.label}: {order}{'' if block.valid else f' (void: {_md(block.reason)})'}"
+        order = ", ".join(markdown_text(race.variant) for race in block.races)
+        yield f"- block {block.label}: {order}{'' if block.valid else f' (void: {markdown_text(block.reason)})'}"
     for contender, gate in view.judged:
         unit = unit_of(gate)
         medians = f"{amount(gate.baseline, unit)} and {amount(gate.contender, unit)}"
-        yield f"- {_md(f'{label_of(gate)}: medians of {view.baseline} and {contender.name} {medians}')}"
+        yield f"- {markdown_text(f'{label_of(gate)}: medians of {view.baseline} and {contender.name} {medians}')}"
 
 
 def _folded(summary: str, lines: list[str]) -> list[str]:
     return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>", ""] if lines else []
-
-
-def _cell(text: str) -> str:
-    """Return a text that a spreadsheet does not take for a formula."""
-    shown = plain(text)
-    return f"'{shown}" if shown.startswith(_FORMULA) else shown
 
 
 def _judged(view: ComparisonView) -> Iterator[tuple[str, GateStatus]]:
@@ -187,7 +173,8 @@ def _gate_case(view: ComparisonView, contender: str, gate: GateStatus) -> Markup
     if gate.policy == "reportOnly" or gate.passed is None:
         inner = element("skipped", message=sentence)
     elif not gate.passed:
-        inner = element("failure", sentence, message=sentence, type=gate.verdict)
+        kind = "GateNotPassed" if gate.verdict == "NoDifference" else gate.verdict
+        inner = element("failure", sentence, message=sentence, type=kind)
     said = element("system-out", sentence)
     return element("testcase", inner, said, classname=f"{view.name}.{contender}", name=label_of(gate), time="0.000")
 

@@ -4,6 +4,9 @@ import math
 
 from fairlap.statistics.gates import MOST_MORE_BLOCKS, GateFinding, GateVerdict
 
+_LOPSIDED = 0.1
+"""A margin above which up and down are visibly not as far in per cent: -33 % is as far from none as +50 %."""
+
 
 def change_of(finding: GateFinding, *, more_is_better: bool) -> tuple[float, float, float]:
     """Return a number's change and both ends of its interval, as shares of the baseline's (-0.1: a tenth less)."""
@@ -18,10 +21,10 @@ def describe(what: str, finding: GateFinding, margin: float, *, more_is_better: 
     """
     change, low, high = change_of(finding, more_is_better=more_is_better)
     found_in = of or f"{finding.blocks} pairs"
-    interval = f"{_confidence(finding.confidence)} interval {signed(low)} to {signed(high)}, {found_in}"
+    interval = f"{confidence_words(finding.confidence)} interval {signed(low)} to {signed(high)}, {found_in}"
     match finding.verdict:
         case GateVerdict.NO_DIFFERENCE:
-            return f"{what}: no difference that matters: within {_percent(margin)} either way ({interval})"
+            return f"{what}: no difference that matters: within {_both_ways(margin)} ({interval})"
         case GateVerdict.INCONCLUSIVE:
             text = f"{what}: cannot tell: {signed(change)} ({interval})"
             return f"{text}; {about_so_many(finding.more_blocks)} more would settle it at this noise"
@@ -37,12 +40,30 @@ def about_so_many(more: int) -> str:
     return f"{'about' if more < MOST_MORE_BLOCKS else 'at least'} {more}"
 
 
-def _confidence(share: float) -> str:
-    return f"{share * 100:.3g} %"
+def figure(value: float, digits: int) -> str:
+    """Return a number with so many significant digits and never an exponent; whole ones keep all of theirs."""
+    text = f"{value:.{digits}g}"
+    if "e" not in text:
+        return text
+    if abs(value) >= 1:
+        return f"{value:.0f}"
+    return f"{value:.{digits - 1 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
+
+
+def confidence_words(share: float) -> str:
+    """Return a confidence in per cent, with as many digits as it takes not to look certain."""
+    digits = next(digits for digits in range(3, 20) if float(f"{share * 100:.{digits}g}") < 100 or share >= 1)
+    return f"{figure(share * 100, digits)} %"
 
 
 def _percent(share: float) -> str:
-    return f"{share * 100:.2g} %"
+    return f"{figure(share * 100, 4)} %"
+
+
+def _both_ways(margin: float) -> str:
+    if margin <= _LOPSIDED:
+        return f"{_percent(margin)} either way"
+    return f"{signed(-margin / (1 + margin))} to {signed(margin)}"
 
 
 def _digits(share: float) -> str:

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,27 @@ def test_the_same_for_machines_and_tickets(tmp_path: Path, capsys: pytest.Captur
     assert float(rows[0]["change"]) == pytest.approx(gate["change"]) and rows[-1]["role"] == "hint"
     text = printed(capsys, one, two, "md")
     assert text.startswith("**Regressed: ") and "<details>" in text and "| bulk throughput, ops/s |" in text
+
+
+def test_a_name_of_others_is_no_formula_no_mention_and_no_element(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["=HYPERLINK(1)", "@team", "<img src=x>", "a|b"]
+    for variant, scale in (("a", 1.0), ("b", 1.25)):
+        (tmp_path / variant).mkdir()
+        for number in range(5):
+            race = race_json(scale, random.Random(f"{variant}{number}"))
+            (measured, *_) = race["results"]["op_metrics"]
+            race["results"]["op_metrics"] = [{**measured, "task": name, "operation": name} for name in names]
+            race["cluster"]["revision"] = f"@{variant}"
+            (tmp_path / variant / f"{number}.json").write_text(json.dumps(race))
+    one, two = f"{tmp_path}/a/", f"{tmp_path}/b/"
+    whats = [row["what"] for row in csv.DictReader(io.StringIO(printed(capsys, one, two, "csv")))]
+    assert not any(what.startswith(("=", "+", "-", "@")) for what in whats) and any("=HYPERLINK" in w for w in whats)
+    text = printed(capsys, one, two, "md")
+    assert not re.search(r"@(?!\u2060)|(?<!\\)<(?!/?(details|summary)>)", text) and r"\<img src=x\>" in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {7}
 
 
 @pytest.mark.parametrize(

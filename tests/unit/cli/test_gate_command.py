@@ -38,7 +38,7 @@ def comparison(
 
 def gate(verdict: str, passed: bool | None) -> Json:
     return {"metric": "throughput", "verdict": verdict, "sentence": f"throughput is {verdict}"} | (
-        {} if passed is None else {"passed": passed}
+        {"policy": "reportOnly"} if passed is None else {"passed": passed}
     )
 
 
@@ -61,6 +61,7 @@ ODD: Json = {"name": "odd", "verdict": "NotComparable", "sentence": "odd differs
         (comparison("False", "Inconclusive", verdict="Inconclusive", gates=(gate("Inconclusive", False),)), 3),
         (comparison("False", "Inconclusive", gates=(gate("Inconclusive", False), gate("Regressed", False))), 1),
         (comparison("False", "GateNotPassed", gates=(gate("Inconclusive", False), gate("Regressed", None))), 3),
+        (comparison("False", "GateNotPassed", gates=(gate("NoDifference", False),)), 1),  # failOnAnyRegression
         (comparison("False", "GateNotPassed"), 1),
         (comparison("False", "NotComparable", verdict="NotComparable", gates=(gate("Regressed", False),)), 3),
         (comparison("False", "NotComparable", gates=(gate("NoDifference", True),), others=(ODD,)), 3),
@@ -106,6 +107,15 @@ def test_it_prints_verdict_and_gates(monkeypatch: pytest.MonkeyPatch, capsys: py
         "* passed: 9.0.0: throughput is NoDifference",
         "* only reported: 9.0.0: throughput is Inconclusive",
     ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [("reportOnly", "only reported"), ("requireNonInferior", "open"), ("failOnAnyRegression", "open")],
+)
+def test_a_gate_that_is_open_yet_is_not_called_only_reported(policy: str, words: str) -> None:
+    found = gate_command.lines(comparison(phase="Racing", gates=(gate("Inconclusive", None) | {"policy": policy},)))
+    assert found[1:] == [f"* {words}: 9.0.0: throughput is Inconclusive"]
 
 
 def test_it_names_who_cannot_be_compared() -> None:

@@ -138,6 +138,15 @@ def test_what_changes_no_race_is_said_to_race_one_with_itself() -> None:
     assert "with itself" not in two(resolved("base"), other).sentence
 
 
+def test_a_quantity_written_in_two_ways_differs_in_nothing() -> None:
+    one = resolved("one", heap="1g", resources={"limits": {"cpu": "2", "memory": "2Gi"}})
+    other = resolved("other", heap="1024m", resources={"limits": {"cpu": "2000m", "memory": "2048Mi"}})
+    assert "this races one with itself" in two(one, other).sentence
+    newer = Resolved("other", {**other.spec, "elasticsearch": {**other.spec["elasticsearch"], "version": "9.1.0"}})
+    found = two(one, newer)
+    assert found.fair and set(rules(found)) == {"elasticsearch.version"}
+
+
 def test_java_written_on_one_side_is_a_second_variable() -> None:
     found = two(resolved("8.11.0", version="8.11.0", java=17), NEW_RELEASE, *blocks([]))
     assert not found.fair

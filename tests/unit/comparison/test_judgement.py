@@ -235,6 +235,11 @@ def test_any_regression_fails_even_within_the_margin() -> None:
     found = judged(one_number("throughput", 0.02, [each / 10 for each in SPREAD]),
                    [gate_of("throughput", policy="failOnAnyRegression")])  # fmt: skip
     assert found.verdict == "NoDifference" and found.gate_passed is False
+    assert the_gate(found).sentence.endswith("; yet a worsening is shown, and this gate allows none")
+    assert found.sentence.endswith("in any of 1 gate; yet a worsening is shown in 1 gate that allows none")
+    fine = judged(one_number("throughput", 0.0, [each / 10 for each in SPREAD]),
+                  [gate_of("throughput", policy="failOnAnyRegression")])  # fmt: skip
+    assert fine.verdict == "NoDifference" and fine.gate_passed and "allow" not in fine.sentence
 
 
 @pytest.mark.parametrize(("on", "passed"), [("fail", False), ("pass", True), ("extend", False)])

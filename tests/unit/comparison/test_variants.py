@@ -98,6 +98,31 @@ def test_a_short_version_is_a_name_and_so_is_any_other_number(name: str, patch: 
     assert found[1].name == name
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ({"heap": "1g"}, {"heap": "1024m"}, True),
+        ({"heap": "1g"}, {"heap": "1025m"}, False),
+        ({"resources": {"limits": {"memory": "2Gi"}}}, {"resources": {"limits": {"memory": "2048Mi"}}}, True),
+        ({"resources": {"limits": {"memory": "2Gi"}}}, {"resources": {"limits": {"memory": "2G"}}}, False),
+        ({"resources": {"requests": {"cpu": "1"}}}, {"resources": {"requests": {"cpu": "1000m"}}}, True),
+        ({"resources": {"requests": {"cpu": "1"}}}, {"resources": {"requests": {"cpu": "1001m"}}}, False),
+        ({"storage": {"size": "1Gi"}}, {"storage": {"size": "1024Mi"}}, True),
+        ({"storage": {"ephemeral": {"sizeLimit": "1Gi"}}}, {"storage": {"ephemeral": {"sizeLimit": "1024Mi"}}}, True),
+        ({"config": {"size": "1Gi"}}, {"config": {"size": "1024Mi"}}, False),  # whatever that is
+    ],
+)
+def test_a_quantity_written_in_two_ways_is_one(one: Any, other: Any, equal: bool) -> None:
+    spec = comparison(
+        [{"name": "8.11.0"}, {"name": "b", "patch": {"elasticsearch": one}},
+         {"name": "c", "patch": {"elasticsearch": other}}]
+    )  # fmt: skip
+    if equal:
+        assert "variants b and c are the same" in refused(spec)
+    else:
+        assert len(expand(spec)) == 3
+
+
 def test_null_takes_a_field_away() -> None:
     assert "java" not in patched({"elasticsearch": {"java": None}})["elasticsearch"]
 

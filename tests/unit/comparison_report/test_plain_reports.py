@@ -129,6 +129,14 @@ def test_junit_fails_for_gates_that_are_not_passed(name: str, failures: int, err
     assert (junit(name).attrib["failures"], junit(name).attrib["errors"]) == (str(failures), str(errors))
 
 
+def test_junit_calls_no_failure_no_difference() -> None:
+    made = cases()["one-block"]
+    gate = {"metric": "throughput", "policy": "failOnAnyRegression", "verdict": "NoDifference", "passed": False}
+    made.comparison["status"]["contenders"] = [{"name": "9.0.0", "verdict": "NoDifference", "gates": [gate]}]
+    found = ET.fromstring(report_junit(made.comparison, made.blocks))  # noqa: S314 - our own
+    assert [each.attrib["type"] for each in found.iter("failure")] == ["GateNotPassed"]
+
+
 def test_junit_fails_where_no_gate_was_judged_and_none_is_passed() -> None:
     made = cases()["one-block"]
     decides(made, False, "Inconclusive", "the deadline of 1h was reached after 1 of 10 blocks")

@@ -22,7 +22,7 @@ from fairlap.statistics.gates import (
 )
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.paired import paired
-from fairlap.statistics.sentences import about_so_many, describe
+from fairlap.statistics.sentences import about_so_many, describe, figure
 
 FIVE = Gate(0.05)
 MIRROR = {
@@ -240,6 +240,38 @@ def test_false_alarms_and_missed_worsenings_stay_at_5_percent() -> None:
 )  # fmt: skip
 def test_sentences(mean: float, by: float, better_when_more: bool, words: str) -> None:
     assert describe("x", one(spread(mean, by, 5)), 0.05, more_is_better=better_when_more) == words
+
+
+@pytest.mark.parametrize(
+    ("margin", "words"),
+    [
+        (0.05, "within 5 % either way ("), (0.1, "within 10 % either way ("), (0.025, "within 2.5 % either way ("),
+        (0.125, "within -11.1 % to +12.5 % ("), (0.5, "within -33.3 % to +50.0 % ("),
+        (1.0, "within -50.0 % to +100 % ("),
+    ],
+)  # fmt: skip
+def test_a_margin_is_told_as_it_was_written(margin: float, words: str) -> None:
+    found = one(spread(0.0, margin / 10, 5))._replace(verdict=GateVerdict.NO_DIFFERENCE)
+    assert words in describe("x", found, margin, more_is_better=True)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "words"),
+    [(0.95, "95 % interval"), (0.99875, "99.9 % interval"), (1 - 0.01 / 24, "99.96 % interval"),
+     (1 - 1e-7, "99.99999 % interval")],
+)  # fmt: skip
+def test_no_interval_is_certain(confidence: float, words: str) -> None:
+    found = one(spread(0.0, 0.02, 5))._replace(confidence=confidence)
+    assert f"({words} " in describe("x", found, 0.05, more_is_better=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "words"),
+    [(3.44, 2, "3.4"), (99.4, 2, "99"), (210.4, 2, "210"), (12.5, 4, "12.5"), (1e6, 4, "1000000"),
+     (0.00001, 4, "0.00001"), (0.0, 2, "0")],
+)  # fmt: skip
+def test_a_figure_has_no_exponent(value: float, digits: int, words: str) -> None:
+    assert figure(value, digits) == words
 
 
 @pytest.mark.parametrize(("more", "words"), [(1, "about 1"), (998, "about 998"), (999, "at least 999")])

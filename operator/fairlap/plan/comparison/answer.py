@@ -103,12 +103,29 @@ def judged_at_look(
 
 def answer_at_deadline(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
     """Return the end of one whose time is over: what the blocks so far say."""
+    return _answer_cut_short(seen, variants, judges, f"the deadline of {seen.subject.spec.deadline} was reached")
+
+
+def answer_without_retries(
+    seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges, spent: str
+) -> ComparisonPlan:
+    """Return the end of one that may race no block again, though enough count: what they say; `spent`: why."""
+    return _answer_cut_short(seen, variants, judges, f"{spent}, so it ended", ComparisonReason.RACES_INVALID)
+
+
+def _answer_cut_short(
+    seen: ComparisonSeen,
+    variants: Sequence[ResolvedVariant],
+    judges: Judges,
+    why: str,
+    reason: ComparisonReason = ComparisonReason.DEADLINE,
+) -> ComparisonPlan:
     spec, status = seen.subject.spec, seen.status
     told = counted_at_the_end(status.blocks)
     if told != status.blocks:  # said first: their records are read as those of blocks that count
         return ComparisonPlan(with_blocks(spec, status, told))
     there, most = len(counting(status.blocks)), most_blocks(spec.design)
-    said = f"the deadline of {spec.deadline} was reached after {there} of {most} blocks"
+    said = f"{why} after {there} of {most} blocks"
     if not there:
         text = f"{said}; write a longer spec.deadline"
         return fail(seen, status, ComparisonReason.DEADLINE, text)
@@ -117,7 +134,7 @@ def answer_at_deadline(seen: ComparisonSeen, variants: Sequence[ResolvedVariant]
     blocks = _records(seen, status)
     design = looks_cut_short(spec.design, len(blocks))
     if not blocks:
-        return fail(seen, status, ComparisonReason.DEADLINE, f"{said}, and none of their records is there any more")
+        return fail(seen, status, reason, f"{said}, and none of their records is there any more")
     status, fair, left_out, end = _fairness(seen, status, variants, blocks, judges)
     if end:
         return end

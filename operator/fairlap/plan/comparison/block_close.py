@@ -10,6 +10,7 @@ from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, 
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.comparison.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison.expectation import calibrated_every
+from fairlap.comparison.passing_trouble import PASSING_TROUBLE
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.answer import answer
 from fairlap.plan.comparison.block_words import (
@@ -18,22 +19,25 @@ from fairlap.plan.comparison.block_words import (
     NAME_TAKEN,
     NOT_A_VARIANTS_FAULT,
     RACE_DELETED,
+    RACE_REFUSED,
     RACE_SUSPENDED,
     RECORD_LOST,
     block_findings,
     block_title,
+    counting,
     describe_losses,
     lost_races,
     next_title,
     no_room,
     outlook,
+    retries_spent,
     seconds_of_a_race,
     why_void,
     with_blocks,
 )
 from fairlap.plan.comparison.children import record_name
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
-from fairlap.plan.comparison.disturbed_blocks import is_set_aside, set_aside
+from fairlap.plan.comparison.disturbed_blocks import enough_to_judge, is_set_aside, set_aside
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
 from fairlap.plan.conditions import Observation, moment, stamp
@@ -42,6 +46,7 @@ from fairlap.plan.transition import one_line
 
 _PATIENCE = timedelta(minutes=15)
 _LOOK_AGAIN_SECONDS = 5.0
+_NOT_OF_THE_SPEC = PASSING_TROUBLE | {RACE_DELETED, RACE_SUSPENDED, RACE_REFUSED, NAME_TAKEN}
 _LONGEST_DISTURBANCE = 400
 """Characters of it in a status, which has room for all races of all blocks; the block's record has it whole."""
 
@@ -95,7 +100,8 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
         return ComparisonPlan(
             status, observed=(Observation(ComparisonCondition.ACCEPTED, True, ComparisonReason.PREPARED, text),)
         )
-    if over.reason in (RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN):
+    # Where blocks count, spec and track were prepared before.
+    if over.reason in _NOT_OF_THE_SPEC or counting(status.blocks):
         return _race_again(seen, status, over)
     race = over.races[-1]
     if race.reason == ComparisonReason.UNKNOWN_TASK:
@@ -163,20 +169,17 @@ def _without_doubtful(spec: ComparisonSpec, blocks: Sequence[Block], over: Block
 def _race_again(seen: ComparisonSeen, status: ComparisonStatus, over: Block) -> ComparisonPlan:
     """Return what follows from a block that does not count: it is raced again, or all is over."""
     spec = seen.subject.spec
-    # A preparation that is made again because of a block does not count beside that, and a disturbance has its bound.
-    void = [block for block in status.blocks if not block.valid and block.reason not in (CLUSTER_IN_DOUBT, DISTURBED)]
     title, last = block_title(spec, over), why_void(over)
     why = f"{last.variant}: {last.reason}: {last.message}" if last else over.reason
     if over.reason == RECORD_LOST and seen.refusal:
         why = f"{why}: the API server would not keep its numbers: {seen.refusal}"
-    if len(void) <= spec.design.retries:
+    if not (spent := retries_spent(spec.design, status.blocks)):
         status = changed(give_place_up(seen, status), progress=one_line(f"{title} is raced again ({why})"))
         return ComparisonPlan(status)
     lost = describe_losses(lost_races(status.blocks, [variant.name for variant in status.variants]))
-    message = (
-        f"{len(void)} blocks did not count, and design.retries is {spec.design.retries}; "
-        f"races lost: {lost}; the last was {why or title}"
-    )
+    message = f"{spent}; races lost: {lost}; the last was {why or title}"
+    if enough_to_judge(spec.design, status.blocks):
+        return ComparisonPlan(changed(give_place_up(seen, status), progress=one_line(message)))
     return fail(seen, status, ComparisonReason.RACES_INVALID, message)
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from fairlap.api.block_record import TWIN
-from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_spec import ComparisonSpec, Design
 from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, Expected, RaceOfBlock
 from fairlap.comparison.disturbed_race import DISTURBED
 from fairlap.plan.comparison.disturbed_blocks import is_set_aside, was_disturbed
 from fairlap.plan.comparison.looks import most_blocks
+from fairlap.statistics.sentences import figure
 
 RACE_DELETED = "RaceDeleted"
 NAME_TAKEN = "NameTaken"
@@ -56,7 +57,7 @@ def expectation(variants: int, expected: Expected) -> str:
     if expected.minutes is not None:
         text += f", {_time(expected.minutes)}"
     change = expected.smallest_change
-    return text if change is None else f"{text}; changes from {change:.2g} % on are found four times in five"
+    return text if change is None else f"{text}; changes from {figure(change, 2)} % on are found four times in five"
 
 
 def outlook(spec: ComparisonSpec, status: ComparisonStatus) -> str:
@@ -114,6 +115,14 @@ def uneven_losses(blocks: Sequence[Block], names: Iterable[str]) -> list[str]:
     if len({count for count, _, _ in lost.values()}) < 2:
         return []
     return [f"not all variants lost as many races: {describe_losses(lost)}"]
+
+
+def retries_spent(design: Design, blocks: Iterable[Block]) -> str:
+    """Return the words that no block may be raced again any more; "" while one may."""
+    # A preparation that is made again because of a block does not count beside that, and a disturbance has its bound.
+    void = [block for block in blocks if not block.valid and block.reason not in (CLUSTER_IN_DOUBT, DISTURBED)]
+    over = len(void) > design.retries
+    return f"{len(void)} blocks did not count, and design.retries is {design.retries}" if over else ""
 
 
 def why_void(block: Block) -> RaceOfBlock | None:

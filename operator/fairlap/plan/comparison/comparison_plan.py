@@ -15,11 +15,19 @@ from fairlap.comparison.expectation import calibrated_every
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
 from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
-from fairlap.plan.comparison.answer import answer_at_deadline, rows_left_out, unfair_by_specs
+from fairlap.plan.comparison.answer import answer_at_deadline, answer_without_retries, rows_left_out, unfair_by_specs
 from fairlap.plan.comparison.block_race import begin_block, plan_block
-from fairlap.plan.comparison.block_words import done, expectation, next_number, next_title, no_room
+from fairlap.plan.comparison.block_words import (
+    done,
+    expectation,
+    next_number,
+    next_title,
+    no_room,
+    retries_spent,
+)
 from fairlap.plan.comparison.children import describe_variants
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
+from fairlap.plan.comparison.disturbed_blocks import enough_to_judge
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.race_order import seed_of
 from fairlap.plan.comparison.verdict_reached import changed, refuse
@@ -117,10 +125,16 @@ def _understood(
 
 
 def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
-    status, spec = seen.status, seen.subject.spec
-    deadline = Deadline(moment(status.start_time or stamp(seen.now)), parse_duration(spec.deadline))
+    spec, now = seen.subject.spec, stamp(seen.now)
+    # One that was suspended before it began has all of its time when it may.
+    not_yet = spec.suspend and not seen.status.blocks
+    status = changed(seen.status, start_time=None if not_yet else seen.status.start_time or now)
+    deadline = Deadline(moment(status.start_time or now), parse_duration(spec.deadline))
     if deadline.passed(seen.now):
         return answer_at_deadline(seen, variants, judges)
+    spent = retries_spent(spec.design, status.blocks)
+    if spent and enough_to_judge(spec.design, status.blocks):
+        return answer_without_retries(seen, variants, judges, spent)
     number, upcoming, again = next_number(status.blocks), next_title(spec, status.blocks), wake_in(seen.now, deadline)
     if spec.suspend:
         text = f"suspended before {'the preparation' if number == PREPARATION else upcoming}"
@@ -130,4 +144,4 @@ def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], j
     if not seen.turn.mine:
         text = f"{upcoming} · {describe_wait(seen.turn, 'in the queue')}"
         return ComparisonPlan(changed(status, phase="Queued", progress=one_line(text)), wake_in=again)
-    return begin_block(seen, number)
+    return begin_block(replace(seen, status=status), number)

@@ -7,9 +7,9 @@ they measured or a variant. So it is fixed before any result is seen, and is the
 from collections.abc import Iterable, Sequence
 
 from fairlap.api.comparison_spec import Design
-from fairlap.api.comparison_status import Block
+from fairlap.api.comparison_status import PREPARATION, Block
 from fairlap.comparison.disturbed_race import DISTURBED
-from fairlap.plan.comparison.looks import most_blocks
+from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 
 
 def repetitions(design: Design) -> int:
@@ -50,3 +50,9 @@ def counted_at_the_end(blocks: Sequence[Block]) -> list[Block]:
         else block
         for block in blocks
     ]
+
+
+def enough_to_judge(design: Design, blocks: Sequence[Block]) -> bool:
+    """Return whether so many blocks of a Comparison that races no more count that their numbers may be judged."""
+    counted = [block for block in counted_at_the_end(blocks) if block.valid and block.number != PREPARATION]
+    return bool(looks_cut_short(design, len(counted)))

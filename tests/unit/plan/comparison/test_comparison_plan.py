@@ -42,6 +42,7 @@ def test_it_begins_with_questions_and_then_says_what_it_will_race() -> None:
         (None, None, ""), (40.2, None, ", 40 min"), (0.1, None, ", 1 min"), (150.0, None, ", 2.5 h"),
         (40.2, 3.44, ", 40 min; changes from 3.4 % on are found four times in five"),
         (None, 3.44, "; changes from 3.4 % on are found four times in five"),
+        (None, 210.0, "; changes from 210 % on are found four times in five"),
     ],
 )  # fmt: skip
 def test_what_is_expected_before_the_first_race(minutes: float | None, change: float | None, words: str) -> None:
@@ -300,6 +301,68 @@ def test_a_preparation_that_fails_ends_it(of: Any, reason: str, wanted: str, fie
     assert (film.status.phase, film.status.reason) == ("Failed", wanted)
     assert film.status.message == f"{field}: there are: a, b"
     assert {each.type: each.status for each in film.status.conditions}["Accepted"] == "False"
+
+
+@pytest.mark.parametrize("reason", ["Evicted", "ProvisioningTimeout", "JobLost", "RaceAborted"])
+def test_a_preparation_that_the_cluster_ended_is_made_again_within_the_retries(reason: str) -> None:
+    film = Film(comparison(design={**FIXED_2, "retries": 1})).until("Running", 0, 2)
+    film.finish("Failed", reason=reason, message="a pod went away"), film.step()
+    assert film.run().status.phase == "Complete"
+    assert [(block.number, block.attempt, block.reason) for block in film.status.blocks][:2] == [
+        (0, 1, reason), (0, 2, ""),
+    ]  # fmt: skip
+    film = Film(comparison(design={**FIXED_2, "retries": 0})).until("Running", 0, 2)
+    film.finish("Failed", reason=reason, message="a pod went away"), film.step()
+    film.run()
+    assert (film.status.phase, film.status.reason) == ("Failed", "RacesInvalid")
+    assert "design.retries is 0" in film.status.message and "a pod went away" in film.status.message
+
+
+def test_a_preparation_for_which_a_quota_has_no_room_is_made_again() -> None:
+    film = Film().until("Starting", 0)
+    words = "exceeded quota: full, requested: count/benchmarks.fairlap.dev=1"
+    film.step(hindrance=words)
+    film.now += timedelta(minutes=16)
+    film.step(hindrance=words)
+    assert film.run().status.phase == "Complete" and film.status.blocks[0].reason == "RaceRefused"
+
+
+@pytest.mark.parametrize(
+    ("design", "valid", "phase", "verdict", "looks"),
+    [
+        ({"stop": "fixed", "blocks": 5}, 1, "Failed", None, ()),
+        ({"stop": "fixed", "blocks": 5}, 3, "Complete", "NoDifference", (3,)),
+        ({}, 2, "Failed", None, ()),
+        ({}, 4, "Complete", "NoDifference", (3,)),
+        ({"stop": "fixed", "blocks": 5, "state": "Kept", "tasks": ["search"]}, 3, "Complete", "NoDifference", (3,)),
+    ],
+)
+def test_blocks_that_count_keep_their_verdict_when_later_ones_fail(
+    design: Any, valid: int, phase: str, verdict: Any, looks: tuple[int, ...]
+) -> None:
+    film = Film(comparison(design={**design, "seed": 1, "retries": 0}), court=Court(Said(settled=False)))
+    film.until("Running", valid + 1)
+    film.finish("Failed", reason="OutOfMemory", message="a node ran out of memory"), film.step()
+    film.run()
+    assert (film.status.phase, film.status.verdict, film.status.blocks[-1].reason) == (phase, verdict, "OutOfMemory")
+    if verdict:
+        assert film.court.asked[-1] == (valid, looks, True)
+        assert (
+            f"1 blocks did not count, and design.retries is 0, so it ended after {valid} of"
+            in (film.status.findings[-1])
+        )
+    else:
+        assert film.status.reason == "RacesInvalid"
+
+
+def test_kept_clusters_that_cannot_be_built_again_leave_the_blocks_their_verdict() -> None:
+    film = Film(comparison(design={**KEPT_SEARCH, "blocks": 5, "retries": 1})).until("Running", 4)
+    film.finish("Failed", reason="OutOfMemory", message="a node ran out of memory"), film.step()
+    film.until("Running", 0)
+    film.finish("Failed", reason="TrackFetchFailed", message="no route to the host"), film.step()
+    film.run()
+    assert (film.status.phase, film.status.verdict) == ("Complete", "NoDifference")
+    assert film.court.asked[-1] == (3, (3,), True)
 
 
 def test_a_preparation_that_somebody_deleted_is_made_again() -> None:
@@ -629,6 +692,22 @@ def test_suspended_between_blocks() -> None:
     assert film.status.admitted_time is None and film.status.blocks_done == "1/2"
     film.spec = film.spec.model_copy(update={"suspend": False})
     assert film.run().status.phase == "Complete"
+
+
+@pytest.mark.parametrize(("after", "ends"), [(timedelta(hours=23), False), (timedelta(hours=25), True)])
+def test_a_deadline_does_not_count_while_it_is_suspended_before_it_began(after: timedelta, ends: bool) -> None:
+    film = Film(comparison(design=FIXED_2, deadline="24h", suspend=True))
+    film.step()
+    film.now += timedelta(days=8)
+    film.step()
+    assert (film.status.phase, film.status.progress) == ("Pending", "suspended before the preparation")
+    film.spec = film.spec.model_copy(update={"suspend": False})
+    film.turn = Turn(mine=False)
+    film.step()
+    assert film.status.phase == "Queued" and film.status.start_time == stamp(film.now)
+    film.turn, film.now = Turn(mine=True), film.now + after
+    film.step()
+    assert (film.status.reason == "DeadlineReached") is ends
 
 
 def test_long_races_make_the_twin_seldom() -> None:

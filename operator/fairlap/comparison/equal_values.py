@@ -1,0 +1,22 @@
+"""Values of a Benchmark's spec that are written in two ways and mean the same: 2Gi and 2048Mi. Pure."""
+
+import re
+from typing import Any, Final
+
+from fairlap.api.quantity import parse_heap, parse_quantity
+
+_QUANTITIES: Final = re.compile(
+    r"(elasticsearch|race)\.resources\.(requests|limits)\.(cpu|memory)"
+    r"|elasticsearch\.storage\.(size|ephemeral\.sizeLimit)|race\.corpora\.maxSize"
+)
+_HEAP: Final = "elasticsearch.heap"
+
+
+def comparable(path: str, value: Any) -> Any:
+    """Return the value at a dotted path of a spec as it is compared: bytes or cores for a quantity, else itself."""
+    try:
+        if path == _HEAP:
+            return parse_heap(value)
+        return parse_quantity(str(value)) if _QUANTITIES.fullmatch(path) and value is not None else value
+    except (TypeError, ValueError):  # it will be refused, in its own words
+        return value
