@@ -112,7 +112,24 @@ COMBINED = '10.0.0.1 - - [01/Jan/2025:00:00:00 +0000] "{} {} HTTP/1.1" {} 123 "-
     ],
 )
 def test_a_line_of_an_access_log(line: str, expected: str) -> None:
-    assert list(access_log.from_access_log([InputLine(1, line)], strip="/es/")) == [RequestLine("GET", expected)]
+    found = access_log.from_access_log([InputLine(1, line)], strip="/es/", without_body=True)
+    assert list(found) == [RequestLine("GET", expected)]
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("/shop/_search", False), ("/_search", False), ("/shop/_search?size=5", False), ("/shop/_search/?a", False),
+        ("/shop/_count?pretty", False), ("/shop/_msearch", False), ("/shop/_search/template", False),
+        ("/shop/_search?size=5&q=", False), ("/shop/_search?seq=1", False),
+        ("/shop/_search?q=a", True), ("/shop/_search?size=5&q=a", True), ("/shop/_count?source=%7B%7D", True),
+        ("/shop/_doc/1", True), ("/d/select?table=Pages", True), ("/_search_shards", True), ("/a/_searches", True),
+    ],
+)  # fmt: skip
+def test_a_search_whose_body_is_not_in_the_log_is_left_out_unless_asked_for(path: str, kept: bool) -> None:
+    line, request = InputLine(3, COMBINED.format("GET", path, 200)), RequestLine("GET", path)
+    assert list(access_log.from_access_log([line])) == [request if kept else Skipped(3, access_log.BODY_UNKNOWN)]
+    assert list(access_log.from_access_log([line], without_body=True)) == [request]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +140,7 @@ def test_a_line_of_an_access_log(line: str, expected: str) -> None:
         (COMBINED.format("POST", "/shop/_search", 200), access_log.NO_BODY),
         (COMBINED.format("GET", "/shop/_search", 404), access_log.FAILED),
         (COMBINED.format("GET", "/shop/_count", 200), access_log.OTHER),
-        (COMBINED.format("GET", "//shop/_search", 200), "'//shop/_search' is no path"),
+        (COMBINED.format("GET", "//shop/_search?q=a", 200), "'//shop/_search?q=a' is no path"),
     ],
 )
 def test_what_is_no_get_is_left_out(line: str, why: str) -> None:
