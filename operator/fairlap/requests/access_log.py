@@ -19,6 +19,8 @@ OTHER = "another path than was asked for"
 _MOST_CHARACTERS = 1 << 20
 _QUOTED = re.compile(r'"(?P<method>[A-Z]{3,10}) (?P<target>\S+)(?: HTTP/[\d.]+)?" (?P<status>\d{3})\b')
 _REQUEST = re.compile(r"(?P<method>[A-Z]{3,10}) (?P<target>\S+)(?: HTTP/[\d.]+)?")
+_ESCAPED = {'"': '"', "\\": "\\", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPE = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|(["\\bfnrtv]))')
 _ADDRESS = re.compile(r"https?://[^/?#]*", re.I)
 _SEARCH = re.compile(r"/_(?:search|count|msearch)(?:/template)?/?(?:\?|$)")
 _SAYS_WHAT = re.compile(r"[?&](?:q|source)=[^&]")
@@ -63,9 +65,13 @@ def _path(target: str, strip: str) -> str:
     path, prefix = _ADDRESS.sub("", target, count=1).partition("#")[0], strip.rstrip("/")
     if path.startswith(prefix) and path[len(prefix) : len(prefix) + 1] in ("", "/", "?"):
         path = path[len(prefix) :]
-    # nginx writes what is not printable as \xE9; what stands encoded already stays.
-    path = re.sub(r"\\x([0-9A-Fa-f]{2})", r"%\1", path if path.startswith("/") else f"/{path}")
+    # nginx writes what is not printable as \xE9, Apache also " as \"; what is encoded already stays.
+    path = _ESCAPE.sub(_percent, path if path.startswith("/") else f"/{path}")
     return quote(path, safe="".join(map(chr, range(0x21, 0x7F))))
+
+
+def _percent(escape: re.Match[str]) -> str:
+    return f"%{escape[1]}" if escape[1] else f"%{ord(_ESCAPED[escape[2]]):02X}"
 
 
 def _from_text(text: str) -> _Entry | None:
