@@ -251,6 +251,18 @@ def test_the_command_writes_and_tells(tmp_path: Path, capfdbinary: pytest.Captur
     assert f"3 requests to {target}" in err and "as many as were asked for: 3" in err
 
 
+@pytest.mark.parametrize(("text", "code", "kept"), [(COMBINED.format("GET", "/a", 200), 0, False), ("no", 1, True)])
+def test_a_log_that_is_also_the_output_is_read_first(
+    text: str, code: int, kept: bool, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    log = tmp_path / "access.log"
+    log.write_text(f"{text}\n")
+    log.chmod(0o640)
+    assert run(["from-access-log", str(log), "-o", str(log)], capfdbinary)[0] == code
+    assert log.read_text() == (f"{text}\n" if kept else '{"method":"GET","path":"/a"}\n')
+    assert list(tmp_path.iterdir()) == [log] and log.stat().st_mode & 0o777 == 0o640
+
+
 def test_a_line_without_an_end_takes_no_memory(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
