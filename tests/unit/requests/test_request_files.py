@@ -81,6 +81,7 @@ def test_shards_and_phases_of_a_search_are_one() -> None:
         ("{", slow_log.NO_ENTRY),
         (json.dumps({"message": "[shop][0]", "source": SEARCH, "component": "i.i.s.index"}), slow_log.NO_ENTRY),
         (ecs(source='{"query'), slow_log.NO_SOURCE),
+        (ecs(source='{"size":1,"pit":{"id":"abc"}}'), slow_log.POINT_IN_TIME),
         (ecs(source="[" * 100_000), slow_log.NO_SOURCE),
     ],
 )
