@@ -158,6 +158,12 @@ def groonga(*titles: Any) -> list[Any]:
     return [[0, 1.0, 0.1], [[[len(titles)], [["_id", "UInt32"], ["title", "ShortText"]], *([1, it] for it in titles)]]]
 
 
+def groonga_three(*titles: Any) -> dict[str, Any]:
+    columns = [{"name": "_id", "type": "UInt32"}, {"name": "title", "type": "ShortText"}]
+    body = {"n_hits": len(titles), "columns": columns, "records": [[1, it] for it in titles]}
+    return {"header": {"return_code": 0}, "body": body}
+
+
 @pytest.mark.parametrize(
     ("answer", "terms"),
     [
@@ -165,7 +171,11 @@ def groonga(*titles: Any) -> list[Any]:
         (hits({"title": ["a b", "c d"]}), ["a b", "c d"]),
         ({"hits": {"hits": [{"fields": {"title": ["靴"]}}]}}, ["靴"]),
         ({"responses": [hits({"title": "one"}), {"error": {}}, hits({"title": "two"})]}, ["one", "two"]),
-        (groonga("東京", 3, "Tokyo"), ["東京", "Tokyo"]),
+        (groonga("東京", 3, None, True, "Tokyo"), ["東京", "3", "Tokyo"]),
+        (hits({"title": 10**400}, {"title": float("inf")}, {"title": 17}), ["1" + "0" * 400, "17"]),
+        (hits({"title": 17}, {"title": [1.5, "a", {"b": 1}]}), ["17", "1.5", "a"]),
+        (groonga_three("東京", 3, "Tokyo"), ["東京", "3", "Tokyo"]),
+        ({"body": {"columns": ["title", {}], "records": 3}, **hits({"title": "a"})}, ["a"]),
     ],
 )
 def test_terms_of_an_answer(answer: Any, terms: list[str]) -> None:
