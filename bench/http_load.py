@@ -145,7 +145,7 @@ def plain_k6(server: Trivial, clients: int, seconds: float, folder: Path, *, out
     load = HttpLoad("x", seconds, clients)
     spec = parse_spec(json.dumps(http_spec(server.host, folder, [encode(load)])))
     (folder / "requests.json").write_text('[["GET", "/r", null, null]]')
-    write_plan(files, make_plan(spec, HttpSpec((load,)), load, folder / "requests.json"))
+    write_plan(files, make_plan(spec, HttpSpec((load,)), load, folder / "requests.json", 1))
     script = folder / "script.js"
     text = SCRIPT.read_text(encoding="utf-8")
     script.write_text("".join(line for line in text.splitlines(keepends=True) if "console.log" not in line))

@@ -249,7 +249,7 @@ def unverified(server: TimedServer, folder: Path, secure: Json) -> set[str]:
     assert spec.http is not None
     (folder / "requests.json").write_text('[["GET", "/1", null, null]]')
     files = K6Files(folder)
-    write_plan(files, make_plan(spec, spec.http, spec.http.loads[0], folder / "requests.json"))
+    write_plan(files, make_plan(spec, spec.http, spec.http.loads[0], folder / "requests.json", 1))
     environment = k6_env(spec, files, os.environ)
     program, *arguments = k6_argv(files)
     subprocess.run([program, *arguments], env=environment, check=True, timeout=60)

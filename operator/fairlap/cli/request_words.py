@@ -43,13 +43,16 @@ def from_slowlog(files: tuple[str, ...], output: str | None, most: int | None) -
 @_common
 @click.option("--strip", default="", metavar="PATH", help="The beginning of paths that the proxy takes away, as /es.")
 @click.option("--match", default="", metavar="TEXT", help="Only paths that have this text in them, as /_search.")
-def from_access_log(files: tuple[str, ...], output: str | None, most: int | None, strip: str, match: str) -> int:
+@click.option("--without-body", is_flag=True, help="Keep searches without q or source: they are sent without a body.")
+def from_access_log(
+    files: tuple[str, ...], output: str | None, most: int | None, strip: str, match: str, without_body: bool
+) -> int:
     """Take the GETs of access logs FILE... (common or combined format, or JSON lines) that were answered well."""
     from fairlap.cli import requests_command  # noqa: PLC0415
     from fairlap.requests import access_log  # noqa: PLC0415
 
     return requests_command.make_requests(
-        files, lambda lines: access_log.from_access_log(lines, strip, match), output, most
+        files, lambda lines: access_log.from_access_log(lines, strip, match, without_body), output, most
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,9 +57,10 @@ def make_requests(files: Sequence[str], read: Reader, output: str | None, most: 
     with _opened(output) as out:
         for name in files:
             _copy(name, read, out, told, min(most or MOST_LINES, MOST_LINES))
+        if not told.written:
+            _print_counts(told, None, most)
+            raise CliError(f"there is no request in {', '.join(files)}, so there is nothing to write")
     _print_counts(told, output, most)
-    if not told.written:
-        raise CliError(f"there is no request in {', '.join(files)}, so the file of requests is empty")
     return SUCCEEDED
 
 
@@ -89,13 +92,25 @@ def _read(name: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _opened(output: str | None) -> Iterator[Callable[[str], None]]:
-    """Yield what writes a line to the file `output`, or to standard output."""
+    """Yield what writes a line to the file `output`, or to standard output; without an error in the end it is there."""
     if output is None:
         yield print_text
         return
+    target = Path(output).resolve()
+    # It may be one of the files that are read. What is no file, as /dev/stdout, cannot be renamed to.
+    beside = not target.exists() or target.is_file()
+    path = target.with_name(f".{target.name}.{os.getpid()}.part") if beside else target
     try:
-        with Path(output).open("w", encoding="utf-8", newline="\n") as file:
-            yield lambda line: file.writelines((line, "\n"))
+        try:
+            with path.open("w", encoding="utf-8", newline="\n") as file:
+                yield lambda line: file.writelines((line, "\n"))
+            if beside:
+                if target.exists():
+                    shutil.copymode(target, path)
+                path.replace(target)
+        finally:
+            if beside:
+                path.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"{output}: {error.strerror}") from error
 

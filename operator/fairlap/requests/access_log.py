@@ -12,13 +12,18 @@ from fairlap_race.contract.request_lines import RequestLine
 from fairlap_race.contract.untrusted import read_object
 
 NO_ENTRY = "no entry of an access log"
+BODY_UNKNOWN = "a search without q or source: its body, if it had one, is not in the log"
 NO_BODY = "not a GET: an access log does not have the body"
 FAILED = "answered by an error"
 OTHER = "another path than was asked for"
 _MOST_CHARACTERS = 1 << 20
 _QUOTED = re.compile(r'"(?P<method>[A-Z]{3,10}) (?P<target>\S+)(?: HTTP/[\d.]+)?" (?P<status>\d{3})\b')
 _REQUEST = re.compile(r"(?P<method>[A-Z]{3,10}) (?P<target>\S+)(?: HTTP/[\d.]+)?")
+_ESCAPED = {'"': '"', "\\": "\\", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPE = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|(["\\bfnrtv]))')
 _ADDRESS = re.compile(r"https?://[^/?#]*", re.I)
+_SEARCH = re.compile(r"/_(?:search|count|msearch)(?:/template)?/?(?:\?|$)")
+_SAYS_WHAT = re.compile(r"[?&](?:q|source)=[^&]")
 _METHODS, _TARGETS = ("method", "request_method", "http_method"), ("request_uri", "uri", "path", "url", "target")
 _QUERIES = ("args", "query_string", "query")
 """Of nginx ($args, $query_string) and Apache (%q, with its question mark), beside a path without one."""
@@ -31,10 +36,13 @@ class _Entry(NamedTuple):
     status: int
 
 
-def from_access_log(lines: Iterable[InputLine], strip: str = "", match: str = "") -> Iterator[RequestLine | Skipped]:
+def from_access_log(
+    lines: Iterable[InputLine], strip: str = "", match: str = "", without_body: bool = False
+) -> Iterator[RequestLine | Skipped]:
     """Yield the GETs that were answered without an error, in their order.
 
-    `strip`: the beginning of paths that the proxy takes away; `match`: a text that paths must have in them.
+    `strip`: the beginning of paths that the proxy takes away; `match`: a text that paths must have in them;
+    `without_body`: searches that say nothing in their path are kept, as they would find everything.
     """
     for line in lines:
         entry = _from_json(line.text) if line.text.lstrip().startswith("{") else _from_text(line.text)
@@ -46,6 +54,9 @@ def from_access_log(lines: Iterable[InputLine], strip: str = "", match: str = ""
             yield Skipped(line.number, FAILED)
         elif match not in (path := _path(entry.target, strip)):
             yield Skipped(line.number, OTHER)
+        elif not without_body and _SEARCH.search(path) and not _SAYS_WHAT.search(path):
+            # A GET may have a body: without it the search would be another one, of everything.
+            yield Skipped(line.number, BODY_UNKNOWN)
         else:
             yield from accepted(line.number, RequestLine("GET", path))
 
@@ -54,9 +65,13 @@ def _path(target: str, strip: str) -> str:
     path, prefix = _ADDRESS.sub("", target, count=1).partition("#")[0], strip.rstrip("/")
     if path.startswith(prefix) and path[len(prefix) : len(prefix) + 1] in ("", "/", "?"):
         path = path[len(prefix) :]
-    # nginx writes what is not printable as \xE9; what stands encoded already stays.
-    path = re.sub(r"\\x([0-9A-Fa-f]{2})", r"%\1", path if path.startswith("/") else f"/{path}")
+    # nginx writes what is not printable as \xE9, Apache also " as \"; what is encoded already stays.
+    path = _ESCAPE.sub(_percent, path if path.startswith("/") else f"/{path}")
     return quote(path, safe="".join(map(chr, range(0x21, 0x7F))))
+
+
+def _percent(escape: re.Match[str]) -> str:
+    return f"%{escape[1]}" if escape[1] else f"%{ord(_ESCAPED[escape[2]]):02X}"
 
 
 def _from_text(text: str) -> _Entry | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -56,6 +57,7 @@ def from_search_results(lines: Iterable[InputLine], wanted: Wanted) -> Iterator[
 
 def _values(answer: Any, field: str) -> Iterator[str]:
     if isinstance(answer, Mapping):
+        yield from _of_table(_at(answer, "body.columns"), _at(answer, "body.records"), field)
         for each in answer["responses"] if isinstance(answer.get("responses"), list) else [answer]:
             yield from _of_elasticsearch(each, field)
     elif isinstance(answer, list):
@@ -84,14 +86,27 @@ def _at(value: Any, field: str) -> Any:
 
 
 def _of_groonga(answer: list[Any], field: str) -> Iterator[str]:
-    """Yield the values in an answer of `select`: [header, [[[number], [[column, type], …], record, …], …]]."""
+    """Yield the values in an answer of `select`: [header, [[[number], [[column, type], …], record, …], …]].
+
+    With command_version=3 it is an object, whose body has columns with a name and records.
+    """
     body = answer[1] if len(answer) > 1 and isinstance(answer[1], list) else []
     table = body[0] if body and isinstance(body[0], list) else []
-    columns = table[1] if len(table) > 1 and isinstance(table[1], list) else []
-    names = [column[0] if isinstance(column, list) and column else None for column in columns]
+    if len(table) > 1 and isinstance(table[1], list):
+        names = [column[0] if isinstance(column, list) and column else None for column in table[1]]
+        yield from _of_records(names, table[2:], field)
+
+
+def _of_table(columns: Any, records: Any, field: str) -> Iterator[str]:
+    if isinstance(columns, list) and isinstance(records, list):
+        names = [column.get("name") if isinstance(column, Mapping) else None for column in columns]
+        yield from _of_records(names, records, field)
+
+
+def _of_records(names: list[Any], records: list[Any], field: str) -> Iterator[str]:
     if field in names:
         place = names.index(field)
-        for record in table[2:]:
+        for record in records:
             if isinstance(record, list) and len(record) > place:
                 yield from _texts(record[place])
 
@@ -99,6 +114,8 @@ def _of_groonga(answer: list[Any], field: str) -> Iterator[str]:
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
+    elif type(value) is int or (isinstance(value, float) and math.isfinite(value)):
+        yield str(value)
     elif isinstance(value, list):
         for item in value:
             yield from _texts(item)

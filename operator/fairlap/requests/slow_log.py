@@ -14,6 +14,7 @@ from fairlap_race.contract.untrusted import read_object
 
 NO_ENTRY = "no entry of a slow log of searches"
 NO_SOURCE = "the source of the search is not JSON"
+POINT_IN_TIME = "a search in a point in time, which is gone when it is sent again"
 ONCE_MORE = "the same search on another shard, or in its other phase"
 _MOST_CHARACTERS = 2 << 20
 _SHARD = re.compile(r"\[(?P<index>[^\]\[\s]+)\]\[(?P<shard>\d+)\]")
@@ -47,6 +48,9 @@ def from_slow_log(lines: Iterable[InputLine]) -> Iterator[RequestLine | Skipped]
         body = _body(entry.source)
         if body is None:
             yield Skipped(line.number, NO_SOURCE)
+            continue
+        if "pit" in body:
+            yield Skipped(line.number, POINT_IN_TIME)
             continue
         entries[entry] += 1
         search = entry.name, entry.source

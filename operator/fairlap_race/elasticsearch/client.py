@@ -75,12 +75,12 @@ class ElasticsearchClient:
         """Return the JSON answer to GET `path`. Raises ElasticsearchError."""
         return self._request("GET", path, timeout)
 
-    def get_from(self, host: str, path: str, most_bytes: int, timeout: float = TIMEOUT_SECONDS) -> Any:
+    def get_from(self, host: str, path: str, most_bytes: int, headers: Mapping[str, str] = _NONE) -> Any:
         """Return the JSON answer of this one of the hosts to GET `path`, of at most `most_bytes`.
 
         Raises ElasticsearchError, also for JSON that is nested too deeply to be read.
         """
-        return self._ask(host, "GET", path, timeout, None, _NONE, most_bytes)
+        return self._ask(host, "GET", path, TIMEOUT_SECONDS, None, headers, most_bytes)
 
     def send_to(
         self, host: str, method: str, path: str, body: bytes | None, headers: Mapping[str, str], most_bytes: int

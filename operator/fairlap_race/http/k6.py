@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 from collections.abc import Mapping
@@ -51,13 +52,24 @@ class K6Files:
         return self.work / "no-certificates"
 
 
-def make_plan(spec: RaceSpec, http: HttpSpec, load: HttpLoad, requests: Path) -> dict[str, Any]:
-    """Return what the script is to do for `load`; `requests` is the file of the requests. Pure."""
+def requests_before_shift(lines: int, senders: int, hosts: int) -> int:
+    """Return after how many requests of a sender it is one host further on, with the order `file`. Pure.
+
+    Of so many `senders` each sends every so manieth of `lines` and takes the hosts in turn. So many requests are whole
+    passes through its lines and through the hosts: each host has got as many, and without a shift the same lines again.
+    """
+    return math.lcm(lines // math.gcd(lines, senders), hosts)
+
+
+def make_plan(spec: RaceSpec, http: HttpSpec, load: HttpLoad, requests: Path, lines: int) -> dict[str, Any]:
+    """Return what the script is to do for `load`; `requests` is the file of the requests, so many `lines`. Pure."""
+    senders = load.clients if load.rate is None else 1
     scheme = "https" if spec.tls or spec.ca_file else "http"
     return {
         "hosts": [f"{scheme}://{host}" for host in spec.hosts],
         "requests": str(requests),
         "order": http.order,
+        "shiftAfter": requests_before_shift(lines, senders, len(spec.hosts)),
         "seed": http.seed,
         "clients": load.clients,
         "rate": None if load.rate is None else _whole(load.rate),

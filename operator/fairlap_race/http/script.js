@@ -88,6 +88,12 @@ function chosen(client, number) {
   return plan.order === 'random' || lot(client, number, 1) < first[4] ? first : requests[first[5]];
 }
 
+// The hosts in turn; in the file's order one further on whenever each would get the lines again that it had.
+function hostOf(client, number) {
+  const shift = plan.order === 'file' ? Math.floor(number / plan.shiftAfter) : 0;
+  return (client + number + shift) % plan.hosts.length;
+}
+
 let client = -1;
 let sent = 0;
 
@@ -97,7 +103,7 @@ export default function () {
   }
   const open = plan.rate !== null;
   const number = open ? exec.scenario.iterationInTest : sent++;
-  const host = (open ? number : client + number) % plan.hosts.length;
+  const host = hostOf(open ? 0 : client, number);
   const [method, path, body, type] = chosen(open ? 0 : client, number);
   const url = plan.hosts[host] + path;
   const settings = paramsOf(type);

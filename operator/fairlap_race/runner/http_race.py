@@ -153,7 +153,7 @@ class HttpRace:
                 answers = LoadAnswers(load, self.spec.hosts, keeper.add if keeper.asked else None)
                 run = K6Run(self._ground, answers, number, len(loads))
                 try:
-                    self._about = replace(self._about, exit_code=run.to_end(requests.file))
+                    self._about = replace(self._about, exit_code=run.to_end(requests.file, requests.lines))
                 finally:
                     if answers.sent:
                         self._tasks.append(answers.task())

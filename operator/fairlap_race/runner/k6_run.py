@@ -52,14 +52,14 @@ class K6Run:
         self._number, self._of = number, of
         self._log = KeptLog()
 
-    def to_end(self, requests: Path) -> int:
-        """Run k6 on the prepared `requests` and return its exit code.
+    def to_end(self, requests: Path, lines: int) -> int:
+        """Run k6 on the prepared `requests`, of so many `lines` before any draw, and return its exit code.
 
         Raises FailedError when it ended otherwise than it should; no process of k6 is alive afterwards, and every line
         is read.
         """
         it = self._ground
-        write_plan(it.files, make_plan(it.spec, it.http, self._answers.load, requests))
+        write_plan(it.files, make_plan(it.spec, it.http, self._answers.load, requests, lines))
         oom_before = cgroup.read_usage(time.monotonic()).oom_kills or 0
         reader = PipeReader({it.files.lines: self._answers.add, it.files.log: self._note})
         try:

@@ -81,6 +81,7 @@ def test_shards_and_phases_of_a_search_are_one() -> None:
         ("{", slow_log.NO_ENTRY),
         (json.dumps({"message": "[shop][0]", "source": SEARCH, "component": "i.i.s.index"}), slow_log.NO_ENTRY),
         (ecs(source='{"query'), slow_log.NO_SOURCE),
+        (ecs(source='{"size":1,"pit":{"id":"abc"}}'), slow_log.POINT_IN_TIME),
         (ecs(source="[" * 100_000), slow_log.NO_SOURCE),
     ],
 )
@@ -98,6 +99,8 @@ COMBINED = '10.0.0.1 - - [01/Jan/2025:00:00:00 +0000] "{} {} HTTP/1.1" {} 123 "-
         (COMBINED.format("GET", "/es/shop/_search", 200), "/shop/_search"),
         (COMBINED.format("GET", "http://es:9200/shop/_doc/1", 200), "/shop/_doc/1"),
         (COMBINED.format("GET", r"/shop/_search?q=\xC3\xA9", 200), "/shop/_search?q=%C3%A9"),
+        (COMBINED.format("GET", r'/shop/_search?q=\"red+shoes\"', 200), "/shop/_search?q=%22red+shoes%22"),
+        (COMBINED.format("GET", r"/shop/_search?q=a\\\\x41\tb\n", 200), "/shop/_search?q=a%5C%5Cx41%09b%0A"),
         (COMBINED.format("GET", "/shop/_search?q=é", 200), "/shop/_search?q=%C3%A9"),
         ('{"request": "GET /shop/_count HTTP/1.1", "status": 200}', "/shop/_count"),
         ('{"method": "GET", "uri": "/shop/_count", "status": "304"}', "/shop/_count"),
@@ -112,7 +115,24 @@ COMBINED = '10.0.0.1 - - [01/Jan/2025:00:00:00 +0000] "{} {} HTTP/1.1" {} 123 "-
     ],
 )
 def test_a_line_of_an_access_log(line: str, expected: str) -> None:
-    assert list(access_log.from_access_log([InputLine(1, line)], strip="/es/")) == [RequestLine("GET", expected)]
+    found = access_log.from_access_log([InputLine(1, line)], strip="/es/", without_body=True)
+    assert list(found) == [RequestLine("GET", expected)]
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("/shop/_search", False), ("/_search", False), ("/shop/_search?size=5", False), ("/shop/_search/?a", False),
+        ("/shop/_count?pretty", False), ("/shop/_msearch", False), ("/shop/_search/template", False),
+        ("/shop/_search?size=5&q=", False), ("/shop/_search?seq=1", False),
+        ("/shop/_search?q=a", True), ("/shop/_search?size=5&q=a", True), ("/shop/_count?source=%7B%7D", True),
+        ("/shop/_doc/1", True), ("/d/select?table=Pages", True), ("/_search_shards", True), ("/a/_searches", True),
+    ],
+)  # fmt: skip
+def test_a_search_whose_body_is_not_in_the_log_is_left_out_unless_asked_for(path: str, kept: bool) -> None:
+    line, request = InputLine(3, COMBINED.format("GET", path, 200)), RequestLine("GET", path)
+    assert list(access_log.from_access_log([line])) == [request if kept else Skipped(3, access_log.BODY_UNKNOWN)]
+    assert list(access_log.from_access_log([line], without_body=True)) == [request]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +143,7 @@ def test_a_line_of_an_access_log(line: str, expected: str) -> None:
         (COMBINED.format("POST", "/shop/_search", 200), access_log.NO_BODY),
         (COMBINED.format("GET", "/shop/_search", 404), access_log.FAILED),
         (COMBINED.format("GET", "/shop/_count", 200), access_log.OTHER),
-        (COMBINED.format("GET", "//shop/_search", 200), "'//shop/_search' is no path"),
+        (COMBINED.format("GET", "//shop/_search?q=a", 200), "'//shop/_search?q=a' is no path"),
     ],
 )
 def test_what_is_no_get_is_left_out(line: str, why: str) -> None:
@@ -138,6 +158,12 @@ def groonga(*titles: Any) -> list[Any]:
     return [[0, 1.0, 0.1], [[[len(titles)], [["_id", "UInt32"], ["title", "ShortText"]], *([1, it] for it in titles)]]]
 
 
+def groonga_three(*titles: Any) -> dict[str, Any]:
+    columns = [{"name": "_id", "type": "UInt32"}, {"name": "title", "type": "ShortText"}]
+    body = {"n_hits": len(titles), "columns": columns, "records": [[1, it] for it in titles]}
+    return {"header": {"return_code": 0}, "body": body}
+
+
 @pytest.mark.parametrize(
     ("answer", "terms"),
     [
@@ -145,7 +171,11 @@ def groonga(*titles: Any) -> list[Any]:
         (hits({"title": ["a b", "c d"]}), ["a b", "c d"]),
         ({"hits": {"hits": [{"fields": {"title": ["靴"]}}]}}, ["靴"]),
         ({"responses": [hits({"title": "one"}), {"error": {}}, hits({"title": "two"})]}, ["one", "two"]),
-        (groonga("東京", 3, "Tokyo"), ["東京", "Tokyo"]),
+        (groonga("東京", 3, None, True, "Tokyo"), ["東京", "3", "Tokyo"]),
+        (hits({"title": 10**400}, {"title": float("inf")}, {"title": 17}), ["1" + "0" * 400, "17"]),
+        (hits({"title": 17}, {"title": [1.5, "a", {"b": 1}]}), ["17", "1.5", "a"]),
+        (groonga_three("東京", 3, "Tokyo"), ["東京", "3", "Tokyo"]),
+        ({"body": {"columns": ["title", {}], "records": 3}, **hits({"title": "a"})}, ["a"]),
     ],
 )
 def test_terms_of_an_answer(answer: Any, terms: list[str]) -> None:
@@ -230,6 +260,18 @@ def test_the_command_writes_and_tells(tmp_path: Path, capfdbinary: pytest.Captur
     code, out, err = run(["from-slowlog", str(log), str(log), "-o", str(target), "--most", "3"], capfdbinary)
     assert (code, out) == (0, "") and target.read_bytes().count(b"\n") == 3
     assert f"3 requests to {target}" in err and "as many as were asked for: 3" in err
+
+
+@pytest.mark.parametrize(("text", "code", "kept"), [(COMBINED.format("GET", "/a", 200), 0, False), ("no", 1, True)])
+def test_a_log_that_is_also_the_output_is_read_first(
+    text: str, code: int, kept: bool, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    log = tmp_path / "access.log"
+    log.write_text(f"{text}\n")
+    log.chmod(0o640)
+    assert run(["from-access-log", str(log), "-o", str(log)], capfdbinary)[0] == code
+    assert log.read_text() == (f"{text}\n" if kept else '{"method":"GET","path":"/a"}\n')
+    assert list(tmp_path.iterdir()) == [log] and log.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_line_without_an_end_takes_no_memory(

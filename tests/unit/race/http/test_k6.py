@@ -1,6 +1,7 @@
 """What k6 is given: an argument list, a plan, an environment, and no secret."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,16 @@ import pytest
 
 from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
-from fairlap_race.http.k6 import SCRIPT, K6Files, k6_argv, k6_env, k6_version, make_plan, write_plan
+from fairlap_race.http.k6 import (
+    SCRIPT,
+    K6Files,
+    k6_argv,
+    k6_env,
+    k6_version,
+    make_plan,
+    requests_before_shift,
+    write_plan,
+)
 
 LOAD = HttpLoad("c4", 30, 4, None, 5)
 HTTP = HttpSpec((LOAD,), timeout_seconds=2.5, headers={"X-A": "b"})
@@ -26,7 +36,7 @@ SPEC = RaceSpec(
 def test_the_plan_says_what_is_sent_and_where_secrets_lie(tmp_path):
     (tmp_path / "password").write_text("hunter2")
     spec = replace(SPEC, user="me", password_file=tmp_path / "password", tls=True)
-    plan = make_plan(spec, HTTP, LOAD, Path("/work/requests.json"))
+    plan = make_plan(spec, HTTP, LOAD, Path("/work/requests.json"), 200)
     assert plan["hosts"] == ["https://one:80", "https://[::1]:81"]
     assert (plan["clients"], plan["rate"], plan["milliseconds"], plan["timeoutMilliseconds"]) == (4, None, 35_000, 2500)
     assert plan["passwordFile"] == str(tmp_path / "password") and "hunter2" not in json.dumps(plan)
@@ -44,7 +54,7 @@ def test_the_plan_says_what_is_sent_and_where_secrets_lie(tmp_path):
     ],
 )
 def test_a_rate_becomes_whole_numbers(rate, whole):
-    assert make_plan(SPEC, HTTP, replace(LOAD, rate=rate), Path("/r"))["rate"] == whole
+    assert make_plan(SPEC, HTTP, replace(LOAD, rate=rate), Path("/r"), 200)["rate"] == whole
 
 
 def test_k6_reports_to_nobody_and_listens_nowhere(tmp_path):
@@ -77,3 +87,31 @@ def test_the_version_is_read_where_there_is_a_k6(tmp_path, monkeypatch):
 def test_the_script_takes_nothing_from_a_user():
     text = SCRIPT.read_text()
     assert text.count("__ENV") == 1 and "eval" not in text and "insecureSkipTLSVerify: false" in text
+
+
+@pytest.mark.parametrize(
+    ("lines", "senders", "hosts", "after"),
+    [
+        (200, 1, 2, 200), (200, 3, 2, 200), (200, 4, 2, 50), (3, 1, 2, 6),
+        (1, 1, 3, 3), (7, 7, 2, 2), (12, 8, 3, 3), (5, 1, 1, 5),
+    ],
+)  # fmt: skip
+def test_each_host_gets_each_line_and_as_many_requests(lines, senders, hosts, after):
+    """As the script chooses: its line is client + number * clients, its host client + number + shift."""
+    assert requests_before_shift(lines, senders, hosts) == after
+    for client in range(senders):
+        counts, seen = Counter(dict.fromkeys(range(hosts), 0)), set()
+        for number in range(after * hosts):
+            host = (client + number + number // after) % hosts
+            seen.add(((client + number * senders) % lines, host))
+            counts[host] += 1
+            assert max(counts.values()) - min(counts.values()) <= 1
+        assert len(set(counts.values())) == 1
+        assert len(seen) == len({line for line, _ in seen}) * hosts
+
+
+def test_the_script_takes_its_hosts_so():
+    assert make_plan(SPEC, HTTP, LOAD, Path("/r"), 200)["shiftAfter"] == 50
+    assert make_plan(SPEC, HTTP, replace(LOAD, rate=10), Path("/r"), 200)["shiftAfter"] == 200
+    text = SCRIPT.read_text()
+    assert "Math.floor(number / plan.shiftAfter)" in text and "(client + number + shift) % plan.hosts.length" in text

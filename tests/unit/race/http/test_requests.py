@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.race_spec import RequestsSource
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.request_lines import RequestLine
 from fairlap_race.errors import TrackError
-from fairlap_race.http.requests import ReadyRequests, alias_table, make_ready
+from fairlap_race.http.requests import ReadyRequests, alias_table, as_sent, make_ready
 
 LOADS = (HttpLoad("c", 1, 1),)
 
@@ -36,6 +37,25 @@ def test_paths_and_objects_are_written_as_they_are_sent(tmp_path):
         ["POST", "/d", "plain", "text/plain; charset=utf-8"],
     ]
     assert (found.lines, found.distinct) == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "kind"),
+    [
+        ("/_msearch", '{}\n{"size": 1}\n', "application/x-ndjson"),
+        ("/shop/_msearch?a=/b", "{}\n{}\n", "application/x-ndjson"),
+        ("/shop/_bulk/", "nonsense", "application/x-ndjson"),
+        ("/_msearch/template", "{}\n{}\n", "application/x-ndjson"),
+        ("/shop/_search", '{"size": 1}', "application/json"),
+        ("/shop/_search?x=/_bulk", "[1]", "application/json"),
+        ("/shop/my_bulk", "{}\n{}\n", "text/plain; charset=utf-8"),
+        ("/d/load", "plain", "text/plain; charset=utf-8"),
+        ("/d/load", "12", "text/plain; charset=utf-8"),
+        ("/d/load", "[" * 100_000, "text/plain; charset=utf-8"),
+    ],
+)
+def test_a_text_goes_out_as_it_is_with_the_type_that_it_has(path, text, kind):
+    assert as_sent(RequestLine("POST", path, text)) == ("POST", path, text, kind)
 
 
 def test_the_digest_is_that_of_the_requests_and_of_their_order(tmp_path):

@@ -1,16 +1,20 @@
 """What is read of the system under test, host by host, and how it is said that it cannot be read."""
 
 import threading
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.probe import ProbeSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.elasticsearch.client import ElasticsearchError
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.runner import probes as module
 from fairlap_race.runner.parts import FailedError
-from fairlap_race.runner.probes import ProbeReader
+from fairlap_race.runner.probes import ProbeReader, probe_reader
 
 RATE = ProbeSpec("rate", "/d/status", "/1/cache_hit_rate", "/1/n_queries")
 CACHED = ProbeSpec("cached", "/d/status", "/1/cached")
@@ -109,3 +113,23 @@ def test_a_host_that_is_gone_after_the_race_leaves_every_probe_unread() -> None:
     for found in probes.read_after():
         assert found.unread and found.own is None
         assert found.why == "after the race: race.probes rate: GET /d/status at b: TimeoutError: timed out"
+
+
+@pytest.mark.parametrize(
+    ("http", "expected"),
+    [(None, {}), (HttpSpec((HttpLoad("c", 1, 1),), headers={"X-Tenant": "a"}), {"X-Tenant": "a"})],
+)
+def test_probes_send_the_headers_of_the_load(
+    http: HttpSpec | None, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Mapping[str, str]] = []
+
+    def ask(*arguments: Any) -> tuple[int, bytes]:
+        sent.append(arguments[6])
+        return 200, b'[[0], {"cached": 1}]'
+
+    monkeypatch.setattr(ElasticsearchClient, "_send", ask)
+    source = RequestsSource(path=Path("/r"))
+    spec = RaceSpec(Mode.RACE, "ns", "r", "id", hosts=("a:1",), http=http, requests=source, probes=(CACHED,))
+    probe_reader(spec, ElasticsearchClient(spec.hosts, "me", None, None), threading.Event()).read_before()
+    assert [dict(each) for each in sent] == [expected]
