@@ -66,7 +66,7 @@ def make_ready(http: HttpSpec, source: RequestsSource, work: Path, stop: threadi
 
 
 def as_sent(line: RequestLine) -> Sent:
-    """Return a request as it goes over the wire: a list is a JSON text a line, a text stays as it is, with the type it has."""
+    """Return a request as it goes over the wire: a list is a JSON text a line, a text stays as it is, with its type."""
     body = line.body
     if body is None:
         return line.method, line.path, None, None

@@ -104,7 +104,7 @@ def _without_request(error: ElasticsearchError, path: str) -> str:
 
 
 def probe_reader(spec: RaceSpec, client: ElasticsearchClient, stop: threading.Event) -> ProbeReader:
-    """Return the reader of a race's probes: over the client's connections, with its credentials and TLS, and the load's headers."""
+    """Return the reader of a race's probes: over the client's connections and credentials, with the load's headers."""
     headers = spec.http.headers if spec.http else {}
     return ProbeReader(
         spec.probes, spec.hosts, lambda host, path: client.get_from(host, path, MOST_BYTES, headers), stop

@@ -99,7 +99,7 @@ COMBINED = '10.0.0.1 - - [01/Jan/2025:00:00:00 +0000] "{} {} HTTP/1.1" {} 123 "-
         (COMBINED.format("GET", "/es/shop/_search", 200), "/shop/_search"),
         (COMBINED.format("GET", "http://es:9200/shop/_doc/1", 200), "/shop/_doc/1"),
         (COMBINED.format("GET", r"/shop/_search?q=\xC3\xA9", 200), "/shop/_search?q=%C3%A9"),
-        (COMBINED.format("GET", r'/shop/_search?q=\"red+shoes\"', 200), "/shop/_search?q=%22red+shoes%22"),
+        (COMBINED.format("GET", r"/shop/_search?q=\"red+shoes\"", 200), "/shop/_search?q=%22red+shoes%22"),
         (COMBINED.format("GET", r"/shop/_search?q=a\\\\x41\tb\n", 200), "/shop/_search?q=a%5C%5Cx41%09b%0A"),
         (COMBINED.format("GET", "/shop/_search?q=é", 200), "/shop/_search?q=%C3%A9"),
         ('{"request": "GET /shop/_count HTTP/1.1", "status": 200}', "/shop/_count"),
