@@ -122,7 +122,9 @@ def raced_with_itself(baseline: str, variants: Sequence[ComparedVariant]) -> str
     specs = {variant.name: _spec_leaves(variant.spec) for variant in variants}
     ours = specs.pop(baseline)
     found = [
-        name for name, theirs in specs.items() if all(variable_of(path) == NONE for path in _differing(ours, theirs))
+        name
+        for name, theirs in specs.items()
+        if all(variable_of(path) == NONE for path in _differing_paths(ours, theirs))
     ]
     if not found:
         return ""
@@ -138,14 +140,14 @@ def _spec_leaves(spec: Mapping[str, Any]) -> dict[str, str]:
     return {path.removeprefix("."): as_text(value) for path, value in leaves("", whole) if value not in ({}, [])}
 
 
-def _differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
+def _differing_paths(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
     return [
         path for path in {**ours, **theirs} if comparable(path, ours.get(path)) != comparable(path, theirs.get(path))
     ]
 
 
 def _of_specs(base: str, ours: Mapping[str, str], name: str, theirs: Mapping[str, str]) -> Iterator[_Found]:
-    differing = _differing(ours, theirs)
+    differing = _differing_paths(ours, theirs)
     declared = {variable_of(path) for path in differing}
     for path in differing:
         row = row_of(f"spec.{path}")
