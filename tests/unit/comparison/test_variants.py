@@ -104,7 +104,7 @@ def test_a_short_version_is_a_name_and_so_is_any_other_number(name: str, patch: 
         ({"heap": "1g"}, {"heap": "1024m"}, True),
         ({"heap": "1g"}, {"heap": "1025m"}, False),
         ({"resources": {"limits": {"memory": "2Gi"}}}, {"resources": {"limits": {"memory": "2048Mi"}}}, True),
-        ({"resources": {"limits": {"memory": "2Gi"}}}, {"resources": {"limits": {"memory": "2G"}}}, False),
+        ({"resources": {"limits": {"memory": "3Gi"}}}, {"resources": {"limits": {"memory": "3G"}}}, False),
         ({"resources": {"requests": {"cpu": "1"}}}, {"resources": {"requests": {"cpu": "1000m"}}}, True),
         ({"resources": {"requests": {"cpu": "1"}}}, {"resources": {"requests": {"cpu": "1001m"}}}, False),
         ({"storage": {"size": "1Gi"}}, {"storage": {"size": "1024Mi"}}, True),
