@@ -25,7 +25,7 @@ from fairlap.comparison.gate_words import (
 from fairlap.comparison.hints import hints, twin_findings
 from fairlap.comparison.reach import scope
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict, together
-from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, is_open, judge
+from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, judge
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.sentences import change_of, describe
 
@@ -74,9 +74,6 @@ class _Told(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """A later look may say more."""
-        if self.finding:
-            return is_open(self.finding, _statistical(self.gate))
         return self.verdict == ComparisonVerdict.INCONCLUSIVE
 
     @property
@@ -156,7 +153,9 @@ def _tell(
             else:
                 noisy[number] = pairs, ratios
     if noisy:
-        gates = [_statistical(cells[number][1]) for number in noisy]
+        gates = [
+            Gate(_margin(cells[number][1]), family(cells[number][1].metric, cells[number][1].task)) for number in noisy
+        ]
         findings = judge([ratios for _, ratios in noisy.values()], gates, reached, priors)
         for (number, (pairs, _)), finding in zip(noisy.items(), findings, strict=True):
             found[number] = _Told(*cells[number], pairs, ComparisonVerdict(finding.verdict), finding)
@@ -173,10 +172,6 @@ def _without_unmeasured(spec: ComparisonSpec, told: list[_Told]) -> tuple[list[_
     dropped = [each for each in told if each.pairs.obstacle]
     sentences = [f"no gate: {gate_title(each.gate, each.pairs)}: {each.pairs.obstacle}" for each in dropped]
     return [each for each in told if not each.pairs.obstacle], list(dict.fromkeys(sentences))
-
-
-def _statistical(gate: GateSpec) -> Gate:
-    return Gate(_margin(gate), family(gate.metric, gate.task), gate.policy == "requireNonInferior")
 
 
 def _margin(gate: GateSpec) -> float:
@@ -306,11 +301,9 @@ def _passed(spec: ComparisonSpec, told: _Told, final: bool) -> bool | None:
         passes = told.verdict != ComparisonVerdict.REGRESSED
     else:
         passes = not told.differs_for_the_worse
-    if passes and told.gate.policy == "requireNonInferior":
-        return True
-    if told.is_open and not final:
-        return None
-    return spec.on_inconclusive == "pass" if told.verdict == ComparisonVerdict.INCONCLUSIVE else passes
+    if not told.is_open or (passes and told.gate.policy == "requireNonInferior"):
+        return passes
+    return spec.on_inconclusive == "pass" if final else None
 
 
 def _gates_passed(contenders: Sequence[ContenderStatus]) -> bool | None:

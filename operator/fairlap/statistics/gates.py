@@ -1,7 +1,7 @@
 """Whether each gate of a comparison got better, worse or neither, looked at after some blocks and after more of them.
 
 All ratios here are those of cost: ln(contender / baseline) where more is worse, its mirror where more is better. Thus
-every rule is written once, and exchanging the arms mirrors the verdict (unless a gate is `to_rule_out`: a worsening).
+every rule is written once, and exchanging the arms mirrors the verdict.
 """
 
 import math
@@ -54,8 +54,6 @@ class Gate(NamedTuple):
     """from which change on a difference matters; 0.05 is a factor of 1.05, up or down"""
     family: str = ""
     """numbers with like noise, which share a prior"""
-    to_rule_out: bool = False
-    """asked is whether a worsening of the margin is ruled out: one within it leaves that open until the last look"""
 
 
 class GateFinding(NamedTuple):
@@ -96,15 +94,13 @@ def judge(
         raise ValueError(f"{there} blocks are fewer than the {looks[0].blocks} of the first look")
     found: dict[int, GateFinding] = {}
     for look in reached:
-        still = [number for number, gate in enumerate(gates) if number not in found or is_open(found[number], gate)]
+        still = [number for number in range(len(gates)) if number not in found or _is_open(found[number])]
         closed = [finding for number, finding in found.items() if number not in still]
         present = [ratios[number][: look.blocks] for number in still]
         estimates = _estimates(present, [gates[number] for number in still], priors or {})
         margins = [gates[number].margin for number in still]
         unrejected = sum(finding.verdict == GateVerdict.NO_DIFFERENCE for finding in closed)
-        for number, finding in zip(still, judge_estimates(estimates, margins, look, unrejected), strict=True):
-            if number not in found or not _was_shown(found[number], finding):
-                found[number] = finding
+        found |= zip(still, judge_estimates(estimates, margins, look, unrejected), strict=True)
     return [found[number] for number in range(len(gates))]
 
 
@@ -121,15 +117,8 @@ def judge_estimates(
     ]
 
 
-def is_open(finding: GateFinding, gate: Gate) -> bool:
-    """Tell whether a later look may say more of a gate."""
-    within = finding.verdict == GateVerdict.REGRESSED_WITHIN_MARGIN
-    return finding.verdict == GateVerdict.INCONCLUSIVE or (gate.to_rule_out and within)
-
-
-def _was_shown(before: GateFinding, now: GateFinding) -> bool:
-    """Tell whether an earlier look's difference stands: a later one that shows nothing does not take it back."""
-    return before.differs and now.verdict == GateVerdict.INCONCLUSIVE and not now.not_worse
+def _is_open(finding: GateFinding) -> bool:
+    return finding.verdict == GateVerdict.INCONCLUSIVE
 
 
 def _estimates(

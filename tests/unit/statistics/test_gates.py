@@ -86,32 +86,6 @@ def test_what_one_look_settles_stays_settled() -> None:
     assert (later.verdict, later.blocks) == (GateVerdict.REGRESSED, 3)
 
 
-@pytest.mark.parametrize(
-    ("later", "to_rule_out", "verdict", "blocks"),
-    [
-        ([0.026, 0.031], False, GateVerdict.REGRESSED_WITHIN_MARGIN, 3),
-        ([0.026, 0.031], True, GateVerdict.NO_DIFFERENCE, 5),
-        ([0.036, 0.050], True, GateVerdict.REGRESSED_WITHIN_MARGIN, 5),
-        ([0.3, 0.3], True, GateVerdict.REGRESSED_WITHIN_MARGIN, 3),  # shows nothing more, and takes nothing back
-        ([-0.06] * 7, True, GateVerdict.INCONCLUSIVE, 10),  # the margin is ruled out
-    ],
-)
-def test_a_worsening_within_the_margin_is_open_where_the_margin_is_to_be_ruled_out(
-    later: list[float], to_rule_out: bool, verdict: GateVerdict, blocks: int
-) -> None:
-    gate, prior = Gate(0.05, "f", to_rule_out), {"f": Prior(0.0001, 5)}
-    (early,) = judge([[0.040, 0.028, 0.038]], [gate], SEQUENTIAL, prior)
-    assert early.verdict == GateVerdict.REGRESSED_WITHIN_MARGIN and not early.not_worse
-    (found,) = judge([[0.040, 0.028, 0.038, *later]], [gate], SEQUENTIAL, prior)
-    assert (found.verdict, found.blocks) == (verdict, blocks)
-
-
-def test_a_better_number_within_the_margin_is_no_worse_and_settled() -> None:
-    gate, prior, series = Gate(0.05, "f", to_rule_out=True), {"f": Prior(0.0001, 5)}, [-0.040, -0.028, -0.038]
-    (found,) = judge([[*series, -0.026, -0.031]], [gate], SEQUENTIAL, prior)
-    assert (found.verdict, found.not_worse, found.blocks) == (GateVerdict.IMPROVED_WITHIN_MARGIN, True, 3)
-
-
 def test_blocks_between_two_looks_wait_for_the_next_one() -> None:
     noisy = spread(0.0, 0.1, 3)
     assert one([*noisy, 0.0], SEQUENTIAL).blocks == 3
