@@ -251,6 +251,7 @@ class LoadStep:
     """clients or target rate"""
     throughput: float
     latency: float
+    """infinite where requests were dropped, and the rest tells none"""
     keeps_schedule: bool = True
 
 
@@ -302,7 +303,7 @@ def _crossing(steps: Sequence[LoadStep], objective: float) -> tuple[float, LoadS
             continue
         if kept is None:
             return f"the objective is not met even by the smallest step, {step.size:g}: it needs smaller ones"
-        if step.latency <= objective:
+        if step.latency <= objective or math.isinf(step.latency):
             return kept.throughput, kept, step  # what was asked for was not sent
         share = math.log(objective / kept.latency) / math.log(step.latency / kept.latency)
         return kept.throughput + share * (step.throughput - kept.throughput), kept, step
