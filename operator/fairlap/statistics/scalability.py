@@ -99,16 +99,20 @@ def fit(points: Points) -> Fitted:
             refused=f"the points lie {law.scatter:.0%} off the fitted curve, and more than {WIDEST_SCATTER:.0%} is not "
             "the law's shape"
         )
-    return _with_peak(law, points, numbers[-1])
+    return _with_peak(law, points, numbers[0], numbers[-1])
 
 
-def _with_peak(law: Law, points: Points, most: float) -> Fitted:
+def _with_peak(law: Law, points: Points, fewest: float, most: float) -> Fitted:
     if law.contention >= 1:
         return Fitted(law, peak_refused="throughput does not grow with clients at all")
     if law.peak is None:
         return Fitted(law, peak_refused=f"throughput does not fall up to {most:g} clients: there is no peak to be seen")
     if law.peak >= most:
         return Fitted(law, peak_refused=f"the peak was not reached: it is at {most:g} clients or more")
+    if law.peak < fewest:
+        return Fitted(
+            law, peak_refused=f"throughput falls from the first step on: the peak is at {fewest:g} clients or fewer"
+        )
     spread = _spread_of_peak(law, points)
     if spread is None or spread > math.log(WIDEST_PEAK):
         return Fitted(law, peak_refused="the points scatter too much to tell where the peak is")

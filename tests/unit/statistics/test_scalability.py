@@ -71,9 +71,13 @@ def test_no_law(points: list[tuple[float, float]], why: str) -> None:
         ([(n, law(n, kappa=0.0)) for n in GRID], "throughput does not fall up to 64 clients"),
         ([(n, law(n)) for n in GRID[:-1]], "it is at 32 clients or more"),  # the true peak is at 34.5
         ([(n, law(n)) for n in (1, 2, 4, 8, 12, 16)], "it is at 16 clients or more"),
+        (
+            list(zip((8, 16, 24, 32, 48, 64), (1000, 820, 660, 550, 410, 325), strict=True)),
+            "throughput falls from the first step on: the peak is at 8 clients or fewer",
+        ),
     ],
 )
-def test_no_peak_where_no_step_lies_beyond_it(points: list[tuple[float, float]], why: str) -> None:
+def test_no_peak_where_no_step_lies_beyond_it_or_before_it(points: list[tuple[float, float]], why: str) -> None:
     found = fit(points)
     assert found.law is not None and found.peak is None and why in found.peak_refused
 
