@@ -297,16 +297,32 @@ def _medians(races: Sequence[Sequence[LoadStep]]) -> list[LoadStep]:
     ]
 
 
+def _keeps(step: LoadStep, objective: float) -> bool:
+    return step.keeps_schedule and step.latency <= objective
+
+
+def _never_first(ordered: Sequence[LoadStep], objective: float) -> str:
+    """Return why there is no crossing where the smallest of the steps does not keep the objective."""
+    first, kept = ordered[0].size, [f"{step.size:g}" for step in ordered if _keeps(step, objective)]
+    if not kept:
+        return f"the objective is not met even by the smallest step, {first:g}: it needs smaller ones"
+    more = f" and {len(kept) - 3} more" if len(kept) > 3 else ""
+    return (
+        f"the smallest step, {first:g}, does not meet the objective, and larger ones do ({', '.join(kept[:3])}{more}): "
+        "give the steps a warm-up"
+    )
+
+
 def _crossing(steps: Sequence[LoadStep], objective: float) -> tuple[float, LoadStep, LoadStep] | str:
     """Return the throughput at the first crossing with the steps around it, or why there is none."""
     ordered = sorted(steps, key=lambda step: step.size)
     kept: LoadStep | None = None
     for step in ordered:
-        if step.keeps_schedule and step.latency <= objective:
+        if _keeps(step, objective):
             kept = step
             continue
         if kept is None:
-            return f"the objective is not met even by the smallest step, {step.size:g}: it needs smaller ones"
+            return _never_first(ordered, objective)
         if step.latency <= objective or math.isinf(step.latency):
             return kept.throughput, kept, step  # what was asked for was not sent
         share = math.log(objective / kept.latency) / math.log(step.latency / kept.latency)

@@ -117,6 +117,12 @@ def test_one_race_has_its_capacity_between_two_steps() -> None:
         (race(), 4, "is not met even by the smallest step, 1"),
         (race(), 80, "is kept in every step up to the largest, 5"),
         ([], 10, "no step has a latency"),
+        (
+            [LoadStep(n, 100 * n, latency) for n, latency in ((1, 80), (2, 20), (4, 22), (8, 90))],
+            50,
+            "the smallest step, 1, does not meet the objective, and larger ones do (2, 4): give the steps a warm-up",
+        ),
+        ([LoadStep(n, n, 9 if n == 1 else 2) for n in range(1, 7)], 5, "larger ones do (2, 3, 4 and 2 more)"),
     ],
 )
 def test_no_capacity(steps: list[LoadStep], objective: float, why: str) -> None:
