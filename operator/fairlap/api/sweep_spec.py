@@ -114,7 +114,7 @@ class Sweep(Api):
     duration: StepDuration | None = None
     """Measured time of a step. Absent: the task's own iterations, time or documents end it."""
     warmup: StepDuration | None = None
-    """Time before it that is not measured; absent means none where a duration is given."""
+    """Time before it that is not measured; absent: race.load.warmup over HTTP, else none where a duration is given."""
     interval: StepDuration = "0s"
     """Nothing is sent between two steps for so long."""
     order: Literal["ascending", "random", "upAndDown"] = "ascending"

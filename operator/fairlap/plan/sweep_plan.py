@@ -20,8 +20,8 @@ def sweep_spec(sweep: Sweep | None, race_id: str, load: RequestLoad | None = Non
     if sweep is None:
         return None
     duration, warmup = sweep.duration, sweep.warmup
-    if duration is None and load:
-        duration, warmup = load.duration, load.warmup
+    if load:
+        duration, warmup = duration or load.duration, warmup or load.warmup
     clients = sweep.clients_range.numbers if sweep.clients_range else sweep.clients
     seed = int(hashlib.sha256(race_id.encode()).hexdigest()[:8], 16) if sweep.order == RANDOM else None
     return SweepSpec(

@@ -37,7 +37,7 @@ def capacity_result(records: Sequence[Record]) -> CapacityResult | None:
         rates = [race.rate for race in races if race.rate]
         low, high = min(race.low or search.lowest for race in races), max(race.high or search.highest for race in races)
         result = result.model_copy(update={"rate": Range(value=exp(fmean(map(log, rates))), low=low, high=high)})
-    said = [*_sentences(result, subject(records[0])), *_of_clients(found)]
+    said = [*_sentences(result, subject(records[0]), _ends(result)), *_of_clients(found)]
     return result.model_copy(update={"sentences": said})
 
 
@@ -59,12 +59,21 @@ def _objective(search: CapacitySearch) -> str:
     return f"{search.percentile} of latency at most {search.millis:g} ms, and {errors}"
 
 
-def _sentences(found: CapacityResult, raced: str) -> list[str]:
+def _ends(found: CapacityResult) -> str:
+    """Return the interval for people: an end that no probe bounds lies outside the rates that were asked for."""
+    if found.rate is None:
+        return ""
+    below = "from below " if any(race.low is None for race in found.races) else ""
+    above = "above " if any(race.high is None for race in found.races) else ""
+    return f"{below}{amount(found.rate.low)} to {above}{amount(found.rate.high)}"
+
+
+def _sentences(found: CapacityResult, raced: str, ends: str) -> list[str]:
     number = sum(race.probes for race in found.races)
     if found.rate is None:
         return [f"{raced} has no capacity to be told for {found.task}: {found.refused}"]
     it = found.rate
-    sure = f"90 % interval {amount(it.low)} to {amount(it.high)}, {number} probes"
+    sure = f"90 % interval {ends}, {number} probes"
     more = f" in {len(found.races)} races" if len(found.races) > 1 else ""
     said = [f"{raced} carries {amount(it.value)} {found.unit} of {found.task} with {found.objective} ({sure}{more})"]
     if any(race.end == End.WIDE for race in found.races):

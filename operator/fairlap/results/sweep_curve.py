@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
@@ -226,6 +227,9 @@ def _of_objective(ran: Sequence[_Ran], objective: Objective, races: int) -> dict
             latency = task.rally.latency_millis.get(objective.percentile) if task and task.rally else None
             if task and task.rate and latency:
                 curve.append(law.LoadStep(it.size, task.rate, latency, task.keeps_schedule))
+            elif task and task.rate and task.http and task.http.latency_left_out:
+                # Requests were dropped, so that the rest has no honest latency: a rate that is not carried.
+                curve.append(law.LoadStep(it.size, task.rate, math.inf, keeps_schedule=False))
         curves.append(curve)
     found = law.capacity(curves, objective.millis)
     return {

@@ -99,16 +99,20 @@ def fit(points: Points) -> Fitted:
             refused=f"the points lie {law.scatter:.0%} off the fitted curve, and more than {WIDEST_SCATTER:.0%} is not "
             "the law's shape"
         )
-    return _with_peak(law, points, numbers[-1])
+    return _with_peak(law, points, numbers[0], numbers[-1])
 
 
-def _with_peak(law: Law, points: Points, most: float) -> Fitted:
+def _with_peak(law: Law, points: Points, fewest: float, most: float) -> Fitted:
     if law.contention >= 1:
         return Fitted(law, peak_refused="throughput does not grow with clients at all")
     if law.peak is None:
         return Fitted(law, peak_refused=f"throughput does not fall up to {most:g} clients: there is no peak to be seen")
     if law.peak >= most:
         return Fitted(law, peak_refused=f"the peak was not reached: it is at {most:g} clients or more")
+    if law.peak < fewest:
+        return Fitted(
+            law, peak_refused=f"throughput falls from the first step on: the peak is at {fewest:g} clients or fewer"
+        )
     spread = _spread_of_peak(law, points)
     if spread is None or spread > math.log(WIDEST_PEAK):
         return Fitted(law, peak_refused="the points scatter too much to tell where the peak is")
@@ -251,6 +255,7 @@ class LoadStep:
     """clients or target rate"""
     throughput: float
     latency: float
+    """infinite where requests were dropped, and the rest tells none"""
     keeps_schedule: bool = True
 
 
@@ -292,17 +297,33 @@ def _medians(races: Sequence[Sequence[LoadStep]]) -> list[LoadStep]:
     ]
 
 
+def _keeps(step: LoadStep, objective: float) -> bool:
+    return step.keeps_schedule and step.latency <= objective
+
+
+def _never_first(ordered: Sequence[LoadStep], objective: float) -> str:
+    """Return why there is no crossing where the smallest of the steps does not keep the objective."""
+    first, kept = ordered[0].size, [f"{step.size:g}" for step in ordered if _keeps(step, objective)]
+    if not kept:
+        return f"the objective is not met even by the smallest step, {first:g}: it needs smaller ones"
+    more = f" and {len(kept) - 3} more" if len(kept) > 3 else ""
+    return (
+        f"the smallest step, {first:g}, does not meet the objective, and larger ones do ({', '.join(kept[:3])}{more}): "
+        "give the steps a warm-up"
+    )
+
+
 def _crossing(steps: Sequence[LoadStep], objective: float) -> tuple[float, LoadStep, LoadStep] | str:
     """Return the throughput at the first crossing with the steps around it, or why there is none."""
     ordered = sorted(steps, key=lambda step: step.size)
     kept: LoadStep | None = None
     for step in ordered:
-        if step.keeps_schedule and step.latency <= objective:
+        if _keeps(step, objective):
             kept = step
             continue
         if kept is None:
-            return f"the objective is not met even by the smallest step, {step.size:g}: it needs smaller ones"
-        if step.latency <= objective:
+            return _never_first(ordered, objective)
+        if step.latency <= objective or math.isinf(step.latency):
             return kept.throughput, kept, step  # what was asked for was not sent
         share = math.log(objective / kept.latency) / math.log(step.latency / kept.latency)
         return kept.throughput + share * (step.throughput - kept.throughput), kept, step

@@ -96,6 +96,11 @@ def objection(challenge: Any, sweep: SweepSpec) -> str:
             )
         if not task.operation.include_in_reporting:
             return f"{field}.task: {sweep.task} is not measured: Rally reports nothing of it; name another task"
+        if task.operation.param_source == REPLAY and task.operation.params.get("order") == "zipf":
+            return (
+                f"{field}.task: {sweep.task} draws for a cache hit rate (order: zipf), which only the first step would "
+                "have, since it fills the cache: write order: random, or race the task without steps"
+            )
         if sweep.duration_seconds is None and not (task.iterations or task.time_period or _ends(task)):
             return f"{_ENDLESS_WORDS.format(field, sweep.task)}: write one, for example 30s"
     return ""

@@ -10,10 +10,12 @@ from statuses import benchmark, succeeded
 
 from fairlap.api.status import Results
 from fairlap.cli import sweep_report
+from fairlap.results import capacity_found
 from fairlap.results.aggregate import aggregate, remarks
 from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
 from fairlap_race.contract.http_record import HttpAnswers
+from fairlap_race.contract.race_capacity import RaceCapacity
 from fairlap_race.contract.record import Counts, RallyNumbers, Record
 
 
@@ -34,6 +36,24 @@ def test_two_races_that_agree() -> None:
 def test_two_races_that_differ_by_more_than_they_say() -> None:
     found = capacity_result([searching_race(300.0), searching_race(400.0)])
     assert found and "The races differ by more than their intervals say" in found.sentences[-1]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (101.0, 106.0, "90 % interval 101 to 106, "),
+        (None, 106.0, "90 % interval from below 100 to 106, "),
+        (970.0, None, "90 % interval 970 to above 1,000, "),
+        (None, None, "90 % interval from below 100 to above 1,000, "),
+    ],
+)
+def test_an_end_outside_the_rates_is_not_told_as_a_bound(
+    low: float | None, high: float | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edge = RaceCapacity("search", "Found", rate=103.0, low=low, high=high, probes=9, unit="ops/s")
+    monkeypatch.setattr(capacity_found, "race_capacity", lambda _: edge)
+    found = capacity_result([searching_race(300.0)])
+    assert found and found.rate and said in found.sentences[0]
 
 
 def test_what_cannot_be_told() -> None:

@@ -21,7 +21,7 @@ from fairlap.cli.exits import UsageError
 from fairlap.cli.sweep_picture import picture
 from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
-from fairlap_race.contract.http_record import HttpHost, HttpRecord
+from fairlap_race.contract.http_record import HttpAnswers, HttpHost, HttpRecord
 from fairlap_race.contract.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
 from fairlap_race.contract.resources import LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
 from fairlap_race.contract.sweep import SweepSpec, steps_of
@@ -142,6 +142,30 @@ def test_over_http_the_engine_is_called_as_it_calls_itself(servers: list[str | N
     assert curve(replace(race(), environment=EnvironmentRecord())).sentences[0].startswith("the cluster ")
     found = capacity_result([replace(searching_race(300.0), environment=EnvironmentRecord(), http=over_http.http)])
     assert found is not None and found.sentences[0].startswith(f"{raced}carries")
+
+
+@pytest.mark.parametrize(
+    ("carried", "between", "refused"),
+    [
+        (250.0, (200.0, 250.0), ""),
+        (900.0, None, "kept in every step up to the largest, 800"),
+        (50.0, None, "not met even by the smallest step, 100"),
+    ],
+)
+def test_a_rate_whose_requests_were_dropped_is_not_carried(
+    carried: float, between: tuple[float, float] | None, refused: str
+) -> None:
+    steps = steps_of("requests", [], [100, 200, 400, 800], "ascending")
+    tasks = []
+    for step in steps:
+        rate = step.target_throughput or 0.0
+        found = task(step.name, 100, min(rate, carried), rally=RallyNumbers(latency_millis={"p99": 20.0}))
+        dropped = replace(found, rally=RallyNumbers(), http=HttpAnswers(latency_left_out="requests were not sent"))
+        tasks.append(found if rate <= carried else dropped)
+    swept = SweepSpec(task="requests", steps=steps, order="ascending")
+    told = curve(Record(tasks=tuple(tasks), track=TrackRecord(sweep=swept)), objective=Objective(p99="50ms"))
+    assert (told.capacity and (told.capacity.low, told.capacity.high)) == between
+    assert refused in told.capacity_refused and bool(refused) == bool(told.capacity_refused)
 
 
 def test_up_and_down_tells_the_hysteresis() -> None:

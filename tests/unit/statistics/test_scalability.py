@@ -71,9 +71,13 @@ def test_no_law(points: list[tuple[float, float]], why: str) -> None:
         ([(n, law(n, kappa=0.0)) for n in GRID], "throughput does not fall up to 64 clients"),
         ([(n, law(n)) for n in GRID[:-1]], "it is at 32 clients or more"),  # the true peak is at 34.5
         ([(n, law(n)) for n in (1, 2, 4, 8, 12, 16)], "it is at 16 clients or more"),
+        (
+            list(zip((8, 16, 24, 32, 48, 64), (1000, 820, 660, 550, 410, 325), strict=True)),
+            "throughput falls from the first step on: the peak is at 8 clients or fewer",
+        ),
     ],
 )
-def test_no_peak_where_no_step_lies_beyond_it(points: list[tuple[float, float]], why: str) -> None:
+def test_no_peak_where_no_step_lies_beyond_it_or_before_it(points: list[tuple[float, float]], why: str) -> None:
     found = fit(points)
     assert found.law is not None and found.peak is None and why in found.peak_refused
 
@@ -113,6 +117,12 @@ def test_one_race_has_its_capacity_between_two_steps() -> None:
         (race(), 4, "is not met even by the smallest step, 1"),
         (race(), 80, "is kept in every step up to the largest, 5"),
         ([], 10, "no step has a latency"),
+        (
+            [LoadStep(n, 100 * n, latency) for n, latency in ((1, 80), (2, 20), (4, 22), (8, 90))],
+            50,
+            "the smallest step, 1, does not meet the objective, and larger ones do (2, 4): give the steps a warm-up",
+        ),
+        ([LoadStep(n, n, 9 if n == 1 else 2) for n in range(1, 7)], 5, "larger ones do (2, 3, 4 and 2 more)"),
     ],
 )
 def test_no_capacity(steps: list[LoadStep], objective: float, why: str) -> None:

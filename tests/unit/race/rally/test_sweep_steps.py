@@ -101,6 +101,13 @@ def test_a_file_of_requests_begins_again_in_a_step_of_a_time() -> None:
         (Task("search", operation("bulk")), {}, ""),
         (Task("search", operation("raw-request", source="replay", order="file")), {}, ""),
         (Task("search", operation("raw-request", source="replay", order="random")), {}, "neither iterations nor"),
+        (
+            Task("search", operation("raw-request", source="replay", order="zipf"), iterations=5),
+            {},
+            "race.sweep.task: search draws for a cache hit rate (order: zipf), which only the first step would have",
+        ),
+        (Task("search", operation("raw-request", source="replay", order="zipf")), {"duration_seconds": 5.0}, "zipf"),
+        (Task("search", operation("other", source="other", order="zipf"), iterations=5), {}, ""),
         (Task("other"), {}, ""),
         (Task("search"), {}, "race.sweep.duration: the task search has neither iterations nor a time period"),
         (Task("search", operation(measured=False)), {"duration_seconds": 5.0}, "is not measured"),
