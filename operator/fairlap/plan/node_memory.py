@@ -16,9 +16,11 @@ def lacking_memory(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | No
     What is in use just now is left out, so that what is said stays true. `machines` are those of the Kubernetes
     cluster: None or none where they could not be read, and then nothing is known.
     """
-    built = spec.elasticsearch
-    parts = [("elasticsearch", built.nodes, built.resources, built.scheduling)] if built else []
-    parts.append(("race", 1, spec.race.resources, spec.race.scheduling))
+    built, race = spec.elasticsearch, spec.race
+    parts: list[tuple[str, int, Resources, Scheduling | None]] = []
+    if built:
+        parts.append(("elasticsearch", built.nodes, built.resources, built.scheduling))
+    parts.append(("race", 1, race.resources, race.scheduling))
     found = (_lacking(part, pods, asked, _usable(machines, [where])) for part, pods, asked, where in parts)
     return "; ".join(text for text in found if text)
 

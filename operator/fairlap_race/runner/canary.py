@@ -74,10 +74,10 @@ def _hash(threads: int, goes_on: Callable[[], bool]) -> list[float]:
 
 
 def _copy(goes_on: Callable[[], bool]) -> list[float]:
-    source, target = b"\x01" * COPIED_BYTES, bytearray(COPIED_BYTES)
+    source, target = b"\x01" * COPIED_BYTES, memoryview(bytearray(COPIED_BYTES))
 
     def piece() -> None:
-        target[:] = source
+        target[:] = source  # through a view: a bytearray copies what it is given first, into new pages each time
 
     piece()  # its pages are there from now on
     return _repeated(piece, goes_on)
