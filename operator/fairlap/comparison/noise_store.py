@@ -237,10 +237,10 @@ def _shown(
 
 
 def _machines(races: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-    """Return the values of each such fact; in which place of a list a machine stood is none of them."""
+    """Return the values of each such fact that is known; in which place of a list a machine stood is none of them."""
     found: dict[str, set[str]] = {}
     for path, value in (item for facts in races for item in facts.items()):
-        if _MACHINE.fullmatch(path):
+        if value and _MACHINE.fullmatch(path):
             found.setdefault(_PLACE.sub("", path), set()).add(value)
     named = {facts[_NAMED_MACHINES] for facts in races if _NAMED_MACHINES in facts}
     if not found and named:

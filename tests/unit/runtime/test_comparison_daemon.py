@@ -73,6 +73,10 @@ class Server:
         found: Json = self.objects["Comparison", "cmp"]["status"]
         return found
 
+    async def list_objects(self, kind: str, *_: Any) -> dict[str, Any]:
+        assert kind == "Node", "the machines, before the first race"
+        return {}
+
     def add(self, manifest: Json, uid: str = "") -> Json:
         meta = manifest["metadata"]
         stored = copy.deepcopy(manifest)
