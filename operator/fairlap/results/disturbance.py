@@ -63,7 +63,7 @@ def canary_words(watch: MachineWatch) -> Iterator[str]:
     before, after = watch.before or Canary(), watch.after or Canary()
     for what, first, last, most, least in (
         ("hashing", before.cpu_seconds, after.cpu_seconds, CANARY_RATIO, 0.0),
-        ("copying memory", before.memory_seconds, after.memory_seconds, CANARY_RATIO, 0.0),
+        ("reading memory", before.memory_seconds, after.memory_seconds, CANARY_RATIO, 0.0),
         ("writing to its disk", before.disk_seconds, after.disk_seconds, DISK_RATIO, DISK_SECONDS),
     ):
         if first and last and _differ(first, last, most, least):

@@ -35,7 +35,7 @@ class Canary:
     cpu_seconds: float | None = None
     """SHA-256, on all processors that the load generator may use at the same time"""
     memory_seconds: float | None = None
-    """copying from memory to memory"""
+    """reading memory, more than caches hold"""
     disk_seconds: float | None = None
     """writing and waiting for the disk (fsync), where the load generator has its files"""
     took_seconds: float = 0.0

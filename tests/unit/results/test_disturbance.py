@@ -48,7 +48,7 @@ def said(found: MachineTable | None, elasticsearch: tuple[str, ...] = ("a",), ra
         (table(replace(QUIET, busy_cores=None, steal_share=None)), ""),
         (table(after=replace(CANARY, cpu_seconds=0.0126)), "hashing, took 10 ms before the race and 12.6 ms after"),
         (table(after=replace(CANARY, cpu_seconds=0.0124)), ""),
-        (table(before=replace(CANARY, memory_seconds=0.03)), "copying memory, took 30 ms before the race and 20 ms"),
+        (table(before=replace(CANARY, memory_seconds=0.03)), "reading memory, took 30 ms before the race and 20 ms"),
         (table(after=replace(CANARY, disk_seconds=0.0059)), ""),
         (table(after=replace(CANARY, disk_seconds=0.0061)), "writing to its disk"),
         (table(before=None), ""),
