@@ -13,7 +13,7 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 from fairlap_race.elasticsearch.course import CACHES_PATH, read_caches
 
 _INDICES = (
-    "/_stats/search,segments?filter_path=indices.*.total.search.query_total,"
+    "/_stats/search,segments?filter_path=indices.*.total.search.query_total,indices.*.total.search.suggest_total,"
     "indices.*.total.segments.index_writer_memory_in_bytes"
 )
 _POOLS = "nodes.*.thread_pool.write.rejected,nodes.*.thread_pool.search.rejected"
@@ -71,8 +71,10 @@ def read_counters(stats: Any, nodes: Any) -> RequestCounters:
         pressure = dig(node, "indexing_pressure", "memory", "total")
         more = sum(whole_number(dig(pressure, f"{it}_rejections")) or 0 for it in _PRESSURE)
         rejected[str(key)] = writes + more, searches
+    # A search for suggestions alone is no query to Elasticsearch, and has a counter of its own.
+    queries, suggesting = (_numbers(indices, "search", f"{kind}_total") for kind in ("query", "suggest"))
     return RequestCounters(
-        queries=_numbers(indices, "search", "query_total"),
+        queries={name: count + suggesting.get(name, 0) for name, count in queries.items()},
         waiting=_numbers(indices, "segments", "index_writer_memory_in_bytes"),
         rejected=rejected,
     )

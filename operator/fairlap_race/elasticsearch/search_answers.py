@@ -19,7 +19,7 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 
 PATIENCE = 60.0
 """Seconds for one search. Elasticsearch ends a search whose client has gone, from 7.4 on."""
-_ONE = ("timed_out", "_shards", "hits.total", "hits.hits._id", "hits.hits.sort")
+_ONE = ("timed_out", "_shards", "hits.total", "hits.hits._id", "hits.hits.sort", "suggest.*.options.text")
 FILTER = ",".join((*_ONE, "responses.error.type", *(f"responses.{name}" for name in _ONE)))
 """What is asked for of an answer, which may be large."""
 _GIVEN_ID = re.compile(r"[A-Za-z0-9_-]{20}")
@@ -47,7 +47,9 @@ def send_search(client: ElasticsearchClient, search: PlannedSearch, when: str, *
         )
     except ElasticsearchError as error:
         return SearchAnswer(**about, trouble=str(error)[:300])
-    return read_answer(about, answer, by_fields=sorts_by_fields(_json(search.body)), parts=parts_of(search))
+    body = _json(search.body)
+    lists = _lists(body) and not {"size", "from"} & set(query)
+    return read_answer(about, answer, by_fields=sorts_by_fields(body), lists=lists, parts=parts_of(search))
 
 
 def sorts_by_fields(body: Any) -> bool:
@@ -80,6 +82,8 @@ class Part(NamedTuple):
 
     timeout: bool
     in_part: bool
+    lists: bool = False
+    """whether the first of its hits are in its answer, whatever it counts"""
 
 
 def parts_of(search: PlannedSearch) -> tuple[Part, ...]:
@@ -89,7 +93,11 @@ def parts_of(search: PlannedSearch) -> tuple[Part, ...]:
     lines = (search.body or "").removeprefix("\n").split("\n")
     headers, bodies = map(_json, lines[::2]), map(_json, lines[1::2])
     return tuple(
-        Part(isinstance(body, Mapping) and "timeout" in body, isinstance(header, Mapping) and _allows(header))
+        Part(
+            isinstance(body, Mapping) and "timeout" in body,
+            isinstance(header, Mapping) and _allows(header),
+            _lists(body),
+        )
         for header, body in zip(headers, bodies, strict=False)
     )
 
@@ -99,18 +107,35 @@ def _allows(said: Mapping[str, Any]) -> bool:
     return str(said.get("allow_partial_search_results", "false")).lower() != "false"
 
 
+def _lists(body: Any) -> bool:
+    """Return whether a search has the first of its hits in its answer: not aggregations alone, nor a later page."""
+    if not isinstance(body, Mapping):
+        return body is None
+    return body.get("size", 10) not in (0, "0") and not {"from", "search_after"} & set(body)
+
+
 def read_answer(
-    about: Mapping[str, Any], answer: Any, *, by_fields: bool = False, parts: Sequence[Part] = ()
+    about: Mapping[str, Any],
+    answer: Any,
+    *,
+    by_fields: bool = False,
+    lists: bool = False,
+    parts: Sequence[Part] = (),
 ) -> SearchAnswer:
     """Return what the answer to a search says, or to several in one request.
 
-    `by_fields`: it sorts by fields alone; `parts`: what each of several wants, as far as that is known.
+    `by_fields`: it sorts by fields alone; `lists`: the first of its hits are in the answer; `parts`: what each of
+    several wants, as far as that is known.
     """
     responses = dig(answer, "responses")
     if isinstance(responses, list):
         return _of_several(about, [it for it in responses if isinstance(it, Mapping)], parts)
     hits = _hits(answer)
     total, exact = _total(answer)
+    if total is None and lists and not hits:  # it does not count, and shows that there is nothing to count
+        total = 0
+    elif not total and (suggested := _suggested(answer)):
+        total, exact = suggested, False
     ids = [str(it["_id"]) for it in hits if "_id" in it]
     return SearchAnswer(
         **about,
@@ -124,7 +149,11 @@ def read_answer(
 
 
 def _of_several(about: Mapping[str, Any], responses: list[Mapping[str, Any]], parts: Sequence[Part]) -> SearchAnswer:
-    each = [read_answer(about, {**it, "responses": None}) for it in responses]
+    lists = [it.lists for it in parts] if len(parts) == len(responses) else [False] * len(responses)
+    each = [
+        read_answer(about, {**it, "responses": None}, lists=listed and "error" not in it)
+        for it, listed in zip(responses, lists, strict=True)
+    ]
     refused = [it for it in responses if "error" in it]
     first = next((dig(it, "error", "type") for it in refused), None)
     ids, contents = [it.hit_ids for it in each], [it.content for it in each]
@@ -173,6 +202,14 @@ def _content(hits: list[Mapping[str, Any]], ids: list[str], total: int | None, b
 def _hits(answer: Any) -> list[Mapping[str, Any]]:
     found = dig(answer, "hits", "hits")
     return [it for it in found if isinstance(it, Mapping)] if isinstance(found, list) else []
+
+
+def _suggested(answer: Any) -> int:
+    """Return how many suggestions are in an answer; a search for these alone has no hits."""
+    named = dig(answer, "suggest")
+    lists = [each for each in named.values() if isinstance(each, list)] if isinstance(named, Mapping) else []
+    options = [dig(entry, "options") for each in lists for entry in each]
+    return sum(len(it) for it in options if isinstance(it, list))
 
 
 def _total(answer: Any) -> tuple[int | None, bool]:

@@ -36,6 +36,8 @@ def test_reading() -> None:
     nodes = {"nodes": {"x": node(1, 2, coordinating_rejections=3, primary_rejections=4), "y": node(5, 0), "z": {}}}
     found = read_counters(stats, nodes)
     assert found == RequestCounters({"t": 5}, {"t": 0}, {"x": (8, 2), "y": (5, 0)})
+    stats["indices"]["t"]["total"]["search"]["suggest_total"] = 40
+    assert read_counters(stats, nodes).queries == {"t": 45}, "a search for suggestions alone is counted apart"
     assert read_counters({}, {}) == RequestCounters() == read_counters(None, None)
 
 

@@ -8,15 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.elasticsearch.search_answers import described, parts_of, read_answer, sorts_by_fields
+from fairlap_race.elasticsearch.search_answers import (
+    Part,
+    described,
+    parts_of,
+    read_answer,
+    send_search,
+    sorts_by_fields,
+)
 
 ABOUT = {"task": "t"}
+SUGGESTING = ("suggest", "options")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["_shards", "hits", "total", "responses", "failures", "value", "_id", "sort", "error"]),
+            st.sampled_from(
+                ["_shards", "hits", "total", "responses", "failures", "value", "_id", "sort", "error", *SUGGESTING]
+            ),
             inner,
         )
     ),
@@ -85,6 +95,60 @@ def test_the_first_failure_is_a_name_and_no_other_words() -> None:
 def test_the_number_of_hits_in_every_version(total: Any, hits: int | None, exact: bool) -> None:
     found = read_answer(ABOUT, answer(total=total))
     assert (found.hits, found.hits_exact) == (hits, exact)
+
+
+UNCOUNTED = {"_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0}, "timed_out": False}
+"""what is left of an answer without hits, to a search that does not count them"""
+
+
+@pytest.mark.parametrize(
+    ("found", "lists", "hits"),
+    [
+        (UNCOUNTED, True, 0),
+        (UNCOUNTED, False, None),  # aggregations alone, or a later page
+        ({**UNCOUNTED, "hits": {"hits": [hit("a")]}}, True, None),
+    ],
+)
+def test_a_search_that_does_not_count_may_show_that_it_found_nothing(found: Any, lists: bool, hits: int | None) -> None:
+    alone = read_answer(ABOUT, found, lists=lists)
+    assert (alone.hits, alone.hits_exact) == (hits, False)
+    both = read_answer(ABOUT, {"responses": [found, answer(hit("a"))]}, parts=(Part(False, False, lists),) * 2)
+    assert (both.items_without_hits, both.hits) == (int(hits == 0), None if hits is None else 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "lists"),
+    [
+        ("/i/_search", '{"track_total_hits": false}', True),
+        ("/i/_search?q=a", None, True),
+        ("/i/_search", '{"size": 0}', False),
+        ("/i/_search", '{"from": 10}', False),
+        ("/i/_search", '{"search_after": [1]}', False),
+        ("/i/_search?size=0", "{}", False),
+        ("/i/_search", "{", True),  # Elasticsearch refuses it
+    ],
+)
+def test_a_search_whose_answer_lists_its_first_hits(path: str, body: str | None, lists: bool) -> None:
+    sent = send_search(Answering(UNCOUNTED), PlannedSearch("t", "GET", path, body), "after", settled=True)  # type: ignore[arg-type]
+    assert (sent.hits == 0) is lists
+
+
+class Answering:
+    """Answers every request alike."""
+
+    def __init__(self, found: Any) -> None:
+        self._found = found
+
+    def send(self, *_: Any) -> Any:
+        return self._found
+
+
+def test_suggestions_are_found_without_a_hit() -> None:
+    some = {"a": [{"text": "w", "options": [{"text": "w1"}, {"text": "w2"}]}, {"options": []}], "b": [{}]}
+    found = read_answer(ABOUT, answer(suggest=some))
+    assert (found.hits, found.hits_exact) == (2, False)
+    assert read_answer(ABOUT, answer(suggest={"a": [{"text": "w"}]})).hits == 0
+    assert read_answer(ABOUT, answer(hit("x"), suggest=some)).hits == 1, "beside a query its hits are what is counted"
 
 
 GENERATED = "AVrXx3tGz9dM4nq1abcd"
@@ -194,6 +258,7 @@ def test_a_search_alone_has_no_parts() -> None:
 
 @given(JSON, st.booleans())
 def test_any_answer_can_be_read(found: Any, by_fields: bool) -> None:
-    read_answer(ABOUT, found, by_fields=by_fields)
+    read_answer(ABOUT, found, by_fields=by_fields, lists=by_fields)
+    read_answer(ABOUT, {"suggest": found}, lists=by_fields)
     read_answer(ABOUT, {"responses": found}, by_fields=by_fields)
     read_answer(ABOUT, {"hits": found, "_shards": found}, by_fields=by_fields)
