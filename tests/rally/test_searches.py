@@ -173,7 +173,7 @@ def test_searches_of_a_track(tmp_path: Path) -> None:
         task("health", **{"operation-type": "cluster-health"}),
     )
     found = asked(tmp_path / "a", *schedule)
-    assert [it.task for it in found.searches] == ["plain", "lot", "multi"]
+    assert [(it.task, it.drawn) for it in found.searches] == [("plain", False), ("lot", True), ("multi", False)]
     assert found.searches[0].path == "/t/_search", "the track has one index only"
     assert found.unknown == {
         "over": "its parameter source is at its end before it began",

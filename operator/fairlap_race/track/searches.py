@@ -84,10 +84,12 @@ def describe_searches(request: Request) -> SearchesOfTrack:
 
 def _add(loader: Any, track: Any, task: Any, found: list[PlannedSearch], unknown: dict[str, str]) -> None:
     random.seed(SEED)
-    drawn = str(task.operation.type) == "raw-request" and bool(task.operation.param_source)
+    drawn = bool(task.operation.param_source)
     try:
         source = loader.operation_parameters(track, task).partition(0, task.clients)
-        requests = _first_requests(source, task, DRAWS if drawn else 1)
+        # Any raw request may be no search: of the others the first one is one.
+        several = drawn and str(task.operation.type) == "raw-request"
+        requests = _first_requests(source, task, DRAWS if several else 1)
     except StopIteration:
         unknown[task.name] = "its parameter source is at its end before it began"
     except Exception as error:

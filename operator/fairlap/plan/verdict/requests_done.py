@@ -1,6 +1,6 @@
 """Whether the requests of a race did what they were for, which Rally does not look at: searches and bulks. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
@@ -40,11 +40,13 @@ def searches_hit_nothing(record: Record, _: BenchmarkSpec) -> Violation | None:
     for step in evidence.steps:
         if step.queries is None:
             continue
-        for task in step.searches:
-            if sent.get(task, 0) and step.shards.get(task) == 0:
+        # Where a task that draws its requests sends the others is not known: shards of any index may have counted them.
+        certain = [it for it in step.searches if sent.get(it, 0) and (step.anywhere == 0 or not _draws(it, answers))]
+        for task in certain:
+            if step.shards.get(task) == 0:
                 return _nothing(task, sent[task], answers.get(task, ()), "there is no such index")
         if step.queries == 0 and not any(_all_skipped(it) for task in step.searches for it in answers.get(task, ())):
-            for task in (it for it in step.searches if sent.get(it, 0)):
+            for task in certain:
                 return _nothing(task, sent[task], answers.get(task, ()), "no shard counted any of them")
     for task, found in answers.items():
         if sent.get(task, 0) and all(map(_nowhere, found)) and _throughout(task, found, evidence.steps):
@@ -60,6 +62,10 @@ def _nothing(task: str, requests: int, answers: Sequence[SearchAnswer], why: str
         Reason.SEARCHES_HIT_NOTHING,
         f"task {task}: its {requests} searches{where} reached no shard, {why}: correct the index that the task names",
     )
+
+
+def _draws(task: str, answers: Mapping[str, Sequence[SearchAnswer]]) -> bool:
+    return any(it.drawn for it in answers.get(task, ()))
 
 
 def _nowhere(answer: SearchAnswer) -> bool:
@@ -163,9 +169,10 @@ def _in_doubt(record: Record, evidence: RequestEvidence) -> Iterator[str]:
             yield f"task {answer.task}: its search ended at the timeout that it names: its times are that timeout"
     for step in evidence.steps:
         requests = sum(sent.get(task, 0) for task in step.searches)
-        if step.queries and step.queries < requests:
+        counted = step.anywhere if any(_draws(task, answers) for task in step.searches) else step.queries
+        if counted and counted < requests:
             yield (
-                f"step {step.step} ({', '.join(step.searches)}): shards counted {step.queries} searches for "
+                f"step {step.step} ({', '.join(step.searches)}): shards counted {counted} searches for "
                 f"{requests} requests"
             )
 

@@ -62,6 +62,12 @@ def test_searches_that_did_their_work() -> None:
         (replace(RAW, shards={"find": 0}), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
         (replace(RAW, anywhere=9), replace(NOWHERE, index=None, items=2, items_nowhere=2), Reason.SEARCHES_HIT_NOTHING),
         (replace(RAW, anywhere=0), replace(NOWHERE, drawn=True), Reason.SEARCHES_HIT_NOTHING),
+        (replace(STEP, queries=0, anywhere=0), replace(ANSWER, drawn=True), Reason.SEARCHES_HIT_NOTHING),
+        (
+            replace(STEP, shards={"find": 0}, queries=0, anywhere=0),
+            replace(NOWHERE, drawn=True),
+            Reason.SEARCHES_HIT_NOTHING,
+        ),
         (None, NOWHERE, Reason.SEARCHES_HIT_NOTHING),
     ],
 )
@@ -86,6 +92,12 @@ def test_what_voids_a_race(step: StepCounters | None, answer: SearchAnswer | Non
         (RAW, NOWHERE, Reason.SEARCHES_IN_DOUBT),  # an index was deleted meanwhile
         (replace(RAW, anywhere=9), replace(NOWHERE, drawn=True), Reason.SEARCHES_IN_DOUBT),
         (replace(RAW, anywhere=0), replace(NOWHERE, index="far:t", drawn=True), Reason.SEARCHES_IN_DOUBT),
+        (
+            replace(STEP, shards={"find": 0}, queries=0, anywhere=40),
+            replace(NOWHERE, drawn=True),
+            Reason.SEARCHES_IN_DOUBT,
+        ),
+        (replace(STEP, queries=20, anywhere=39), replace(ANSWER, drawn=True), Reason.SEARCHES_IN_DOUBT),
         (RAW, replace(ANSWER, items=2, items_nowhere=1), Reason.SEARCHES_IN_DOUBT),
         (RAW, replace(ANSWER, items=2, items_without_hits=1), Reason.SEARCHES_WITHOUT_HITS),
         (replace(STEP, queries=None, trouble="down"), ANSWER, Reason.MACHINE_FIGURES_INCOMPLETE),
@@ -105,6 +117,8 @@ def test_what_is_remarked(step: StepCounters, answer: SearchAnswer | None, reaso
         pytest.param(replace(STEP, queries=4000), ANSWER, id="many shards, or pages"),
         pytest.param(replace(STEP, writes_rejected=None, searches_rejected=None), ANSWER, id="a node came or went"),
         pytest.param(STEP, replace(ANSWER, hits=None), id="told not to count"),
+        pytest.param(replace(STEP, queries=20, anywhere=40), replace(ANSWER, drawn=True), id="by turns in two indices"),
+        pytest.param(replace(STEP, queries=0, anywhere=40), replace(ANSWER, drawn=True), id="mostly elsewhere"),
         pytest.param(RAW, ANSWER, id="a raw request"),
         pytest.param(replace(RAW, anywhere=0), replace(ANSWER, index="far:t"), id="a raw request to another cluster"),
         pytest.param(RAW, replace(ANSWER, items=2, items_nowhere=0, items_without_hits=0), id="a multi-search"),
