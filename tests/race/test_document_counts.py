@@ -5,6 +5,8 @@ by a proxy that changes answers.
 """
 
 import json
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -151,6 +153,98 @@ def test_an_index_beside_the_one_that_is_measured_may_have_other_settings(run: R
     ]
     assert ran.violation(index={"shards": 3}, nodes=1).reason is Reason.SETTINGS_NOT_APPLIED
     assert not [*not_everywhere(ran.record, three)]
+
+
+@pytest.mark.long
+def test_a_small_index_that_a_request_fills_stands_beside(run: Run, tmp_path: Path) -> None:
+    """What a request writes is no bulk of the track's; where it is all that is searched, it is what is measured."""
+
+    def filled(documents: int) -> Ran:
+        lines = "".join(f'{{"index": {{"_index": "lookup"}}}}\n{{"n": {n}}}\n' for n in range(documents))
+        fill = {"operation-type": "raw-request", "name": "f", "method": "POST", "path": "/_bulk", "body": lines,
+                "headers": {"Content-Type": "application/x-ndjson"}}  # fmt: skip
+        body = {"settings": {"number_of_replicas": 0, "number_of_shards": 1}}
+        make = {"operation-type": "raw-request", "name": "m", "method": "PUT", "path": "/lookup", "body": body}
+        schedule = (CREATE, BULK, {"name": "make", "operation": make}, {"name": "fill", "operation": fill})
+        return run(write(tmp_path / str(documents), *schedule, settings={"number_of_shards": 2}))
+
+    spec, few, many = asked(index={"shards": 2}, nodes=1), filled(5), filled(500)
+    assert first_violation(few.record, spec) is None
+    assert "no bulk names it, and index t has it" in next(not_everywhere(few.record, spec)).text
+    found = first_violation(many.record, spec)
+    assert found is not None and found.reason is Reason.SETTINGS_NOT_APPLIED
+
+
+WRITES = """
+class Writes:
+    infinite = True
+    def __init__(self, track, params, **_):
+        self._path = params["to"]
+    def partition(self, index, count):
+        return self
+    def params(self):
+        return {"method": "POST", "path": self._path, "body": {"n": 1} if "_doc" in self._path else {}}
+
+def register(registry):
+    registry.register_param_source("writes", Writes)
+"""
+
+
+@pytest.mark.parametrize(
+    ("to", "more"), [("/t/_doc", 20), pytest.param("/t/_search", 0, marks=pytest.mark.long)], ids=["writes", "reads"]
+)
+def test_requests_that_only_their_parameter_source_knows(run: Run, tmp_path: Path, to: str, more: int) -> None:
+    operation = {"operation-type": "raw-request", "name": "o", "param-source": "writes", "to": to}
+    own = {"name": "own", "operation": operation, "iterations": 20}
+    ran = run(write(tmp_path / "t", CREATE, BULK, {"operation": "refresh"}, own, plugin=WRITES))
+    text = (
+        "the documents have no expected number: task own may write or remove documents in a way that cannot be told "
+        f"beforehand; Elasticsearch counts {DOCUMENTS + more} (t {DOCUMENTS + more})"
+    )
+    assert counts(ran) == ([(Reason.DOCUMENTS_NOT_COUNTED, text)] if more else [])
+
+
+class Transforming(Proxy):
+    """Answers as an Elasticsearch with transforms: one that was started writes into its index for a second or two."""
+
+    def answered(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes] | None:
+        if not path.startswith("/_transform/"):
+            return None
+        if path.split("?", maxsplit=1)[0].endswith("/_start"):
+            threading.Thread(target=self._work, daemon=True).start()
+        return 200, b'{"acknowledged": true}'
+
+    def _work(self) -> None:
+        body = {"settings": {"number_of_replicas": 0, "number_of_shards": 1}}
+        self.elasticsearch.ask("PUT", "/sums", body)
+        for number in range(7):
+            self.elasticsearch.ask("POST", "/sums/_doc", {"word": f"w{number}"})
+            time.sleep(0.2)
+
+
+def test_a_transform_that_works_in_the_background(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
+    """Its documents are no bulk's, and its index need not be as the track's was to be."""
+    pivot = {"group_by": {"word": {"terms": {"field": "word"}}}, "aggregations": {"n": {"avg": {"field": "n"}}}}
+    body = {"source": {"index": "t"}, "dest": {"index": "sums"}, "pivot": pivot}
+    create = {"operation-type": "create-transform", "name": "c", "transform-id": "x", "body": body}
+    start = {"operation-type": "start-transform", "name": "s", "transform-id": "x"}
+    schedule = (CREATE, BULK, {"operation": "refresh"}, {"name": "create-it", "operation": create},
+                {"name": "start-it", "operation": start}, search(seconds=4))  # fmt: skip
+    proxy = Transforming(elasticsearch)
+    try:
+        track = write(tmp_path / "t", *schedule, settings={"number_of_shards": 2})
+        ran = run(track, hosts=[proxy.host], caFile=None)
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+    spec = asked(index={"shards": 2}, nodes=1)
+    assert first_violation(ran.record, spec) is None
+    assert [it.text for it in not_everywhere(ran.record, spec)] == [
+        "index sums: index.number_of_shards was to be 2, Elasticsearch has 1; a transform makes it, and index t has it"
+    ]
+    text = said(ran, Reason.DOCUMENTS_NOT_COUNTED)
+    assert "task create-it may write" in text and "task start-it may write" in text
+    assert text.endswith(f"Elasticsearch counts {DOCUMENTS + 7} (sums 7, t {DOCUMENTS})")
 
 
 @pytest.mark.long

@@ -70,6 +70,13 @@ def test_where_documents_go(tmp_path: Path) -> None:
     assert found.documents.uncounted == (UncountedTask("bulk", "", WhyUncounted.ACTION_LINES, 1000),)
 
 
+def test_what_only_a_parameter_source_knows_may_write(tmp_path: Path) -> None:
+    own = {"name": "own", "operation": {"operation-type": "raw-request", "name": "o", "param-source": "mine"}}
+    found = described(tmp_path, CREATE, BULK, own)
+    assert found.expected_documents == {"t": 1000}
+    assert found.documents.uncounted == (UncountedTask("own", "", WhyUncounted.OTHER_WRITES),)
+
+
 def test_what_a_schedule_deletes(tmp_path: Path) -> None:
     delete = {"name": "drop-it", "operation": {"operation-type": "delete-index", "name": "d"}}
     clean = {"name": "clean", "operation": {"operation-type": "delete-index", "name": "c"}}

@@ -72,6 +72,8 @@ class DocumentPlan:
     """bulk tasks that name _none as their pipeline"""
     changes_settings: tuple[str, ...] = ()
     """tasks that may change settings of an index that is there already"""
+    of_transforms: tuple[str, ...] = ()
+    """indices that transforms of the schedule write to"""
 
     @property
     def is_exact(self) -> bool:

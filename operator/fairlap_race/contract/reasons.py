@@ -1043,7 +1043,7 @@ class Reason(StrEnum):
         cure="Let the track set it there, too, or delete nothing before the end, where the comparison depends on it.",
         recognized=(
             "The settings in effect: an index that bulks write to has what was asked for, and the one that has not is "
-            "named by no bulk or holds at most one document of a hundred."
+            "named by no bulk, is a transform's, or holds at most one document of a hundred."
         ),
         example="index t was deleted before it could be asked for …",
         test=_COUNTS,

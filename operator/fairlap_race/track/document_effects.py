@@ -148,6 +148,8 @@ def keeps_documents(kind: str, params: Mapping[str, Any]) -> bool:
     """Tell whether an operation neither writes nor removes documents, but for the indices that it deletes whole."""
     if kind in ("delete-index", "delete-data-stream"):
         return True
+    if (kind == "composite" and "requests" not in params) or (kind == "raw-request" and "path" not in params):
+        return False  # only its parameter source knows
     if kind == "composite":
         return all(keeps_documents(inner.kind, inner.params) for inner in _inner(params))
     if kind != "raw-request":
@@ -182,6 +184,8 @@ def _noted(act: Act, plan: DocumentPlan, later: bool) -> DocumentPlan:
     """Return the plan with what an act does to pipelines and, with documents there (`later`), to indices, settings."""
     if later and _deletes(act):
         plan = replace(plan, deletes_indices=(*plan.deletes_indices, act.task))
+    if act.kind == "create-transform" and (made := _written_by_transform(act.params)):
+        plan = replace(plan, of_transforms=(*plan.of_transforms, made))
     for each in (act, *(_inner(act.params) if act.kind == "composite" else ())):
         if each.kind == "delete-pipeline":
             plan = replace(plan, deletes_pipelines=(*plan.deletes_pipelines, str(each.params.get("id"))))
@@ -191,3 +195,11 @@ def _noted(act: Act, plan: DocumentPlan, later: bool) -> DocumentPlan:
         if later and "_settings" in parts and str(each.params.get("method")).upper() in ("PUT", "POST"):
             plan = replace(plan, changes_settings=(*plan.changes_settings, act.task))
     return plan
+
+
+def _written_by_transform(params: Mapping[str, Any]) -> str:
+    """Return the index that a transform writes to; "" where its parameters do not tell."""
+    body = params.get("body")
+    dest = body.get("dest") if isinstance(body, Mapping) else None
+    index = dest.get("index") if isinstance(dest, Mapping) else None
+    return index if isinstance(index, str) else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from fairlap_race.contract.document_count import count_documents
@@ -43,27 +43,41 @@ def beside(record: Record, has: Callable[[IndexRecord], bool]) -> Iterator[Excus
     if with_it is None and (main or not deleted(record)):
         return
     shown = f"index {with_it} has it" if with_it else "those that bulks name were deleted"
-    # What a pipeline sent elsewhere is in indices that no bulk names.
-    if others and not count_documents(record).diverted:
+    made = [index for index in others if _names(index) & set(record.track.documents.of_transforms)]
+    if made:
+        yield Excused(made, f"a transform makes it, and {shown}")
+    others = [index for index in others if index not in made]
+    # What a pipeline sent elsewhere is in indices that no bulk names; what else writes may write what is measured.
+    if others and not count_documents(record).diverted and (not _others_write(record) or _few(others, indices)):
         yield Excused(others, f"no bulk names it, and {shown}")
-    few, all_of = _documents(without), _documents(main)
-    if without and few is not None and all_of and few * _SMALL <= all_of:
-        yield Excused(without, f"it holds {few} of {all_of} documents, and {shown}")
+    if without and _few(without, main):
+        yield Excused(without, f"it holds {_documents(without)} of {_documents(main)} documents, and {shown}")
 
 
 def _targets(record: Record) -> set[str] | None:
     """Return what bulks wrote to and was not deleted; None when that is not known."""
-    left = [it.target for it in record.track.documents.uncounted if it.why is not WhyUncounted.DELETED]
+    no_bulk = (WhyUncounted.DELETED, WhyUncounted.OTHER_WRITES)
+    left = [it.target for it in record.track.documents.uncounted if it.why not in no_bulk]
     gone = deleted(record)
     targets = {*(record.track.expected_documents or {}), *left} - set(gone)
     there = {name for index in record.indices or () for name in _names(index)}
     return None if not (targets or gone) or targets - there else targets
 
 
+def _others_write(record: Record) -> bool:
+    return any(it.why is WhyUncounted.OTHER_WRITES for it in record.track.documents.uncounted)
+
+
+def _few(indices: Sequence[IndexRecord], of: Sequence[IndexRecord]) -> bool:
+    """Tell whether some indices hold so few of the documents of all that they do not count."""
+    few, all_of = _documents(indices), _documents(of)
+    return few is not None and bool(all_of) and few * _SMALL <= (all_of or 0)
+
+
 def _names(index: IndexRecord) -> set[str]:
     return {name for name in (index.name, index.data_stream, *index.aliases) if name}
 
 
-def _documents(indices: list[IndexRecord]) -> int | None:
+def _documents(indices: Sequence[IndexRecord]) -> int | None:
     counts = [index.documents for index in indices]
     return None if None in counts else sum(count or 0 for count in counts)

@@ -121,10 +121,11 @@ def raced(
     expected: dict[str, int] | None = None,
     uncounted: Any = (),
     deletes: tuple[str, ...] = (),
+    transforms: tuple[str, ...] = (),
     **more: Any,
 ) -> rec.Record:
     """A race whose bulks wrote 1000 documents to `logs` unless told otherwise."""
-    documents = DocumentPlan(uncounted=tuple(uncounted), deletes_indices=deletes)
+    documents = DocumentPlan(uncounted=tuple(uncounted), deletes_indices=deletes, of_transforms=transforms)
     wanted = {"logs": 1000} if expected is None else expected
     track = replace(GOOD.track, expected_documents=wanted, documents=documents)
     return replace(GOOD, track=track, indices=indices, **more)
@@ -137,6 +138,7 @@ def an_index(name: str, shards: int, documents: int = 0, *aliases: str) -> rec.I
 MAIN, LOOKUP = an_index("logs", 2, 1000), an_index("lookup", 1)
 DROPPED = UncountedTask("drop-it", "logs", WhyUncounted.DELETED, 1000)
 OWN_WORDS = UncountedTask("bulk", "", WhyUncounted.ACTION_LINES, 1000)
+WRITES = UncountedTask("put-lookup")
 DIVERTED = rec.Pipeline("p", 1000, work=ProcessorWork(processors=1, rerouted=1000))
 
 
@@ -159,6 +161,10 @@ DIVERTED = rec.Pipeline("p", 1000, work=ProcessorWork(processors=1, rerouted=100
         (raced(MAIN, uncounted=[DROPPED]), []),
         (raced(an_index("logs", 2, 600), LOOKUP, expected={},
                uncounted=[UncountedTask("bulk", "logs", WhyUncounted.ENDED_BY_TIME, 1000)]), ["and index logs has it"]),
+        # Written by a task that is no bulk, which is what it may be as long as it is small.
+        (raced(MAIN, an_index("lookup", 1, 10), uncounted=[WRITES]), ["index lookup: index.number_of_shards was to"]),
+        (raced(MAIN, an_index("sums", 1, 500), uncounted=[WRITES], transforms=("sums",)),
+         ["Elasticsearch has 1; a transform makes it, and index logs has it"]),
     ],
 )  # fmt: skip
 def test_what_stands_beside_the_indices_of_the_bulks_is_said_and_voids_nothing(
@@ -182,6 +188,8 @@ def test_what_stands_beside_the_indices_of_the_bulks_is_said_and_voids_nothing(
               expected={"logs": 1000} | {f"s-{n}": 9 for n in range(9)}),
         # Where the documents went is not known, or not where the bulk said.
         raced(MAIN, LOOKUP, uncounted=[OWN_WORDS]),
+        raced(MAIN, an_index("u", 1, 11), uncounted=[WRITES]),
+        raced(an_index("logs", 1, 1000), an_index("sums", 2, 500), uncounted=[WRITES], transforms=("sums",)),
         raced(LOOKUP, expected={}),
         raced(an_index("logs", 2), an_index("u", 1, 1000), pipelines=(DIVERTED,)),
         raced(MAIN, an_index("t-2026.01.01", 1, 5), expected={"logs": 1000, "<t-{now/d}>": 5}),

@@ -76,6 +76,9 @@ T = bulk(("t", 1000))
         ([bulk(why=WhyUncounted.OWN_CODE)], {}, [UncountedTask("bulk", "", WhyUncounted.OWN_CODE)]),
         ([bulk(("t", 9), why=WhyUncounted.BEGINS_AGAIN)], {}, [UncountedTask("bulk", "t", WhyUncounted.BEGINS_AGAIN)]),
         ([T, act("my-own")], {"t": 1000}, [UncountedTask("my-own")]),
+        # What only a parameter source of the track's knows.
+        ([T, act("raw-request", param_source="mine")], {"t": 1000}, [UncountedTask("raw-request")]),
+        ([T, act("composite", param_source="mine")], {"t": 1000}, [UncountedTask("composite")]),
         # What comes before any document matters only when nothing says how many there will be.
         ([act("my-own"), T], {"t": 1000}, []),
         ([act("my-own")], {}, [UncountedTask("my-own")]),
@@ -118,6 +121,17 @@ def test_what_else_is_noted() -> None:
     assert foresee([T, act("composite", requests=[{"operation-type": "delete-pipeline", "id": "r"}])])[
         1
     ].deletes_pipelines == ("r",)
+
+
+@pytest.mark.parametrize(
+    ("body", "indices"),
+    [({"dest": {"index": "sums"}}, ("sums",)), ({"dest": {}}, ()), ({"dest": "sums"}, ()), ("{}", ()), (None, ())],
+)
+def test_where_a_transform_writes_is_noted(body: Any, indices: tuple[str, ...]) -> None:
+    start = act("start-transform", transform_id="x")
+    _, plan = foresee([T, act("create-transform", transform_id="x", body=body), start])
+    assert plan.of_transforms == indices
+    assert plan.uncounted == (UncountedTask("create-transform"), UncountedTask("start-transform"))
 
 
 ACTS = st.lists(
