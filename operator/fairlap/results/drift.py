@@ -26,10 +26,19 @@ def differences(first: Environment, now: Environment) -> list[str]:
     """Return in one sentence each what differs, the first value before the other; names of pods are no difference."""
     was, found = dict(_parts(first)), dict(_parts(now))
     return [
-        f"{name} {_text(was[name])}, now {_text(value)}"
+        f"{name} {_text(earlier)}, now {_text(later)}"
         for name, value in found.items()
         if name in was and was[name] != value
+        for earlier, later in [_apart(was[name], value)]
     ]
+
+
+def _apart(first: Any, now: Any) -> tuple[Any, Any]:
+    """Return of two long lists, such as a JVM's flags, only what is not in both; anything else as it is."""
+    if not (isinstance(first, list) and isinstance(now, list)) or max(map(len, map(_whole, (first, now)))) <= _LONGEST:
+        return first, now
+    alone = [it for it in first if it not in now], [it for it in now if it not in first]
+    return alone if any(alone) else (first, now)  # the order alone differs
 
 
 def _parts(environment: Environment) -> Iterator[tuple[str, Any]]:
@@ -69,8 +78,12 @@ def _spread(placement: str) -> list[str]:
     return sorted((f"{of['p']} primaries, {of['r']} replicas" for of in copies.values()), reverse=True)
 
 
+def _whole(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
+    text = _whole(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

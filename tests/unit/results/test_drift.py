@@ -72,6 +72,26 @@ def test_each_difference_is_named(changes: dict[str, Any], said: str) -> None:
         assert looks_like(remark.reason.example, remark.text.replace("node 0", "load generator"))
 
 
+MANY = [f"-XX:Flag{number}=1" for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("flags", "now", "said"),
+    [
+        ([*MANY, "-Xmx1g"], [*MANY, "-Xmx2g"], 'jvm_flags ["-Xmx1g"], now ["-Xmx2g"]'),
+        (MANY, [*MANY, "-Xmx2g"], 'jvm_flags [], now ["-Xmx2g"]'),
+        (["-Xa", "-Xb"], ["-Xa", "-Xc"], 'jvm_flags ["-Xa", "-Xb"], now ["-Xa", "-Xc"]'),
+    ],
+)
+def test_of_long_lists_what_differs_is_shown(flags: list[str], now: list[str], said: str) -> None:
+    assert drift.differences(environment(1, jvm_flags=flags), environment(2, jvm_flags=now)) == [said]
+
+
+def test_a_long_list_in_another_order_is_shown_as_far_as_there_is_room() -> None:
+    (said,) = drift.differences(environment(1, jvm_flags=MANY), environment(2, jvm_flags=MANY[::-1]))
+    assert said.startswith('jvm_flags ["-XX:Flag0=1"') and ', now ["-XX:Flag39=1"' in said and said.endswith("…")
+
+
 @given(st.lists(st.text(max_size=400), max_size=200), st.lists(st.text(max_size=9000), max_size=20))
 def test_the_status_has_room_for_what_is_noted(earlier: list[str], found: list[str]) -> None:
     kept = drift.noted(earlier, "race-2", found)
