@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import time
 from collections.abc import Callable
 
 from .fakes import STEP, Knobs, World, create_fresh, create_pod, owned_by, warn
@@ -74,7 +75,9 @@ class Eck:
         await self._status(elasticsearch, "Ready", "green", len(pods))
         await world.pause(knobs.eck)
         for pod in pods:
-            await self._pod_status(pod, running(pod))
+            await self._pod_status(pod, running(pod) if fault != "hard-start" else started_again(pod))
+        if fault == "hard-start":
+            await asyncio.sleep(1.1)  # Kubernetes' times are whole seconds: what begins now began after that end
         if fault == "no-endpoints":
             return
         await world.pause(knobs.eck)
@@ -236,6 +239,16 @@ def running(pod: Json, *, ready: bool = True) -> Json:
             for container in pod["spec"]["containers"]
         ],
     }
+
+
+def started_again(pod: Json) -> Json:
+    """Return the status of a pod that runs, and whose containers had been killed for lack of memory just before."""
+    status = running(pod)
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    ended = {"reason": "OOMKilled", "exitCode": 137, "startedAt": now, "finishedAt": now}
+    for container in status["containerStatuses"]:
+        container |= {"restartCount": 1, "lastState": {"terminated": ended}, "state": {"running": {"startedAt": now}}}
+    return status
 
 
 def unschedulable(_: Json) -> Json:

@@ -34,8 +34,8 @@ class Knobs:
     """How the fakes behave for one Benchmark (or a whole namespace); times are seconds."""
 
     cluster: str = ""
-    """"", never-green, no-endpoints, unschedulable, image-pull, crash-loop; during the race: restart, out-of-memory,
-    heap-exhausted, evicted"""
+    """"", never-green, no-endpoints, unschedulable, image-pull, crash-loop, hard-start (its containers are killed once
+    before they are ready); during the race: restart, out-of-memory, heap-exhausted, evicted"""
     race: str = ""
     """"", dies, out-of-memory, evicted, hangs, garbage (as its record), silent (does not say that it is done),
     image-pull, unschedulable, or a fault that `records.record` or `records.resources` knows"""

@@ -256,6 +256,15 @@ def test_a_race_in_other_surroundings_is_told_from_the_first(stage: Stage, names
     assert of_load["kernel"] in noted and of_load["kernel"] != "6.2.0", "it is that of the first race"
 
 
+def test_containers_that_were_killed_before_the_race_began_void_nothing(stage: Stage, namespace: str) -> None:
+    """Their good neighbours, which are killed during the race, are among the failures: restarted, es-out-of-memory."""
+    stage.behave(namespace, cluster="hard-start")
+    stage.apply(benchmark(namespace, smokeTest=False))
+    status = stage.ends(namespace, "bm")
+    assert (status["phase"], status["racesDone"]) == ("Succeeded", "1/1"), status
+    assert status["races"][0]["valid"], status["races"]
+
+
 def test_suspend_and_resume(stage: Stage, namespace: str) -> None:
     stage.behave(namespace, run=(1.0, 1.0))
     stage.apply(benchmark(namespace, suspend=True, smokeTest=False, repetitions=2))
