@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from small_examples import FOLDER, FULL_SIZE, is_comparison, manifests, race_image, smaller, with_variants
 
+from fairlap_race.contract.reasons import Reason
 from kube import Namespace
 
 pytestmark = [pytest.mark.e2e, pytest.mark.longest(6), pytest.mark.independent]
@@ -16,6 +17,8 @@ EXAMPLES = sorted(
     path for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_") and path.name not in ELSEWHERE
 )
 LONG = ("capacity", "client-sweep", "codec-best-compression", "replicas-0-vs-1")
+DECIDING = ("codec-best-compression", "java", "replicas-0-vs-1", "version-8-vs-9")
+"""What somebody decides by is measured for long enough; at a reduced size nothing is."""
 NEEDS = {"upgrade": FOLDER / "inline-track" / "1-track.yaml"}
 """What an example takes from its user."""
 
@@ -84,6 +87,12 @@ ANSWERS: dict[str, Callable[[dict[str, Any]], None]] = {
 }
 
 
+def measured_long_enough(statuses: dict[str, Any]) -> None:
+    too_little = {Reason.FEW_SAMPLES, Reason.SHORT_MEASUREMENT, Reason.NO_WARMUP}
+    remarks = [it for status in statuses.values() for race in status["races"] for it in race.get("remarks", ())]
+    assert not [it for it in remarks if it["reason"] in too_little]
+
+
 @pytest.mark.parametrize("folder", [as_case(folder) for folder in EXAMPLES])
 def test_example(namespace: Namespace, folder: Path) -> None:
     written = manifests(folder)
@@ -111,3 +120,5 @@ def test_example(namespace: Namespace, folder: Path) -> None:
             namespace.kubectl("delete", "bm", name, "--timeout=200s")
     namespace.kubectl("delete", "-f", str(folder), "--ignore-not-found", "--wait=false")
     ANSWERS.get(folder.name, lambda _: None)(statuses)
+    if FULL_SIZE and folder.name in DECIDING:
+        measured_long_enough(statuses)

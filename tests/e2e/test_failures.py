@@ -73,6 +73,21 @@ def test_a_memory_limit_that_is_no_more_than_the_heap(namespace: Namespace) -> N
     namespace.nothing_left_of("cramped")
 
 
+@pytest.mark.long
+def test_an_elasticsearch_that_was_killed_while_it_started_voids_no_race(namespace: Namespace) -> None:
+    """Kubernetes starts its container again, and the race begins when it is ready."""
+    namespace.apply(benchmark("hardstart"))
+    pod = "hardstart-race-1-es-default-0"
+    inside = ("exec", pod, "-c", "elasticsearch", "--")
+    until(lambda: namespace.attempt(*inside, "true").returncode == 0, 300, lambda: "it never ran", pause=0.5)
+    namespace.attempt(*inside, "sh", "-c", "kill -9 -1")  # ends with what it kills
+    restarts = "jsonpath={.status.containerStatuses[?(@.name=='elasticsearch')].restartCount}"
+    until(lambda: namespace.kubectl("get", "pod", pod, "-o", restarts) == "1", 120, lambda: "it was not started again")
+    status = namespace.until_over("hardstart")
+    assert status["phase"] == "Succeeded", status
+    assert status["races"][0]["valid"], status["races"]
+
+
 def test_deleting_as_soon_as_there_is_a_claim_leaves_none(namespace: Namespace) -> None:
     """ECK makes itself the owner of a claim only some time after Kubernetes has made it: in every second try or so."""
     for _ in range(3):
