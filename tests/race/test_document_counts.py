@@ -205,7 +205,7 @@ def test_requests_that_only_their_parameter_source_knows(run: Run, tmp_path: Pat
 
 
 class Transforming(Proxy):
-    """Answers as an Elasticsearch with transforms: one that was started writes into its index for a second or two."""
+    """Answers as an Elasticsearch with transforms: one that was started writes into its index for a second."""
 
     def answered(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes] | None:
         if not path.startswith("/_transform/"):
@@ -219,7 +219,7 @@ class Transforming(Proxy):
         self.elasticsearch.ask("PUT", "/sums", body)
         for number in range(7):
             self.elasticsearch.ask("POST", "/sums/_doc", {"word": f"w{number}"})
-            time.sleep(0.2)
+            time.sleep(0.1)
 
 
 def test_a_transform_that_works_in_the_background(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:

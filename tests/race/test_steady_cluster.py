@@ -72,10 +72,12 @@ def test_searches_that_a_cache_answers_and_such_that_it_does_not(runner: Runner,
     body = {"size": 0, "aggs": {"a": {"terms": {"field": "word"}}}}
     cached = search("cached", seconds=8, operation={"body": body, "cache": True})
     fresh = search("fresh", seconds=8, operation={"body": body, "cache": False})
-    ran = runner.run(write(tmp_path / "t", CREATE, BULK, REFRESH, fresh, cached))
+    request = {"operation-type": "raw-request", "name": "r", "method": "POST", "path": "/t/_search?request_cache=true"}
+    raw: Json = {"name": "raw", "operation": {**request, "body": body}, "iterations": 100}
+    ran = runner.run(write(tmp_path / "t", CREATE, BULK, REFRESH, fresh, cached, raw))
     assert first_violation(ran.record, asked()) is None
-    text = said(ran, Reason.CACHE_MEASURED)
-    assert text.startswith("task cached: ")
+    text, of_raw = (it.text for it in ran.remarks() if it.reason is Reason.CACHE_MEASURED)
+    assert text.startswith("task cached: ") and of_raw.startswith("task raw: ")
     reads(Reason.CACHE_MEASURED, text.replace("task cached", "task search"))
     by_task = {it.task: it for it in ran.record.course.caches}
     assert by_task["cached"].request_hits and by_task["cached"].request_hits > 100, by_task
@@ -94,7 +96,7 @@ class Clock:
         return getattr(time, name)
     def time(self):
         self.asked += 1  # once for each request, and 60 is in the middle of the searches
-        return time.time() + (30 if self.asked > 60 else 0)
+        return time.time() + (SECONDS if self.asked > 60 else 0)
 
 def register(registry):
     driver.time = Clock()
@@ -102,8 +104,10 @@ def register(registry):
 
 
 @pytest.mark.produces(Reason.CLOCK_STEPPED)
-def test_a_clock_that_is_set_while_a_task_runs(runner: Runner, tmp_path: Path) -> None:
-    ran = runner.run(write(tmp_path / "t", CREATE, BULK, REFRESH, search(seconds=8), plugin=STEPPED))
+@pytest.mark.parametrize("seconds", [30, pytest.param(-30, marks=pytest.mark.long)], ids=["forward", "back"])
+def test_a_clock_that_is_set_while_a_task_runs(runner: Runner, tmp_path: Path, seconds: int) -> None:
+    stepped = STEPPED.replace("SECONDS", str(seconds))
+    ran = runner.run(write(tmp_path / "t", CREATE, BULK, REFRESH, search(seconds=8), plugin=stepped))
     reads(Reason.CLOCK_STEPPED, said(ran, Reason.CLOCK_STEPPED))
     (task,) = (it for it in ran.record.tasks if it.task == "search")
     assert task.clock_shift_seconds == pytest.approx(30, abs=0.1)
@@ -203,6 +207,16 @@ def test_two_nodes_take_even_shares_and_hold_the_replica(of_two: Runner, tmp_pat
     assert first > 0.6 * second, ran.record.course.requests
     assert ran.record.course.rejoined == () and ran.record.course.elections == 0
     assert not said(ran, Reason.SHARDS_IN_MOTION) and not said(ran, Reason.REQUESTS_UNEVEN)
+
+
+@pytest.mark.long
+def test_an_index_that_a_bulk_makes_has_its_replica_a_moment_later(of_two: Runner, tmp_path: Path) -> None:
+    """Nobody created it: it has one replica, as every index that Elasticsearch makes by itself."""
+    slow = {**BULK, "operation": {**BULK["operation"], "bulk-size": 10}, "target-throughput": "150 docs/s"}
+    ran = of_two.run(write(tmp_path / "t", slow, target="made"))
+    (index,) = (it for it in ran.record.indices or () if it.name == "made")
+    assert index.replicas == 1 and index.health == "green"
+    assert first_violation(ran.record, asked(nodes=2, index={"replicas": 1})) is None, ran.record.course
 
 
 @pytest.mark.long

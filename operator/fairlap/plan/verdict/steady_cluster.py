@@ -74,7 +74,8 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     yield from (RaceRemark(Reason.SHARDS_IN_MOTION, text) for text in islice(_in_motion(record), _MOST))
     if text := "; ".join(_untold(record)):
         yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
-    requests = {task.task: task.samples.warmup + task.samples.normal for task in record.tasks if _searches(task)}
+    searching = [task for task in record.tasks if _searches(task) or task.task in _repeating(record)]
+    requests = {task.task: task.samples.warmup + task.samples.normal for task in searching}
     for of_task in record.course.caches:
         if text := _cached(of_task, requests.get(of_task.task, 0)):
             yield RaceRemark(Reason.CACHE_MEASURED, text)
@@ -177,6 +178,11 @@ def _in_motion(record: Record) -> Iterator[str]:
 
 def _searches(task: Task) -> bool:
     return "search" in (task.type or "").lower() or (task.type or "").lower() in ("esql", "sql", "composite")
+
+
+def _repeating(record: Record) -> set[str]:
+    """Return the tasks whose requests are known to be one search again and again, a raw request's too."""
+    return {it.task for it in record.requests.answers if not it.drawn} if record.requests else set()
 
 
 def _cached(caches: TaskCaches, requests: int) -> str:

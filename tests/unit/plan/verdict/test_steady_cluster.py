@@ -13,6 +13,7 @@ from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.cluster_course import ClusterCourse, MissingCopies, NodeRequests, Recovery, TaskCaches
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Counts, IndexRecord, Node, Outcome, Record, timestamp
+from fairlap_race.contract.request_evidence import RequestEvidence, SearchAnswer
 
 TWO = (Node("race-0", version="9.0.0"), Node("race-1", version="9.0.0"))
 ASKED = {"version": "9.0.0", "nodes": 2}
@@ -200,6 +201,13 @@ def test_a_task_that_waits_for_the_cluster_or_has_no_numbers_measures_no_gap(tas
     assert first_violation(raced(course), spec(elasticsearch=ASKED)) is not None
     assert Reason.SHARDS_IN_MOTION not in {it.reason for it in remarks(record, [], "")}
     assert getattr(first_violation(record, spec(elasticsearch=ASKED)), "reason", None) is not Reason.REPLICAS_MISSING
+
+
+@pytest.mark.parametrize(("drawn", "remarked"), [(False, True), (True, False), (None, False)])
+def test_a_raw_request_that_repeats_its_search_measured_the_cache(drawn: bool | None, remarked: bool) -> None:
+    answers = () if drawn is None else (SearchAnswer("bulk", drawn=drawn, shards=1, hits=1),)
+    record = replace(raced(caches(200, 10), type="raw-request"), requests=RequestEvidence(answers=answers))
+    assert (Reason.CACHE_MEASURED in {it.reason for it in remarks(record, [], "")}) is remarked
 
 
 def test_a_task_without_requests_is_no_cause() -> None:
