@@ -22,7 +22,7 @@ from pathlib import Path
 PARAMETERS = ("seed", "documents")
 """The track parameters that decide what is generated."""
 DEFAULT_SEED = 42
-DEFAULT_DOCUMENTS = 500_000
+DEFAULT_DOCUMENTS = 1_750_000
 FEWEST_DOCUMENTS = 5
 TEST_MODE_DOCUMENTS = 1000
 """What Rally's test mode takes of every corpus that is larger."""
