@@ -68,7 +68,7 @@ KEPT_TASKS = {
 }  # fmt: skip
 """Searches of each builtin track: what is raced on clusters that are kept."""
 SMALLEST: Json = {"documents": 2000, "bulk_size": 500, "search_iterations": 20, "search_warmup_iterations": 2}
-LEVER_PARAMS: Json = {"search_iterations": 1000, "search_warmup_iterations": 50}
+LEVER_PARAMS: Json = {"documents": 500_000, "search_iterations": 1000, "search_warmup_iterations": 50}
 """what both sides of a lever race, unless it is what the lever changes"""
 NO_CPU: Json = {"requests": {"memory": "1536Mi"}, "limits": {"memory": "1536Mi"}}
 """as a manifest that names no CPU: a whole processor where the machines have enough, else a share"""

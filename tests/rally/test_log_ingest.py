@@ -41,6 +41,7 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("check", "quick", {"documents": 12}, {"access-logs": 12}),
         ("check", "high-concurrency", {"documents": 20_001}, {"access-logs": 20_001}),
         ("check", "ramp-up", {"documents": 4003}, dict.fromkeys(STEPS, 1000)),
+        ("check", "ramp-up", {}, dict.fromkeys(STEPS, 100_000)),
         ("smoke", "default", {}, {"access-logs": 2000}),
         ("smoke", "quick", {}, {"access-logs": 1000}),
         ("smoke", "ramp-up", {}, dict.fromkeys(STEPS, 1000)),

@@ -1,7 +1,8 @@
 """Generates the web-access logs of the log_ingest track; needs nothing but Python's standard library.
 
 Writes into DIR: documents-first.json (the first fifth of them), documents-rest.json (all others),
-documents-quarter.json (the first quarter, for the ramp-up challenge), and of each file the first 1,000 documents as
+documents-quarter.json (the first quarter, for the ramp-up challenge), documents-head.json (the first 100,000, for the
+challenges quick and ramp-up where no number is asked for), and of each file the first 1,000 documents as
 `-1k` file, which Rally uses in test mode. The same seed and number of
 documents give the same bytes on every machine: only `random.Random.random`, whose sequence Python promises to keep,
 and whole-number arithmetic decide what is written.
@@ -24,6 +25,7 @@ PARAMETERS = ("seed", "documents")
 DEFAULT_SEED = 42
 DEFAULT_DOCUMENTS = 1_750_000
 FEWEST_DOCUMENTS = 5
+HEAD_DOCUMENTS = 100_000
 TEST_MODE_DOCUMENTS = 1000
 """What Rally's test mode takes of every corpus that is larger."""
 FIRST_DAY = datetime.date(2025, 1, 1)
@@ -90,7 +92,12 @@ def write(seed: int, count: int, output: Path) -> None:
         raise ValueError(f"documents: at least {FEWEST_DOCUMENTS} are needed, not {count}")
     output.mkdir(parents=True, exist_ok=True)
     first = count // 5
-    parts = {"first": (0, first), "rest": (first, count), "quarter": (0, count // 4)}
+    parts = {
+        "first": (0, first),
+        "rest": (first, count),
+        "quarter": (0, count // 4),
+        "head": (0, min(count, HEAD_DOCUMENTS)),
+    }
     with ExitStack() as files:
         targets = []
         for name, (start, end) in parts.items():

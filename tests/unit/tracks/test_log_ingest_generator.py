@@ -50,22 +50,23 @@ def test_seed_decides(generator: ModuleType, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("count", "lines"),
     [
-        (5, [1, 1, 4, 4, 1, 1]),
-        (1003, [200, 200, 803, 803, 250, 250]),
-        (5000, [1000, 1000, 4000, 1000, 1250, 1000]),
-        (25_004, [5000, 1000, 20_004, 1000, 6251, 1000]),
+        (5, [1, 1, 4, 4, 1, 1, 5, 5]),
+        (1003, [200, 200, 803, 803, 250, 250, 1003, 1000]),
+        (5000, [1000, 1000, 4000, 1000, 1250, 1000, 5000, 1000]),
+        (25_004, [5000, 1000, 20_004, 1000, 6251, 1000, 25_004, 1000]),
+        (100_010, [20_002, 1000, 80_008, 1000, 25_002, 1000, 100_000, 1000]),
     ],
 )
 def test_counts(generator: ModuleType, tmp_path: Path, count: int, lines: list[int]) -> None:
     generator.write(7, count, tmp_path)
 
-    names = [f"documents-{part}{size}.json" for part in ("first", "rest", "quarter") for size in ("", "-1k")]
+    names = [f"documents-{part}{size}.json" for part in ("first", "rest", "quarter", "head") for size in ("", "-1k")]
     contents = [(tmp_path / name).read_bytes() for name in names]
     assert [content.count(b"\n") for content in contents] == lines
     assert contents[0].startswith(contents[1]) and contents[2].startswith(contents[3])
     whole = contents[0] + contents[2]
     assert whole == "".join(generator.documents(7, count)).encode()
-    assert whole.startswith(contents[4]) and whole.startswith(contents[5])
+    assert all(whole.startswith(content) for content in contents[4:])
 
 
 def test_documents_have_the_fields_that_the_pipeline_works_on(generator: ModuleType) -> None:
@@ -123,6 +124,8 @@ def test_command_line(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "x").iterdir()) == [
         "documents-first-1k.json",
         "documents-first.json",
+        "documents-head-1k.json",
+        "documents-head.json",
         "documents-quarter-1k.json",
         "documents-quarter.json",
         "documents-rest-1k.json",
