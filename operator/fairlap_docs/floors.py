@@ -110,7 +110,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
 ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "kubernetes": ("fairlap.kube.api_server", "fairlap.cli.connection"),
     "pydantic_settings": ("fairlap.environ",),
-    "kopf": ("fairlap.runtime.driver", "fairlap.runtime.quick_toggles"),
+    "kopf": ("fairlap.runtime.driver", "fairlap.runtime.quick_toggles", "fairlap.runtime.small_pages"),
     "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.connection"),
     "thespian": ("fairlap_race.rally.launch", "fairlap_race.rally.told_workers"),
     "hdrh": ("fairlap_race.rally.histograms",),

@@ -27,7 +27,7 @@ from .tools import ROOT, tool
 
 Json = dict[str, Any]
 PREFIX = "fairlap-api-"
-START_SECONDS = 90.0
+START_SECONDS = 240.0
 ELASTICSEARCHES = "elasticsearches.elasticsearch.k8s.elastic.co"
 # The Job controller is left out on purpose: the tests bring one that can misbehave.
 WRITES = ["create", "update", "patch", "delete"]
@@ -121,7 +121,7 @@ class ControlPlane:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=300,
         )
 
     def _start_etcd(self) -> None:
@@ -187,7 +187,7 @@ class ControlPlane:
 
         def etcd(path: str, body: dict[str, object]) -> dict[str, dict[str, str]]:
             url, data = f"http://127.0.0.1:{self._etcd_port}/v3/kv/{path}", json.dumps(body).encode()
-            with urllib.request.urlopen(url, data=data, timeout=10) as answer:
+            with urllib.request.urlopen(url, data=data, timeout=60) as answer:
                 found: dict[str, dict[str, str]] = json.load(answer)
                 return found
 
@@ -229,7 +229,7 @@ class ControlPlane:
         done = self.kubectl("create", f"--filename={ROOT / 'crds'}", "--filename=-", stdin=elasticsearch)
         if done.returncode:
             raise RuntimeError(f"the CRDs were not accepted: {done.stderr}")
-        done = self.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        done = self.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=240s")
         if done.returncode:
             raise RuntimeError(f"the CRDs were not established: {done.stderr}")
 
@@ -268,7 +268,7 @@ class ControlPlane:
                 context.check_hostname = False
                 context.verify_mode = ssl.CERT_NONE
         try:
-            with urllib.request.urlopen(url, timeout=2, context=context) as answer:  # noqa: S310
+            with urllib.request.urlopen(url, timeout=10, context=context) as answer:  # noqa: S310
                 return bool(answer.status == 200)
         except (OSError, urllib.error.URLError):
             return False

@@ -22,7 +22,7 @@ from .operator_process import Operator
 from .rest import Json, RestError
 from .schema_specs import CLAIM, SECRET, TRACK, Made
 from .stage import Stage
-from .tools import PATIENCE
+from .tools import patience
 
 MOST_WRITES = 20
 """a second, of one Benchmark; counted over some seconds, since a race that is begun needs its objects at once"""
@@ -79,7 +79,7 @@ class EverySpec:
         written = len(self.stage.plane.writes(self.operator.account, self.namespace))
         self._made = {self._name(number, one): one for number, one in enumerate(made)}
         accepted = self.stage.do(self._submit())
-        self._wait(accepted, seconds * PATIENCE)
+        self._wait(accepted, patience(seconds))
         self._count_writes(written)
         self._remove_what_keeps(accepted)
         self._places_are_free()

@@ -14,6 +14,7 @@ from .fake_eck import ENDINGS, Eck, running, unschedulable, waiting
 from .fakes import BENCHMARK, STEP, UID, Run, World, create_pod, owned_by
 from .records import hostile, record, resources
 from .rest import Json, RestError
+from .tools import patience
 
 
 class Jobs:
@@ -180,19 +181,19 @@ class Jobs:
         async def send(data: dict[str, str], binary: dict[str, str] | None = None, to: str = "") -> bool:
             name = to or progress_name(spec.record)
             body: Json = {"data": data} | ({"binaryData": binary} if binary else {})
-            for _ in range(20):
+            end = time.monotonic() + patience(2)
+            while True:
                 if gone.is_set():
                     return False
                 try:
                     await self.world.rest.patch("configmaps", spec.namespace, name, body, user=user)
                     return True
                 except RestError as error:
-                    last = error
+                    if time.monotonic() > end:
+                        self.world.blame(job, f"the runner may not write its record: {error}")
+                        return False
                 # The authorizer learns of a new RoleBinding by watching; the runner tries again, too.
                 await asyncio.sleep(0.1)
-            if not gone.is_set():
-                self.world.blame(job, f"the runner may not write its record: {last}")
-            return False
 
         return send
 

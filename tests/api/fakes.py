@@ -22,6 +22,7 @@ from aiohttp import web
 from fairlap.manifests.elasticsearch import MOUNTS_CONTAINER
 
 from .rest import Json, Rest, RestError
+from .tools import patience
 
 log = logging.getLogger("fakes")
 
@@ -147,20 +148,35 @@ def owned_by(owner: Json, kind: str, api: str) -> list[Json]:
 
 
 async def create_fresh(world: World, plural: str, body: Json) -> Json:
-    """Create an object; one of that name that is just being removed is waited for."""
-    meta = body["metadata"]
-    for _ in range(200):
+    """Create an object; one of that name that is just being removed is waited for.
+
+    Raises RestError 404 when its owner is gone: as a real controller, it makes nothing more for that one.
+    """
+    meta, end = body["metadata"], time.monotonic() + patience(20)
+    while True:
         try:
             return await world.rest.create(plural, meta["namespace"], body)
         except RestError as error:
             if error.code != 409 and not (error.code == 403 and "not found" in str(error)):
                 raise
+            last = error
         there = await world.rest.get(plural, meta["namespace"], meta["name"])
         living = there and not there["metadata"].get("deletionTimestamp")
         if there and living and _owners(there) == _owners(body):  # created, but the answer was lost
             return there
+        # A pod's account goes with the Job that both are of, and then no pod can be created any more.
+        await _owner_must_live(world, meta)
+        if time.monotonic() > end:
+            raise RuntimeError(f"{plural} {meta['name']} could not be created: {last}")
         await asyncio.sleep(0.1)
-    raise RuntimeError(f"{plural} {body['metadata']['name']} of an earlier owner never went away")
+
+
+async def _owner_must_live(world: World, meta: Json) -> None:
+    """Raise RestError 404 unless the owner that an object names is there."""
+    for owner in meta.get("ownerReferences", ()):
+        there = await world.rest.get(_OWNERS[owner["kind"]], meta["namespace"], owner["name"])
+        if there is None or there["metadata"]["uid"] != owner["uid"]:
+            raise RestError(404, f"{owner['kind']} {owner['name']} is gone")
 
 
 async def create_pod(world: World, owner: Json, kind: str, body: Json) -> Json | None:
@@ -189,6 +205,13 @@ async def warn(world: World, about: Json, kind: str, reason: str, message: str) 
         "count": 1, "source": {"component": "fakes"},
     }  # fmt: skip
     await world.rest.create("events", meta["namespace"], event)
+
+
+_OWNERS = {
+    "Elasticsearch": "elasticsearches", "Job": "jobs", "Pod": "pods", "Service": "services",
+    "StatefulSet": "statefulsets",
+}  # fmt: skip
+"""kinds of owners of what the fakes make, as the API's paths name them"""
 
 
 def _owners(thing: Json) -> list[str]:

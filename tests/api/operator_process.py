@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from .controlplane import ControlPlane, die_with_parent, free_port
-from .tools import PATIENCE, ROOT, tool
+from .tools import ROOT, patience, tool
 
 Json = dict[str, Any]
 RELEASE = "fairlap"
@@ -90,11 +90,11 @@ class Operator:
             return 0
         process.send_signal(how)
         try:
-            return process.wait(seconds * PATIENCE)
+            return process.wait(patience(seconds))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            raise AssertionError(f"the operator did not end within {seconds * PATIENCE} s of {how.name}") from None
+            raise AssertionError(f"the operator did not end within {patience(seconds):.0f} s of {how.name}") from None
 
     @property
     def pid(self) -> int:
@@ -125,7 +125,7 @@ class Operator:
     def answer(self, path: str) -> tuple[int, str]:
         """Return status and text of what its own server answers; 0 when it does not."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -134,10 +134,12 @@ class Operator:
 
     def wait_ready(self, seconds: float = 20.0, path: str = "/readyz") -> None:
         """Wait until it says that it is ready; one that waits for its lease is not, but says ok under /healthz."""
-        end = time.monotonic() + seconds * PATIENCE
+        end = time.monotonic() + patience(seconds)
         while True:
             self.lives()
             if self.answer(path)[0] == 200:
                 return
-            assert time.monotonic() < end, f"not ready within {seconds * PATIENCE} s:\n{self.log.read_text()[-3000:]}"
+            assert time.monotonic() < end, (
+                f"not ready within {patience(seconds):.0f} s:\n{self.log.read_text()[-3000:]}"
+            )
             time.sleep(0.1)

@@ -4,11 +4,14 @@ import asyncio
 import contextlib
 import json
 import ssl
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+
+from .tools import patience
 
 Json = dict[str, Any]
 
@@ -71,7 +74,8 @@ class Rest:
 
         A server that is away for a while is waited for, as every controller does.
         """
-        for _ in range(150):
+        end = time.monotonic() + patience(30)
+        while time.monotonic() < end:
             try:
                 return await self._call(method, url, body, kind, user)
             except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):

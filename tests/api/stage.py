@@ -12,7 +12,7 @@ from .fake_eck import Eck
 from .fake_jobs import Jobs
 from .fakes import Knobs, Kubelet, World, follow
 from .rest import Json, Rest
-from .tools import PATIENCE
+from .tools import patience
 
 T = TypeVar("T")
 
@@ -21,6 +21,8 @@ NAMESPACED = (
     "serviceaccounts", "roles", "rolebindings", "persistentvolumeclaims",
 )  # fmt: skip
 STANDARD = {"default", "kube-root-ca.crt"}
+MOST_SECONDS = 600
+"""of one piece of work of the fakes' loop, which waits for an API server that is away"""
 
 
 class Stage:
@@ -61,7 +63,7 @@ class Stage:
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the fakes' loop and return its result."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(120)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(MOST_SECONDS)
 
     # --- what tests do -----------------------------------------------------------------------------------------
 
@@ -137,9 +139,9 @@ class Stage:
 
     def until(self, holds: Callable[[], object], what: str, seconds: float = 60.0) -> None:
         """Wait until something holds; raises AssertionError that says what did not."""
-        end, pause = time.monotonic() + seconds * PATIENCE, 0.05
+        end, pause = time.monotonic() + patience(seconds), 0.05
         while not holds():
-            assert time.monotonic() < end, f"not within {seconds * PATIENCE:.0f} s: {what}"
+            assert time.monotonic() < end, f"not within {patience(seconds):.0f} s: {what}"
             time.sleep(pause)
             pause = min(pause * 1.2, 0.25)
 
@@ -152,12 +154,12 @@ class Stage:
             status = self.status(namespace, name)
             return status.get("phase") in phases
 
-        end = time.monotonic() + seconds * PATIENCE
+        end = time.monotonic() + patience(seconds)
         while not there():
             if time.monotonic() > end:
                 told = json.dumps({k: v for k, v in status.items() if k not in ("results", "environment", "races")})
                 things = f"there are {self.left_over(namespace)}; the fakes say {dict(self.world.violations)}"
-                waited = f"{name} is not {'/'.join(phases)} after {seconds * PATIENCE:.0f} s"
+                waited = f"{name} is not {'/'.join(phases)} after {patience(seconds):.0f} s"
                 raise AssertionError(f"{waited}: {things}; {told}")
             time.sleep(poll)
         return status
@@ -186,9 +188,9 @@ class Stage:
 
     def is_clean(self, namespace: str, seconds: float = 30.0) -> None:
         """Wait until nothing is left over; raises AssertionError that lists what is."""
-        end = time.monotonic() + seconds * PATIENCE
+        end = time.monotonic() + patience(seconds)
         while left := self.left_over(namespace):
-            assert time.monotonic() < end, f"left over after {seconds * PATIENCE:.0f} s: {left}"
+            assert time.monotonic() < end, f"left over after {patience(seconds):.0f} s: {left}"
             time.sleep(0.2)
 
     def forget(self, namespace: str) -> None:

@@ -270,7 +270,7 @@ def test_fails_with_reason_and_words(stage: Stage, failing: str, name: str) -> N
 
 
 def test_kubectl_waits_for_a_failure(stage: Stage, failing: str) -> None:
-    done = stage.plane.kubectl("wait", "--for=condition=Failed", "bm/dies", f"--namespace={failing}", "--timeout=200s")
+    done = stage.plane.kubectl("wait", "--for=condition=Failed", "bm/dies", f"--namespace={failing}", "--timeout=240s")
     assert done.returncode == 0, done.stderr
 
 

@@ -119,6 +119,6 @@ def test_exit_codes(stage: Stage, plane: ControlPlane, namespace: str, tmp_path:
         file.write_text(file.read_text().replace(plane.server, case.server))
     argv = [sys.executable, "-m", "fairlap.cli", *case.words]
     environment = {**os.environ, "KUBECONFIG": str(file)}
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert (done.returncode, case.said in done.stdout + done.stderr) == (case.code, True), (done.stdout, done.stderr)
     stage.delete("comparisons", namespace, "cmp")

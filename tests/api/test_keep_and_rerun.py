@@ -101,7 +101,7 @@ def test_records_go_in_their_time_and_a_benchmark_when_it_asks_for_it(
     environment = {**os.environ, "KUBECONFIG": str(stage.plane.admin)}
     for words, code in ((("logs", "silent"), 1), (("results", "silent", "-o", "machines"), 0)):
         argv = [sys.executable, "-m", "fairlap.cli", *words, "-n", namespace]
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=240)
         said = "the records of silent expired at "
         assert said in done.stdout + done.stderr and (done.returncode != 0) == bool(code), done
 

@@ -125,7 +125,7 @@ def test_an_http_target(stage: Stage, namespace: str) -> None:
 
 def test_kubectl_wait_and_describe(stage: Stage, namespace: str) -> None:
     stage.apply(benchmark(namespace, smokeTest=False))
-    wait = ("wait", "--for=condition=Complete", "bm/bm", f"--namespace={namespace}", "--timeout=120s")
+    wait = ("wait", "--for=condition=Complete", "bm/bm", f"--namespace={namespace}", "--timeout=240s")
     assert stage.plane.kubectl(*wait).returncode == 0
     # Events are sent beside the work; the last may come a moment later.
     describe = ("describe", "bm", "bm", f"--namespace={namespace}")
@@ -384,7 +384,7 @@ def test_deletion_in_any_phase_leaves_nothing(stage: Stage, namespace: str, phas
     if phase == "Queued":
         stage.delete("benchmarks", namespace, "blocker")
         stage.until(lambda: stage.find("benchmarks", namespace, "blocker") is None, "the blocker is gone", 15)
-    done = stage.plane.kubectl("delete", "bm", "bm", f"--namespace={namespace}", "--timeout=60s")
+    done = stage.plane.kubectl("delete", "bm", "bm", f"--namespace={namespace}", "--timeout=240s")
     assert done.returncode == 0, done.stderr
     stage.is_clean(namespace)
 

@@ -111,7 +111,7 @@ def test_metrics_health_and_a_clean_end(stage: Stage, namespace: str, install: I
     stage.ends(namespace, "bm")
 
     def metrics() -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics", timeout=120) as answer:
             text: str = answer.read().decode()
             return text
 

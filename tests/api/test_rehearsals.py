@@ -22,7 +22,7 @@ def checked(status: Json) -> Json:
 
 def test_a_rehearsal_succeeds_and_can_be_waited_for(stage: Stage, namespace: str) -> None:
     stage.apply(benchmark(namespace, repetitions=0, race={**RACE, "requireTasks": ["bulk-index"]}))
-    wait = ("wait", "--for=condition=Complete", "bm/bm", f"--namespace={namespace}", "--timeout=120s")
+    wait = ("wait", "--for=condition=Complete", "bm/bm", f"--namespace={namespace}", "--timeout=240s")
     assert stage.plane.kubectl(*wait).returncode == 0
     status = stage.status(namespace, "bm")
     assert stage.runs(namespace) == ["bm-check", "bm-smoke"]

@@ -65,7 +65,7 @@ class Bench:
 
     def machine(self, name: str) -> str:
         """The pod's machine, once the scheduler has found one or said that there is none."""
-        until = time.monotonic() + 120
+        until = time.monotonic() + 240
         while time.monotonic() < until:
             pod = self.pod(name)
             said = [c for c in pod["status"].get("conditions", ()) if c["type"] == "PodScheduled"]

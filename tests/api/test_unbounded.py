@@ -33,7 +33,7 @@ def test_a_spec_that_is_nested_deeper_than_python_reads(stage: Stage, namespace:
         for name in ("before", "after"):
             assert stage.ends(namespace, name)["phase"] == "Succeeded"
     finally:
-        stage.plane.kubectl("delete", "bm", "deep", "-n", namespace, "--timeout=60s")
+        stage.plane.kubectl("delete", "bm", "deep", "-n", namespace, "--timeout=240s")
 
 
 def test_records_without_measure(stage: Stage, namespace: str, operator: Operator) -> None:

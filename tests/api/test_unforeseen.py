@@ -70,7 +70,7 @@ def running(plane: ControlPlane, namespace: str, program: str = "", **environmen
 
 def metric(operator: Operator, line: str) -> float:
     """Return the sum of all values whose line begins so."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics", timeout=120) as answer:
         text: str = answer.read().decode()
     return sum(float(value) for value in re.findall(rf"^{line}[^ ]* (\S+)$", text, re.MULTILINE))
 

@@ -7,7 +7,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 4
-"""What every wait is multiplied with: a wait that is too short for a busy machine tells nothing of the operator."""
+LEAST_SECONDS = 120.0
+"""No wait is shorter: a machine may stand still for a minute."""
+
+
+def patience(seconds: float) -> float:
+    """Return how long to wait for what takes at most so long on a quiet machine, and costs nothing once it is there.
+
+    A wait that is too short for a busy machine tells nothing of the operator.
+    """
+    return max(seconds * PATIENCE, LEAST_SECONDS)
 
 
 @functools.cache

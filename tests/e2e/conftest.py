@@ -44,6 +44,13 @@ def crowd() -> Iterator[Namespace]:
         yield there
 
 
+@pytest.fixture
+def leaving() -> Iterator[Namespace]:
+    """The same, for a test that uninstalls the operator."""
+    with installed(fresh(f"{NAMESPACE}-leaving")) as there:
+        yield there
+
+
 @contextmanager
 def installed(name: str, *values: str) -> Iterator[Namespace]:
     """A namespace that begins and ends without anything, with an operator of its own."""

@@ -103,7 +103,7 @@ def test_the_requests_are_those_that_the_engine_itself_gives(engine: Namespace) 
         "--path",
         wanted,
     ]
-    made = subprocess.run(argv, input=answers, capture_output=True, text=True, check=True, timeout=60).stdout
+    made = subprocess.run(argv, input=answers, capture_output=True, text=True, check=True, timeout=240).stdout
     (requests,) = yaml.safe_load_all((CLIENTS / "2-requests.yaml").read_text())
     assert made.splitlines() == requests["data"]["requests.ndjson"].splitlines()
 

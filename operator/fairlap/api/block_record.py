@@ -2,26 +2,30 @@
 
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from fairlap.api.base import Answer, AtMost, Text
 from fairlap.api.status import MOST_REMARKS
 
 KEY_BLOCK: Final = "block.json.gz"
 """entry of the ConfigMap's binaryData"""
+MOST_CURVES: Final = 100
+"""of each kind, in a race"""
 TWIN: Final = "*"
 """follows the baseline's name where it was raced against itself"""
 
 
-class Measured(Answer):
-    """One number of a race."""
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="ignore"))
+class Measured:
+    """One number of a race; with slots, since there are a hundred thousand of them and a model takes 1,300 bytes."""
 
-    task: Text = ""
-    """Its task; empty for one of the whole race."""
     metric: Annotated[str, Field(max_length=63)]
     """As gates name it, for example serviceTimeP99."""
     value: float
     """In the metric's unit."""
+    task: Text = ""
+    """Its task; empty for one of the whole race."""
     unit: Annotated[str, Field(max_length=63)] = ""
     """Unit of a throughput, for example docs/s; empty where the metric says it."""
     supported: bool = True
@@ -68,11 +72,11 @@ class RaceRecord(Answer):
     """What is known of how it ran, in words, by path."""
     remarks: Annotated[list[Text], AtMost(MOST_REMARKS)] = []
     """What was remarked on it."""
-    service_times: Annotated[list[Curve], AtMost(100)] = []
+    service_times: Annotated[list[Curve], AtMost(MOST_CURVES)] = []
     """Service time by percentile."""
-    latencies: Annotated[list[Curve], AtMost(100)] = []
+    latencies: Annotated[list[Curve], AtMost(MOST_CURVES)] = []
     """Latency by percentile, of the tasks with a rate that was asked for."""
-    rates: Annotated[list[Curve], AtMost(100)] = []
+    rates: Annotated[list[Curve], AtMost(MOST_CURVES)] = []
     """Throughput over time."""
 
 

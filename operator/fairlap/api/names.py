@@ -36,4 +36,6 @@ MAX_REPETITIONS: Final = 50
 # The Benchmarks of a Comparison are named NAME-30z-9 at most: block, variant, attempt.
 MAX_COMPARISON_NAME: Final = 20
 MAX_VARIANTS: Final = 12
+MOST_SPEC_VALUES: Final = 16_000
+"""Of what has no schema in a spec, all together: each may take 100 bytes of memory, of thousands of Benchmarks."""
 MAX_BLOCKS: Final = 30

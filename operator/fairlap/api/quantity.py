@@ -1,12 +1,16 @@
 """Kubernetes quantities, Elasticsearch heap sizes and durations: text to numbers."""
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
+from fractions import Fraction
 
-_UNITS = {
-    "": 1, "m": 1e-3, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15,
-    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50,
+_UNITS: Mapping[str, int | Fraction] = {
+    "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": 1,
+    "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18,
+    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60,
 }  # fmt: skip
+"""Those of a spec are fewer (QUANTITY), but a Node tells what it has in any of Kubernetes'."""
 QUANTITY = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
 HEAP = r"^[1-9][0-9]*[mg]$"
 DURATION = r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?$"
@@ -19,7 +23,8 @@ def parse_quantity(text: str) -> float:
     found = re.fullmatch(r"([0-9]{1,40}(?:\.[0-9]{1,40})?)([a-zA-Z]*)", text)
     if not found or found[2] not in _UNITS:
         raise ValueError(f"{text[:40]!r} is not a quantity: write for example 500m, 2 or 4Gi")
-    return float(found[1]) * _UNITS[found[2]]
+    # Exactly, and rounded once: 0.7 and 700m are the same number.
+    return float(Fraction(found[1]) * _UNITS[found[2]])
 
 
 def parse_heap(text: str) -> int:

@@ -107,7 +107,7 @@ def _object(path: Path) -> Json:
         if inside is None:
             raise UsageError(f"{path} is no report of a Comparison")
         text = inside.group(1)
-    found = read_object(text, _MOST_BYTES)
+    found = read_object(text, _MOST_BYTES, values=_MOST_BYTES)  # what the user chose to read may be large
     if found is None:
         raise UsageError(f"{path} holds no JSON object")
     return found

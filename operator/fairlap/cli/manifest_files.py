@@ -58,6 +58,8 @@ def _documents(name: str) -> Iterator[Json]:
 def _parse(name: str, text: str) -> Iterator[Json]:
     try:
         documents = list(yaml.safe_load_all(text))
+    except (ValueError, RecursionError) as error:  # 5,000 digits, no such day, a thousand levels
+        raise UsageError(f"{name}: is not YAML that can be read: {error}") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f":{mark.line + 1}" if mark else ""

@@ -41,7 +41,7 @@ def track_params(pairs: Sequence[str], file: str | None) -> dict[str, Any]:
             raise UsageError(f"--param {pair}: write KEY=VALUE")
         try:
             params[key] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             params[key] = value
     return params
 
@@ -51,7 +51,7 @@ def _read(file: str) -> dict[str, Any]:
 
     try:
         found = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UsageError(
             f"--params {file}: {getattr(error, 'strerror', None) or 'is neither JSON nor YAML'}"
         ) from error

@@ -6,20 +6,31 @@ from typing import Final
 from pydantic import ValidationError
 
 from fairlap.api.block_record import BlockRecord
+from fairlap_race.contract.untrusted import MAX_JSON_VALUES, value_count
 
 MOST_BYTES: Final = 700_000
 """compressed; a ConfigMap takes 1 MiB as base64"""
+MOST_NUMBERS: Final = 40_000
+"""of all races together: who reads them again reads no more values than MAX_JSON_VALUES"""
 _LEFT_OUT: Final = ("rates", "latencies", "service_times", "task_usage")
 """as they are left out, one after the other"""
+_NUMBER_BYTES, _FACT_BYTES = 350, 200
 
 
 def pack_block(block: BlockRecord) -> bytes:
-    """Return the record compressed; where it would be too large, first without rates; numbers are always kept."""
+    """Return the record compressed; where it would be too large, first without rates.
+
+    Numbers are kept; of more than MOST_NUMBERS the first of each race.
+    """
+    most = MOST_NUMBERS // max(len(block.races), 1)
+    races = [race.model_copy(update={"numbers": race.numbers[:most]}) for race in block.races]
+    block = block.model_copy(update={"races": races})
     for count in range(len(_LEFT_OUT) + 1):
-        data = _compressed(block, {part: [] for part in _LEFT_OUT[:count]})
-        if len(data) <= MOST_BYTES:
+        text = _text(block, {part: [] for part in _LEFT_OUT[:count]})
+        data = gzip.compress(text, mtime=0)
+        if len(data) <= MOST_BYTES and value_count(text) <= MAX_JSON_VALUES:
             return data
-    return _compressed(block, {**{part: [] for part in _LEFT_OUT}, "facts": {}})
+    return gzip.compress(_text(block, {**{part: [] for part in _LEFT_OUT}, "facts": {}}), mtime=0)
 
 
 def unpack_block(text: bytes) -> BlockRecord | None:
@@ -30,6 +41,20 @@ def unpack_block(text: bytes) -> BlockRecord | None:
         return None
 
 
-def _compressed(block: BlockRecord, changes: dict[str, object]) -> bytes:
+def without_curves(block: BlockRecord) -> BlockRecord:
+    """Return the record with what decisions read: without the parts that go first where it is too large."""
+    races = [race.model_copy(update={part: [] for part in _LEFT_OUT}) for race in block.races]
+    return block.model_copy(update={"races": races})
+
+
+def memory_of(block: BlockRecord) -> int:
+    """Return how many bytes of memory a record without curves takes, about."""
+    numbers = sum(len(race.numbers) for race in block.races)
+    return _NUMBER_BYTES * numbers + sum(
+        _FACT_BYTES + len(path) + len(value) for race in block.races for path, value in race.facts.items()
+    )
+
+
+def _text(block: BlockRecord, changes: dict[str, object]) -> bytes:
     races = [race.model_copy(update=changes) for race in block.races]
-    return gzip.compress(block.model_copy(update={"races": races}).model_dump_json(by_alias=True).encode(), mtime=0)
+    return block.model_copy(update={"races": races}).model_dump_json(by_alias=True).encode()

@@ -5,10 +5,11 @@ A race's own pod writes its record, so nothing in it is trusted to have a shape 
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from fairlap.api.base import Json
-from fairlap.api.block_record import Curve, Measured, RaceRecord
+from fairlap.api.block_record import MOST_CURVES, Curve, Measured, RaceRecord
 from fairlap.comparison.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.race_capacity import race_capacity
@@ -21,6 +22,7 @@ _USED: Final[Mapping[str, Callable[[Usage], float | None]]] = {
     "memoryPeakBytes": lambda usage: usage.memory_peak_bytes,
     "diskWriteBytes": lambda usage: usage.disk_write_bytes,
 }
+UsageByTask = Mapping[str, Usage]
 Facts = Callable[[Json, Record | None], Mapping[str, str]]
 """what is known of how a Benchmark ran, in words, by path"""
 
@@ -46,14 +48,14 @@ def race_record(
         message=message,
         started_at=_text(race.get("startedAt")),
         seconds=_number(race.get("seconds")),
-        numbers=list(_numbers(record, table))[:_MOST_NUMBERS] if record else [],
+        numbers=list(islice(_numbers(record, table), _MOST_NUMBERS)) if record else [],
         task_usage=list(_task_usage(record, table)),
         target_throughput={task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0},
         facts=dict(facts(benchmark, record)) if facts else {},
         remarks=[_remark(_mapping(each)) for each in _list(race.get("remarks"))],
         service_times=_by_percentile(record, lambda task: task.rally.service_time_millis if task.rally else {}),
         latencies=_by_percentile(record, _latencies),
-        rates=[curve for task in _tasks(record) if (curve := _rates(task)).points],
+        rates=list(islice((curve for task in _tasks(record) if (curve := _rates(task)).points), MOST_CURVES)),
     )
 
 
@@ -91,12 +93,13 @@ def _numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
     found = race_capacity(record)
     if found and found.answer:
         yield from _measured(found.task, "capacity", found.answer, unit=found.unit[:63])
+    nodes = _by_task(table)
     for task in _tasks(record):
-        yield from task_numbers(task, table)
+        yield from task_numbers(task, nodes)
 
 
-def task_numbers(task: Task, table: MachineTable | None = None) -> Iterator[Measured]:
-    """Yield the numbers of one task as Comparisons compare them; without the table, not those of the machines."""
+def task_numbers(task: Task, nodes: Sequence[UsageByTask] = ()) -> Iterator[Measured]:
+    """Yield the numbers of one task as Comparisons compare them; without `nodes`, not those of the machines."""
     requests, rally = task.samples.normal, task.rally
     kept = requests if task.times_kept is None else task.times_kept  # Rally's percentiles are of these alone
     if rally is None:
@@ -109,13 +112,14 @@ def task_numbers(task: Task, table: MachineTable | None = None) -> Iterator[Meas
             kind = METRICS[metric]
             enough = kept >= kind.requests
             yield from _measured(task.task, metric, times.get(kind.percentile), supported=enough, requests=kept)
-    if task.units_done and task.units_done > 0 and (used := _cpu_seconds(task, table)) is not None:
+    if task.units_done and task.units_done > 0 and (used := _cpu_seconds(task, nodes)) is not None:
         yield from _measured(task.task, "cpuSecondsPerOperation", used / task.units_done)
 
 
 def _task_usage(record: Record | None, table: MachineTable | None) -> Iterator[Measured]:
+    nodes = _by_task(table)
     for task in _tasks(record):
-        usages = _usages(table, task)
+        usages = _usages(nodes, task)
         for metric, column in _USED.items():
             value = _added(usages, column)
             if value is not None and math.isfinite(value) and value >= 0:
@@ -135,10 +139,14 @@ def _nodes(table: MachineTable | None) -> list[Machine]:
     return [machine for machine in table.machines if machine.role == ELASTICSEARCH] if table else []
 
 
-def _usages(table: MachineTable | None, task: Task) -> list[Usage]:
+def _by_task(table: MachineTable | None) -> list[UsageByTask]:
+    """Return what each Elasticsearch node used in each task; of a task that is there twice the first counts."""
+    return [{each.task: each.usage for each in reversed(machine.tasks)} for machine in _nodes(table)]
+
+
+def _usages(nodes: Sequence[UsageByTask], task: Task) -> list[Usage]:
     """Return what each Elasticsearch node used during the measured part of a task; an empty one where unknown."""
-    of_nodes = [[each.usage for each in machine.tasks if each.task == task.task] for machine in _nodes(table)]
-    return [found[0] if found else Usage() for found in of_nodes]
+    return [by_task.get(task.task, Usage()) for by_task in nodes]
 
 
 def _added(usages: Sequence[Usage], column: Callable[[Usage], float | None]) -> float | None:
@@ -148,10 +156,10 @@ def _added(usages: Sequence[Usage], column: Callable[[Usage], float | None]) -> 
     return sum(known) if known and len(known) == len(values) else None
 
 
-def _cpu_seconds(task: Task, table: MachineTable | None) -> float | None:
+def _cpu_seconds(task: Task, nodes: Sequence[UsageByTask]) -> float | None:
     """Return the CPU seconds of all Elasticsearch nodes during the measured part of a task."""
     return _added(
-        _usages(table, task),
+        _usages(nodes, task),
         lambda usage: (
             None if usage.cpu_mean_cores is None or usage.seconds <= 0 else usage.cpu_mean_cores * usage.seconds
         ),
@@ -164,9 +172,11 @@ def _latencies(task: Task) -> Mapping[str, float]:
 
 
 def _by_percentile(record: Record | None, times: Callable[[Task], Mapping[str, float]]) -> list[Curve]:
-    """Return a curve of the percentiles of each task that has some."""
-    found = []
+    """Return a curve of the percentiles of each task that has some, of as many tasks as are kept."""
+    found: list[Curve] = []
     for task in _tasks(record):
+        if len(found) == MOST_CURVES:
+            break
         shares = [(_percentile(name), value) for name, value in times(task).items() if value >= 0]
         if points := sorted((share, value) for share, value in shares if share is not None):
             found.append(Curve(task=task.task, points=points[:200]))

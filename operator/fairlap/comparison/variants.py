@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from fairlap.api.base import Json
 from fairlap.api.comparison_spec import ComparisonSpec, Matrix, Variant
+from fairlap.api.names import MOST_SPEC_VALUES
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.matrix_cells import LONGEST_NAME, combination_name, combinations, matrix_objections
 from fairlap.comparison.merge_patch import (
@@ -23,6 +24,7 @@ from fairlap.comparison.merge_patch import (
     set_at,
 )
 from fairlap.comparison.race_facts import as_text, leaves
+from fairlap_race.contract.untrusted import has_more_values
 
 _DECIDED: Final = {
     "repetitions": "each variant races once a block: write design.maxBlocks, or design.blocks with design.stop: fixed",
@@ -65,8 +67,13 @@ class _Draft(NamedTuple):
 
 def expand(spec: ComparisonSpec) -> list[ResolvedVariant]:
     """Return the variants, the baseline first, the others as they are written; raises VariantsRefusedError."""
-    found = [*_design_objections(spec)]
     template = spec.template.to_json()
+    cells = spec.matrix.include if spec.matrix else ()
+    written = [template, *(variant.patch for variant in spec.variants or ()), *(cell.at for cell in cells)]
+    if has_more_values(written, MOST_SPEC_VALUES):  # before anything that goes through all of it for each variant
+        text = f"template and variants have more than {MOST_SPEC_VALUES} values: keep what is large in the track"
+        raise VariantsRefusedError([text])
+    found = [*_design_objections(spec)]
     if spec.matrix:
         found += matrix_objections(spec.matrix)
         drafts = [] if found else _of_matrix(spec.matrix, template)

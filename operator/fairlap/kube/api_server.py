@@ -19,6 +19,8 @@ _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;
 _WHOLE: Final = "application/json"
 _PAGES: Final = {_WHOLE: 25, _METADATA: 100}
 """objects a page: anybody may make one of 1 MB, and a page is held three times, as bytes, text and objects"""
+MOST_PAGE: Final = 2 << 20
+"""characters of a page that is read at once: of lists in lists objects take thirty times the memory of their text"""
 Kept = TypeVar("Kept")
 
 REQUESTS = Counter("fairlap_api_requests", "Requests to the API server", ["method", "resource", "code"])
@@ -135,12 +137,16 @@ class ApiServer:
         self, kind: str, namespace: str, query: Mapping[str, str], accept: str, keep: Callable[[Json], Kept | None]
     ) -> list[Kept]:
         found: list[Kept] = []
-        where = ""
+        where, limit = "", _PAGES[accept]
         began_anew = False
         while True:
-            page = {**query, "limit": str(_PAGES[accept]), **({"continue": where} if where else {})}
+            page = {**query, "limit": str(limit), **({"continue": where} if where else {})}
             try:
-                answer: Json = json.loads(await self._text("GET", kind, namespace, query=page, accept=accept))
+                text = await self._text("GET", kind, namespace, query=page, accept=accept)
+                if limit > 1 and len(text) > MOST_PAGE:
+                    limit = fewer(limit, len(text))
+                    continue
+                answer: Json = json.loads(text)
             except ApiError as error:
                 # etcd has forgotten the version that the list began with: only a list from its beginning is whole.
                 if error.status != 410 or began_anew:
@@ -254,6 +260,11 @@ class ApiServer:
         response = await self._api.call_api(*serialized, _request_timeout=_TIMEOUT_SECONDS)
         data: bytes = await response.read()
         return int(response.status), data.decode(errors="replace")
+
+
+def fewer(limit: int, characters: int) -> int:
+    """Return how many objects to ask for where `limit` of them were more than MOST_PAGE characters."""
+    return max(1, limit * MOST_PAGE // (2 * characters))
 
 
 def _without_texts(each: Json) -> Json:

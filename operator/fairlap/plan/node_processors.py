@@ -33,14 +33,18 @@ class MachineCapacity:
 
 
 def capacity_of(node: Json) -> MachineCapacity | None:
-    """Return what a Node has for pods; None for one that takes none, or tells nothing."""
+    """Return what a Node has for pods; None for one that takes none, or tells nothing that can be read.
+
+    Whatever one Node tells, all Benchmarks are decided by what the others have.
+    """
     spec, meta = node.get("spec") or {}, node["metadata"]
     allocatable = (node.get("status") or {}).get("allocatable") or {}
     cores, memory = str(allocatable.get("cpu") or ""), str(allocatable.get("memory") or "")
-    if spec.get("unschedulable") or not cores:
+    millicores = _known_millicores(cores)
+    if spec.get("unschedulable") or millicores is None:
         return None
     taints = tuple(it for it in spec.get("taints") or () if not str(it.get("key")).startswith(_OF_THE_MOMENT))
-    return MachineCapacity(str(meta["name"]), _millicores(cores), meta.get("labels") or {}, taints, _bytes(memory))
+    return MachineCapacity(str(meta["name"]), millicores, meta.get("labels") or {}, taints, _bytes(memory))
 
 
 def decide(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None) -> NodeProcessors:
@@ -118,6 +122,13 @@ def _asked(spec: BenchmarkSpec) -> int:
 
 def _millicores(quantity: str) -> int:
     return round(parse_quantity(quantity) * 1000)
+
+
+def _known_millicores(quantity: str) -> int | None:
+    try:
+        return _millicores(quantity)
+    except ValueError:
+        return None
 
 
 def _bytes(quantity: str) -> int | None:

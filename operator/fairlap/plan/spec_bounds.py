@@ -7,12 +7,14 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fairlap.api.names import MOST_SPEC_VALUES
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
 from fairlap.plan.sweep_plan import allowed_errors, least_seconds, most_seconds, steps_of_race
 from fairlap_race.contract.codec import compact_json
 from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.race_spec import MOST_SPEC_BYTES
+from fairlap_race.contract.untrusted import has_more_values
 
 LONGEST_LOAD = "168h"
 MOST_LEVELS = 20
@@ -36,7 +38,7 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
         for field, value in _maps(spec).items()
         if (words := _too_much(value, dotted=field.endswith((".config", ".index.settings"))))
     ]
-    yield from wrong or _too_large_together(spec)
+    yield from wrong or _too_many_together(spec) or _too_large_together(spec)
 
 
 def _durations(spec: BenchmarkSpec) -> Iterator[str]:
@@ -142,6 +144,17 @@ def _maps(spec: BenchmarkSpec) -> dict[str, Mapping[str, Any]]:
     return found
 
 
+def _too_many_together(spec: BenchmarkSpec) -> list[str]:
+    """Return what is wrong with the number of all values that have no schema, if anything is."""
+    maps = {field: value for field, value in _maps(spec).items() if value}
+    if not has_more_values([*maps.values()], MOST_SPEC_VALUES):
+        return []
+    return [
+        f"{', '.join(maps)} have more than {MOST_SPEC_VALUES} values together: write fewer, and keep what is large in "
+        "the track"
+    ]
+
+
 def _too_large_together(spec: BenchmarkSpec) -> Iterator[str]:
     """Yield a sentence when all that the race's pod is told is more than one environment variable takes."""
     race = spec.race
@@ -188,7 +201,8 @@ def _too_much(data: Mapping[str, Any], *, dotted: bool) -> str:
             for key, item in value.items() if isinstance(value, Mapping) else (("", item) for item in value):
                 if isinstance(item, Mapping | list):
                     below.append((item, above + len(key) + 1))
-                characters += (len(item) if isinstance(item, str) else 4) + (above if dotted else 0)
+                # Each takes some room, an empty text, too.
+                characters += (max(len(item), 4) if isinstance(item, str) else 4) + (above if dotted else 0)
         if characters > MOST_CHARACTERS:
             return f"is larger than {MOST_CHARACTERS >> 10} KiB: write less, and keep what is large in the track"
         if not below:

@@ -9,7 +9,7 @@ from fairlap.api.block_record import KEY_BLOCK, BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus
 from fairlap.api.names import COMPARISON_LABEL, KIND
-from fairlap.comparison.block_pack import unpack_block
+from fairlap.comparison.block_pack import memory_of, unpack_block, without_curves
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.comparison import race_benchmark
@@ -19,10 +19,12 @@ from fairlap.queue.summary import leader_uid
 from fairlap.queue.turn import Turn
 from fairlap.runtime.races import seen_race
 from fairlap.settings import Settings
-from fairlap_race.contract.untrusted import unpacked
+from fairlap_race.contract.untrusted import MAX_JSON_VALUES, unpacked, value_count
 
 MOST_BLOCK_BYTES: Final = 16 << 20
 """of a block's record, unpacked"""
+MOST_MEMORY: Final = 96 << 20
+"""of all records that one Comparison is judged by: what races have written must not take all that the operator has"""
 
 
 def build_comparison_seen(comparison: Mapping[str, Any], settings: Settings, now: datetime) -> ComparisonSeen:
@@ -94,14 +96,25 @@ async def read_races(api_server: ApiServer, seen: ComparisonSeen) -> dict[str, S
 async def read_blocks(api_server: ApiServer, seen: ComparisonSeen) -> dict[int, BlockRecord | None]:
     """Return the records of the blocks that count and of the current one, by number; None where there is none.
 
-    Raises ApiError.
+    They are without the curves that only reports show. Raises ApiError, and ValueError where they are too large
+    together.
     """
     subject, status = seen.subject, seen.status
     names = {block.number: block.record for block in status.blocks if block.valid and block.record}
     if status.block is not None:
         number, attempt = status.block.number, status.block.attempt
         names[number] = status.block.record or record_name(subject.name, number, attempt)
-    return {number: await read_block(api_server, subject, name) for number, name in names.items()}
+    found, taken = dict[int, BlockRecord | None](), 0
+    for number, name in names.items():
+        block = await read_block(api_server, subject, name)
+        found[number] = without_curves(block) if block else None
+        taken += memory_of(block) if block else 0
+        if taken > MOST_MEMORY:
+            raise ValueError(
+                f"the records of its blocks take more than {MOST_MEMORY >> 20} MiB of memory together: compare fewer "
+                "variants, or tasks"
+            )
+    return found
 
 
 async def read_block(api_server: ApiServer, subject: ComparisonSubject, name: str) -> BlockRecord | None:
@@ -114,7 +127,7 @@ async def read_block(api_server: ApiServer, subject: ComparisonSubject, name: st
         return None
     packed = (there.get("binaryData") or {}).get(KEY_BLOCK)
     text = unpacked(packed, MOST_BLOCK_BYTES) if isinstance(packed, str) else None
-    found = unpack_block(text) if text is not None else None
+    found = unpack_block(text) if text is not None and value_count(text) <= MAX_JSON_VALUES else None
     # Under its name stands what it says it is: another one would be written for ever and never found.
     if found is None or record_name(subject.name, found.number, found.attempt) != name:
         raise ValueError(f"the record of a block, ConfigMap {name}, cannot be read")

@@ -40,8 +40,16 @@ from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.look import ChildIndexes
 from fairlap.runtime.ownerless import remove_ownerless
 from fairlap.runtime.ownership import indexed_under
-from fairlap.runtime.project import drop_comparison, drop_numbers, drop_record, drop_unread, project_child
+from fairlap.runtime.project import (
+    cut_spec,
+    drop_comparison,
+    drop_numbers,
+    drop_record,
+    drop_unread,
+    project_child,
+)
 from fairlap.runtime.quick_toggles import use_quick_toggles
+from fairlap.runtime.small_pages import use_small_pages
 from fairlap.runtime.state import Operator
 from fairlap.runtime.vanished import look_for_vanished
 
@@ -62,6 +70,7 @@ _WRITE_SECONDS: Final = 10.0
 async def run_handlers(operator: Operator) -> None:
     """Work until `operator.stop` is set. Raises what nobody expected of the work on all namespaces."""
     use_quick_toggles()
+    use_small_pages()
     operator.api_server = operator.api_server or await ApiServer.connect()
     if operator.settings.prometheus.url:
         operator.prometheus = Prometheus(operator.settings.prometheus)
@@ -216,6 +225,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
     async def observe(body: kopf.Body, **_: Any) -> None:
         # An index, since kopf calls it for every Benchmark before any handler: nobody gets a place in a queue that is
         # known in part. A coroutine, since kopf calls others in threads, and alarms may be set in this one only.
+        cut_spec(body)
         operator.places.observe(summarize(body))
         operator.races.observe(body)
         drop_numbers(body)
@@ -246,6 +256,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
 def _register_comparisons(registry: kopf.OperatorRegistry, operator: Operator, namespace: str) -> None:
     @kopf.index(*COMPARISONS, id="comparisons", registry=registry)
     async def observe_comparison(body: kopf.Body, **_: Any) -> None:
+        cut_spec(body)
         operator.places.observe(summarize_comparison(body))
         drop_comparison(body)
 

@@ -1,20 +1,23 @@
 """What the indexes keep of an object: only what decisions read, so that thousands fit into memory."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.comparison_status import COMPARISON_TERMINAL
-from fairlap.api.names import GROUP, PAGE_CACHE_ANNOTATION
+from fairlap.api.names import GROUP, MOST_SPEC_VALUES, PAGE_CACHE_ANNOTATION
 from fairlap.api.status import TERMINAL
 from fairlap.plan.keep import KEPT
 from fairlap.runtime.ownership import controller
 from fairlap_race.contract.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
+from fairlap_race.contract.untrusted import has_more_values
 
 Body = Mapping[str, Any]
 _KEPT_STATUS = {"phase", "completionTime", "conditions"}
 _KEPT_SPEC = {"ttlAfterFinished", "keepClusterFor", "rerunHistoryLimit"}
 _LARGE = ("spec", "status", "data", "binaryData", "endpoints")
+_OF_THE_SCHEMA = 4000
+"""values of a spec that have a schema, lists of a hundred names and the like: there are no more"""
 _META = (
     "name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "labels", "finalizers",
 )  # fmt: skip
@@ -54,18 +57,40 @@ def drop_unread(child: Body) -> None:
     child["metadata"].pop("annotations", None)
 
 
-def bounded_copy(value: Any, levels: int = 60) -> Any:
+def bounded_copy(value: Any, levels: int = 60, room: Iterator[int] | None = None) -> Any:
     """Return a copy of JSON data, None in place of what is deeper than `levels`: no spec that is accepted is.
 
-    A user may nest what has no schema 10,000 levels deep, and most of Python's own tools recurse.
+    A user may nest what has no schema 10,000 levels deep, and most of Python's own tools recurse. `room`: as many
+    values as it has are copied, and the others left out; None: all of them.
     """
     if not isinstance(value, Mapping | list):
         return value
     if levels == 0:
         return None
     if isinstance(value, Mapping):
-        return {key: bounded_copy(item, levels - 1) for key, item in value.items()}
-    return [bounded_copy(item, levels - 1) for item in value]
+        return {key: bounded_copy(item, levels - 1, room) for key, item in value.items() if _is_room(room)}
+    return [bounded_copy(item, levels - 1, room) for item in value if _is_room(room)]
+
+
+def _is_room(room: Iterator[int] | None) -> bool:
+    return room is None or next(room, None) is not None
+
+
+def cut_spec(body: Body, most: int = MOST_SPEC_VALUES + _OF_THE_SCHEMA) -> None:
+    """Cut, in place, a spec that has more than `most` values: what is left is refused for its size all the same.
+
+    1 MB of lists in lists takes 40 MB, and kopf holds each object that it is told of until that was handled. The fields
+    of the spec and of its parts stay: what is large is below.
+    """
+    spec = body.get("spec")
+    if not isinstance(spec, dict) or not has_more_values(spec, most):
+        return
+    room = iter(range(most))
+    for part, value in spec.items():
+        if isinstance(value, dict):
+            spec[part] = {field: bounded_copy(below, room=room) for field, below in value.items()}
+        else:
+            spec[part] = bounded_copy(value, room=room)
 
 
 def drop_numbers(benchmark: Body) -> None:

@@ -1,7 +1,7 @@
 """What the operator reads from the API server about Benchmarks, in the words of the domain."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -26,8 +26,11 @@ from fairlap.runtime.project import bounded_copy, project_child
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
+from fairlap_race.contract.untrusted import MAX_JSON_VALUES, value_count
 
 log = logging.getLogger(__name__)
+MOST_VALUES_TOGETHER: Final = MAX_JSON_VALUES * 3 // 2
+"""of all records of a Benchmark that are held at once, in JSON: its races' pods may have written anything"""
 _LOG_LINES: Final = 200
 _LOG_BYTES: Final = 2500
 
@@ -97,16 +100,23 @@ class Written(NamedTuple):
     machines: MachineTable | None = None
 
 
-async def read_records(api_server: ApiServer, subject: Subject, steps: Iterable[str]) -> dict[str, Written]:
-    """Return what these steps have left in their records, each read once, by its name. Raises ApiError."""
-    return {step: await _written(api_server, subject, step) for step in steps}
+async def read_records(api_server: ApiServer, subject: Subject, steps: Sequence[str]) -> dict[str, Written]:
+    """Return what these steps have left in their records, each read once, by its name; the last step comes first.
 
-
-async def _written(api_server: ApiServer, subject: Subject, step: str) -> Written:
-    there = await api_server.find("ConfigMap", subject.namespace, object_name(subject.name, step))
-    if there is None or not is_child(there, subject):
-        return Written()
-    return Written(Record.from_json(text_of(there, KEY_RECORD)), MachineTable.from_json(text_of(there, KEY_RESOURCES)))
+    Of the others there is nothing from the one on with which they would take too much memory together. Raises ApiError.
+    """
+    found, left = dict[str, Written](), MOST_VALUES_TOGETHER
+    for step in reversed(steps):
+        name = object_name(subject.name, step)
+        there = await api_server.find("ConfigMap", subject.namespace, name) if left > 0 else None
+        record = table = None
+        if there is not None and is_child(there, subject):
+            record, table = text_of(there, KEY_RECORD), text_of(there, KEY_RESOURCES)
+            left -= value_count(record or "") + value_count(table or "")
+        if found and left <= 0:
+            record = table = None
+        found[step] = Written(Record.from_json(record), MachineTable.from_json(table))
+    return found
 
 
 async def read_noise(api_server: ApiServer, namespace: str) -> Mapping[str, Any] | None:

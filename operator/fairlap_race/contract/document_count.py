@@ -154,23 +154,43 @@ def _groups(record: Record, behind: _Behind) -> Iterator[_Group]:
         if it.why is not WhyUncounted.DELETED and it.target
         and it.target not in plan.stated.documents and it.target not in behind.forgotten
     ]  # fmt: skip
-    left = dict.fromkeys((*expected, *(it.target for it in uncounted)))
-    while left:
-        names = [next(iter(left))]
-        indices = set(behind.indices(names[0]))
-        left.pop(names[0])
-        while near := [name for name in left if behind.indices(name) & indices]:
-            for name in near:
-                left.pop(name)
-                names.append(name)
-                indices |= behind.indices(name)
+    of_target: dict[str, list[int]] = {}
+    for place, it in enumerate(uncounted):
+        of_target.setdefault(it.target, []).append(place)
+    for names, indices in _sharing((*expected, *of_target), behind):
         yield _Group(
             expected={name: expected[name] for name in names if name in expected},
-            uncounted=tuple(it for it in uncounted if it.target in names),
-            indices=frozenset(indices),
+            uncounted=tuple(uncounted[place] for place in sorted(p for name in names for p in of_target.get(name, ()))),
+            indices=indices,
             found=behind.found(indices),
             missing=tuple(name for name in names if not behind.indices(name)),
         )
+
+
+def _sharing(names: Iterable[str], behind: _Behind) -> Iterator[tuple[list[str], frozenset[str]]]:
+    """Yield the names in groups that share indices, each with all of these; a group in the order of the names.
+
+    In a time that grows with their number alone: a race's pod may have written ten thousand of them.
+    """
+    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    of_index: dict[str, list[str]] = {}
+    for name in places:
+        for index in behind.indices(name):
+            of_index.setdefault(index, []).append(name)
+    left = dict(places)
+    for first in places:
+        if first not in left:
+            continue
+        del left[first]
+        group, indices = [first], set[str]()
+        for name in group:  # it grows meanwhile
+            for index in behind.indices(name) - indices:
+                indices.add(index)
+                near = [each for each in of_index.pop(index) if each in left]
+                for each in near:
+                    del left[each]
+                group += near
+        yield sorted(group, key=places.__getitem__), frozenset(indices)
 
 
 def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDocuments:

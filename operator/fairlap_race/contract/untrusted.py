@@ -8,11 +8,15 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 MAX_JSON_CHARACTERS = 8 << 20
 """Of one JSON text; a ConfigMap holds 1 MiB, so that only what was compressed comes near."""
+MAX_JSON_VALUES = 600_000
+"""Of one JSON text. In Python a value takes up to 200 bytes and an empty list three characters, so that 8 MiB would be
+300 MB, and the operator may have 256."""
 MAX_UNPACKED_BYTES = 32 << 20
 """Of one compressed text; the runner packs 4 MiB of a log at most."""
 _EARLIEST, _LATEST = 1970, 9998
@@ -20,15 +24,37 @@ _LONGEST_TIME = 40
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-def read_object(text: object, most: int = MAX_JSON_CHARACTERS) -> dict[str, Any] | None:
-    """Return the JSON object in a text, or None when it holds none, has more than `most` or is nested too deeply."""
-    if not isinstance(text, str) or len(text) > most:
+def read_object(text: object, most: int = MAX_JSON_CHARACTERS, values: int = MAX_JSON_VALUES) -> dict[str, Any] | None:
+    """Return the JSON object in a text, or None when it holds none that can be read.
+
+    That is, too, when the text has more than `most` characters or `values` values, or is nested too deeply.
+    """
+    if not isinstance(text, str) or len(text) > most or value_count(text) > values:
         return None
     try:
         data = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
+
+
+def value_count(text: str | bytes) -> int:
+    """Return how many values a JSON text has at most, without reading it: what is in its texts counts, too."""
+    if isinstance(text, bytes):
+        return sum(text.count(sign) for sign in (b",", b"[", b"{"))
+    return sum(text.count(sign) for sign in (",", "[", "{"))
+
+
+def has_more_values(data: Any, most: int) -> bool:
+    """Return whether JSON data has more than `most` values; goes through it without recursion."""
+    count, level = 0, [data] if isinstance(data, Mapping | list) else []
+    while level:
+        count += sum(map(len, level))
+        if count > most:
+            return True
+        values = (value for each in level for value in (each.values() if isinstance(each, Mapping) else each))
+        level = [value for value in values if isinstance(value, Mapping | list)]
+    return False
 
 
 def _no_number(_: str) -> None:

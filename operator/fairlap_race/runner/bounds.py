@@ -22,7 +22,7 @@ from fairlap_race.contract.record import (
     Task,
     Throughput,
 )
-from fairlap_race.contract.untrusted import MAX_JSON_CHARACTERS
+from fairlap_race.contract.untrusted import MAX_JSON_CHARACTERS, MAX_JSON_VALUES, value_count
 
 MAX_MESSAGE = 2000
 MAX_TEXT = 600
@@ -85,7 +85,8 @@ def _lists_are_read(record: Record) -> bool:
 def _size(record: Record) -> int:
     """Return the bytes of the compressed record; what no reader would unpack does not fit, however small."""
     text = record.to_json()
-    return len(compressed(text)) if len(text) <= MAX_JSON_CHARACTERS // 2 else len(text)
+    is_read = len(text) <= MAX_JSON_CHARACTERS // 2 and value_count(text) <= MAX_JSON_VALUES
+    return len(compressed(text)) if is_read else len(text)
 
 
 def _without_touches(record: Record) -> Record:

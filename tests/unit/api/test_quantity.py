@@ -10,10 +10,28 @@ from fairlap.api.quantity import DURATION, HEAP, LONGEST, QUANTITY, parse_durati
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("500m", 0.5), ("2", 2), ("2Gi", 2**31), ("1.5", 1.5), ("4G", 4e9), ("0", 0)]
+    ("text", "number"),
+    [
+        ("500m", 0.5),
+        ("2", 2),
+        ("2Gi", 2**31),
+        ("1.5", 1.5),
+        ("4G", 4e9),
+        ("0", 0),
+        ("1Ei", 2**60),
+        ("4E", 4e18),
+        ("250000u", 0.25),
+        ("500000000n", 0.5),
+    ],
 )
 def test_quantities(text: str, number: float) -> None:
     assert parse_quantity(text) == number
+
+
+@given(st.integers(0, 100_000))
+def test_the_same_amount_is_the_same_number(thousandths: int) -> None:
+    """A request of 700m is not more than a limit of 0.7."""
+    assert parse_quantity(f"{thousandths}m") == parse_quantity(f"{thousandths // 1000}.{thousandths % 1000:03}")
 
 
 @pytest.mark.parametrize("text", ["", "Gi", "-1", "1 Gi", "1gb"])

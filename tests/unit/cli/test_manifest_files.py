@@ -41,6 +41,9 @@ def test_files_directories_lists_and_standard_input(tmp_path: Path, monkeypatch:
         ("kind: Benchmark\napiVersion: fairlap.dev/v1alpha1\n", "no metadata.name"),
         ("kind: Benchmark\nmetadata: {name: x}\n", "no apiVersion"),
         ("", "no Benchmark"),
+        pytest.param(f"kind: {'9' * 5000}", "is not YAML that can be read", id="a number of 5000 digits"),
+        pytest.param("kind: 2026-13-45", "is not YAML that can be read", id="a day that there is not"),
+        pytest.param("[" * 3000, "is not YAML", id="3000 levels"),
     ],
 )
 def test_what_is_no_manifest(tmp_path: Path, text: str, says: str) -> None:

@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -255,7 +256,7 @@ def test_a_trade_in_one_sentence() -> None:
         other = {("bulk", "throughput"): 1120 * math.exp(each / 3), ("", "storeBytes"): 6.5e6 * math.exp(each / 30)}
         races = [a_race(BASELINE, values), a_race(OTHER, other)]
         for race in races:
-            race.numbers[0] = race.numbers[0].model_copy(update={"unit": "docs/s"})
+            race.numbers[0] = replace(race.numbers[0], unit="docs/s")
         blocks.append(BlockRecord(number=number + 1, races=races))
     found = judged(blocks)
     assert found.verdict == "Mixed" and found.gate_passed is False
@@ -265,7 +266,7 @@ def test_a_trade_in_one_sentence() -> None:
 def test_a_default_gate_without_enough_requests_is_left_out_and_told() -> None:
     blocks = drawn(random.Random(1), 5, {BASELINE: 0.0, OTHER: 0.0})
     for race in (race for block in blocks for race in block.races):
-        race.numbers[:] = [each.model_copy(update={"supported": "P99" not in each.metric}) for each in race.numbers]
+        race.numbers[:] = [replace(each, supported="P99" not in each.metric) for each in race.numbers]
     found = judged(blocks)
     assert [gate.metric for gate in found.contenders[0].gates] == ["throughput", "serviceTimeP50"]
     assert found.settled and any("no task has the 368 requests" in text for text in found.findings)
@@ -295,7 +296,7 @@ def test_tasks_that_a_mean_leaves_out_are_told(
     for number, race in enumerate(race for block in blocks for race in block.races):
         race.target_throughput.update({task: 5.0 for task in tasks if task not in unpaced})
         race.numbers[:] = [
-            each.model_copy(update={"supported": each.metric != metric or each.task not in few})
+            replace(each, supported=each.metric != metric or each.task not in few)
             for each in race.numbers if number or each.metric != metric or each.task not in absent
         ]  # fmt: skip
     gates = [{"metric": metric, "margin": 5}] if declared else []
@@ -367,7 +368,7 @@ def test_what_stands_out_beside_the_gates_is_a_hint() -> None:
     for block, by in zip(blocks, SPREAD, strict=True):
         for race, factor in zip(block.races, (1.0, 1.4), strict=True):
             race.numbers.append(a_race("", {("search", "serviceTimeP50"): 5 * factor * math.exp(by / 9)}).numbers[0])
-            race.numbers[-1] = race.numbers[-1].model_copy(update={"value": 5 * factor ** (1 + by)})
+            race.numbers[-1] = replace(race.numbers[-1], value=5 * factor ** (1 + by))
     found = judged(blocks, [gate_of("throughput")])
     assert any(text.startswith("hint: service time p50 of search: +40") for text in found.findings)
     assert found.verdict == "NoDifference"
@@ -418,7 +419,7 @@ def test_units_change_nothing(logs: list[list[float]], metric: str, power: int) 
     blocks = series(metric, {BASELINE: [p[0] for p in logs], OTHER: [p[1] for p in logs]}, task=task)
     before = judged(blocks, [gate_of(metric)], SEQUENTIAL)
     for race in (race for block in blocks for race in block.races):
-        race.numbers[:] = [each.model_copy(update={"value": each.value * 2.0**power}) for each in race.numbers]
+        race.numbers[:] = [replace(each, value=each.value * 2.0**power) for each in race.numbers]
     after = judged(blocks, [gate_of(metric)], SEQUENTIAL)
     assert (after.verdict, after.gate_passed, after.futile) == (before.verdict, before.gate_passed, before.futile)
 

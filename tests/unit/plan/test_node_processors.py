@@ -108,6 +108,15 @@ def test_a_machine_as_kubernetes_tells_it() -> None:
         assert found and found.memory is None, "its memory is not known"
     assert capacity_of({**node, "spec": {"unschedulable": True}}) is None
     assert capacity_of({"metadata": {"name": "b"}}) is None, "it tells nothing"
+    many = capacity_of({**node, "status": {"allocatable": {"cpu": "2500000u", "memory": "1Ei"}}})
+    assert many and (many.millicores, many.memory) == (2500, 2**60)
+
+
+@pytest.mark.parametrize("cores", ["1e3", "-1", "two", "9" * 400, "∞"])
+def test_a_node_that_tells_what_nobody_can_read_ends_no_benchmark(cores: str) -> None:
+    """All of them read all Nodes: one odd Node must not be an error of each."""
+    node = {"metadata": {"name": "odd"}, "status": {"allocatable": {"cpu": cores, "memory": "1Gi"}}}
+    assert capacity_of(node) is None
 
 
 @given(

@@ -95,6 +95,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"elasticsearch": {"config": nested_under("k" * 450, 15, {str(number): 1 for number in range(100)})}},
         "elasticsearch.config is larger than 64 KiB",
     ),
+    "many values together": (
+        {"race": {"params": {"a": list(range(9000))}}, "elasticsearch": {"config": {"b": list(range(9000))}}},
+        "elasticsearch.config, race.params have more than 16000 values together: write fewer, and keep what is large "
+        "in the track",
+    ),
+    "many empty texts": ({"race": {"params": {"a": [""] * 20_000}}}, "race.params is larger than 64 KiB"),
     "deep telemetry": (
         {"race": {"telemetry": ["node-stats"], "telemetryParams": {"node-stats-x": nested(61)}}},
         "race.telemetryParams is nested more than 20 levels deep: write it flatter",

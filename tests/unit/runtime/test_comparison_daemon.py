@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import copy
+import gzip
 import logging
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from world import good_record
 
-from fairlap.api.block_record import KEY_BLOCK, BlockRecord, RaceRecord
+from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.api.crd import COMPARISON, crd
@@ -23,6 +24,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.plan import unforeseen
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.queue.summary import summarize_comparison
+from fairlap.runtime import comparison_reads
 from fairlap.runtime.comparison_acts import OfBenchmark
 from fairlap.runtime.comparison_daemon import VERDICTS, ComparisonDaemon, Deciders
 from fairlap.runtime.comparison_deciders import DECIDERS
@@ -335,8 +337,18 @@ def _at_once(self: ComparisonDaemon, error: ApiError) -> float:
     return 0.01
 
 
+BOMB = gzip.compress(b'{"number":1,"races":[' + b"{}," * 1_000_000 + b"{}]}")
+"""some KiB that are 200 MB of objects, for which the operator has no room"""
+
+
 @pytest.mark.parametrize(
-    "data", ["bm90IHBhY2tlZA==", base64.b64encode(pack_block(BlockRecord(number=1, attempt=2))).decode()]
+    "data",
+    [
+        "bm90IHBhY2tlZA==",
+        base64.b64encode(pack_block(BlockRecord(number=1, attempt=2))).decode(),
+        base64.b64encode(BOMB).decode(),
+    ],
+    ids=["not packed", "of another attempt", "a bomb"],
 )
 def test_a_record_that_cannot_be_read_ends_it(monkeypatch: pytest.MonkeyPatch, data: str) -> None:
     monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))
@@ -347,6 +359,20 @@ def test_a_record_that_cannot_be_read_ends_it(monkeypatch: pytest.MonkeyPatch, d
     assert "cannot go on with this Comparison: ValueError: the record of a block" in server.status["message"]
     assert "block" not in server.status and not server.operator.places.holders()
     assert ("Comparison", "Warning", "Failed") in [event[:3] for event in server.events]
+
+
+def test_records_that_are_too_large_together_end_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each within its bound: all of them would be more than the operator has, again after each start."""
+    monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))
+    monkeypatch.setattr(comparison_reads, "MOST_MEMORY", 1 << 20)
+    server = Server(RECORDING)
+    numbers = [Measured(task=f"t{n}", metric="throughput", value=1.0) for n in range(4000)]
+    block = BlockRecord(number=1, races=[RaceRecord(variant="a", benchmark="b", numbers=numbers)])
+    data = base64.b64encode(pack_block(block)).decode()
+    server.add(owned("ConfigMap", "cmp-block-1", binaryData={KEY_BLOCK: data}))
+    server.drive(lambda seen: ComparisonPlan(seen.status, look=() if seen.records else ("records",), wake_in=60), 30)
+    assert (server.status["phase"], server.status["reason"]) == ("Failed", "InternalError")
+    assert "take more than 1 MiB of memory together: compare fewer variants, or tasks" in server.status["message"]
 
 
 def test_a_spec_that_this_version_cannot_read_ends_it() -> None:

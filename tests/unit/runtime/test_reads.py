@@ -14,6 +14,7 @@ from fairlap.runtime import reads
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.record import KEY_RECORD
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
+from fairlap_race.contract.untrusted import value_count
 
 Json = dict[str, Any]
 SEEN = seen(BenchmarkStatus(step=Step(name="race-1", stage="Running", since=stamp(START))))
@@ -72,7 +73,22 @@ def test_a_record_counts_when_it_is_of_this_benchmark(meta: Json, there: bool) -
     found = run(reads.read_records(server, SEEN.subject, ("race-1", "race-2")))
     whole = reads.Written(good_record(), MachineTable(race_id="1"))
     assert found == {"race-1": whole if there else reads.Written(), "race-2": reads.Written()}
-    assert server.read == ["bm-race-1", "bm-race-2"], "a record is large: each is read once"
+    assert server.read == ["bm-race-2", "bm-race-1"], "a record is large: each is read once, the newest first"
+
+
+def test_records_of_earlier_races_that_are_too_large_together_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty of them, each as large as one may be, would be more memory than the operator has."""
+    entries = packed({KEY_RECORD: (text := good_record().to_json())})
+    names = tuple(f"race-{number}" for number in range(1, 6))
+    there = {f"bm-{name}": {"metadata": OWN, "binaryData": entries} for name in names}
+    monkeypatch.setattr(reads, "MOST_VALUES_TOGETHER", int(2.5 * value_count(text)))
+    server: Any = Server(ConfigMap=there)
+    found = run(reads.read_records(server, SEEN.subject, names))
+    assert [name for name in names if found[name].record] == ["race-4", "race-5"] and set(found) == set(names)
+    assert server.read == ["bm-race-5", "bm-race-4", "bm-race-3"]
+    monkeypatch.setattr(reads, "MOST_VALUES_TOGETHER", 1)
+    alone = run(reads.read_records(Server(ConfigMap=there), SEEN.subject, names))  # type: ignore[arg-type]
+    assert alone["race-5"].record and not alone["race-4"].record, "the race that is to be judged is read in any case"
 
 
 def test_what_an_earlier_race_image_wrote_is_read_too() -> None:

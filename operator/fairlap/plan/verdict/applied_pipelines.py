@@ -28,20 +28,58 @@ def remarks(record: Record) -> list[RaceRemark]:
     """Return what a reader must know of the pipelines of a race that ran to its end."""
     if record.outcome.reason or record.pipelines is None:
         return []
-    return [*_unverified(record), *_bypassed(record), *_partly(record)]
+    known = _Known(record)
+    return [*_unverified(known), *_bypassed(known), *_partly(known)]
+
+
+class _Known:
+    """What the checks look up again and again, found once: a race's pod may have written ten thousand pipelines."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.ran: Mapping[str, Pipeline] = {pipeline.name: pipeline for pipeline in record.pipelines or ()}
+        self.of_indices = [*_of_indices(record)]
+        self.expected = list(dict.fromkeys((*record.track.pipelines, *(name for name, _, _ in self.of_indices))))
+        self.not_counted = self._not_counted()
+        finals = {index.final_pipeline for index in record.indices or () if index.final_pipeline}
+        self._others = {it.name for it in record.pipelines or () if it.count and it.name not in finals}
+        named = set(record.track.pipelines)
+        self._named = {name: pipeline.count for name, pipeline in self.ran.items() if name in named}
+        self._by_name = sum(self._named.values())
+
+    def _not_counted(self) -> dict[str, str]:
+        """Return the pipelines that have no counters although they may have been applied, and why."""
+        deleted = set(self.record.track.documents.deletes_pipelines)
+        found = {}
+        for name in self.expected:
+            pipeline = self.ran.get(name)
+            if pipeline is None and name in deleted:
+                found[name] = "a task deletes it, and its counters with it"
+            elif pipeline and not pipeline.count and pipeline.work and not pipeline.work.processors:
+                found[name] = "it has no processors, and Elasticsearch skips it"
+        return found
+
+    def another_ran(self, name: str) -> bool:
+        """Tell whether a pipeline other than that one, and final for no index, has processed documents."""
+        return len(self._others) > (name in self._others)
+
+    def instead_of(self, name: str) -> int:
+        """Return what the pipelines that requests name, without that one, have processed."""
+        return self._by_name - self._named.get(name, 0)
 
 
 def _violations(record: Record) -> Iterator[str]:
-    ran, lost = _ran(record), accepted_loss(record)
+    known, lost = _Known(record), accepted_loss(record)
+    ran = known.ran
     for name in record.track.pipelines:
         pipeline, expected = ran.get(name), record.track.pipeline_documents.get(name, 0)
-        if name in _not_counted(record):
+        if name in known.not_counted:
             continue
         if pipeline is None or pipeline.count == 0:
             yield f"ingest pipeline {name} processed no document"
         elif pipeline.count < expected and not lost.explains(expected - pipeline.count):
             yield f"ingest pipeline {name} processed {pipeline.count} of {expected} documents"
-    for name in _expected(record):
+    for name in known.expected:
         pipeline = ran.get(name)
         if pipeline is None or not pipeline.count:
             continue
@@ -52,21 +90,13 @@ def _violations(record: Record) -> Iterator[str]:
                 f"ingest pipeline {name} did nothing for its {pipeline.count} documents: "
                 f"{_in_words(pipeline.work.told if pipeline.work else ())}"
             )
-    for name, role, indices in _of_indices(record):
+    for name, role, indices in known.of_indices:
         pipeline = ran.get(name)
-        if (pipeline is None or not pipeline.count) and not _may_be_passed_by(record, name, role):
+        if (pipeline is None or not pipeline.count) and not _may_be_passed_by(known, name, role):
             yield (
                 f"ingest pipeline {name}, {role} of index {_names(indices)}, processed none of the "
                 f"{_indexed(indices)} documents indexed there"
             )
-
-
-def _ran(record: Record) -> Mapping[str, Pipeline]:
-    return {pipeline.name: pipeline for pipeline in record.pipelines or ()}
-
-
-def _expected(record: Record) -> list[str]:
-    return list(dict.fromkeys((*record.track.pipelines, *(name for name, _, _ in _of_indices(record)))))
 
 
 def _of_indices(record: Record) -> Iterator[tuple[str, str, list[IndexRecord]]]:
@@ -82,32 +112,14 @@ def _of_indices(record: Record) -> Iterator[tuple[str, str, list[IndexRecord]]]:
         yield from ((name, role, indices) for name, indices in found.items())
 
 
-def _not_counted(record: Record) -> dict[str, str]:
-    """Return the pipelines that have no counters although they may have been applied, and why."""
-    deleted = set(record.track.documents.deletes_pipelines)
-    found = {}
-    for name in _expected(record):
-        pipeline = _ran(record).get(name)
-        if pipeline is None and name in deleted:
-            found[name] = "a task deletes it, and its counters with it"
-        elif pipeline and not pipeline.count and pipeline.work and not pipeline.work.processors:
-            found[name] = "it has no processors, and Elasticsearch skips it"
-    return found
-
-
-def _may_be_passed_by(record: Record, name: str, role: str) -> bool:
+def _may_be_passed_by(known: _Known, name: str, role: str) -> bool:
     """Tell whether something explains that an index's own pipeline was not applied."""
-    track = record.track
-    if name in _not_counted(record) or track.documents.changes_settings:
+    track = known.record.track
+    if name in known.not_counted or track.documents.changes_settings:
         return True
     if role == _FINAL:
         return False
-    others = any(it.count for it in record.pipelines or () if it.name != name and it.name not in _finals(record))
-    return bool(track.pipelines or track.documents.without_pipeline or others)
-
-
-def _finals(record: Record) -> set[str]:
-    return {index.final_pipeline for index in record.indices or () if index.final_pipeline}
+    return bool(track.pipelines or track.documents.without_pipeline or known.another_ran(name))
 
 
 def _did_nothing(pipeline: Pipeline) -> bool:
@@ -120,25 +132,25 @@ def _of_elasticsearch(name: str) -> bool:
     return "@" in name or name.startswith(".")
 
 
-def _unverified(record: Record) -> Iterator[RaceRemark]:
-    for name, why in _not_counted(record).items():
+def _unverified(known: _Known) -> Iterator[RaceRemark]:
+    for name, why in known.not_counted.items():
         text = f"what ingest pipeline {name} did could not be counted: {why}"
         yield RaceRemark(Reason.PIPELINE_NOT_VERIFIED, text)
 
 
-def _bypassed(record: Record) -> Iterator[RaceRemark]:
-    ran, named = _ran(record), set(record.track.pipelines)
-    for name, role, indices in _of_indices(record):
-        if name in _not_counted(record):
+def _bypassed(known: _Known) -> Iterator[RaceRemark]:
+    ran = known.ran
+    for name, role, indices in known.of_indices:
+        if name in known.not_counted:
             continue
         done, there = ran[name].count if name in ran else 0, _indexed(indices)
         # What a request names as its pipeline takes the place of the default on purpose.
-        instead = sum(it.count for it in ran.values() if it.name in named - {name}) if role == _DEFAULT else 0
+        instead = known.instead_of(name) if role == _DEFAULT else 0
         if done + instead < there:
             yield RaceRemark(
                 Reason.PIPELINE_BYPASSED,
                 f"ingest pipeline {name}, {role} of index {_names(indices)}, processed {done} of the {there} documents "
-                f"indexed there: {_by_what(record, role)}",
+                f"indexed there: {_by_what(known.record, role)}",
             )
 
 
@@ -153,9 +165,9 @@ def _by_what(record: Record, role: str) -> str:
     return "the others name another pipeline, or _none, in their action lines or requests"
 
 
-def _partly(record: Record) -> Iterator[RaceRemark]:
-    for name in _expected(record):
-        pipeline = _ran(record).get(name)
+def _partly(known: _Known) -> Iterator[RaceRemark]:
+    for name in known.expected:
+        pipeline = known.ran.get(name)
         if pipeline and pipeline.count and pipeline.work and pipeline.work.told:
             text = f"ingest pipeline {name}, {pipeline.count} documents: {_in_words(pipeline.work.told)}"
             yield RaceRemark(Reason.PIPELINE_PARTLY_APPLIED, text)

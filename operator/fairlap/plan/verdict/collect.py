@@ -1,6 +1,6 @@
 """From the record of a step to what the status says of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.names import PAGE_CACHE_ANNOTATION, PAGE_CACHE_DROPPED
@@ -158,7 +158,7 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
             results = aggregate(good, sweep.objective if sweep else None, of_races)
             changes["results"] = results
             if race.valid:
-                remarked += cut_remarks(record, results, len(ran.indices))
+                remarked += [*cut_remarks(record, results, len(ran.indices)), *_unread(seen, valid)]
         tables = [
             (object_name(seen.subject.name, name), of_race) for name in valid if (of_race := seen.resources.get(name))
         ]
@@ -171,6 +171,16 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         message = f"{step.name}: {violation.message}"
         return Judged(mark_failing(status, violation.reason, message), _observe_violation(violation, message))
     return Judged(status, _observe_valid(seen.status.races, race, record, remarked))
+
+
+def _unread(seen: Seen, valid: Sequence[str]) -> Iterator[RaceRemark]:
+    """Yield which of the valid races the results are without."""
+    if unread := [name for name in valid if (seen.records or {}).get(name) is None]:
+        yield RaceRemark(
+            Reason.RECORD_CUT,
+            f"the results are those of {len(valid) - len(unread)} of {len(valid)} valid races: the records of "
+            f"{', '.join(unread)} cannot be read, or are too large together",
+        )
 
 
 def _environment(seen: Seen, race: str, ran: Environment) -> tuple[Environment, list[RaceRemark]]:

@@ -74,7 +74,8 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     yield from (RaceRemark(Reason.SHARDS_IN_MOTION, text) for text in islice(_in_motion(record), _MOST))
     if text := "; ".join(_untold(record)):
         yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
-    searching = [task for task in record.tasks if _searches(task) or task.task in _repeating(record)]
+    repeating = _repeating(record)
+    searching = [task for task in record.tasks if _searches(task) or task.task in repeating]
     requests = {task.task: task.samples.warmup + task.samples.normal for task in searching}
     for of_task in record.course.caches:
         if text := _cached(of_task, requests.get(of_task.task, 0)):

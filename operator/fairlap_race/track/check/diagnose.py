@@ -33,6 +33,9 @@ TEMPLATE_LISTS = (
 """Members of track.json whose elements name a template file, and how they call it."""
 
 
+_MOST_TEMPLATE_BYTES = 16 << 20
+
+
 def explain(request: Request, answer: TrackDescription, templates: Templates) -> None:
     """Raise FoundError for the error that Rally found."""
     if answer.error_type == "Contradiction":
@@ -54,7 +57,7 @@ def explain(request: Request, answer: TrackDescription, templates: Templates) ->
 
 def check_track_file(templates: Templates) -> tuple[dict[str, Any], Rendered]:
     """Return track.json as JSON and as it was rendered; raises FoundError when it is not what Rally's schema says."""
-    for name in templates.files(TRACK_FILE):
+    for name in _text_files(templates):
         _check_syntax(templates.track / name, name)
     rendered = _render(templates, TRACK_FILE, includes=True)
     spec = _parse(templates, rendered, TRACK_FILE)
@@ -90,14 +93,30 @@ def _check_body(templates: Templates, name: str, rendered: Rendered, path: list[
     _parse(templates, _render(templates, name, includes=False), name)
 
 
-def _check_syntax(path: Path, name: str) -> None:
-    environment = jinja2.Environment()  # noqa: S701 - JSON, not HTML
-    environment.filters.update(loader.default_internal_template_vars()["filters"])
+def _text_files(templates: Templates) -> list[str]:
+    """Return track.json and all that it collects; raises FoundError for the first of them that is no text."""
+    _text(templates.track / TRACK_FILE, TRACK_FILE)
     try:
-        text = path.read_text(encoding="utf-8")
+        return templates.files(TRACK_FILE)
+    except UnicodeDecodeError:
+        for path in sorted(templates.track.rglob("*.json")):
+            if path.stat().st_size <= _MOST_TEMPLATE_BYTES:  # a large one is no template, but documents
+                _text(path, path.relative_to(templates.track).as_posix())
+        raise
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         what = f"{name} is not UTF-8 text: {error}"
         raise FoundError(Reason.TRACK_INVALID, what, "Save it as UTF-8", (name, 1, ""), "utf-8") from None
+
+
+def _check_syntax(path: Path, name: str) -> None:
+    environment = jinja2.Environment()  # noqa: S701 - JSON, not HTML
+    environment.filters.update(loader.default_internal_template_vars()["filters"])
+    text = _text(path, name)
     try:
         environment.compile(text)
     except jinja2.TemplateSyntaxError as error:
@@ -176,6 +195,12 @@ def _parse(templates: Templates, rendered: Rendered, name: str) -> Any:
         cure = json_cure(error.msg, place.text if place else "", comma_too_many)
         what = f"{place.file if place else name} is not JSON once it is rendered: {error.msg}"
         raise FoundError(Reason.TRACK_INVALID, what, cure, _place(place), "json") from None
+    except RecursionError:
+        what = f"{name} is nested deeper than Rally reads once it is rendered"
+        raise FoundError(Reason.TRACK_INVALID, what, "Write it flatter", (name, 1, ""), "json") from None
+    except ValueError as error:  # a number of more digits than Python reads
+        what = f"{name} cannot be read once it is rendered: {str(error).partition(';')[0]}"
+        raise FoundError(Reason.TRACK_INVALID, what, "Write a smaller number", (name, 1, ""), "json") from None
 
 
 def _schema_cure(error: Any) -> str:

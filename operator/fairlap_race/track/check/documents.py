@@ -106,6 +106,8 @@ def _check_document(name: str, number: int, line: bytes) -> None:
     try:
         good = isinstance(json.loads(line), dict)
         why = "not a JSON object"
+    except RecursionError:
+        good, why = False, "nested deeper than Rally reads"
     except ValueError as error:
         good, why = False, f"not JSON: {error}"
     if not good:

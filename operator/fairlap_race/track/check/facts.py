@@ -66,11 +66,11 @@ class _Data:
 def _bulk(track: Any, operation: Any) -> _Data:
     try:
         source = parameters.BulkIndexParamSource(track, dict(operation.params))
-    except Exception:  # what is wrong with it is said by task_errors
+        sets = [each for corpus in source.corpora for each in corpus.documents]
+        there = sum(each.number_of_documents for each in sets)
+        documents = int(there * source.ingest_percentage / 100)
+    except Exception:  # what is wrong with it is said by task_errors and corpus_errors
         return _Data()
-    sets = [each for corpus in source.corpora for each in corpus.documents]
-    there = sum(each.number_of_documents for each in sets)
-    documents = int(there * source.ingest_percentage / 100)
     limit = releases.documents_wanted(source)
     if limit is not None:
         documents = limit

@@ -119,6 +119,20 @@ def test_a_hundred_and_one_pipelines_leave_the_last_one_out() -> None:
     assert (remark.reason, remark.message) == ("RecordCut", sentence)
 
 
+def test_results_without_the_record_of_an_earlier_race_say_so() -> None:
+    """It was removed meanwhile, or was left out because all of them are too large together."""
+    wanted = spec(repetitions=2, smokeTest=False)
+    first = judged(good_record(), of=wanted)
+    status = judged(good_record(), "race-2", first, wanted)
+    assert status.races_done == "2/2" and status.results and status.results.tasks[0].throughput
+    assert status.results.tasks[0].throughput.races == 1
+    (remark,) = (it for it in status.races[1].remarks if it.reason == "RecordCut")
+    assert remark.message == (
+        "the results are those of 1 of 2 valid races: the records of race-1 cannot be read, or are too large together"
+    )
+    assert not [it for it in first.races[0].remarks if it.reason == "RecordCut"]
+
+
 def test_two_thousand_tasks_with_long_names_fit_into_a_status() -> None:
     bulk = good_record().tasks[0]
     names = [f"{number}-{'x' * 4000}" for number in range(2000)]

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import random
+import tracemalloc
 
 import pytest
 
@@ -11,7 +12,15 @@ from fairlap_race.contract.codec import Bounds
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import MAX_PROGRESS_CHARACTERS, Progress, Record, Shard, Task
 from fairlap_race.contract.resources import MachineTable
-from fairlap_race.contract.untrusted import MAX_JSON_CHARACTERS, parse_time, read_object, unpacked
+from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.untrusted import (
+    MAX_JSON_CHARACTERS,
+    MAX_JSON_VALUES,
+    parse_time,
+    read_object,
+    unpacked,
+    value_count,
+)
 from fairlap_race.runner.bounds import bounded
 
 DEEP = "[" * 100_000
@@ -25,6 +34,44 @@ def record(**fields):
 def test_what_python_cannot_decode_is_no_object(text):
     assert read_object(text) is Record.from_json(text) is MachineTable.from_json(text) is None
     assert read_object(None) is read_object(7) is read_object(" " * (MAX_JSON_CHARACTERS + 1) + "{}") is None
+
+
+@pytest.mark.parametrize("entry", ["[]", "{}", "[[[[{}]]]]", '{"a":{}}', '"ł"', "257", '"@":0'])
+def test_a_small_text_never_becomes_much_memory(entry):
+    """A record of some KiB, compressed, that would be 300 MB of empty lists: the operator may have 256."""
+    count = MAX_JSON_CHARACTERS // (len(entry) + 1) - 100
+    if "@" in entry:
+        inner = ",".join(entry.replace("@", f"{number:x}") for number in range(MAX_JSON_VALUES + 1))
+        text = f'{{"format":1,"outcome":{{"reason":null}},"left":{{{inner}}}}}'
+    else:
+        text = f'{{"format":1,"outcome":{{"reason":null}},"left":[{",".join([entry] * count)}]}}'
+    assert len(text) <= MAX_JSON_CHARACTERS
+    tracemalloc.start()
+    try:
+        assert Record.from_json(text) is MachineTable.from_json(text) is None
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_read_takes_bounded_memory():
+    """What has the most memory a value: keys that are all different."""
+    many = {f"{number:x}": 0 for number in range(MAX_JSON_VALUES - 10)}
+    text = json.dumps({"format": 1, "outcome": {"reason": None}, "left": many}, separators=(",", ":"))
+    del many
+    tracemalloc.start()
+    try:
+        assert Record.from_json(text) is not None
+        assert tracemalloc.get_traced_memory()[1] < 130 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_runner_writes_no_more_values_than_are_read():
+    made = bounded(Record(track=TrackRecord(name="t", exposed_params=("p",) * MAX_JSON_VALUES)))
+    assert made.left_out == ("the names of the track's parameters and challenges",)
+    assert value_count(made.to_json()) < MAX_JSON_VALUES
+    assert Record.from_json(made.to_json()) == made
 
 
 @pytest.mark.parametrize("percent", [10**400, -1, 101, 1e308, float("nan"), float("inf"), "9", None])
