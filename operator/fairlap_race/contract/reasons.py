@@ -837,7 +837,8 @@ class Reason(StrEnum):
         recognized=(
             "The kernel's own files, read by the load generator and by an init container of each Elasticsearch pod: a "
             "cpufreq governor that lets the clock follow the load, turbo, SMT without whole cores of one's own, "
-            "transparent huge pages that everybody waits for; what the machine does not tell is not remarked on."
+            "transparent huge pages that everybody waits for, processors of its own on several NUMA nodes; what the "
+            "machine does not tell is not remarked on."
         ),
         example=(
             "machine of bm-race-1-es-default-1: the cpufreq governor is powersave, so the "
