@@ -233,10 +233,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.tables:
         print(table(counted(read(options.results), size)))
         return 0
+    later = "The same command goes on here; --clean removes everything."
     try:
         lines = run(kubectl, size, options.race_image or race_image(kubectl), options.results)
+    except KeyboardInterrupt:
+        print(f"\nStopped. {later}", file=sys.stderr)
+        return 130
     except subprocess.CalledProcessError as error:
-        later = "The same command goes on here; --clean removes everything."
         raise SystemExit(f"{' '.join(error.cmd[:6])}: {error.stderr.strip()}\n{later}") from error
     throwaway.take_down(kubectl, BENCH, MADE)
     print(f"\n{table(lines)}")

@@ -45,11 +45,10 @@ def numa_nodes_of(cpus: str, texts: Mapping[str, str]) -> str | None:
 
     `texts` are files by their paths, among them each node's cpulist. None where a processor's node is not told.
     """
-    own, nodes, found = members(cpus), set[int](), set[int]()
+    own, nodes, found = members(cpus) or frozenset(), set[int](), set[int]()
     for path, text in texts.items():
         node = _NODE_CPUS.fullmatch(path)
-        shared = (own or set()) & (members(text.strip()) or set()) if node else set()
-        if node and shared:
+        if node and (shared := own & (members(text.strip()) or frozenset())):
             nodes.add(int(node[1]))
             found |= shared
     return listed(nodes) if own and found == own else None

@@ -177,7 +177,8 @@ class Kubernetes:
         self.asked.append(words)
         if words[0] != "exec":
             return ""
-        return json.dumps({"hits": self.hits, "machine": "x"} if "prepare" in words else a_line(0, "", 1.1, 1.0))
+        measured = {way: side for way, side in a_line(0, "", 1.1, 1.0).items() if way in duet.WAYS}
+        return json.dumps({"hits": self.hits, "machine": "x"} if "prepare" in words else measured)
 
     def apply(self, *_: Any) -> None:
         pass
