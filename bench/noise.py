@@ -33,7 +33,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from parts import race_flags, series, throwaway
+from parts import covariate, race_flags, series, throwaway
 from parts.components import (
     Components,
     Observed,
@@ -342,6 +342,7 @@ def tables(lines: Sequence[Json], size: Size) -> str:
             f"{head}; state {size.state}, {len(known)} comparisons, {races} races",
             sources_table(known, size.state),
             allocation_table(known, size.state),
+            *filter(None, [covariate.table(known, numbers_of(known), *CLUSTERS)]),
         ]
     )
 

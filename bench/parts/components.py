@@ -205,19 +205,54 @@ class Change(NamedTuple):
 def change(without: Sequence[float], with_it: Sequence[float], confidence: float = 0.9) -> Change | None:
     """Return what became of the spread of log ratios of identical pairs; None where one has no spread at all.
 
-    Their true mean is 0, so each root mean square has a degree of freedom a pair, and the ratio of two variances is
-    distributed as F (Fisher and Snedecor).
+    Their true mean is 0, so each root mean square has a degree of freedom a pair.
     """
     if not without or not with_it:
         return None
-    before, after = (math.sqrt(fmean(each * each for each in ratios)) for ratios in (without, with_it))
-    if before == 0 or after == 0:
+    before, after = (
+        Scatter(math.sqrt(fmean(each * each for each in ratios)), len(ratios)) for ratios in (without, with_it)
+    )
+    found = quotient(before, after, confidence)
+    if found is None:
         return None
-    factor = after / before
-    tail = (1 - confidence) / 2
-    low = factor / math.sqrt(f_quantile(tail, len(with_it), len(without)))
-    high = factor * math.sqrt(f_quantile(tail, len(without), len(with_it)))
-    return Change(before, after, factor, low, high, min(len(without), len(with_it)))
+    return Change(before.spread, after.spread, *found, min(before.df, after.df))
+
+
+class Scatter(NamedTuple):
+    """A standard deviation and its degrees of freedom."""
+
+    spread: float
+    df: int
+
+
+class Quotient(NamedTuple):
+    """One standard deviation by another one, and its interval."""
+
+    factor: float
+    low: float
+    high: float
+
+
+def scatter(groups: Sequence[Sequence[float]]) -> Scatter | None:
+    """Return how values scatter about the mean of their group, over all groups; None where each is alone in its own."""
+    df = sum(len(values) - 1 for values in groups if values)
+    if df < 1:
+        return None
+    squares = sum((value - fmean(values)) ** 2 for values in groups for value in values)
+    return Scatter(math.sqrt(squares / df), df)
+
+
+def quotient(before: Scatter, after: Scatter, confidence: float = 0.9) -> Quotient | None:
+    """Return `after` by `before`, None where one is 0: the ratio of two variances is distributed as F.
+
+    (Fisher and Snedecor; both independent and normal.)
+    """
+    if before.spread <= 0 or after.spread <= 0:
+        return None
+    factor, tail = after.spread / before.spread, (1 - confidence) / 2
+    low = factor / math.sqrt(f_quantile(tail, after.df, before.df))
+    high = factor * math.sqrt(f_quantile(tail, before.df, after.df))
+    return Quotient(factor, low, high)
 
 
 def f_quantile(tail: float, df1: float, df2: float) -> float:

@@ -63,7 +63,8 @@ def _race(race: RaceRecord) -> Json:
         for curve in race.rates
         if len(curve.points) >= LEAST_PARTS
     }
-    return {"variant": race.variant, "seconds": race.seconds, "numbers": numbers, "parts": parts}
+    kept = {"variant": race.variant, "seconds": race.seconds, "numbers": numbers, "parts": parts}
+    return {**kept, "canary": race.canary} if race.canary else kept
 
 
 def _machine(race: RaceRecord) -> str:
@@ -102,6 +103,11 @@ def _races_with(lines: Sequence[Json], number: Number) -> Iterator[tuple[int, Js
         for race in line["measured"]:
             if any((task, metric) == number for task, metric, _ in race["numbers"]):
                 yield at, race
+
+
+def value_of(race: Json, number: Number) -> float | None:
+    """Return a number of a race, None where it has none."""
+    return next((float(value) for task, metric, value in race["numbers"] if (task, metric) == number), None)
 
 
 def _value(race: Json, number: Number) -> float:

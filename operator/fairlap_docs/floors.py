@@ -76,9 +76,9 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     # A Comparison is decided above its Benchmarks: it knows what they would refuse.
     "fairlap.plan.comparison": (
-        "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.statistics", "fairlap.comparison",
-        "fairlap.plan.conditions", "fairlap.plan.deadline", "fairlap.plan.steps", "fairlap.plan.node_processors",
-        "fairlap.plan",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.statistics",
+        "fairlap.comparison", "fairlap.plan.conditions", "fairlap.plan.deadline", "fairlap.plan.steps",
+        "fairlap.plan.node_processors", "fairlap.plan",
     ),
     "fairlap.manifests": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.seen",

@@ -73,3 +73,16 @@ def test_disturbances_are_injected_and_counted(namespace: Namespace, tmp_path: P
     assert all(line["phase"] == "Succeeded" and line["watch"]["tasks"] for line in lines), lines
     assert any(text.startswith("| pause | 1 | ") for text in told), told
     assert namespace.items("bm,pod", "fairlap-bench=disturbances") == []
+
+
+@pytest.mark.long
+def test_two_clusters_are_searched_in_turn_and_one_after_the_other(namespace: Namespace, tmp_path: Path) -> None:
+    """bench/duet.py: two rounds of a second."""
+    results = tmp_path / "results.jsonl"
+    told = measured("duet.py", namespace, "--results", str(results), "--race-image", race_image(namespace))
+    lines = [json.loads(text) for text in results.read_text().splitlines()]
+    assert [line["number"] for line in lines] == [1, 2] and len(set(lines[0]["clusters"])) == 2, lines
+    assert all(line[way][name]["requests"] > 0 for line in lines for way in ("duet", "races") for name in "ab"), lines
+    (rate,) = [text for text in told if text.startswith("| rate | ")]
+    assert rate.endswith("| not told: fewer than 10 rounds |"), told
+    assert namespace.items("elasticsearch,pod,configmap,secret", "fairlap-bench=duet") == []

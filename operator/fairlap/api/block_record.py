@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from fairlap.api.base import Answer, AtMost, Text
-from fairlap.api.status import MOST_REMARKS
+from fairlap.api.status import MOST_REMARKS, RemarkStatus
 
 KEY_BLOCK: Final = "block.json.gz"
 """entry of the ConfigMap's binaryData"""
@@ -70,8 +70,10 @@ class RaceRecord(Answer):
     """Operations per second that were asked for, by task; a task that ran as fast as it could is not in it."""
     facts: Annotated[dict[str, Text], AtMost(3000)] = {}
     """What is known of how it ran, in words, by path."""
-    remarks: Annotated[list[Text], AtMost(MOST_REMARKS)] = []
-    """What was remarked on it."""
+    remarks: Annotated[list[RemarkStatus], AtMost(MOST_REMARKS)] = []
+    """What was remarked on it, each with its reason."""
+    canary: Annotated[dict[Annotated[str, Field(max_length=63)], float], AtMost(10)] = {}
+    """Seconds that the canary's fixed work took on the load generator's machine, by kind: mean of before and after."""
     service_times: Annotated[list[Curve], AtMost(MOST_CURVES)] = []
     """Service time by percentile."""
     latencies: Annotated[list[Curve], AtMost(MOST_CURVES)] = []

@@ -49,6 +49,9 @@ class MachineEvidence(Answer):
     """Version of its kernel."""
     cpus: Text = ""
     """Processors that the container may use, as the kernel lists them."""
+    cpu_numa_nodes: Text = ""
+    """NUMA nodes that these processors are of, as the kernel lists them; remarked on where they are its own and of
+    several nodes."""
     exclusive_cpus: bool | None = None
     """Whether these are the container's alone, as the kubelet's static CPU manager policy gives whole cores."""
     settings: SettingsEvidence | None = None

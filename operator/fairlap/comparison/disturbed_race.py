@@ -9,7 +9,6 @@ DISTURBED: Final = str(Reason.MACHINE_DISTURBED)
 """reason of the remark, and of a block that is raced again for it"""
 
 
-def disturbance(race: RaceRecord) -> str:
-    """Return in a sentence how the machine of a race was disturbed; "" where nothing was remarked."""
-    parted = (remark.partition(": ") for remark in race.remarks)
-    return next((message for reason, _, message in parted if reason == DISTURBED), "")
+def disturbance(race: RaceRecord) -> str | None:
+    """Return in a sentence how the machine of a race was disturbed; None where that was not remarked on it."""
+    return next((remark.message for remark in race.remarks if remark.reason == DISTURBED), None)

@@ -21,7 +21,7 @@ _NOT_FLAT = {
     "rallyPollIntervals", "indices", "storage", "jvmFlags", "plugins", "trackParams", "machines", "differences",
 }  # fmt: skip
 _NAME_OF_A_NODE = "node"
-_NAMES_OF_CORES = "cpus"
+_NAMES_OF_CORES = ("cpus", "cpuNumaNodes")
 _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
 """What two volumes have in common; names and fill are never the same."""
 _DEFAULT_OF_A_PIN = ("spec.elasticsearch.scheduling.exclusiveNodes", False)
@@ -181,7 +181,7 @@ def _machines(environment: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield what the machines and the volumes are, without the names of nodes and claims, which are never the same."""
     for number, machine in enumerate(environment.get("machines") or ()):
         for key in machine:
-            if key not in (_NAME_OF_A_NODE, _NAMES_OF_CORES):
+            if key not in (_NAME_OF_A_NODE, *_NAMES_OF_CORES):
                 yield from leaves(f"ran: machines[{number}].{key}", machine[key])
     for number, volume in enumerate(environment.get("storage") or ()):
         for key in _SAME_STORAGE:

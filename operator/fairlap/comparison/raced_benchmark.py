@@ -10,8 +10,10 @@ from typing import Any, Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import MOST_CURVES, Curve, Measured, RaceRecord
+from fairlap.api.status import RemarkStatus
 from fairlap.comparison.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES
 from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.machine_watch import Canary
 from fairlap_race.contract.race_capacity import race_capacity
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_RECORD, Record, Task
@@ -23,6 +25,11 @@ _USED: Final[Mapping[str, Callable[[Usage], float | None]]] = {
     "diskWriteBytes": lambda usage: usage.disk_write_bytes,
 }
 UsageByTask = Mapping[str, Usage]
+_CANARY: Final[Mapping[str, Callable[[Canary], float | None]]] = {
+    "cpuSeconds": lambda canary: canary.cpu_seconds,
+    "memorySeconds": lambda canary: canary.memory_seconds,
+    "diskSeconds": lambda canary: canary.disk_seconds,
+}
 Facts = Callable[[Json, Record | None], Mapping[str, str]]
 """what is known of how a Benchmark ran, in words, by path"""
 
@@ -52,6 +59,7 @@ def race_record(
         task_usage=list(_task_usage(record, table)),
         target_throughput={task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0},
         facts=dict(facts(benchmark, record)) if facts else {},
+        canary=_canary(table),
         remarks=[_remark(_mapping(each)) for each in _list(race.get("remarks"))],
         service_times=_by_percentile(record, lambda task: task.rally.service_time_millis if task.rally else {}),
         latencies=_by_percentile(record, _latencies),
@@ -75,8 +83,21 @@ def _validity(status: Mapping[str, Any], race: Mapping[str, Any], record: Record
     return True, "", ""
 
 
-def _remark(remark: Mapping[str, Any]) -> str:
-    return f"{_text(remark.get('reason'))}: {_text(remark.get('message'))}"
+def _remark(remark: Mapping[str, Any]) -> RemarkStatus:
+    reason = _text(remark.get("reason"))[:63].encode("utf-8", "replace").decode()
+    return RemarkStatus(reason=reason, message=_text(remark.get("message")))
+
+
+def _canary(table: MachineTable | None) -> dict[str, float]:
+    watch = table.watch if table else None
+    if watch is None or watch.before is None or watch.after is None:
+        return {}
+    found = {}
+    for kind, took in _CANARY.items():
+        before, after = _number(took(watch.before)), _number(took(watch.after))
+        if before is not None and after is not None and min(before, after) > 0:
+            found[kind] = (before + after) / 2
+    return found
 
 
 def _numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:

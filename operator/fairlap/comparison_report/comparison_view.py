@@ -23,6 +23,7 @@ from fairlap.api.comparison_status import (
     GateStatus,
 )
 from fairlap.api.names import COMPARISON_KIND
+from fairlap.api.status import RemarkStatus
 from fairlap.comparison.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison_report.metric_words import words_of
 
@@ -299,7 +300,7 @@ def _blocks(status: ComparisonStatus, records: Iterable[BlockRecord]) -> Iterato
 
 def _why(cause: str, races: Sequence[RaceRecord]) -> str:
     if cause == DISTURBED:
-        found = [f"{race.variant}: {how}" for race in races if (how := disturbance(race))]
+        found = [f"{race.variant}: {how}" for race in races if (how := disturbance(race)) is not None]
         return ": ".join(filter(None, (cause, "; ".join(found))))
     lost = [f"{race.variant}: {race.message or race.reason}" for race in races if not race.valid]
     return "; ".join(lost) or cause
@@ -313,7 +314,7 @@ def _without_numbers(block: Block | None) -> Iterator[RaceRecord]:
             yield RaceRecord(
                 variant=race.variant, benchmark=race.benchmark, valid=race.valid is not False, reason=race.reason,
                 message=race.message, seconds=race.seconds,
-                remarks=[f"{race.reason}: {race.message}"] if race.valid and race.reason else [],
+                remarks=[RemarkStatus(reason=race.reason, message=race.message)] if race.valid and race.reason else [],
             )  # fmt: skip
         elif variant:
             yield RaceRecord(

@@ -124,7 +124,7 @@ def _counts(block: RanBlock) -> str:
 def _fate(block: RanBlock, race: RaceRecord) -> str:
     if not race.valid:
         return f"no: {race.message or race.reason or 'void'}"
-    if block.cause == DISTURBED and (how := disturbance(race)):
+    if block.cause == DISTURBED and (how := disturbance(race)) is not None:
         return f"no: {how}"
     return "yes" if block.valid else "no: another race of its block does not count"
 

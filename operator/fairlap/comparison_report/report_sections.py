@@ -166,7 +166,8 @@ def findings(view: ComparisonView) -> Markup | None:
     """Return what else a reader must know, and how far the verdict reaches; None where there is nothing."""
     status = view.status
     parts: list[Child] = []
-    remarks = sorted({remark for block in view.valid_blocks for race in block.races for remark in race.remarks})
+    races = [race for block in view.valid_blocks for race in block.races]
+    remarks = sorted({f"{remark.reason}: {remark.message}" for race in races for remark in race.remarks})
     for heading, lines in (
         ("Findings", status.findings), ("How far it reaches", status.scope), ("Remarked on races that count", remarks),
     ):  # fmt: skip

@@ -108,6 +108,7 @@ def with_facts(machine: Machine, log: str | None) -> Machine:
         machine_memory_bytes=found.memory_bytes,
         numa_nodes=found.numa_nodes,
         cpus=found.cpus,
+        cpu_numa_nodes=found.cpu_numa_nodes,
         processors=found.processors,
         settings=found.settings,
     )

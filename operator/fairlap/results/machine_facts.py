@@ -9,7 +9,7 @@ from fairlap.api.base import Json
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.results.cores import exclusive
-from fairlap_race.contract.cpu_list import count_of
+from fairlap_race.contract.cpu_list import count_of, numa_nodes_of
 from fairlap_race.contract.machine_settings import MachineSettings, parse, sections
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.resources import ELASTICSEARCH, MachineTable
@@ -24,6 +24,7 @@ class MachineFacts(NamedTuple):
     memory_bytes: int | None = None
     numa_nodes: int | None = None
     cpus: str | None = None
+    cpu_numa_nodes: str | None = None
     processors: int | None = None
     settings: MachineSettings | None = None
 
@@ -43,9 +44,14 @@ def facts_of(text: str) -> MachineFacts:
         memory_bytes=int(memory[1]) * 1024 if memory else None,
         numa_nodes=count_of(_value("Mems_allowed_list", text)),
         cpus=cpus if count_of(cpus) and len(cpus) <= _LONGEST else None,
+        cpu_numa_nodes=_short(numa_nodes_of(cpus, files)),
         processors=len(re.findall(r"^processor[ \t]*:", text, re.MULTILINE)) or None,
         settings=parse(files) if any(path.startswith("/sys/") for path in files) else None,
     )
+
+
+def _short(text: str | None) -> str | None:
+    return text if text and len(text) <= _LONGEST else None
 
 
 def _value(key: str, text: str) -> str:
@@ -80,6 +86,7 @@ def machine_evidence(
                 numa_nodes=facts.numa_nodes if facts else None,
                 kernel=node.kernel or "",
                 cpus=(facts.cpus if facts else "") or "",
+                cpu_numa_nodes=(facts.cpu_numa_nodes if facts else "") or "",
                 exclusive_cpus=exclusive(facts.cpus, whole, facts.processors) if facts else None,
                 settings=_settings(facts.settings) if facts else None,
             )
@@ -95,6 +102,7 @@ def machine_evidence(
             numa_nodes=load.numa_nodes,
             kernel=load.kernel or "",
             cpus=load.cpus or "",
+            cpu_numa_nodes=load.cpu_numa_nodes or "",
             exclusive_cpus=exclusive(load.cpus, spec.race.resources.whole_cores(), load.machine_processors),
             settings=_settings(load.settings),
         )

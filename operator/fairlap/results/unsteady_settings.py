@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
 from fairlap.results.remarks import RaceRemark
-from fairlap_race.contract.machine_settings import MachineSettings, advice
+from fairlap_race.contract.machine_settings import MachineSettings, advice, numa_advice
 from fairlap_race.contract.reasons import Reason
 
 _SHOWN = 3
@@ -15,7 +15,8 @@ def remarks(evidence: Sequence[MachineEvidence]) -> Iterator[RaceRemark]:
     """Yield one remark with each sentence of `advice`, and the nodes whose machines it is for; none for the unknown."""
     whose: dict[str, list[str]] = {}
     for machine in evidence:
-        for sentence in advice(_settings(machine.settings), machine.exclusive_cpus):
+        numa = numa_advice(machine.cpus, machine.cpu_numa_nodes, machine.exclusive_cpus)
+        for sentence in (*advice(_settings(machine.settings), machine.exclusive_cpus), *filter(None, [numa])):
             whose.setdefault(sentence, []).append(machine.node)
     if whose:
         found = [f"machine of {_listed(nodes)}: {sentence}" for sentence, nodes in whose.items()]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from fairlap_race.contract.cpu_list import count_of, members
+from fairlap_race.contract.cpu_list import NODE_CPUS, count_of, members
 
 _CPU: Final = "/sys/devices/system/cpu"
 _HUGE: Final = "/sys/kernel/mm/transparent_hugepage"
@@ -23,6 +23,7 @@ FILES: Final = (
     f"{_CPU}/smt/active",
     f"{_CPU}/smt/control",
     "/sys/devices/system/node/online",
+    NODE_CPUS,
     "/proc/sys/vm/swappiness",
     f"{_CPU}/cpufreq/policy*/scaling_governor",
     f"{_CPU}/cpufreq/policy*/boost",
@@ -168,6 +169,22 @@ def advice(settings: MachineSettings | None, exclusive: bool | None) -> tuple[st
         return ()
     found = (_of_governor(settings), _of_turbo(settings), _of_smt(settings, exclusive), _of_huge_pages(settings))
     return tuple(sentence for sentence in found if sentence)
+
+
+def numa_advice(cpus: str, nodes: str, exclusive: bool | None) -> str:
+    """Return a sentence where a container's own processors are of several NUMA nodes, like 0-1; else "".
+
+    What one node's processors read from another one's memory takes longer, and where a page is, is chance. The static
+    policy takes from one node what fits there, and only a topology manager policy refuses the rest (Kubernetes:
+    "Control Topology Management Policies on a node").
+    """
+    if not exclusive or (count_of(nodes) or 0) < 2:
+        return ""
+    return (
+        f"its own processors {cpus} are of the NUMA nodes {nodes}, so how far its memory is depends on where each page "
+        "happens to be: ask for no more than one node has, and let the kubelet align it (topologyManagerPolicy: "
+        "single-numa-node)"
+    )
 
 
 def _of_governor(settings: MachineSettings) -> str:

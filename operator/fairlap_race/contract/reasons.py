@@ -837,7 +837,8 @@ class Reason(StrEnum):
         recognized=(
             "The kernel's own files, read by the load generator and by an init container of each Elasticsearch pod: a "
             "cpufreq governor that lets the clock follow the load, turbo, SMT without whole cores of one's own, "
-            "transparent huge pages that everybody waits for; what the machine does not tell is not remarked on."
+            "transparent huge pages that everybody waits for, processors of its own on several NUMA nodes; what the "
+            "machine does not tell is not remarked on."
         ),
         example=(
             "machine of bm-race-1-es-default-1: the cpufreq governor is powersave, so the "
@@ -885,7 +886,10 @@ class Reason(StrEnum):
         "LoadGeneratorThrottled",
         cause="The CPU limit of the load generator held it back, though for too short a time to call it saturated.",
         cure="Raise race.resources.limits.cpu if the slowest requests matter to you.",
-        recognized="Throttled periods of the load generator's control group, at most 1 % of each task's time.",
+        recognized=(
+            "The load generator's control group: throttled in more than 1 % of the periods of a task that has numbers, "
+            "for at most 1 % of its time."
+        ),
         example="the load generator was throttled in 7 periods, 0.2 s in all",
         test=_LIFECYCLE,
         remark=True,
@@ -947,7 +951,10 @@ class Reason(StrEnum):
         "ElasticsearchThrottled",
         cause="The CPU limit of an Elasticsearch node held it back while a task was measured.",
         cure="Raise or remove elasticsearch.resources.limits.cpu, or take it as the answer for nodes of this size.",
-        recognized="The node's own control group: throttled for more than 1 % of the task's time, or of its periods.",
+        recognized=(
+            "The node's own control group: throttled for more than 1 % of the time, or of the periods, of a task that "
+            "has numbers; pauses have none."
+        ),
         example=("task bulk-index: node … was throttled by its CPU limit of 2 CPUs for 6.0 s of 60 s, in 120 periods"),
         test=_LIFECYCLE,
         remark=True,

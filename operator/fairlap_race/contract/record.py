@@ -148,6 +148,8 @@ class LoadGeneratorHost:
     """whose memory the container may use; None where the kernel does not tell"""
     cpus: str | None = None
     """processors that the container may use, as the kernel lists them"""
+    cpu_numa_nodes: str | None = None
+    """NUMA nodes that these processors are of, as the kernel lists them"""
     settings: MachineSettings | None = None
     """of its machine"""
     python_version: str | None = None

@@ -123,6 +123,8 @@ class Machine:
     numa_nodes: int | None = None
     cpus: str | None = None
     """processors that its pod may use, as the kernel lists them"""
+    cpu_numa_nodes: str | None = None
+    """NUMA nodes that these processors are of, as the kernel lists them"""
     processors: int | None = None
     """of the machine, or as many of them as its kernel's words had room for"""
     settings: MachineSettings | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
+from fairlap_race.contract.cpu_list import NODE_CPUS, numa_nodes_of
 from fairlap_race.contract.machine_settings import FILES, MachineSettings, parse
 from fairlap_race.linux.kernel_files import read_text
 
@@ -15,5 +17,14 @@ _OTHERS = ("/proc/meminfo", "/proc/self/status")
 
 def read_settings(root: Path = Path("/")) -> MachineSettings:
     """Return the settings of the machine whose files are below `root`; a missing one is unknown."""
-    found = [path for pattern in (*FILES, *_OTHERS) for path in islice(root.glob(pattern[1:]), _MOST_FILES)]
-    return parse({f"/{path.relative_to(root)}": read_text(path) for path in found})
+    return parse(_read((*FILES, *_OTHERS), root))
+
+
+def read_numa_nodes(cpus: str, root: Path = Path("/")) -> str | None:
+    """Return the NUMA nodes that the processors `cpus`, like 0-1, are of; None where the kernel does not tell."""
+    return numa_nodes_of(cpus, _read((NODE_CPUS,), root))
+
+
+def _read(patterns: Iterable[str], root: Path) -> dict[str, str]:
+    found = [path for pattern in patterns for path in islice(root.glob(pattern[1:]), _MOST_FILES)]
+    return {f"/{path.relative_to(root)}": read_text(path) for path in found}

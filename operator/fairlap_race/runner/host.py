@@ -8,7 +8,7 @@ import platform
 from fairlap_race.contract.cpu_list import count_of
 from fairlap_race.contract.record import LoadGeneratorHost
 from fairlap_race.linux import cgroup, machine
-from fairlap_race.linux.settings_files import read_settings
+from fairlap_race.linux.settings_files import read_numa_nodes, read_settings
 
 
 def look_at_machine(cores: int | None = None) -> tuple[LoadGeneratorHost, int, float]:
@@ -29,6 +29,7 @@ def look_at_machine(cores: int | None = None) -> tuple[LoadGeneratorHost, int, f
         machine_memory_bytes=machine.memory_bytes(),
         numa_nodes=machine.numa_nodes(),
         cpus=allowed,
+        cpu_numa_nodes=read_numa_nodes(allowed or ""),
         settings=read_settings(),
         python_version=platform.python_version(),
     )

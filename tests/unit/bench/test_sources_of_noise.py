@@ -12,7 +12,7 @@ from typing import Any
 import noise
 import pytest
 import yaml
-from parts import series, throwaway
+from parts import covariate, series, throwaway
 from parts.lines import append, read
 from parts.raced_blocks import Number, costs, measured, nested, numbers_of, pair_ratios
 
@@ -279,3 +279,36 @@ def test_a_record_that_cannot_be_read_is_no_race() -> None:
     cluster.get = lambda *_: {"binaryData": {KEY_BLOCK: base64.b64encode(gzip.compress(b"[]")).decode()}}  # type: ignore[method-assign]
     status = {"blocks": [{"number": 1, "valid": True, "record": "r"}]}
     assert measured(cluster, status)["measured"] == []  # type: ignore[arg-type]
+
+
+def line_with_canaries(seed: int, slope: float, offset: float = 0.0) -> dict[str, Any]:
+    """A comparison whose throughput follows the canary of its race, more or less, and scatters by 2 % besides."""
+    rng, races = random.Random(seed), []
+    for block in range(1, 31):
+        for name in noise.CLUSTERS:
+            slower = rng.gauss(0, 0.1)
+            value = math.exp(4 - slope * slower + rng.gauss(0, 0.02) + (offset if name == noise.CLUSTERS[0] else 0))
+            record = race(name, value, [value] * 2).model_copy(update={"canary": {"cpuSeconds": math.exp(slower)}})
+            status = {"blocks": [{"number": block, "valid": True, "record": "r"}]}
+            races += measured(Cluster({"r": BlockRecord(number=block, races=[record])}), status)["measured"]  # type: ignore[arg-type]
+    return {"measured": races}
+
+
+@pytest.mark.parametrize(("slope", "low", "high"), [(1.0, 0.15, 0.25), (0.0, 0.95, 1.02)])
+def test_what_a_canary_explains_is_told_by_what_is_left_over(slope: float, low: float, high: float) -> None:
+    # Two comparisons whose clusters truly differ otherwise: that is no noise of a pair.
+    lines = [line_with_canaries(1, slope), line_with_canaries(2, slope, offset=1.0)]
+    numbers = [Number("search", "throughput")]
+    groups = covariate.points(lines, numbers[0], "cpuSeconds", *noise.CLUSTERS)
+    assert [len(group) for group in groups] == [30, 30]
+    left = covariate.left_over(groups)
+    assert left is not None and low <= left <= high
+    text = covariate.table(lines, numbers, *noise.CLUSTERS)
+    assert row(text, "search throughput") == [f"{left:.2f}", ""] == row(text, "**median over the numbers**")
+
+
+def test_races_without_a_canary_have_no_table_of_it() -> None:
+    lines = simulated(5, comparisons=2, names=noise.CLUSTERS)
+    assert "canary" not in lines[0]["measured"][0]
+    assert covariate.table(lines, numbers_of(lines), *noise.CLUSTERS) == ""
+    assert covariate.left_over([[(1.0, 1.0)]]) is None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from searched_races import searching_race
 from statuses import benchmark, succeeded
 
+from fairlap.api.machine_status import MachineEvidence
 from fairlap.api.status import BenchmarkStatus, Environment, IndexEvidence, RaceStatus
 from fairlap.comparison.fairness_table import UNKNOWN_TO_THE_TABLE, row_of
 from fairlap.comparison.race_facts import MOST_FACTS, as_text, facts, jvm_flags, record_facts, stable_index
@@ -136,6 +137,13 @@ def test_flags_texts_and_names() -> None:
     }
     assert (as_text("a"), as_text(True), as_text({"b": 1})) == ("a", "true", '{"b": 1}')
     assert stable_index("logs") == "logs" and stable_index(".ds-a-b-2026.01.01-000001") == "a-b (data stream)"
+
+
+def test_which_processors_a_container_had_is_no_fact_of_a_machine() -> None:
+    had = MachineEvidence(node="es-0", machine="m-1", cpus="2-3", cpu_numa_nodes="0", exclusive_cpus=True)
+    other = had.model_copy(update={"cpus": "8-9", "cpu_numa_nodes": "1"})
+    one, two = (facts(benchmark("es", BenchmarkStatus(environment=Environment(machines=[it])))) for it in (had, other))
+    assert one == two and one["ran: machines[0].exclusiveCpus"] == "true"
 
 
 def test_a_race_bound_to_machines_is_asked_for_the_same_as_one_that_is_not() -> None:

@@ -4,6 +4,7 @@ import base64
 import copy
 import gzip
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +14,11 @@ from hypothesis import strategies as st
 from searched_races import searching_race
 
 from fairlap.api.block_record import RaceRecord
-from fairlap.api.status import MOST_REMARKS
+from fairlap.api.status import MOST_REMARKS, RemarkStatus
 from fairlap.comparison.disturbed_race import disturbance
 from fairlap.comparison.raced_benchmark import race_record
 from fairlap_race.contract.config_maps import packed
+from fairlap_race.contract.machine_watch import Canary, MachineWatch
 from fairlap_race.contract.record import (
     Counts,
     IndexRecord,
@@ -85,7 +87,8 @@ def test_what_a_race_measured() -> None:
     assert numbers[("", "storeBytes")] == 5e6 and numbers[("", "segments")] == 0 and numbers[("", "documents")] == 1000
     assert numbers[("search", "cpuSecondsPerOperation")] == pytest.approx(0.02)
     assert numbers[("", "memoryPeakBytes")] == 2e9 and numbers[("", "diskWriteBytes")] == 2e6
-    assert found.facts == {"name": "up-1a"} and found.remarks == ["ScheduleNotKept: late"]
+    assert found.facts == {"name": "up-1a"}
+    assert found.remarks == [RemarkStatus(reason="ScheduleNotKept", message="late")]
     assert found.service_times[0].points == [(50.0, 5.0), (90.0, 8.0), (99.0, 12.0), (100.0, 30.0)]
     assert found.rates[0].points == [(1.0, 49.0), (3.0, 51.0)]
 
@@ -94,11 +97,23 @@ def test_how_the_machine_was_disturbed_is_known_by_the_reason_of_a_remark() -> N
     last = {"reason": "MachineDisturbed", "message": "the machine was disturbed: by: two"}
     remarks = [{"reason": "MachineDisturbedMore", "message": "x"}] * (MOST_REMARKS - 1)
     body = copy.deepcopy(BENCHMARK)
-    for remarked, words in ((remarks, ""), ([*remarks, last], "the machine was disturbed: by: two")):
+    quiet = [{"reason": "", "message": "MachineDisturbed: x"}, {"reason": "NotSettled: MachineDisturbed"}]
+    wordless = {"reason": "MachineDisturbed"}
+    for remarked, words in (
+        (remarks, None), ([*remarks, last], "the machine was disturbed: by: two"), (quiet, None), ([wordless], ""),
+    ):  # fmt: skip
         body["status"]["races"][1]["remarks"] = remarked
         assert disturbance(race_record(body, config_map(), "v")) == words
-    quiet = ["MachineDisturbed", "late: MachineDisturbed: x"]
-    assert disturbance(RaceRecord(variant="v", benchmark="b", remarks=quiet)) == ""
+
+
+def test_the_canary_is_kept_where_it_ran_before_and_after() -> None:
+    before, after = Canary("", 0.01, 0.02, None), Canary("", 0.03, 0.02, 0.001)
+    for watch, found in (
+        (MachineWatch(before, after), {"cpuSeconds": 0.02, "memorySeconds": 0.02}), (MachineWatch(before), {}),
+        (MachineWatch(Canary("", math.inf, -1.0), after), {}), (None, {}),
+    ):  # fmt: skip
+        kept = race_record(BENCHMARK, config_map(table=replace(TABLE, watch=watch)), "v").canary
+        assert kept == pytest.approx(found)
 
 
 def test_latency_is_only_of_tasks_with_a_rate() -> None:

@@ -9,6 +9,7 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 from fairlap.api.block_record import TWIN, BlockRecord, Curve, Measured, RaceRecord
+from fairlap.api.status import RemarkStatus
 from fairlap.statistics.gates import SEQUENTIAL, Gate, GateFinding, judge
 from fairlap.statistics.sentences import change_of, describe
 
@@ -88,7 +89,7 @@ class Made:
         self._block(number, 1, lost=False)
         block, told = self.blocks.pop(), self.told[-1]
         how = "the load generator's machine was disturbed: the hypervisor took 9 % of its processors' time in a task"
-        other = block.races[1].model_copy(update={"remarks": [f"MachineDisturbed: {how}"]})
+        other = block.races[1].model_copy(update={"remarks": [RemarkStatus(reason="MachineDisturbed", message=how)]})
         self.blocks.append(block.model_copy(update={"races": [block.races[0], other, *block.races[2:]]}))
         told |= {"valid": False, "reason": "MachineDisturbed"}
         told["races"][1] |= {"reason": "MachineDisturbed", "message": how}

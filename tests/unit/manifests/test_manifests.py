@@ -33,6 +33,7 @@ from fairlap_race.contract.race_spec import (
     RequestsSource,
     parse_spec,
 )
+from fairlap_race.linux.settings_files import read_numa_nodes
 
 ASCII = st.characters(min_codepoint=32, max_codepoint=126)
 SETTINGS = Settings(race_image="fairlap/race:1", jdk_images={21: JdkImage("jdk:21", "/opt/java")})
@@ -178,6 +179,8 @@ def test_a_machine_that_lacks_settings_stops_no_pod_and_what_is_printed_can_be_r
     assert found.memory_bytes and found.cpus
     if Path("/sys/kernel/mm/transparent_hugepage/enabled").exists():
         assert found.settings is not None and found.settings.huge_pages in ("always", "madvise", "never")
+    if Path("/sys/devices/system/node/node0/cpulist").exists():
+        assert found.cpu_numa_nodes == read_numa_nodes(found.cpus)
 
 
 @pytest.mark.parametrize(

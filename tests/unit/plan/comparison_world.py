@@ -10,6 +10,7 @@ from world import SETTINGS, START
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, Verdict
+from fairlap.api.status import RemarkStatus
 from fairlap.comparison.foresight import Foreseen
 from fairlap.comparison.variants import ResolvedVariant, expand
 from fairlap.plan.comparison.comparison_plan import plan_comparison
@@ -119,7 +120,10 @@ def accepted(look: ComparisonSeen, court: Court) -> ComparisonSeen:
     return replace(look, status=plan_comparison(asked, court.judges).status)
 
 
-DISTURBED_REMARK = "MachineDisturbed: the load generator's machine was disturbed: the hypervisor took 9 % of it"
+LATE = RemarkStatus(reason="NotSettled", message="MachineDisturbed: late")
+DISTURBED_REMARK = RemarkStatus(
+    reason="MachineDisturbed", message="the load generator's machine was disturbed: the hypervisor took 9 % of it"
+)
 
 
 def record_of(
@@ -132,7 +136,7 @@ def record_of(
         RaceRecord(
             variant=race.variant, benchmark=race.benchmark, valid=race.valid is True and race.variant not in invalid,
             reason=invalid.get(race.variant, race.reason),
-            remarks=["NotSettled: late", *([DISTURBED_REMARK] if disturbed(race.benchmark) else [])],
+            remarks=[LATE, *([DISTURBED_REMARK] if disturbed(race.benchmark) else [])],
         )
         for race in block.races
     ]  # fmt: skip

@@ -111,6 +111,11 @@ def test_the_status_has_room_for_what_is_noted(earlier: list[str], found: list[s
             "processor\t: 0\nmodel name\t: Xeon\nprocessor\t: 1\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1\n",
             MachineFacts("Xeon", cpus="0-1", processors=2),
         ),
+        (
+            "==> /sys/devices/system/node/node0/cpulist <==\n0-1\n\n==> /sys/devices/system/node/node1/cpulist <==\n"
+            "2-3\n\n==> /proc/self/status <==\nCpus_allowed_list:\t1-2\nMems_allowed_list:\t0-1\n",
+            MachineFacts(numa_nodes=2, cpus="1-2", cpu_numa_nodes="0-1", settings=MachineSettings()),
+        ),
         ("Cpus_allowed_list:\t" + ",".join("1" * 200) + "\n", MachineFacts()),
         ("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n", MachineFacts("implementer 0x41 part 0xd0c", None, None)),
         ("Mems_allowed_list: 0-\nMemTotal: much\n", MachineFacts()),

@@ -21,6 +21,7 @@ def table(usage: Usage, role: str = ELASTICSEARCH, limit: float | None = 2.0) ->
         (120.0, 6.0, f"{LIMITED} of 2 CPUs for 6.0 s of 60 s, in 120 periods"),
         (None, 0.7, f"{LIMITED} of 2 CPUs for 0.7 s of 60 s"),
         (7.0, None, f"{LIMITED} of 2 CPUs, in 7 periods"),
+        (7.0, 0.04, f"{LIMITED} of 2 CPUs for 0.04 s of 60 s, in 7 periods"),
         (6.0, 0.6, ""),
         (0.0, 0.0, ""),
         (None, None, ""),
@@ -32,6 +33,7 @@ def test_a_hundredth_of_the_task(periods: float | None, seconds: float | None, s
     assert [remark.text for remark in found] == ([said] if said else [])
     assert not (periods and seconds and said) or looks_like(Reason.ELASTICSEARCH_THROTTLED.example, said)
     assert not list(remarks(table(usage, LOAD_GENERATOR))), "that one has a remark of its own"
+    assert not list(remarks(table(usage), {"bulk-index"})), "nobody reads its numbers"
 
 
 def test_a_target_may_tell_no_limit_and_a_race_no_table() -> None:

@@ -27,3 +27,11 @@ def test_threads_of_a_core_count_for_who_shares_them() -> None:
     smt = SettingsEvidence(smt_active=True, whole_cores=True)
     (one,) = remarks([node("a", smt, True), node("load generator", smt, False)])
     assert one.text.startswith("machine of load generator: SMT is on")
+
+
+def test_processors_of_its_own_on_several_numa_nodes_are_said_of_their_node_alone() -> None:
+    apart = {"cpus": "3-4", "cpu_numa_nodes": "0-1"}
+    machines = [node("a", None, True), node("b", None, False), node("load generator", None)]
+    (one,) = remarks([machines[0].model_copy(update=apart), machines[1].model_copy(update=apart), machines[2]])
+    assert one.reason is Reason.MACHINE_SETTINGS
+    assert one.text.startswith("machine of a: its own processors 3-4 are of the NUMA nodes 0-1, ")

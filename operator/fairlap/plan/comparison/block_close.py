@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
@@ -10,7 +11,6 @@ from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, 
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.comparison.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison.expectation import calibrated_every
-from fairlap.comparison.passing_trouble import PASSING_TROUBLE
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.answer import answer
 from fairlap.plan.comparison.block_words import (
@@ -43,10 +43,17 @@ from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
 from fairlap.plan.conditions import Observation, moment, stamp
 from fairlap.plan.deadline import Deadline
 from fairlap.plan.transition import one_line
+from fairlap_race.contract.reasons import Reason
 
 _PATIENCE = timedelta(minutes=15)
 _LOOK_AGAIN_SECONDS = 5.0
-_NOT_OF_THE_SPEC = PASSING_TROUBLE | {RACE_DELETED, RACE_SUSPENDED, RACE_REFUSED, NAME_TAKEN}
+# The first four are of the cluster that races are on, which may be another one the next time.
+_NOT_OF_THE_SPEC: Final[frozenset[str]] = frozenset(
+    {
+        *(Reason.EVICTED, Reason.PROVISIONING_TIMEOUT, Reason.RACE_ABORTED, Reason.JOB_LOST),
+        *(RACE_DELETED, RACE_SUSPENDED, RACE_REFUSED, NAME_TAKEN),
+    }
+)
 _LONGEST_DISTURBANCE = 400
 """Characters of it in a status, which has room for all races of all blocks; the block's record has it whole."""
 
@@ -193,7 +200,7 @@ def _as_recorded(block: CurrentBlock, kept: BlockRecord, name: str) -> Block:
             races.append(_invalid(race, RECORD_LOST, "its numbers could not be kept"))
         elif race.valid and known and not known.valid:
             races.append(_invalid(race, known.reason[:63], known.message))
-        elif race.valid and known and (how := disturbance(known)):
+        elif race.valid and known and (how := disturbance(known)) is not None:
             races.append(race.model_copy(update={"reason": DISTURBED, "message": how[:_LONGEST_DISTURBANCE]}))
         else:
             races.append(race)

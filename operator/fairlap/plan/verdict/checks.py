@@ -227,11 +227,7 @@ def _load_generator_remarks(record: Record) -> Iterator[RaceRemark]:
     load = record.load_generator
     if load.saturated:
         yield RaceRemark(Reason.LOAD_GENERATOR_SATURATED, f"the load generator was saturated: {load.why}")
-    elif load.throttled_periods:
-        text = (
-            f"the load generator was throttled in {load.throttled_periods} periods, "
-            f"{load.throttled_seconds or 0:.1f} s in all{measurement.throttled_tasks(record)}"
-        )
+    elif text := measurement.load_generator_throttled(record):
         yield RaceRemark(Reason.LOAD_GENERATOR_THROTTLED, text)
 
 

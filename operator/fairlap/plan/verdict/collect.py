@@ -11,7 +11,7 @@ from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_
 from fairlap.plan.keep import until
 from fairlap.plan.seen import Seen
 from fairlap.plan.steps import CHECK, PROBE, is_preparation, is_race, object_name, race_id
-from fairlap.plan.verdict import applied_settings, existing_cluster
+from fairlap.plan.verdict import applied_settings, existing_cluster, measurement
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.http_checks import first_violation_over_http
 from fairlap.plan.verdict.judged import Judged, mark_failing
@@ -253,7 +253,8 @@ def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     disturbed = disturbance.remarks(table, race.elasticsearch_on, race.load_generator_on, reading)
     # What runs behind an HTTP target is not known, so its machines cannot be looked at.
     of_machines = [] if record.http else machine_remarks(table)
-    return [*said, *of_machines, *throttled_nodes.remarks(table), *disturbed]
+    throttled = throttled_nodes.remarks(table, measurement.unread_tasks(record))
+    return [*said, *of_machines, *throttled, *disturbed]
 
 
 def _observe_violation(violation: Violation, message: str) -> tuple[Observation, ...]:

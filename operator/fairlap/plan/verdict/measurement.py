@@ -6,6 +6,7 @@ from typing import Final
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
+from fairlap.results.throttled_nodes import in_words, matters
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, Task
 from fairlap_race.contract.task_spans import seconds_of
@@ -13,7 +14,7 @@ from fairlap_race.contract.task_spans import seconds_of
 FEWEST_REQUESTS: Final = 36
 """What p90 needs to be bounded by the largest of them with 97.5 %: the first n with 0.9^n <= 0.025."""
 SHORTEST_SECONDS: Final = 10.0
-_SMOKE = "smoke"
+_SMOKE, _SLEEP = "smoke", "sleep"
 _SHOWN = 5
 
 
@@ -101,14 +102,31 @@ def _first_bulks(tasks: Sequence[Task]) -> Sequence[Task]:
     return [task for task in bulks if (start := seconds_of(task.started_at)) is not None and start < min(ends)]
 
 
-def throttled_tasks(record: Record) -> str:
-    """Return in which tasks the load generator was throttled, as the end of a sentence; "" where it is not known."""
+def unread_tasks(record: Record) -> frozenset[str]:
+    """Return the tasks whose numbers nobody reads: Rally reports nothing of them, or they only wait."""
+    silent = {task.name for task in record.track.tasks if not task.reported}
+    return frozenset(silent | {task.task for task in record.tasks if task.type == _SLEEP})
+
+
+def load_generator_throttled(record: Record) -> str:
+    """Return that, and in which tasks, the load generator was throttled for enough to be said; "" otherwise.
+
+    Where no task has figures of its own, the race is judged as a whole.
+    """
+    load, unread = record.load_generator, unread_tasks(record)
+    own = [(task.task, task.load) for task in record.tasks if task.load and task.load.throttled_periods is not None]
     found = [
-        f"{task.task} {task.load.throttled_periods:.0f} periods, {task.load.throttled_seconds or 0:.1f} s"
-        for task in record.tasks
-        if task.load and (task.load.throttled_periods or 0) >= 1
+        f"{name} {of.throttled_periods:.0f} periods, {in_words(of.throttled_seconds or 0.0)} s"
+        for name, of in own
+        if name not in unread and matters(of.judged_seconds, of.throttled_seconds, of.throttled_periods)
     ]
-    return f": {_shown(found)}" if found else ""
+    if not found and (own or not matters(load.wall_seconds, load.throttled_seconds, load.throttled_periods)):
+        return ""
+    where = f": {_shown(found)}" if found else ""
+    return (
+        f"the load generator was throttled in {load.throttled_periods or 0} periods, "
+        f"{in_words(load.throttled_seconds or 0.0)} s in all{where}"
+    )
 
 
 def _shown(found: Sequence[str]) -> str:

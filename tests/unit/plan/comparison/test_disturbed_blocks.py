@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fairlap.api.comparison_spec import Design
 from fairlap.api.comparison_status import Block, RaceOfBlock
+from fairlap.api.status import RemarkStatus
 from fairlap.plan.comparison.block_words import disturbed_words, lost_races, uneven_losses
 from fairlap.plan.comparison.disturbed_blocks import counted_at_the_end, is_set_aside, repetitions, set_aside
 from fairlap.runtime.announce import comparison_announcements
@@ -231,7 +232,7 @@ def test_at_the_deadline_what_was_to_be_raced_again_counts(
 def test_how_a_machine_was_disturbed_is_told_and_takes_no_room() -> None:
     film = Film(disturbed=lambda benchmark: True).until("Recording", 1, 3)
     made = record_of(film.status, film.disturbed)
-    long = ["MachineDisturbed: " + "x" * 4000]
+    long = [RemarkStatus(reason="MachineDisturbed", message="x" * 4000)]
     film.records[1] = made.model_copy(update={"races": [r.model_copy(update={"remarks": long}) for r in made.races]})
     before = film.status
     film.step()

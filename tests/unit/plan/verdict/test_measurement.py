@@ -147,10 +147,32 @@ def test_a_schedule_that_was_not_kept(plan: ScheduleRecord | None, share: float 
     assert found == ([words] if words else [])
 
 
-def test_throttling_of_the_load_generator_names_the_task() -> None:
-    load = TaskLoad(throttled_periods=7.0, throttled_seconds=0.2)
-    generator = rec.LoadGenerator(throttled_periods=9, throttled_seconds=0.3)
-    (found,) = remarks(raced(task(load=load), load_generator=generator), [], "")
-    assert found.text == "the load generator was throttled in 9 periods, 0.3 s in all: bulk 7 periods, 0.2 s"
-    (found,) = remarks(raced(task(), load_generator=generator), [], "")
-    assert looks_like(Reason.LOAD_GENERATOR_THROTTLED.example, found.text)
+@pytest.mark.parametrize(
+    ("kind", "reported", "load", "words"),
+    [
+        ("bulk", True, TaskLoad(throttled_periods=7.0, throttled_seconds=0.2, judged_seconds=30.0),
+         "9 periods, 0.3 s in all: bulk 7 periods, 0.2 s"),
+        ("bulk", True, TaskLoad(throttled_periods=4.0, throttled_seconds=0.02, judged_seconds=30.0),
+         "9 periods, 0.3 s in all: bulk 4 periods, 0.02 s"),
+        ("bulk", True, TaskLoad(throttled_periods=3.0, throttled_seconds=0.2, judged_seconds=30.0), ""),
+        ("bulk", True, TaskLoad(throttled_periods=0.0, throttled_seconds=0.0, judged_seconds=30.0), ""),
+        ("bulk", True, TaskLoad(judged_seconds=30.0), "9 periods, 0.3 s in all"),
+        ("bulk", True, None, "9 periods, 0.3 s in all"),
+        ("create-index", False, TaskLoad(throttled_periods=7.0, throttled_seconds=0.2, judged_seconds=1.0), ""),
+        ("sleep", True, TaskLoad(throttled_periods=7.0, throttled_seconds=0.2, judged_seconds=1.0), ""),
+    ],
+)  # fmt: skip
+def test_throttling_of_the_load_generator_is_said_with_its_task_where_it_matters(
+    kind: str, reported: bool, load: TaskLoad | None, words: str
+) -> None:
+    generator = rec.LoadGenerator(throttled_periods=9, throttled_seconds=0.3, wall_seconds=60.0)
+    record = raced(task(type=kind, load=load), load_generator=generator)
+    record = replace(record, track=replace(record.track, tasks=(TrackTask("bulk", reported=reported),)))
+    found = [it.text for it in remarks(record, [], "") if it.reason is Reason.LOAD_GENERATOR_THROTTLED]
+    assert found == ([f"the load generator was throttled in {words}"] if words else [])
+    assert not words.endswith("in all") or looks_like(Reason.LOAD_GENERATOR_THROTTLED.example, found[0])
+
+
+def test_a_race_that_was_throttled_for_a_moment_alone_is_not_remarked_on() -> None:
+    generator = rec.LoadGenerator(throttled_periods=6, throttled_seconds=0.6, wall_seconds=60.0)
+    assert not remarks(raced(task(), load_generator=generator), [], "")

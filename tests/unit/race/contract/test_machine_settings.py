@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.cpu_list import count_of, members
-from fairlap_race.contract.machine_settings import FILES, MachineSettings, advice, describe, parse, sections
+from fairlap_race.contract.cpu_list import count_of, listed, members, numa_nodes_of
+from fairlap_race.contract.machine_settings import (
+    FILES,
+    MachineSettings,
+    advice,
+    describe,
+    numa_advice,
+    parse,
+    sections,
+)
 
 CPU, HUGE = "/sys/devices/system/cpu", "/sys/kernel/mm/transparent_hugepage"
 INTEL = {
@@ -125,6 +133,52 @@ def test_no_text_raises(texts: dict[str, str], exclusive: bool) -> None:
 @given(st.text())
 def test_no_log_raises(text: str) -> None:
     parse(sections(text))
+
+
+NODES = {
+    "/sys/devices/system/node/node0/cpulist": "0-3,8-11\n",
+    "/sys/devices/system/node/node1/cpulist": "4-7",
+    "/sys/devices/system/node/node2/cpulist": "\n",
+    "/sys/devices/system/node/node10/cpulist": "12",
+    "/sys/devices/system/node/online": "0-2,10",
+    "/sys/devices/system/cpu/node3/cpulist": "0-12",
+}
+
+
+@pytest.mark.parametrize(
+    ("cpus", "nodes"),
+    [
+        ("2", "0"),
+        ("2-3,8", "0"),
+        ("3-4", "0-1"),
+        ("3,5,12", "0-1,10"),
+        ("0-12", "0-1,10"),
+        ("12-13", None),
+        ("20", None),
+        ("", None),
+        ("nonsense", None),
+    ],
+)
+def test_the_numa_nodes_of_processors(cpus: str, nodes: str | None) -> None:
+    assert numa_nodes_of(cpus, NODES) == nodes
+    assert numa_nodes_of(cpus, {"/sys/devices/system/node/online": "0"}) is None, "a machine that tells nothing"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "exclusive", "said"),
+    [
+        ("0-1", True, True), ("0,2", True, True), ("0", True, False), ("", True, False),
+        ("0-1", False, False), ("0-1", None, False),
+    ],
+)  # fmt: skip
+def test_processors_of_its_own_on_several_numa_nodes_are_said(nodes: str, exclusive: bool | None, said: bool) -> None:
+    text = numa_advice("3-4", nodes, exclusive)
+    assert text.startswith(f"its own processors 3-4 are of the NUMA nodes {nodes}, ") if said else text == ""
+
+
+@given(st.sets(st.integers(0, 99), max_size=20))
+def test_what_is_listed_is_read_again(numbers: set[int]) -> None:
+    assert (members(listed(numbers)) or set()) == numbers
 
 
 @given(st.text(alphabet="0123456789-,", max_size=40))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fairlap_race.contract.machine_settings import MachineSettings
-from fairlap_race.linux.settings_files import read_settings
+from fairlap_race.linux.settings_files import read_numa_nodes, read_settings
 
 
 def test_files_are_found_by_their_patterns(tmp_path: Path) -> None:
@@ -20,3 +20,11 @@ def test_files_are_found_by_their_patterns(tmp_path: Path) -> None:
 
 def test_a_machine_without_files_tells_nothing(tmp_path: Path) -> None:
     assert read_settings(tmp_path) == MachineSettings()
+
+
+def test_numa_nodes_are_those_of_the_processors(tmp_path: Path) -> None:
+    for number, cpus in enumerate(("0-1", "2-3")):
+        node = tmp_path / f"sys/devices/system/node/node{number}"
+        node.mkdir(parents=True)
+        (node / "cpulist").write_text(f"{cpus}\n")
+    assert [read_numa_nodes(cpus, tmp_path) for cpus in ("1", "2-3", "1-2", "4")] == ["0", "1", "0-1", None]
