@@ -187,7 +187,7 @@ def simulated(percent: float, noise: float, looks: Sequence[Look], prior: Prior 
     chosen, hits = random.Random(1), 0
     for _ in range(SIMULATED):
         ratios = [chosen.gauss(math.log1p(percent / 100), noise) for _ in range(looks[-1].blocks)]
-        (found,) = judge([ratios], [Gate(MARGIN / 100, "f")], looks, {"f": prior} if prior else {})
+        (found,) = judge([ratios], [Gate(MARGIN / 100, "f", to_rule_out=True)], looks, {"f": prior} if prior else {})
         hits += found.verdict in (GateVerdict.REGRESSED, GateVerdict.REGRESSED_WITHIN_MARGIN)
     return hits / SIMULATED
 

@@ -78,6 +78,14 @@ def test_simulated_comparisons_err_as_seldom_as_promised() -> None:
     assert len(titles) == 4 and "| right | " in done.stdout
 
 
+def test_what_racing_on_costs_is_simulated() -> None:
+    argv = [sys.executable, "bench/racing_on.py", "--smallest"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    titles = [line for line in done.stdout.splitlines() if line.startswith("## ")]
+    assert len(titles) == 6 and "| a quarter of it | 10% | " in done.stdout
+
+
 def test_simulated_searches_for_a_capacity_end() -> None:
     argv = [sys.executable, "bench/capacity.py", "--smallest"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)

@@ -25,7 +25,7 @@ from fairlap.comparison.gate_words import (
 from fairlap.comparison.hints import hints, twin_findings
 from fairlap.comparison.reach import scope
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict, together
-from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, judge
+from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, is_open, judge
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.sentences import change_of, describe
 
@@ -74,6 +74,9 @@ class _Told(NamedTuple):
 
     @property
     def is_open(self) -> bool:
+        """A later look may say more."""
+        if self.finding:
+            return is_open(self.finding, _statistical(self.gate))
         return self.verdict == ComparisonVerdict.INCONCLUSIVE
 
     @property
@@ -114,8 +117,8 @@ def judge_blocks(
     sentence = _sentence(contenders, verdict)
     if early:
         sentence += f"; decided early, after {reached[-1].blocks} of at most {looks[-1].blocks} blocks"
-    elif futile and reached[-1].blocks < looks[-1].blocks and verdict == ComparisonVerdict.INCONCLUSIVE:
-        sentence += f"; not even {looks[-1].blocks} blocks would settle it at this noise"
+    elif futile and reached[-1].blocks < looks[-1].blocks:
+        sentence += _given_up(verdict, deciding, looks[-1])
     elif not reached and looks:
         sentence = f"cannot tell: {len(blocks)} blocks count, and the first look needs {looks[0].blocks}"
     found = [*_findings(told, numbers, early=early), *dropped]
@@ -153,9 +156,7 @@ def _tell(
             else:
                 noisy[number] = pairs, ratios
     if noisy:
-        gates = [
-            Gate(_margin(cells[number][1]), family(cells[number][1].metric, cells[number][1].task)) for number in noisy
-        ]
+        gates = [_statistical(cells[number][1]) for number in noisy]
         findings = judge([ratios for _, ratios in noisy.values()], gates, reached, priors)
         for (number, (pairs, _)), finding in zip(noisy.items(), findings, strict=True):
             found[number] = _Told(*cells[number], pairs, ComparisonVerdict(finding.verdict), finding)
@@ -172,6 +173,10 @@ def _without_unmeasured(spec: ComparisonSpec, told: list[_Told]) -> tuple[list[_
     dropped = [each for each in told if each.pairs.obstacle]
     sentences = [f"no gate: {gate_title(each.gate, each.pairs)}: {each.pairs.obstacle}" for each in dropped]
     return [each for each in told if not each.pairs.obstacle], list(dict.fromkeys(sentences))
+
+
+def _statistical(gate: GateSpec) -> Gate:
+    return Gate(_margin(gate), family(gate.metric, gate.task), to_rule_out=gate.policy == "requireNonInferior")
 
 
 def _margin(gate: GateSpec) -> float:
@@ -207,9 +212,18 @@ def _deciding(told: Sequence[_Told]) -> list[_Told]:
 
 
 def _is_futile(told: Sequence[_Told], deciding: Sequence[_Told], last: Look) -> bool:
-    tests = sum(each.is_open for each in told)  # what is only reported shares the level, too
+    # What is only reported shares the level, too; what is shown already shares it no more.
+    tests = sum(each.verdict == ComparisonVerdict.INCONCLUSIVE for each in told)
     still = [each for each in deciding if each.is_open]
     return all(each.finding is None or is_futile(each.finding, _margin(each.gate), last, tests) for each in still)
+
+
+def _given_up(verdict: ComparisonVerdict, deciding: Sequence[_Told], last: Look) -> str:
+    """Return why it need not be raced to the last look, where the verdict does not say it."""
+    if verdict == ComparisonVerdict.INCONCLUSIVE:
+        return f"; not even {last.blocks} blocks would settle it at this noise"
+    within = [each for each in deciding if each.is_open and each.verdict == ComparisonVerdict.REGRESSED_WITHIN_MARGIN]
+    return f"; not even {last.blocks} blocks would rule the margin out at this noise" if within else ""
 
 
 def _contender(
@@ -301,9 +315,11 @@ def _passed(spec: ComparisonSpec, told: _Told, final: bool) -> bool | None:
         passes = told.verdict != ComparisonVerdict.REGRESSED
     else:
         passes = not told.differs_for_the_worse
-    if not told.is_open or (passes and told.gate.policy == "requireNonInferior"):
-        return passes
-    return spec.on_inconclusive == "pass" if final else None
+    if passes and told.gate.policy == "requireNonInferior":
+        return True
+    if told.is_open and not final:
+        return None
+    return spec.on_inconclusive == "pass" if told.verdict == ComparisonVerdict.INCONCLUSIVE else passes
 
 
 def _gates_passed(contenders: Sequence[ContenderStatus]) -> bool | None:

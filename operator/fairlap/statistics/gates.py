@@ -1,7 +1,7 @@
 """Whether each gate of a comparison got better, worse or neither, looked at after some blocks and after more of them.
 
 All ratios here are those of cost: ln(contender / baseline) where more is worse, its mirror where more is better. Thus
-every rule is written once, and exchanging the arms mirrors the verdict.
+every rule is written once, and exchanging the arms mirrors the verdict (unless a gate is `to_rule_out`: a worsening).
 """
 
 import math
@@ -54,6 +54,8 @@ class Gate(NamedTuple):
     """from which change on a difference matters; 0.05 is a factor of 1.05, up or down"""
     family: str = ""
     """numbers with like noise, which share a prior"""
+    to_rule_out: bool = False
+    """asked is whether a worsening of the margin is ruled out: one within it leaves that open until the last look"""
 
 
 class GateFinding(NamedTuple):
@@ -86,7 +88,8 @@ def judge(
     """Return the finding of each gate from its cost ratios, block by block.
 
     Only whole looks count: blocks after the last look that is reached are left for the next one. A gate that one look
-    settles stays so. Raises ValueError when not even the first look is reached.
+    settles stays so. A worsening that one look shows is not taken back by a later one that shows none, unless that one
+    rules the margin out. Raises ValueError when not even the first look is reached.
     """
     there = min(len(series) for series in ratios)
     reached = [look for look in looks if look.blocks <= there]
@@ -94,31 +97,50 @@ def judge(
         raise ValueError(f"{there} blocks are fewer than the {looks[0].blocks} of the first look")
     found: dict[int, GateFinding] = {}
     for look in reached:
-        still = [number for number in range(len(gates)) if number not in found or _is_open(found[number])]
+        still = [number for number, gate in enumerate(gates) if number not in found or is_open(found[number], gate)]
         closed = [finding for number, finding in found.items() if number not in still]
         present = [ratios[number][: look.blocks] for number in still]
         estimates = _estimates(present, [gates[number] for number in still], priors or {})
         margins = [gates[number].margin for number in still]
         unrejected = sum(finding.verdict == GateVerdict.NO_DIFFERENCE for finding in closed)
-        found |= zip(still, judge_estimates(estimates, margins, look, unrejected), strict=True)
+        shown = [number in found and found[number].differs for number in still]
+        now = judge_estimates(estimates, margins, look, unrejected, shown)
+        found |= {
+            number: finding
+            for number, finding, before in zip(still, now, shown, strict=True)
+            if not before or finding.differs or finding.not_worse
+        }
     return [found[number] for number in range(len(gates))]
 
 
 def judge_estimates(
-    estimates: Sequence[Estimate], margins: Sequence[float], look: Look, unrejected: int = 0
+    estimates: Sequence[Estimate],
+    margins: Sequence[float],
+    look: Look,
+    unrejected: int = 0,
+    shown: Sequence[bool] = (),
 ) -> list[GateFinding]:
     """Return the finding of each gate from the estimate of its cost ratio at one look.
 
-    `unrejected`: how many more gates earlier looks have closed without a difference.
+    `unrejected`: how many more gates earlier looks have closed without a difference; `shown`: for each gate whether one
+    has shown one. Such a gate takes no share of the level from the others, and is told by what this look shows.
     """
-    tests = holm([estimate.p_value() for estimate in estimates], look.alpha, unrejected)
+    found = [estimate.p_value() for estimate in estimates]
+    before = shown or [False] * len(found)
+    ranked = [0.0 if each else value for value, each in zip(found, before, strict=True)]
+    tests = [
+        Tested(test.rejected and value <= test.level, test.level)
+        for test, value in zip(holm(ranked, look.alpha, unrejected), found, strict=True)
+    ]
     return [
         _finding(estimate, test, look, margin) for estimate, test, margin in zip(estimates, tests, margins, strict=True)
     ]
 
 
-def _is_open(finding: GateFinding) -> bool:
-    return finding.verdict == GateVerdict.INCONCLUSIVE
+def is_open(finding: GateFinding, gate: Gate) -> bool:
+    """Tell whether a later look may say more of a gate."""
+    within = finding.verdict == GateVerdict.REGRESSED_WITHIN_MARGIN
+    return finding.verdict == GateVerdict.INCONCLUSIVE or (gate.to_rule_out and within)
 
 
 def _estimates(
@@ -184,13 +206,16 @@ def is_futile(finding: GateFinding, margin: float, last: Look, tests: int) -> bo
 
     That is when its interval would still be too long to rule a difference of the margin (0.05: a factor of 1.05) out,
     and a mean one standard error farther from 0 would still not be shown to differ. Without that allowance comparisons
-    would end in which the next blocks find a change. `tests`: how many gates share the level.
+    would end in which the next blocks find a change. `tests`: how many gates share the level. Of a worsening that is
+    shown only the margin is asked: whether a mean one standard error better would rule it out.
     """
     estimate, spread = finding.estimate, finding.estimate.error * math.sqrt(finding.blocks)
     df = last.blocks - 1 + estimate.df - (finding.blocks - 1)
     error = spread / math.sqrt(last.blocks)
-    too_long = t_quantile(2 * last.alpha, df) * error > math.log1p(margin)
-    return too_long and t_quantile(last.alpha / tests, df) * error > abs(estimate.mean) + estimate.error
+    half, most = t_quantile(2 * last.alpha, df) * error, math.log1p(margin)
+    if finding.verdict == GateVerdict.REGRESSED_WITHIN_MARGIN:
+        return half > most - (estimate.mean - estimate.error)
+    return half > most and t_quantile(last.alpha / tests, df) * error > abs(estimate.mean) + estimate.error
 
 
 def smallest_visible(spread: float, blocks: int, alpha: float = 0.05, power: float = 0.8) -> float:

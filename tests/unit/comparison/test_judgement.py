@@ -157,6 +157,43 @@ def test_policies(policy: str, cost: float, passed: bool | None) -> None:
     assert the_gate(found).passed is passed and found.gate_passed is passed
 
 
+@pytest.mark.parametrize(
+    ("policy", "early", "late"),
+    [
+        ("requireNonInferior", (False, None, "RegressedWithinMargin"), (True, "NoDifference")),
+        ("failOnRegression", (True, True, "RegressedWithinMargin"), (True, "RegressedWithinMargin")),
+        ("failOnAnyRegression", (True, False, "RegressedWithinMargin"), (False, "RegressedWithinMargin")),
+        ("reportOnly", (True, None, "RegressedWithinMargin"), (None, "RegressedWithinMargin")),
+    ],
+)
+def test_a_worsening_within_the_margin_is_raced_on_only_where_the_margin_is_to_be_ruled_out(
+    policy: str, early: tuple[bool, bool | None, str], late: tuple[bool | None, str]
+) -> None:
+    gates, logs = [gate_of("throughput", policy=policy)], (0.040, 0.028, 0.038, 0.026, 0.031)
+    blocks, priors = one_number("throughput", 0.0, logs), {"throughput": Prior(0.0001, 5)}
+    found = judged(blocks[:3], gates, SEQUENTIAL, last=False, priors=priors)
+    assert (found.settled, the_gate(found).passed, found.verdict) == early and not found.futile
+    found = judged(blocks, gates, SEQUENTIAL, last=False, priors=priors)
+    assert found.settled and (found.gate_passed, found.verdict) == late
+
+
+@pytest.mark.parametrize("on", ["fail", "pass", "extend"])
+def test_what_is_within_the_margin_at_the_last_look_does_not_pass_as_not_worse(on: str) -> None:
+    blocks, priors = one_number("throughput", 0.0, (0.040, 0.028, 0.038)), {"throughput": Prior(0.0001, 5)}
+    found = judged(blocks, [gate_of("throughput")], SEQUENTIAL, priors=priors, onInconclusive=on)
+    assert (found.verdict, found.gate_passed, the_gate(found).passed) == ("RegressedWithinMargin", False, False)
+
+
+def test_a_margin_that_no_later_look_would_rule_out_is_given_up() -> None:
+    """As nearly all of a margin of 5 %: the last look would need a much smaller one."""
+    blocks, words = one_number("throughput", 0.047, [0.63 * each for each in SPREAD]), "; not even 10 blocks would rule"
+    found = judged(blocks, [gate_of("throughput")], SEQUENTIAL, last=False)
+    assert found.futile and not found.settled and found.verdict == "RegressedWithinMargin"
+    assert f"{words} the margin out at this noise" in found.sentence
+    other = judged(blocks, [gate_of("throughput", policy="failOnAnyRegression")], SEQUENTIAL, last=False)
+    assert other.settled and not other.futile and words not in other.sentence
+
+
 def beside(reported: float, by: Sequence[float]) -> list[BlockRecord]:
     """Return blocks in which the throughput is better, and the store's size costs so much more."""
     better, other = one_number("throughput", -0.3), one_number("storeBytes", reported, by)
@@ -404,9 +441,11 @@ LOGS = st.lists(st.lists(st.floats(-0.4, 0.4), min_size=2, max_size=2), min_size
 def test_exchanging_the_arms_mirrors_the_verdict(logs: list[list[float]], metric: str, sequential: bool) -> None:
     task = "search" if METRICS[metric].of_tasks else ""
     one, two = [pair[0] for pair in logs], [pair[1] for pair in logs]
+    # requireNonInferior asks about a worsening alone, so one within the margin is raced on and its mirror is not.
+    gates = [gate_of(metric, policy="failOnRegression")]
     looks = SEQUENTIAL if sequential else fixed(len(logs))
     there, back = (
-        the_gate(judged(series(metric, {BASELINE: a, OTHER: b}, task=task), [gate_of(metric)], looks))
+        the_gate(judged(series(metric, {BASELINE: a, OTHER: b}, task=task), gates, looks))
         for a, b in ((one, two), (two, one))
     )
     assert back.verdict == MIRROR.get(there.verdict, there.verdict) and back.blocks == there.blocks

@@ -16,6 +16,7 @@ from fairlap.statistics.gates import (
     Look,
     fixed,
     is_futile,
+    is_open,
     judge,
     more_blocks,
     smallest_visible,
@@ -84,6 +85,60 @@ def test_what_one_look_settles_stays_settled() -> None:
     assert one(early, SEQUENTIAL).verdict == GateVerdict.REGRESSED
     later = one([*early, -0.4, -0.4], SEQUENTIAL)
     assert (later.verdict, later.blocks) == (GateVerdict.REGRESSED, 3)
+
+
+SHOWN, OF_LITTLE_NOISE = [0.040, 0.028, 0.038], {"f": Prior(0.0001, 4)}
+
+
+@pytest.mark.parametrize(
+    ("later", "to_rule_out", "verdict", "blocks"),
+    [
+        ([0.026, 0.031], False, GateVerdict.REGRESSED_WITHIN_MARGIN, 3),
+        ([0.026, 0.031], True, GateVerdict.NO_DIFFERENCE, 5),
+        ([0.036, 0.050], True, GateVerdict.REGRESSED_WITHIN_MARGIN, 5),
+        ([0.080, 0.085], True, GateVerdict.REGRESSED, 5),
+        ([0.3, 0.3], True, GateVerdict.REGRESSED_WITHIN_MARGIN, 3),  # shows nothing more, and takes nothing back
+        ([-0.06] * 7, True, GateVerdict.INCONCLUSIVE, 10),  # the margin is ruled out
+    ],
+)
+def test_a_worsening_within_the_margin_is_open_where_the_margin_is_to_be_ruled_out(
+    later: list[float], to_rule_out: bool, verdict: GateVerdict, blocks: int
+) -> None:
+    gate = Gate(0.05, "f", to_rule_out)
+    (early,) = judge([SHOWN], [gate], SEQUENTIAL, OF_LITTLE_NOISE)
+    assert early.verdict == GateVerdict.REGRESSED_WITHIN_MARGIN and not early.not_worse
+    assert is_open(early, gate) == to_rule_out
+    (found,) = judge([[*SHOWN, *later]], [gate], SEQUENTIAL, OF_LITTLE_NOISE)
+    assert (found.verdict, found.blocks) == (verdict, blocks)
+
+
+def test_a_better_number_within_the_margin_is_no_worse_and_settled() -> None:
+    gate, better = Gate(0.05, "f", to_rule_out=True), [-each for each in SHOWN]
+    (found,) = judge([[*better, -0.026, -0.031]], [gate], SEQUENTIAL, OF_LITTLE_NOISE)
+    assert (found.verdict, found.not_worse, found.blocks) == (GateVerdict.IMPROVED_WITHIN_MARGIN, True, 3)
+
+
+def test_a_gate_that_is_raced_on_leaves_its_share_to_the_others_as_one_that_ended_does() -> None:
+    """Also where the later look alone would not show it."""
+    shown, other = [*SHOWN, 0.3, 0.3], [0.1, -0.1, 0.02, 0.05, 0.03]
+    for to_rule_out in (False, True):
+        gates = [Gate(0.05, "f", to_rule_out), Gate(0.05, "g")]
+        one_gate, found = judge([shown, other], gates, SEQUENTIAL, OF_LITTLE_NOISE)
+        assert (one_gate.verdict, one_gate.blocks) == (GateVerdict.REGRESSED_WITHIN_MARGIN, 3)
+        assert (found.verdict, found.confidence) == (GateVerdict.INCONCLUSIVE, pytest.approx(1 - 0.0125))
+
+
+@given(SERIES)
+def test_racing_on_passes_what_ending_passes_and_takes_back_no_difference_that_matters(
+    series: list[list[float]],
+) -> None:
+    first, *_ = series
+    (ended,), (raced_on,) = (judge([first], [Gate(0.05, "", each)], SEQUENTIAL) for each in (False, True))
+    if ended.verdict != GateVerdict.REGRESSED_WITHIN_MARGIN:
+        assert raced_on == ended
+    elif raced_on.verdict != GateVerdict.REGRESSED:
+        assert raced_on.not_worse or raced_on.verdict == GateVerdict.REGRESSED_WITHIN_MARGIN
+    assert raced_on.not_worse or not ended.not_worse
 
 
 def test_blocks_between_two_looks_wait_for_the_next_one() -> None:
@@ -171,6 +226,13 @@ def test_it_ends_early_where_not_even_the_last_look_would_settle_it(
     assert is_futile(found, 0.05, SEQUENTIAL[-1], tests) == futile
 
 
+@pytest.mark.parametrize(("mean", "futile"), [(0.034, False), (0.044, False), (0.047, True)])
+def test_it_ends_early_where_the_last_look_would_not_rule_the_margin_out(mean: float, futile: bool) -> None:
+    (found,) = judge([spread(mean, 0.01, 5)], [Gate(0.05, "", to_rule_out=True)], [Look(5, 0.0125)])
+    assert found.verdict == GateVerdict.REGRESSED_WITHIN_MARGIN
+    assert is_futile(found, 0.05, SEQUENTIAL[-1], 0) == futile
+
+
 def test_the_smallest_visible_change_shrinks_with_blocks_and_grows_with_noise() -> None:
     seen = [smallest_visible(0.02, blocks) for blocks in (3, 5, 7, 10)]
     assert seen == sorted(seen, reverse=True) and seen[1] == pytest.approx(0.033, abs=0.001)
@@ -180,14 +242,15 @@ def test_the_smallest_visible_change_shrinks_with_blocks_and_grows_with_noise() 
 def test_false_alarms_and_missed_worsenings_stay_at_5_percent() -> None:
     """A thousand comparisons, which is what a unit test can afford; bench/error_rates.py makes many more."""
     chosen, runs = random.Random(11), 1000
-    alarms = misses = 0
+    alarms = misses = raced_on = 0
     for _ in range(runs):
         same = [[chosen.gauss(0, 0.03) for _ in range(10)] for _ in range(3)]
         worse = [[chosen.gauss(math.log1p(0.05), 0.03) for _ in range(10)]]
         alarms += any(found.verdict in MIRROR for found in judge(same, [FIVE] * 3, SEQUENTIAL))
         misses += judge(worse, [FIVE], SEQUENTIAL)[0].not_worse
+        raced_on += judge(worse, [Gate(0.05, to_rule_out=True)], SEQUENTIAL)[0].not_worse
     # 5 % of 1,000 is 50; above 71 in one of 1,000 runs (binomial).
-    assert alarms <= 71 and misses <= 71
+    assert alarms <= 71 and misses <= 71 and raced_on <= 71
 
 
 @pytest.mark.parametrize(
