@@ -32,7 +32,10 @@ def requests() -> None:
 @requests.command("from-slowlog", short_help="From Elasticsearch's slow log of searches.")
 @_common
 def from_slowlog(files: tuple[str, ...], output: str | None, most: int | None) -> int:
-    """Take the searches of slow logs FILE... (- is standard input), as JSON or as text, in their order."""
+    """Take the searches of slow logs FILE... (- is standard input), as JSON or as text, by their time.
+
+    Each node logs its own shards: name the files of all nodes together.
+    """
     from fairlap.cli import requests_command  # noqa: PLC0415
     from fairlap.requests.slow_log import from_slow_log  # noqa: PLC0415
 
