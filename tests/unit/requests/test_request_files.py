@@ -6,13 +6,15 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.cli import main as program
-from fairlap.cli import requests_command
+from fairlap.cli import request_words, requests_command
 from fairlap.requests import access_log, search_results, slow_log
 from fairlap.requests.found import Doubt, InputLine, Skipped
 from fairlap.requests.search_results import Wanted
@@ -329,6 +331,80 @@ def test_terms_of_an_answer(answer: Any, terms: list[str]) -> None:
     assert [each.body["query"]["match"]["title"] for each in found if isinstance(each, RequestLine)] == terms
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(hits({"title": 'a }{ \\" ['}), indent=2),
+        json.dumps(groonga('a }{ \\" ['), indent=1),
+        json.dumps(hits({"title": 'a }{ \\" ['}), indent=2).replace("\n", "\r\n"),
+        json.dumps(hits({"title": 'a }{ \\" ['})) + json.dumps(hits({"other": 1})),
+    ],
+)
+def test_answers_printed_over_several_lines_or_on_one(text: str) -> None:
+    pretty = json.dumps(hits({"title": "before"}), indent=4)
+    cut_off = pretty[: pretty.index('"before"')]
+    after = [json.dumps(hits({"title": "in between"})), *json.dumps(hits({"title": "after"}), indent="\t").splitlines()]
+    lines = [*pretty.splitlines(), *text.splitlines(), *cut_off.splitlines(), *after]
+    found = read(READERS[2], *(line.strip() for line in lines))
+    terms = [it.body["query"]["match"]["title"] for it in found if isinstance(it, RequestLine)]
+    assert terms == ["before", 'a }{ \\" [', "in between", "after"]
+
+
+def test_a_file_of_other_things_is_not_looked_through_for_each_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = 0
+
+    def opened(text: str) -> int:
+        nonlocal looked
+        looked += 1
+        return 2
+
+    monkeypatch.setattr(search_results, "_opened", opened)
+    found = read(READERS[2], *['[{"a": "'] * 1000)
+    assert found == [Skipped(number, search_results.NO_ANSWER) for number in range(1, 1001)]
+    assert looked < 101 * 1000
+
+
+@pytest.mark.parametrize(
+    ("value", "plain", "sanitized"),
+    [
+        ("Star Wars: A New Hope; (1977)", "Star Wars: A New Hope; (1977)", "Star Wars A New Hope 1977"),
+        ('+"C++" -x ~y >z <w a*', '+"C++" -x ~y >z <w a*', "C x y z w a"),
+        ("title:@a {b} [c] a\\b c/d e=f? !g^2 h|i & j", "title:@a {b} [c] a\\b c/d e=f? !g^2 h|i & j",
+         "title @a b c a b c d e f g 2 h i j"),
+        ("Dead OR Alive AND NOT ORDER", "Dead OR Alive AND NOT ORDER", "Dead or Alive and not ORDER"),
+        ("O'Neill, 東京 100%", "O'Neill, 東京 100%", "O'Neill, 東京 100%"),
+    ],
+)  # fmt: skip
+def test_a_term_without_the_syntax_of_queries(value: str, plain: str, sanitized: str) -> None:
+    for sanitize, term in ((False, plain), (True, sanitized)):
+        wanted = Wanted("title", "/d/select", "{term}", sanitize=sanitize)
+        reader: Reader = lambda lines, it=wanted: search_results.from_search_results(lines, it)  # noqa: E731
+        assert read(reader, json.dumps(groonga(value))) == [RequestLine("POST", "/d/select", term)]
+
+
+def test_what_is_syntax_alone_is_no_term_and_equal_ones_are_one() -> None:
+    wanted = Wanted("title", "/d/select?query={term}", sanitize=True)
+    answer = json.dumps(groonga(":;", "a:b", "a b"))
+    found = read(lambda lines: search_results.from_search_results(lines, wanted), answer)
+    assert found == [Skipped(1, search_results.ONLY_SYNTAX), RequestLine("GET", "/d/select?query=a%20b")]
+
+
+def test_every_character_of_the_syntax_goes_and_no_other(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    answers = tmp_path / "answers.json"
+    printable = "".join(map(chr, range(33, 127)))
+    answers.write_text(json.dumps(groonga("".join(f"x{it}x" for it in printable)), indent=2))
+    code, out, _ = run(
+        ["from-search-results", str(answers), "--path", "/d?q={term}", "--field", "title", "--sanitize"], capfdbinary
+    )
+    (path,) = (each.path for each in read_lines([out.encode()], "f"))
+    gone = {it for it in printable if f"x{it}x" not in unquote(path)}
+    assert (code, gone) == (0, set(search_results.SYNTAX))
+    told = next(option for option in request_words.from_search_results.params if option.name == "sanitize")
+    assert isinstance(told, click.Option) and search_results.SYNTAX in (told.help or "")
+
+
 def test_terms_in_paths_and_words() -> None:
     wanted = Wanted("a.title", "/d/select?query={term}", None, words=True)
     answer = json.dumps(hits({"a": {"title": "Red, a red-ish Shoe/靴 x"}}))
@@ -336,6 +412,12 @@ def test_terms_in_paths_and_words() -> None:
     assert [each.path for each in found if isinstance(each, RequestLine)] == [
         "/d/select?query=Red", "/d/select?query=red", "/d/select?query=ish", "/d/select?query=Shoe",
     ]  # fmt: skip
+
+
+def test_another_engine_may_be_asked_with_a_body() -> None:
+    wanted = Wanted("title", "/indexes/shop/search", {"q": "{term}"})
+    found = read(lambda lines: search_results.from_search_results(lines, wanted), json.dumps(hits({"title": "Red"})))
+    assert found == [RequestLine("POST", "/indexes/shop/search", {"q": "Red"})]
 
 
 @pytest.mark.parametrize(
