@@ -323,6 +323,9 @@ KNOWN: dict[str, tuple[Any, ...]] = {
     "nodes": (1, 2, 3),
     "settings": ({"refresh_interval": "30s"}, {"index.refresh_interval": "30s"}, {"sort.field": ["a", "b"]}),
     "config": ({"node.store.allow_mmap": False}, {"node": {"attr": {"a": 1}}}, {"cluster.name": "x"}),
+    "p50": ("500us", "0ms", "1.0005ms"),
+    "p90": ("2.5ms", "9999999.999s", "1m"),
+    "p99": ("50ms", "1s", "fast"),
     "probes": (
         [{"name": "nodes", "path": "/_cat/health?format=json", "pointer": "/0/node.data", "between": [1, 1]}],
         [{"name": "a", "path": "/", "part": "/*/a~1b", "rest": "/", "between": [-1e15, 1e15]}],

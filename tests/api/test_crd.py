@@ -336,6 +336,14 @@ REFUSED: dict[str, tuple[Json, str]] = {
         {"race__sweep": {"task": "a", "clients": [1], "objective": {"p50": "5ms", "p99": "50ms"}}},
         "race.sweep.objective takes exactly one of p50, p90 and p99",
     ),
+    "a sweep at an objective of no time": (
+        {"race__sweep": {"task": "a", "clients": [1], "objective": {"p50": "0.0ms"}}},
+        "a latency is a number above 0, of at most three decimal places, with the unit us, ms or s: write for example",
+    ),
+    "a capacity at an objective in minutes": (
+        {"race__capacity": {**CAPACITY, "objective": {"p99": "1m"}}},
+        "a latency is a number above 0",
+    ),
     "a capacity from more to less": (
         {"race__capacity": {**CAPACITY, "targetThroughput": {"from": 500, "to": 50}}},
         "race.capacity.targetThroughput: from must be below to",
@@ -617,6 +625,10 @@ ACCEPTED: dict[str, Json] = {
     "a sweep of a range of clients": {
         "race__sweep": {"task": "search", "clientsRange": {"from": 1, "to": 200}, "order": "random"}
     },
+    "an objective below a millisecond": {
+        "race__sweep": {"task": "search", "clients": [1], "duration": "30s", "objective": {"p50": "500us"}}
+    },
+    "an objective between milliseconds": {"race__capacity": {**CAPACITY, "objective": {"p99": "2.5ms"}}},
     "a sweep of rates": {"race__sweep": {"task": "search", "targetThroughput": [50, 100.5], "duration": "30s"}},
     "a capacity": {"race__capacity": {**CAPACITY, "resolution": "2.5%", "clients": 16, "interval": "10s"}},
     "required tasks": {"race__requireTasks": ["bulk-index", "search term"]},
