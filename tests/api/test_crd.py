@@ -87,6 +87,12 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "no host": ({"elasticsearch": None, "target": {"hosts": []}}, "should have at least 1 items"),
     "no scheme": ({"elasticsearch": None, "target": {"hosts": ["elastic-search:9200"]}}, HOSTS),
     "no port": ({"elasticsearch": None, "target": {"hosts": ["https://es.example"]}}, HOSTS),
+    "a port beyond all": ({"elasticsearch": None, "target": {"hosts": ["https://es:65536"]}}, HOSTS),
+    "an address without brackets": ({"elasticsearch": None, "target": {"hosts": ["https://fd00::1:9200"]}}, HOSTS),
+    "an IPv6 address for Rally": (
+        {"elasticsearch": None, "target": {"hosts": ["https://es:9200", "https://[fd00::1]:9200"]}},
+        "target.hosts has an IPv6 address, which Rally cannot be given: write a name that resolves to it",
+    ),
     "password in the host": ({"elasticsearch": None, "target": {"hosts": ["https://u:p@es:9200"]}}, HOSTS),
     "two schemes": (
         {"elasticsearch": None, "target": {"hosts": ["https://a1:9200", "http://b1:9200"]}},
@@ -528,6 +534,7 @@ HTTP_ACCEPTED: dict[str, Json] = {
         "race__allow": {"errorRate": {"requests": 0.01}},
     },
     "with a user": {"target__credentialsSecret": {"name": "user"}},
+    "at IPv6 addresses": {"target__hosts": ["http://[fd00::1]:9200", "http://[::ffff:192.0.2.1]:65535"]},
 }
 
 
@@ -583,6 +590,7 @@ ACCEPTED: dict[str, Json] = {
             "caSecret": {"name": "keep-ca"},
         }
     },
+    "a metrics store at an IPv6 address": {"race__metricsStore": {"hosts": ["https://[2001:db8::1]:9200"]}},
     "a metrics store beside a target": {
         "elasticsearch": None,
         "target": {"hosts": ["http://es:9200"]},
