@@ -87,6 +87,12 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "no host": ({"elasticsearch": None, "target": {"hosts": []}}, "should have at least 1 items"),
     "no scheme": ({"elasticsearch": None, "target": {"hosts": ["elastic-search:9200"]}}, HOSTS),
     "no port": ({"elasticsearch": None, "target": {"hosts": ["https://es.example"]}}, HOSTS),
+    "a port beyond all": ({"elasticsearch": None, "target": {"hosts": ["https://es:65536"]}}, HOSTS),
+    "an address without brackets": ({"elasticsearch": None, "target": {"hosts": ["https://fd00::1:9200"]}}, HOSTS),
+    "an IPv6 address for Rally": (
+        {"elasticsearch": None, "target": {"hosts": ["https://es:9200", "https://[fd00::1]:9200"]}},
+        "target.hosts has an IPv6 address, which Rally cannot be given: write a name that resolves to it",
+    ),
     "password in the host": ({"elasticsearch": None, "target": {"hosts": ["https://u:p@es:9200"]}}, HOSTS),
     "two schemes": (
         {"elasticsearch": None, "target": {"hosts": ["https://a1:9200", "http://b1:9200"]}},
@@ -336,6 +342,14 @@ REFUSED: dict[str, tuple[Json, str]] = {
         {"race__sweep": {"task": "a", "clients": [1], "objective": {"p50": "5ms", "p99": "50ms"}}},
         "race.sweep.objective takes exactly one of p50, p90 and p99",
     ),
+    "a sweep at an objective of no time": (
+        {"race__sweep": {"task": "a", "clients": [1], "objective": {"p50": "0.0ms"}}},
+        "a latency is a number above 0, of at most three decimal places, with the unit us, ms or s: write for example",
+    ),
+    "a capacity at an objective in minutes": (
+        {"race__capacity": {**CAPACITY, "objective": {"p99": "1m"}}},
+        "a latency is a number above 0",
+    ),
     "a capacity from more to less": (
         {"race__capacity": {**CAPACITY, "targetThroughput": {"from": 500, "to": 50}}},
         "race.capacity.targetThroughput: from must be below to",
@@ -520,6 +534,7 @@ HTTP_ACCEPTED: dict[str, Json] = {
         "race__allow": {"errorRate": {"requests": 0.01}},
     },
     "with a user": {"target__credentialsSecret": {"name": "user"}},
+    "at IPv6 addresses": {"target__hosts": ["http://[fd00::1]:9200", "http://[::ffff:192.0.2.1]:65535"]},
 }
 
 
@@ -575,6 +590,7 @@ ACCEPTED: dict[str, Json] = {
             "caSecret": {"name": "keep-ca"},
         }
     },
+    "a metrics store at an IPv6 address": {"race__metricsStore": {"hosts": ["https://[2001:db8::1]:9200"]}},
     "a metrics store beside a target": {
         "elasticsearch": None,
         "target": {"hosts": ["http://es:9200"]},
@@ -617,6 +633,10 @@ ACCEPTED: dict[str, Json] = {
     "a sweep of a range of clients": {
         "race__sweep": {"task": "search", "clientsRange": {"from": 1, "to": 200}, "order": "random"}
     },
+    "an objective below a millisecond": {
+        "race__sweep": {"task": "search", "clients": [1], "duration": "30s", "objective": {"p50": "500us"}}
+    },
+    "an objective between milliseconds": {"race__capacity": {**CAPACITY, "objective": {"p99": "2.5ms"}}},
     "a sweep of rates": {"race__sweep": {"task": "search", "targetThroughput": [50, 100.5], "duration": "30s"}},
     "a capacity": {"race__capacity": {**CAPACITY, "resolution": "2.5%", "clients": 16, "interval": "10s"}},
     "required tasks": {"race__requireTasks": ["bulk-index", "search term"]},

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlap.plan.verdict.checks import first_violation
-from fairlap.requests.found import InputLine, Skipped
+from fairlap.requests.found import Doubt, InputLine, Skipped
 from fairlap.requests.search_results import Wanted, from_search_results
 from fairlap.requests.slow_log import ONCE_MORE, from_slow_log
 from fairlap_race.contract.reasons import Reason
@@ -90,7 +90,7 @@ def test_what_elasticsearch_logs_and_answers_becomes_requests(elasticsearch: Ela
     searches = [{"query": {"match": {"title": {"query": word}}}} for word in ("shoes", "red", "shoes", "靴")]
     answers = [elasticsearch.ask("POST", "/shop/_search", search) for search in searches]
 
-    found: list[RequestLine | Skipped] = []
+    found: list[RequestLine | Skipped | Doubt] = []
     for _ in range(50):  # it is written by a thread of its own
         logs = list((elasticsearch.folder / "logs").glob("*search_slowlog.json"))
         lines = [text for path in logs for text in path.read_text().splitlines() if "[shop]" in text]

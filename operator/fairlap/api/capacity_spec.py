@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 
 from fairlap.api.base import Api, rule, rules, some_time
 from fairlap.api.quantity import parse_duration
-from fairlap.api.sweep_spec import Clients, Milliseconds, Objective, Rate, StepDuration
+from fairlap.api.sweep_spec import Clients, Latency, Objective, Rate, StepDuration
 
 Resolution = Annotated[str, Field(pattern=r"^([1-9]|[1-4][0-9])(\.[0-9])?%$|^50%$", max_length=6)]
 
@@ -23,11 +23,11 @@ class CapacityObjective(Objective):
             )
         )
     )
-    p50: Milliseconds | None = None
-    """The median latency is to be at most this, for example 20ms or 1s."""
-    p90: Milliseconds | None = None
+    p50: Latency | None = None
+    """The median latency is to be at most this, for example 500us, 2.5ms or 1s."""
+    p90: Latency | None = None
     """The 90th percentile of latency is to be at most this."""
-    p99: Milliseconds | None = None
+    p99: Latency | None = None
     """The 99th percentile of latency is to be at most this."""
     error_rate: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     """Share of the measured requests that may fail; what fails in a probe does not void the race."""

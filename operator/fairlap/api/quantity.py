@@ -1,4 +1,4 @@
-"""Kubernetes quantities, Elasticsearch heap sizes and durations: text to numbers."""
+"""Kubernetes quantities, Elasticsearch heap sizes, durations and latencies: text to numbers."""
 
 import re
 from collections.abc import Mapping
@@ -14,6 +14,9 @@ _UNITS: Mapping[str, int | Fraction] = {
 QUANTITY = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
 HEAP = r"^[1-9][0-9]*[mg]$"
 DURATION = r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?$"
+LATENCY = r"^[0-9]{1,7}([.][0-9]{1,3})?(us|ms|s)$"
+"""with any digit but 0 in it"""
+_MILLIS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 LONGEST = timedelta(days=366)
 """Of what `parse_duration` returns; each field of the spec has a shorter bound of its own."""
 
@@ -45,3 +48,11 @@ def parse_duration(text: str) -> timedelta:
     # float, since a whole number of more digits than Python reads raises; a year is exact in either.
     hours, minutes, seconds = (float(part or 0) for part in found.groups())
     return timedelta(seconds=min(3600 * hours + 60 * minutes + seconds, LONGEST.total_seconds()))
+
+
+def parse_latency(text: str) -> float:
+    """Return the milliseconds that a latency such as 500us, 2.5ms or 1s means; raises ValueError if it is none."""
+    found = re.fullmatch(r"([0-9]{1,7}(?:[.][0-9]{1,3})?)(us|ms|s)", text)
+    if not found or not float(found[1]):
+        raise ValueError(f"{text[:40]!r} is not a latency: write for example 500us, 2.5ms or 1s")
+    return float(found[1]) * _MILLIS[found[2]]

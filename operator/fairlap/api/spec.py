@@ -277,12 +277,18 @@ class SecretRef(Api):
     """Name of the Secret."""
 
 
+# A backslash of a regular expression is written twice in a text of CEL; whether it is an address plan/accept.py knows.
+_HOST = r"([A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]{2,45}\\])"
+_PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+
+
 def _address_rules(path: str) -> tuple[Json, ...]:
     """Return the rules for the addresses of an Elasticsearch and its secrets; `path` names it in the sentences."""
     return (
         rule(
-            "self.hosts.all(h, h.matches('^https?://[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?:[1-9][0-9]{0,4}$'))",
-            f"{path}.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path",
+            f"self.hosts.all(h, h.matches('^https?://{_HOST}:{_PORT}$'))",
+            f"{path}.hosts are written as https://NAME:PORT or http://NAME:PORT, without user, password and path; a "
+            "port is at most 65535, and an IPv6 address stands in brackets, as http://[fd00::1]:9200",
         ),
         rule(
             "self.hosts.all(h, h.startsWith('https://')) || self.hosts.all(h, h.startsWith('http://'))",
@@ -307,6 +313,11 @@ class Target(Api):
     model_config = ConfigDict(
         json_schema_extra=rules(
             *_address_rules("target"),
+            rule(
+                "self.kind == 'http' || !self.hosts.exists(h, h.contains('['))",
+                "target.hosts has an IPv6 address, which Rally cannot be given: write a name that resolves to it, for "
+                "example of a Service; target.kind: http takes the address",
+            ),
             rule(
                 "self.kind == 'http' || !has(self.health)",
                 "target.health is for target.kind: http: Elasticsearch is asked for its own health, so leave it out",

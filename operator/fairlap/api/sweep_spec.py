@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from fairlap.api.base import Api, rule, rules, some_time
-from fairlap.api.quantity import DURATION
+from fairlap.api.quantity import DURATION, LATENCY, parse_latency
 
 MOST_STEPS = 200
 _MOST_CLIENTS = 10_000
@@ -13,7 +13,27 @@ _SET = {"x-kubernetes-list-type": "set"}
 Clients = Annotated[int, Field(ge=1, le=_MOST_CLIENTS)]
 Rate = Annotated[float, Field(ge=0.001, le=10_000_000)]
 StepDuration = Annotated[str, Field(pattern=DURATION, min_length=2, max_length=20)]
-Milliseconds = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}(ms|s)$", max_length=20)]
+
+
+def _latency(text: str) -> str:
+    parse_latency(text)
+    return text
+
+
+Latency = Annotated[
+    str,
+    AfterValidator(_latency),
+    Field(
+        max_length=20,
+        json_schema_extra=rules(
+            rule(
+                f"self.matches('{LATENCY}') && self.matches('[1-9]')",
+                "a latency is a number above 0, of at most three decimal places, with the unit us, ms or s: write for "
+                "example 500us, 2.5ms or 1s",
+            )
+        ),
+    ),
+]
 
 
 class ClientsRange(Api):
@@ -53,11 +73,11 @@ class Objective(Api):
             )
         )
     )
-    p50: Milliseconds | None = None
-    """The median latency is to be at most this, for example 20ms or 1s."""
-    p90: Milliseconds | None = None
+    p50: Latency | None = None
+    """The median latency is to be at most this, for example 500us, 2.5ms or 1s."""
+    p90: Latency | None = None
     """The 90th percentile of latency is to be at most this."""
-    p99: Milliseconds | None = None
+    p99: Latency | None = None
     """The 99th percentile of latency is to be at most this."""
 
     @property
@@ -68,8 +88,8 @@ class Objective(Api):
     @property
     def millis(self) -> float:
         """The latency in milliseconds."""
-        text = str(getattr(self, self.percentile) or "0ms")
-        return float(text.removesuffix("ms")) if text.endswith("ms") else 1000 * float(text.removesuffix("s"))
+        text = getattr(self, self.percentile)
+        return parse_latency(text) if text else 0.0
 
 
 _STEPS = (

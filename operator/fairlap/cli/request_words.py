@@ -32,7 +32,10 @@ def requests() -> None:
 @requests.command("from-slowlog", short_help="From Elasticsearch's slow log of searches.")
 @_common
 def from_slowlog(files: tuple[str, ...], output: str | None, most: int | None) -> int:
-    """Take the searches of slow logs FILE... (- is standard input), as JSON or as text, in their order."""
+    """Take the searches of slow logs FILE... (- is standard input), as JSON or as text, by their time.
+
+    Each node logs its own shards: name the files of all nodes together.
+    """
     from fairlap.cli import requests_command  # noqa: PLC0415
     from fairlap.requests.slow_log import from_slow_log  # noqa: PLC0415
 
@@ -63,6 +66,10 @@ def from_access_log(
 @click.option("--path", metavar="PATH", help="Another path, with {term} in it, as '/d/select?query={term}'.")
 @click.option("--body", metavar="JSON", help="Another body, with {term} in it; needs --index or --path.")
 @click.option("--words", is_flag=True, help="Each word of a value is a term, not the whole.")
+@click.option(
+    "--sanitize", is_flag=True,
+    help=r'A blank for each of !"&()*+-/:;<=>?[\]^{|}~ in a term; its words AND, OR and NOT in small letters.',
+)  # fmt: skip
 def from_search_results(
     files: tuple[str, ...],
     output: str | None,
@@ -71,9 +78,9 @@ def from_search_results(
     index: str | None,
     path: str | None,
     body: str | None,
-    words: bool,
+    **terms: bool,
 ) -> int:
-    """Ask for the terms that hits of Elasticsearch or Groonga have in a field; an answer stands in a line of FILE..."""
+    """Ask for the terms that hits of Elasticsearch or Groonga have in a field; FILE... are their answers."""
     from fairlap.cli import requests_command  # noqa: PLC0415
     from fairlap.requests.search_results import TERM, Wanted, from_search_results  # noqa: PLC0415
 
@@ -85,7 +92,7 @@ def from_search_results(
         asked = json.loads(body) if body is not None else asked if index is not None else None
     except ValueError as error:
         raise UsageError(f"--body is not JSON: {error}") from error
-    wanted = Wanted(field, path or f"/{index}/_search", asked, words)
+    wanted = Wanted(field, path or f"/{index}/_search", asked, **terms)
     if TERM not in wanted.path and TERM not in json.dumps(asked):
         raise UsageError("neither --path nor --body has {term} in it, so that all requests would be the same")
     return requests_command.make_requests(files, lambda lines: from_search_results(lines, wanted), output, most)

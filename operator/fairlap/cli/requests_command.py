@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +16,9 @@ from fairlap.cli.printable import one_line, print_text
 from fairlap_race.contract.request_lines import MOST_BYTES, MOST_LINES, RequestLine
 
 if TYPE_CHECKING:
-    from fairlap.requests.found import InputLine, Skipped
+    from fairlap.requests.found import Doubt, InputLine, Skipped
 
-Reader = Callable[[Iterable["InputLine"]], Iterator["RequestLine | Skipped"]]
+Reader = Callable[[Iterable["InputLine"]], Iterator["RequestLine | Skipped | Doubt"]]
 MOST_LINE_BYTES = 16 << 20
 """Of a line that is read: an answer may have many hits."""
 STANDARD_INPUT = "-"
@@ -35,10 +36,26 @@ class _Told:
         self.full = False
         self.skipped: dict[str, tuple[int, str]] = {}
         """by why: how many lines, and where the first is"""
+        self.doubted: dict[str, tuple[int, str]] = {}
+        """likewise of the requests that were written"""
+        self._files: list[tuple[int, str]] = []
 
-    def skip(self, why: str, name: str, line: int) -> None:
-        number, first = self.skipped.get(why, (0, f"{name} line {line}"))
-        self.skipped[why] = number + 1, first
+    def begin(self, name: str) -> None:
+        """Take the lines that come as those of this file."""
+        self._files.append((self.lines, name))
+
+    def skip(self, why: str, line: int) -> None:
+        """Count a line that no request is made of; lines are numbered on through all files."""
+        self._count(self.skipped, why, line)
+
+    def doubt(self, why: str, line: int) -> None:
+        """Count a request that was perhaps another one."""
+        self._count(self.doubted, why, line)
+
+    def _count(self, counts: dict[str, tuple[int, str]], why: str, line: int) -> None:
+        before, name = self._files[bisect_right(self._files, line - 1, key=lambda it: it[0]) - 1]
+        number, first = counts.get(why, (0, f"{name} line {line - before}"))
+        counts[why] = number + 1, first
 
     def room(self, size: int) -> bool:
         """Return whether a line of `size` bytes still fits, and count it when it does."""
@@ -49,14 +66,13 @@ class _Told:
 
 
 def make_requests(files: Sequence[str], read: Reader, output: str | None, most: int | None = None) -> int:
-    """Write the requests that `read` finds in `files` (- is standard input), at most `most`, to `output`.
+    """Write the requests that `read` finds in `files` (- is standard input) together, at most `most`, to `output`.
 
     Raises UsageError for a file that cannot be read or written, CliError when there is no request in them.
     """
     told = _Told()
     with _opened(output) as out:
-        for name in files:
-            _copy(name, read, out, told, min(most or MOST_LINES, MOST_LINES))
+        _copy(read(_lines(files, told)), out, told, min(most or MOST_LINES, MOST_LINES))
         if not told.written:
             _print_counts(told, None, most)
             raise CliError(f"there is no request in {', '.join(files)}, so there is nothing to write")
@@ -64,21 +80,18 @@ def make_requests(files: Sequence[str], read: Reader, output: str | None, most: 
     return SUCCEEDED
 
 
-def _copy(name: str, read: Reader, out: Callable[[str], None], told: _Told, most: int) -> None:
-    try:
-        with _read(name) as source:
-            for found in read(_lines(source, name, told)):
-                if not isinstance(found, RequestLine):
-                    told.skip(found.why, name, found.line)
-                    continue
-                if told.written >= most:
-                    return
-                line = found.to_line()
-                if not told.room(len(line.encode()) + 1):
-                    return
-                out(line)
-    except OSError as error:
-        raise UsageError(f"{name}: {error.strerror}") from error
+def _copy(found: Iterator[RequestLine | Skipped | Doubt], out: Callable[[str], None], told: _Told, most: int) -> None:
+    from fairlap.requests.found import Skipped  # noqa: PLC0415
+
+    for each in found:
+        if isinstance(each, Skipped):
+            told.skip(each.why, each.line)
+        elif not isinstance(each, RequestLine):
+            told.doubt(each.why, each.line)
+        elif told.written >= most or not told.room(len((line := each.to_line()).encode()) + 1):
+            return
+        else:
+            out(line)
 
 
 @contextmanager
@@ -115,24 +128,33 @@ def _opened(output: str | None) -> Iterator[Callable[[str], None]]:
         raise UsageError(f"{output}: {error.strerror}") from error
 
 
-def _lines(source: BinaryIO, name: str, told: _Told) -> Iterator[InputLine]:
+def _lines(files: Sequence[str], told: _Told) -> Iterator[InputLine]:
+    """Yield the lines of all files. Raises UsageError for one that cannot be read."""
+    for name in files:
+        told.begin(name)
+        try:
+            with _read(name) as source:
+                yield from _lines_of(source, told)
+        except OSError as error:
+            raise UsageError(f"{name}: {error.strerror}") from error
+
+
+def _lines_of(source: BinaryIO, told: _Told) -> Iterator[InputLine]:
     """Yield the lines as texts; of one that is too long nothing is kept in memory."""
     from fairlap.requests.found import InputLine  # noqa: PLC0415
 
-    number = 0
+    encoding = "utf-8-sig"
     while line := source.readline(MOST_LINE_BYTES + 1):
-        number += 1
         told.lines += 1
         if len(line) > MOST_LINE_BYTES:
-            told.skip(_TOO_LONG, name, number)
+            told.skip(_TOO_LONG, told.lines)
             while line and not line.endswith(b"\n"):
                 line = source.readline(MOST_LINE_BYTES)
-            continue
-        text = line.decode("utf-8-sig" if number == 1 else "utf-8", "replace").strip()
-        if text:
-            yield InputLine(number, text)
+        elif text := line.decode(encoding, "replace").strip():
+            yield InputLine(told.lines, text)
         else:
-            told.skip(_EMPTY, name, number)
+            told.skip(_EMPTY, told.lines)
+        encoding = "utf-8"
 
 
 def _print_counts(told: _Told, output: str | None, most: int | None) -> None:
@@ -140,6 +162,10 @@ def _print_counts(told: _Told, output: str | None, most: int | None) -> None:
     print_text(f"{told.written:,} requests{where} from {told.lines:,} lines", sys.stderr)
     for why, (number, first) in told.skipped.items():
         print_text(f"  left out, {number:,}: {one_line(why)} (the first: {one_line(first)})", sys.stderr)
+    for why, (number, first) in told.doubted.items():
+        print_text(
+            f"  written, but not for sure, {number:,}: {one_line(why)} (the first: {one_line(first)})", sys.stderr
+        )
     if told.full:
         print_text(
             f"  a file of requests has {MOST_LINES:,} lines and {MOST_BYTES >> 20} MiB at most; no more", sys.stderr

@@ -15,6 +15,7 @@ from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.printable import one_line, print_text
 from fairlap_race.contract.probe import PointerError, find_number, is_pointer
 from fairlap_race.contract.request_lines import LinesError, RequestLine, read_lines
+from fairlap_race.contract.sent_request import as_sent
 
 _SECONDS = 30.0
 _MOST_SHOWN = 60
@@ -61,7 +62,11 @@ def same_hits(engines: Sequence[Engine], folder: str, most: int | None) -> int:
 
 
 def _read(engine: Engine) -> list[RequestLine]:
-    parts = urlsplit(engine.url)
+    try:
+        parts = urlsplit(engine.url)
+        _ = parts.port
+    except ValueError as error:
+        raise UsageError(f"{engine.url}: {error}; write http://HOST:PORT or https://HOST:PORT") from error
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
         raise UsageError(f"{engine.url}: write http://HOST:PORT or https://HOST:PORT, without a user")
     if not is_pointer(engine.pointer):
@@ -88,25 +93,14 @@ def _hits(engine: Engine, line: RequestLine, number: int) -> int | float:
 
 
 def _ask(url: str, line: RequestLine) -> Any:
-    body, content = _sent(line.body)
-    headers = {"Accept": "application/json", **({"Content-Type": content} if content else {})}
+    method, path, body, kind = as_sent(line)
+    headers = {"Accept": "application/json", **({"Content-Type": kind} if kind else {})}
+    data = None if body is None else body.encode()
     request = urllib.request.Request(  # noqa: S310 - the scheme was looked at
-        url.rstrip("/") + line.path, data=body, headers=headers, method=line.method
+        url.rstrip("/") + path, data=data, headers=headers, method=method
     )
     with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
         return json.loads(answer.read(_MOST_BYTES))
-
-
-def _sent(body: Any) -> tuple[bytes | None, str]:
-    """Return a body as a race sends it, and its type."""
-    if body is None:
-        return None, ""
-    if isinstance(body, str):
-        return body.encode(), "text/plain; charset=utf-8"
-    if isinstance(body, list):
-        texts = (item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in body)
-        return "".join(f"{text}\n" for text in texts).encode(), "application/x-ndjson"
-    return json.dumps(body, ensure_ascii=False).encode(), "application/json"
 
 
 def _write(path: Path, lines: Sequence[RequestLine]) -> None:

@@ -37,6 +37,8 @@ def curve(benchmark: Benchmark) -> str:
         return ""
     rows = found["rows"]
     digits = digits_for(row["throughput"]["median"] for row in rows if row.get("throughput"))
+    # Objectives may lie below a millisecond.
+    of_times = max(1, digits_for(value for row in rows for value in (row.get("latencyMillis") or {}).values()))
     searched = any(row.get("race") for row in rows)
     head = [
         *(["race"] if searched else []),
@@ -48,7 +50,7 @@ def curve(benchmark: Benchmark) -> str:
         "errors",
     ]
     head += ["schedule", "generator CPU", "nodes' cores", *(["objective"] if searched else []), ""]
-    lines = [_cells(row, digits) for row in rows]
+    lines = [_cells(row, digits, of_times) for row in rows]
     if searched:
         lines = [
             [str(row.get("race") or 1), *cells[:-1], _kept(row), cells[-1]]
@@ -66,12 +68,12 @@ def _kept(row: Mapping[str, Any]) -> str:
     return NOTHING if kept is None else "kept" if kept else "broken"
 
 
-def _cells(row: Mapping[str, Any], digits: int) -> list[str]:
+def _cells(row: Mapping[str, Any], digits: int, of_times: int) -> list[str]:
     rate, latency, support = row.get("throughput"), row.get("latencyMillis") or {}, row.get("support") or {}
     times = []
     for key in ("p50", "p90", "p99"):
         few = key in support and support[key] < _ENOUGH
-        times.append(f"{number(latency[key], 1)}{'*' if few else ''}" if key in latency else NOTHING)
+        times.append(f"{number(latency[key], of_times)}{'*' if few else ''}" if key in latency else NOTHING)
     cores = row.get("elasticsearchCpuCores")
     return [
         row["step"],

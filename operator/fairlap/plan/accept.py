@@ -1,5 +1,6 @@
 """What CEL cannot know about a spec: checked again, and said in the condition Accepted, before anything is created."""
 
+import ipaddress
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -140,6 +141,28 @@ def _nothing_of_rally_over_http(spec: BenchmarkSpec, _: Settings) -> Iterator[Ob
         yield Objection(Reason.INVALID_SPEC, words)
 
 
+def _hosts_are_addresses(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    target, store = spec.target, spec.race.metrics_store
+    written = {"target": target.hosts if target else [], "race.metricsStore": store.hosts if store else []}
+    for field, hosts in written.items():
+        for host in hosts:
+            address = host.partition("[")[2].partition("]")[0]
+            if address and not _is_ipv6(address):
+                words = f"{field}.hosts: {host} has no IPv6 address in its brackets; write one as http://[fd00::1]:9200"
+                yield Objection(Reason.INVALID_SPEC, words)
+    if target and spec.over_http and len({host.lower() for host in target.hosts}) < len(target.hosts):
+        words = "target.hosts has a host twice: each gets the same share of the requests, so name it once"
+        yield Objection(Reason.INVALID_SPEC, words)
+
+
+def _is_ipv6(address: str) -> bool:
+    try:
+        ipaddress.IPv6Address(address)
+    except ValueError:
+        return False
+    return True
+
+
 def _track_exists(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection]:
     name, challenge = spec.race.track.builtin if spec.race.track else None, spec.race.challenge
     if name is None:
@@ -166,5 +189,6 @@ CHECKS: tuple[Check, ...] = (
     _key_per_client_has_a_password,
     _telemetry_params_are_of_a_device,
     _nothing_of_rally_over_http,
+    _hosts_are_addresses,
     _track_exists,
 )

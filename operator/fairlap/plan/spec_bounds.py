@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fairlap.api.load_spec import MOST_RATE
 from fairlap.api.names import MOST_SPEC_VALUES
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
@@ -16,7 +17,7 @@ from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.race_spec import MOST_SPEC_BYTES
 from fairlap_race.contract.untrusted import has_more_values
 
-LONGEST_LOAD = "168h"
+LONGEST_LOAD, LONGEST_INTERVAL = "168h", "1h"
 MOST_LEVELS = 20
 MOST_CHARACTERS = 64 * 1024
 MOST_KEY = 500
@@ -33,6 +34,7 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
     yield from _empty(spec)
     yield from _too_long_a_sweep(spec)
     yield from _impossible_search(spec)
+    yield from _beyond_k6(spec)
     wrong = [
         f"{field} {words}"
         for field, value in _maps(spec).items()
@@ -119,6 +121,30 @@ def _impossible_search(spec: BenchmarkSpec) -> Iterator[str]:
             f"{objective.percentile} says nothing below {objective.fewest_requests}: write a higher "
             f"targetThroughput.from, a duration of {needed}s, or another percentile"
         )
+
+
+def _beyond_k6(spec: BenchmarkSpec) -> Iterator[str]:
+    """Yield a sentence for what steps over HTTP may not be: Rally takes longer ones and higher rates."""
+    race = spec.race
+    rates = {
+        "race.sweep": race.sweep.target_throughput if race.sweep else [],
+        "race.capacity": [race.capacity.target_throughput.last] if race.capacity else [],
+    }
+    for field, steps in (("race.sweep", race.sweep), ("race.capacity", race.capacity)):
+        if steps is None or race.load is None:
+            continue
+        for part, text, longest in (
+            ("duration", steps.duration, LONGEST_LOAD),
+            ("warmup", steps.warmup, LONGEST_LOAD),
+            ("interval", steps.interval, LONGEST_INTERVAL),
+        ):
+            if text and parse_duration(text) > parse_duration(longest):
+                yield f"{field}.{part} {text} is too long over HTTP: write at most {longest}"
+        if (most := max(rates[field], default=0.0)) > MOST_RATE:
+            yield (
+                f"{field}.targetThroughput goes up to {most:,.0f}/s, and k6 is asked for {MOST_RATE:,}/s at most: "
+                "write lower rates"
+            )
 
 
 def _larger(field: str, text: str | None, most: str) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The queue: who may hold a cluster now, so that two Benchmarks never disturb each other's numbers."""
 
+import ipaddress
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -42,11 +43,20 @@ def addresses(hosts: Iterable[str], namespace: str) -> frozenset[str]:
 
 def _address(host: str, namespace: str) -> str:
     name, _, port = host.partition("://")[2].lower().rpartition(":")
+    if name.startswith("["):
+        return f"{_shortest(name.strip('[]'))}:{port}"
     if "." not in name:
         name = f"{name}.{namespace}"
     for suffix in (".svc.cluster.local", ".svc"):
         name = name.removesuffix(suffix)
     return f"{name}:{port}"
+
+
+def _shortest(address: str) -> str:
+    try:
+        return f"[{ipaddress.IPv6Address(address)}]"
+    except ValueError:  # an older CustomResourceDefinition lets any text in
+        return f"[{address}]"
 
 
 class _Line:

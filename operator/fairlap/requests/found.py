@@ -13,7 +13,7 @@ class InputLine:
     """A line of a file."""
 
     number: int
-    """1-based"""
+    """1-based, on through all files that are read"""
     text: str
 
 
@@ -25,10 +25,18 @@ class Skipped:
     why: str
 
 
-def accepted(line: int, request: RequestLine) -> Iterator[RequestLine | Skipped]:
-    """Yield the request, or why a replay would refuse it."""
+@dataclass(frozen=True)
+class Doubt:
+    """A request that was made of a line, but perhaps not as it was; the words fit behind "requests:"."""
+
+    line: int
+    why: str
+
+
+def accepted(line: int, request: RequestLine, *, writes: bool = False) -> Iterator[RequestLine | Skipped]:
+    """Yield the request, or why a replay would refuse it; with `writes` it may do more than read, for all one knows."""
     try:
-        yield from read_lines([f"{request.to_line()}\n".encode()], "")
+        yield from read_lines([f"{request.to_line()}\n".encode()], "", writes=writes)
     except LinesError as error:
         yield Skipped(line, str(error).partition(": ")[2].partition(";")[0])
     except UnicodeEncodeError:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from fairlap.requests.found import InputLine, Skipped, accepted
+from fairlap.requests.found import Doubt, InputLine, Skipped, accepted
+from fairlap.requests.logged_search import LogEntry, Search, gather
 from fairlap_race.contract.request_lines import RequestLine
 from fairlap_race.contract.untrusted import read_object
 
@@ -16,63 +17,120 @@ NO_ENTRY = "no entry of a slow log of searches"
 NO_SOURCE = "the source of the search is not JSON"
 POINT_IN_TIME = "a search in a point in time, which is gone when it is sent again"
 ONCE_MORE = "the same search on another shard, or in its other phase"
+TOO_MANY_INDICES = "a search over so many indices that Elasticsearch would refuse the length of its path"
+INCOMPLETE = "searched more shards than the log has of it, so perhaps more indices than its path names"
+MIXED = "beside the same search over other indices, so perhaps not over all of those that its path names"
+LONGEST_PATH = 4000
+"""http.max_initial_line_length is 4 kB, with the method and the version of HTTP."""
 _MOST_CHARACTERS = 2 << 20
-_SHARD = re.compile(r"\[(?P<index>[^\]\[\s]+)\]\[(?P<shard>\d+)\]")
+_SHARD = re.compile(r"\[(?P<index>[^\]\[\s]+)\]\[(?P<shard>\d{1,9})\]")
 # 6 writes the logger's whole name as text, 7 the first letters of it, filled up with blanks.
 _TEXT = re.compile(
-    r"\[(?:index\.search\.slowlog|i\.s\.s)\.(?P<phase>query|fetch)\s*\].*?\[(?P<index>[^\]\[\s]+)\]\[(?P<shard>\d+)\] "
-    r"took\[.*? source\[(?P<source>.*?)\],?(?: id\[[^\]]*\],?)?\s*$"
+    r"^(?:\[(?P<time>[^\]]*)\])?.*?\[(?:index\.search\.slowlog|i\.s\.s)\.(?P<phase>query|fetch)\s*\].*?"
+    r"\[(?P<index>[^\]\[\s]+)\]\[(?P<shard>\d{1,9})\] "
+    r"took\[(?P<about>.*?) source\[(?P<source>.*?)\],?(?: id\[(?P<id>[^\]]*)\],?)?\s*$"
 )
+_TOOK = re.compile(r"took_millis\[(\d+)\]")
+_SHARDS = re.compile(r"total_shards\[(\d+)\],?$")
+_NUMBER = re.compile(r"[0-9]{1,15}")
 
 
-class _Entry(NamedTuple):
+class _Logged(NamedTuple):
+    """What a line says, as texts."""
+
     name: str
     shard: str
     phase: str
     source: str
+    time: Any
+    took: Any
+    shards: Any
+    sender: tuple[str, str]
+    """its X-Opaque-Id and the trace that it belongs to; Elasticsearch notes them where the client sends them"""
 
 
-def from_slow_log(lines: Iterable[InputLine]) -> Iterator[RequestLine | Skipped]:
-    """Yield the searches in their order.
+def from_slow_log(lines: Iterable[InputLine]) -> Iterator[RequestLine | Skipped | Doubt]:
+    """Yield the searches by the time of their first entry; all of the log is read before.
 
-    Elasticsearch writes an entry for each shard and phase (query, fetch) that was slow. Of entries with the same index
-    and source as many are different searches as any one shard has in any one phase.
+    Elasticsearch writes an entry for each shard and phase (query, fetch) that was slow, on the node that has the shard.
+    Which entries are of one search is told by `gather`.
     """
-    entries: Counter[_Entry] = Counter()
-    searches: Counter[tuple[str, str]] = Counter()
+    entries: list[LogEntry] = []
+    sources: dict[str, str] = {}
+    last = 0.0
     for line in lines:
-        entry = _from_json(line.text) if line.text.lstrip().startswith("{") else _from_text(line.text)
-        if entry is None:
+        logged = _from_json(line.text) if line.text.lstrip().startswith("{") else _from_text(line.text)
+        if logged is None:
             yield Skipped(line.number, NO_ENTRY)
             continue
-        body = _body(entry.source)
+        body = _body(logged.source)
         if body is None:
             yield Skipped(line.number, NO_SOURCE)
             continue
         if "pit" in body:
             yield Skipped(line.number, POINT_IN_TIME)
             continue
-        entries[entry] += 1
-        search = entry.name, entry.source
-        if entries[entry] <= searches[search]:
-            yield Skipped(line.number, ONCE_MORE)
-            continue
-        searches[search] += 1
-        yield from accepted(line.number, RequestLine("POST", f"/{quote(entry.name, safe=',*')}/_search", body))
+        last = _seconds(logged.time, last)
+        # The texts of entries alike are kept once.
+        source = sources.setdefault(logged.source, logged.source)
+        entries.append(_entry(line.number, logged, source, last))
+    for found in gather(entries):
+        yield from _requests(found)
 
 
-def _from_json(text: str) -> _Entry | None:
+def _requests(found: Search | int) -> Iterator[RequestLine | Skipped | Doubt]:
+    if isinstance(found, int):
+        yield Skipped(found, ONCE_MORE)
+        return
+    path = f"/{quote(','.join(sorted(found.indices)), safe=',*')}/_search"
+    if len(path) > LONGEST_PATH:
+        yield Skipped(found.first.line, TOO_MANY_INDICES)
+        return
+    for request in accepted(found.first.line, RequestLine("POST", path, _body(found.first.source))):
+        yield request
+        if isinstance(request, RequestLine) and (found.incomplete or found.mixed):
+            yield Doubt(found.first.line, INCOMPLETE if found.incomplete else MIXED)
+
+
+def _entry(line: int, logged: _Logged, source: str, ended: float) -> LogEntry:
+    took = _whole(logged.took) or 0
+    shards = _whole(logged.shards) or None
+    place = (logged.name, int(logged.shard))
+    return LogEntry(line, place, logged.phase == "fetch", source, logged.sender, shards, ended, took / 1000)
+
+
+def _from_json(text: str) -> _Logged | None:
     data = read_object(text, _MOST_CHARACTERS)
     if data is None:
         return None
     logger = str(_member(data, "log.logger") or data.get("component") or "")
     kind = str(_member(data, "event.dataset") or data.get("type") or "")
-    place = _SHARD.search(str(_member(data, "elasticsearch.slowlog.message") or data.get("message") or ""))
-    source = _member(data, "elasticsearch.slowlog.source", data.get("source"))
-    # 7: i.s.s.query, of the type index_search_slowlog; from 8 on: index.search.slowlog.query.
-    if place is None or not isinstance(source, str) or "search" not in f"{logger} {kind}":
+    place = _SHARD.search(str(_of_search(data, "message") or ""))
+    source = _of_search(data, "source")
+    # 7: i.s.s.query, of the type index_search_slowlog; from 8 on: index.search.slowlog.query. Both log indexing, too.
+    of_searches = "search" in f"{logger} {kind}".replace("elasticsearch", "")
+    if place is None or not isinstance(source, str) or not of_searches:
         return None
-    return _Entry(place["index"], place["shard"], logger.rpartition(".")[2], source)
+    time = data.get("@timestamp", data.get("timestamp"))
+    sender = str(_of_search(data, "id") or ""), str(_member(data, "trace.id") or "")
+    took, shards = _of_search(data, "took_millis"), _of_search(data, "total_shards")
+    return _Logged(place["index"], place["shard"], logger.rpartition(".")[2], source, time, took, shards, sender)
+
+
+def _of_search(data: Mapping[str, Any], name: str) -> Any:
+    """Return a member as 8 and later name it, else as 7 does."""
+    return _member(data, f"elasticsearch.slowlog.{name}", data.get(name))
+
+
+def _from_text(text: str) -> _Logged | None:
+    found = _TEXT.search(text)
+    if found is None:
+        return None
+    took, shards = _TOOK.search(found["about"]), _SHARDS.search(found["about"])
+    return _Logged(
+        found["index"], found["shard"], found["phase"], found["source"], found["time"],
+        took and took[1], shards and shards[1], (found["id"] or "", ""),
+    )  # fmt: skip
 
 
 def _body(source: str) -> dict[str, Any] | None:
@@ -94,6 +152,15 @@ def _member(data: Mapping[str, Any], name: str, default: Any = None) -> Any:
     return default if found is None else found
 
 
-def _from_text(text: str) -> _Entry | None:
-    found = _TEXT.search(text)
-    return _Entry(found["index"], found["shard"], found["phase"], found["source"]) if found else None
+def _seconds(time: Any, otherwise: float) -> float:
+    try:
+        found = datetime.fromisoformat(str(time))
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return otherwise
+
+
+def _whole(value: Any) -> int:
+    """Return a number that is written as one or as a text; 0 for anything else."""
+    text = str(value)
+    return int(text) if _NUMBER.fullmatch(text) else 0

@@ -56,7 +56,7 @@ def _refused(races: Sequence[CapacityRace], search: CapacitySearch, unit: str) -
 
 def _objective(search: CapacitySearch) -> str:
     errors = f"{search.error_rate:.3g} of the requests failed at most" if search.error_rate else "no request failed"
-    return f"{search.percentile} of latency at most {search.millis:g} ms, and {errors}"
+    return f"{search.percentile} of latency at most {search.millis:.10g} ms, and {errors}"
 
 
 def _ends(found: CapacityResult) -> str:

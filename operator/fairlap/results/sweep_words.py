@@ -26,7 +26,7 @@ def _headline(found: SweepResult, raced: str, objective: Objective | None) -> st
             if found.capacity_races
             else f"between {amount(it.low)} and {amount(it.high)}, two neighbouring steps"
         )
-        limit = f"{objective.millis:g} ms at {objective.percentile}"
+        limit = f"{objective.millis:.10g} ms at {objective.percentile}"
         parts.append(f"carries {amount(it.value)} {_unit(found)} below {limit} ({sure})")
     elif objective:
         parts.append(f"has no capacity to be told: {found.capacity_refused}")

@@ -181,7 +181,7 @@ class RaceSpec:
     user_tags: Mapping[str, Any] = field(default_factory=dict)
     index: IndexSpec = IndexSpec()
     hosts: tuple[str, ...] = ()
-    """NAME:PORT each"""
+    """NAME:PORT each, over HTTP also [IPv6 address]:PORT"""
     tls: bool = False
     """TLS, always verified against the system's CAs; with `ca_file`, it is TLS in any case, verified against that"""
     user: str = "elastic"

@@ -44,7 +44,7 @@ class ElasticsearchError(Exception):
 
 
 class ElasticsearchClient:
-    """Asks one cluster through any of `hosts` (NAME:PORT); threads may share it.
+    """Asks one cluster through any of `hosts` (NAME:PORT or [IPv6 address]:PORT); threads may share it.
 
     With `ca_file` or `tls` over TLS, verified against that file, without one against the system's CAs; with the files
     of `certificate` and its key for a server that asks who connects. The API key stands before user and password.

@@ -110,8 +110,8 @@ def look_at_host(host: str, path: str, access: Access) -> HttpHost:
         refused = "CERTIFICATE_REQUIRED" in str(error)
         reason = Reason.AUTHENTICATION_FAILED if refused else Reason.TLS_UNTRUSTED
         raise UnhealthyError(reason, f"{asked}: {error}") from error
-    except (OSError, http.client.HTTPException) as error:
-        words = str(error) if isinstance(error, OSError) else "that is no HTTP"
+    except (OSError, UnicodeError, http.client.HTTPException) as error:  # a name may have a part that is no label
+        words = "that is no HTTP" if isinstance(error, http.client.HTTPException) else str(error)
         raise UnhealthyError(
             Reason.CLUSTER_UNREACHABLE, f"{asked}: {type(error).__name__}: {words}; correct the host or start it"
         ) from error

@@ -14,13 +14,11 @@ from typing import Any
 from fairlap_race.contract.http_spec import HttpSpec
 from fairlap_race.contract.race_spec import RequestsSource
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.request_lines import LinesError, RequestLine, read_lines
+from fairlap_race.contract.request_lines import LinesError, read_lines
+from fairlap_race.contract.sent_request import Sent, as_sent
 from fairlap_race.errors import TrackError
 from fairlap_race.track.request_source import find_files, read_bounded
 
-JSON, JSON_LINES, TEXT = "application/json", "application/x-ndjson", "text/plain; charset=utf-8"
-Sent = tuple[str, str, "str | None", "str | None"]
-"""Method, path, body and content type."""
 MOST_FIRST = 1000
 
 
@@ -63,31 +61,6 @@ def make_ready(http: HttpSpec, source: RequestsSource, work: Path, stop: threadi
     digest = hashlib.sha256(choice.encode() + b"\n" + text.encode()).hexdigest()
     first = tuple(sent[:MOST_FIRST])
     return ReadyRequests(file, first, len(sent), len(ranked), f"sha256:{digest}", found.repository, found.commit)
-
-
-def as_sent(line: RequestLine) -> Sent:
-    """Return a request as it goes over the wire: a list is a JSON text a line, a text stays as it is, with its type."""
-    body = line.body
-    if body is None:
-        return line.method, line.path, None, None
-    if isinstance(body, str):
-        return line.method, line.path, body, _type_of(line.path, body)
-    if isinstance(body, list):
-        return line.method, line.path, "".join(f"{_text(item)}\n" for item in body), JSON_LINES
-    return line.method, line.path, _text(body), JSON
-
-
-def _type_of(path: str, text: str) -> str:
-    if path.partition("?")[0].rstrip("/").endswith(("/_bulk", "/_msearch", "/_msearch/template")):
-        return JSON_LINES
-    try:
-        return JSON if isinstance(json.loads(text), (dict, list)) else TEXT
-    except (ValueError, RecursionError):
-        return TEXT
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def alias_table(count: int, exponent: float) -> list[tuple[float, int]]:

@@ -83,6 +83,12 @@ def objection(challenge: Any, sweep: SweepSpec) -> str:
 
     That there is no such task is said elsewhere, beside the tasks that there are.
     """
+    taken = {leaf.name for element in challenge.schedule for leaf in element}
+    if twice := next((name for name in sweep.names if name in taken), ""):
+        return (
+            f"{field_of(sweep)}.task: a step would be named {twice}, as another task of the challenge is, and their "
+            "numbers would be mixed: give that task another name"
+        )
     for element in challenge.schedule:
         leaves = list(element)
         task = next((leaf for leaf in leaves if leaf.name == sweep.task), None)

@@ -13,8 +13,9 @@ from typing import Any
 from fairlap_race.contract.http_record import RequestHits
 from fairlap_race.contract.probe import PointerError, find_number
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.sent_request import Sent
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.http.requests import MOST_FIRST, Sent
+from fairlap_race.http.requests import MOST_FIRST
 from fairlap_race.runner.parts import FailedError
 
 MOST_LINES = MOST_FIRST

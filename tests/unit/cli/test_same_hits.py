@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from fairlap.cli.exits import CliError
 from fairlap.cli.request_words import requests
 
-Make = Callable[[dict[str, int]], str]
+Make = Callable[..., str]
 
 
 @pytest.fixture
@@ -20,10 +20,13 @@ def engine() -> Iterator[Make]:
     """Return what begins an engine that finds so much by the last word of a path or a body."""
     servers: list[ThreadingHTTPServer] = []
 
-    def begin(hits: dict[str, int]) -> str:
+    def begin(hits: dict[str, int], kinds: list[str | None] | None = None) -> str:
+        kinds = [] if kinds is None else kinds
+
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
+                kinds.append(self.headers.get("Content-Type"))
                 word = json.loads(self.rfile.read(length))["query"] if length else self.path.rpartition("=")[2]
                 known = word in hits
                 text = json.dumps({"found": {"total": hits.get(word)}}).encode()
@@ -83,6 +86,16 @@ def test_lines_that_find_as_much_are_kept_and_the_others_listed(tmp_path: Path, 
     assert code == 0 and "1 lines to" in said and "left out, line" not in said
 
 
+def test_an_engine_is_asked_as_the_race_asks_it(tmp_path: Path, engine: Make) -> None:
+    one, two = tmp_path / "one.ndjson", tmp_path / "two.ndjson"
+    one.write_text("/search?q=tea\n")
+    two.write_text(json.dumps({"method": "POST", "path": "/s", "body": '{"query": "tea"}'}) + "\n")
+    kinds: list[str | None] = []
+    url = engine({"tea": 7}, kinds)
+    assert ask("-e", str(one), url, POINTER, "-e", str(two), url, POINTER, "-o", str(tmp_path / "same"))[0] == 0
+    assert kinds == [None, "application/json"]
+
+
 def test_nothing_that_could_be_compared(tmp_path: Path, engine: Make) -> None:
     one, two = two_files(tmp_path)
     first, second = engine({"tea": 7, "cup": 3, "pot": 0}), engine({"tea": 8, "cup": 4, "pot": 1})
@@ -103,6 +116,8 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, engine: Make) -> No
     assert "finds nothing: the deepest level that exists is /found" in said(str(one), url, "/found/hits")
     assert "is no JSON pointer" in said(str(one), url, "found")
     assert "without a user" in said(str(one), "http://a:b@host", POINTER)
+    for url_that_is_none in ("http://[fd00::1:9200", "http://host:99999", "http://host:port", "http://[fd00:1]:80"):
+        assert f"{url_that_is_none}: " in said(str(one), url_that_is_none, POINTER)
     assert "No such file" in said(str(tmp_path / "none"), url, POINTER)
     assert "different names" in said(str(two), url, POINTER)
     longer = tmp_path / "longer.ndjson"

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.spec import BenchmarkSpec, Timeouts
 from fairlap.manifests.race_job import job, race_spec
 from fairlap.plan.accept import objections
 from fairlap.plan.seen import Subject
 from fairlap.plan.steps import CHECK, SMOKE, steps
 from fairlap.settings import Settings
 from fairlap_race.contract.http_spec import HttpLoad
-from fairlap_race.contract.race_spec import Mode, parse_spec
+from fairlap_race.contract.race_spec import Mode, SpecError, parse_spec
 
 SETTINGS = Settings(race_image="fairlap/race:1")
 TARGET = {"kind": "http", "hosts": ["http://one:10041", "http://two:10041"], "health": "/d/status"}
@@ -95,6 +95,46 @@ def test_a_load_longer_than_the_race_may_take() -> None:
     assert wrong.message.startswith("race.load takes 25200 s, and timeouts.race is 6h")
     (too_long,) = objections(spec_of(load={"duration": "169h"}), SETTINGS)[:1]
     assert too_long.message == "race.load.duration 169h is too long: write at most 168h"
+
+
+@pytest.mark.parametrize(
+    ("race", "sentence"),
+    [
+        ({"sweep": {"interval": "1h"}}, ""),
+        ({"sweep": {"interval": "61m"}}, "race.sweep.interval 61m is too long over HTTP: write at most 1h"),
+        ({"sweep": {"duration": "169h"}}, "race.sweep.duration 169h is too long over HTTP: write at most 168h"),
+        ({"sweep": {"duration": "1s", "warmup": "169h"}}, "race.sweep.warmup 169h is too long over HTTP"),
+        ({"sweep": {"clients": [], "targetThroughput": [1, 1_000_000]}}, ""),
+        (
+            {"sweep": {"clients": [], "targetThroughput": [1, 1_000_001]}},
+            "race.sweep.targetThroughput goes up to 1,000,001/s, and k6 is asked for 1,000,000/s at most",
+        ),
+        ({"capacity": {"interval": "2h"}}, "race.capacity.interval 2h is too long over HTTP: write at most 1h"),
+        (
+            {"capacity": {"targetThroughput": {"from": 1000, "to": 2_000_000}}},
+            "race.capacity.targetThroughput goes up to 2,000,000/s, and k6 is asked for 1,000,000/s at most",
+        ),
+    ],
+)
+def test_steps_are_within_what_the_runner_takes(race: dict[str, Any], sentence: str) -> None:
+    good = {
+        "sweep": {"task": "requests", "clients": [1]},
+        "capacity": {
+            "task": "requests", "objective": {"p99": "2.5ms"}, "targetThroughput": {"from": 100, "to": 200},
+        },
+    }  # fmt: skip
+    whole = {field: {**good[field], **changes} for field, changes in race.items()}
+    spec = spec_of(**whole).model_copy(update={"timeouts": Timeouts(race="720h")})
+    found = [objection.message for objection in objections(spec, SETTINGS)]
+    assert len(found) == bool(sentence) and all(message.startswith(sentence) for message in found)
+    runs = race_spec(
+        Subject(name="bm", namespace="ns", uid="0123456789abcdef", generation=1, spec=spec), "race-1", SETTINGS
+    )
+    if sentence and "targetThroughput" not in race.get("capacity", {}):  # whose rates follow from each other
+        with pytest.raises(SpecError):
+            parse_spec(runs.to_json())
+    elif not sentence:
+        parse_spec(runs.to_json())
 
 
 def test_a_header_is_text() -> None:

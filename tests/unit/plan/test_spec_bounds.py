@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from world import SETTINGS, seen, spec
 
+from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.accept import objections
 from fairlap.plan.benchmark import plan
 from fairlap.plan.spec_bounds import MOST_LEVELS
@@ -137,6 +138,33 @@ def test_what_is_out_of_its_bounds_has_a_sentence(case: str) -> None:
     assert any(sentence in objection.message for objection in objections(of, SETTINGS)), objections(of, SETTINGS)
     status = plan(seen(of=of)).status
     assert (status.phase, status.reason) == ("Failed", "InvalidSpec") and sentence in status.message
+
+
+HTTP: dict[str, Any] = {"requests": {"configMap": {"name": "queries"}}, "load": {}}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "sentence"),
+    [
+        (["http://[fd00::1]:80", "http://[fd00::2]:80"], ""),
+        (
+            ["http://[1:2]:80"],
+            "target.hosts: http://[1:2]:80 has no IPv6 address in its brackets; write one as http://[f",
+        ),
+        (["http://[::1::]:80"], "target.hosts: http://[::1::]:80 has no IPv6 address in its brackets"),
+        (["http://one:80", "http://One:80"], "target.hosts has a host twice: each gets the same share of the requests"),
+    ],
+)
+def test_hosts_over_http(hosts: list[str], sentence: str) -> None:
+    of = BenchmarkSpec.model_validate({"target": {"kind": "http", "hosts": hosts}, "race": HTTP})
+    found = [objection.message for objection in objections(of, SETTINGS)]
+    assert len(found) == bool(sentence) and all(sentence in message for message in found)
+
+
+def test_a_metrics_store_has_an_address() -> None:
+    of = spec(race={"metricsStore": {"hosts": ["https://[1:2]:9200"]}})
+    (found,) = objections(of, SETTINGS)
+    assert found.message.startswith("race.metricsStore.hosts: https://[1:2]:9200 has no IPv6 address")
 
 
 def test_what_is_within_its_bounds_has_none() -> None:

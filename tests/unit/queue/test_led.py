@@ -13,6 +13,7 @@ from fairlap.api.names import COMPARISON_KIND
 from fairlap.plan.transition import describe_wait
 from fairlap.queue.places import Places
 from fairlap.queue.summary import Current, Summary, leader_uid, summarize, summarize_comparison
+from fairlap.queue.turn import addresses
 
 Json = dict[str, Any]
 META: Json = {"uid": "c", "name": "upgrade", "namespace": "ns", "creationTimestamp": "2026"}
@@ -187,6 +188,19 @@ def test_a_comparison_is_summarized_from_its_body(status: Any, spec: Any, expect
     assert (found.admitted, found.lines_up, found.current) == expected
     assert found.name == "ns/upgrade" and found.kind == COMPARISON_KIND and not found.led_by
     assert found.over is (isinstance(status, dict) and status.get("phase") == "Complete")
+
+
+@pytest.mark.parametrize(
+    ("hosts", "found"),
+    [
+        (["http://es:9200", "https://ES.ns.svc:9200", "http://es.ns.svc.cluster.local:9200"], {"es.ns:9200"}),
+        (["http://[fd00::1]:9200", "http://[FD00:0:0::0001]:9200"], {"[fd00::1]:9200"}),
+        (["http://[fd00::1]:9200", "http://[fd00::1]:9201"], {"[fd00::1]:9200", "[fd00::1]:9201"}),
+        (["http://[nonsense]:1"], {"[nonsense]:1"}),
+    ],
+)
+def test_one_host_has_one_address_however_it_is_written(hosts: list[str], found: set[str]) -> None:
+    assert addresses(hosts, "ns") == found
 
 
 VERSIONS: Json = {"path": "elasticsearch.version", "values": ["8.11.0", "9.0.0"]}

@@ -46,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def make_certificate(directory):
     argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    argv += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "tls.key", "-out", "ca.crt"]
+    argv += ["-addext", "subjectAltName=IP:127.0.0.1,IP:::1", "-keyout", "tls.key", "-out", "ca.crt"]
     subprocess.run(argv, cwd=directory, check=True, capture_output=True)
 
 

@@ -77,6 +77,15 @@ def test_a_race_without_a_sweep_has_no_curve() -> None:
     assert sweep_result([Record()]) is None and sweep_result([]) is None
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [("50.5ms", "50.5 ms"), ("0.05s", "50 ms"), ("50123.456us", "50.123456 ms"), ("50ms", "50 ms")],
+)
+def test_an_objective_is_told_as_it_was_written(written: str, told: str) -> None:
+    found = curve(race(), race(), objective=Objective(p99=written))
+    assert f"ops/s below {told} at p99 (between" in found.sentences[0]
+
+
 def test_a_known_curve_is_told() -> None:
     races = [race(pace) for pace in (0.99, 1.0, 1.01)]
     found = curve(*races, objective=Objective(p99="50ms"))
@@ -282,6 +291,13 @@ def test_no_curve_no_picture() -> None:
 def test_no_curve_no_csv() -> None:
     with pytest.raises(UsageError, match="has no curve over clients"):
         sweep_report.drnbench(benchmark("es-8", succeeded("8.11.0")))
+
+
+@pytest.mark.parametrize(("millis", "shown"), [(0.4567, "0.46"), (0.0456, "0.046"), (12.34, "12.3"), (250, "250.0")])
+def test_the_table_shows_latencies_below_a_millisecond(millis: float, shown: str) -> None:
+    rows = [{"step": "search@1", "latencyMillis": {"p50": millis}, "used": True}]
+    held = {"metadata": {"name": "es-8"}, "status": {"results": {"sweep": {"task": "search", "rows": rows}}}}
+    assert sweep_report.curve(held).splitlines()[-1].split()[2] == shown
 
 
 def test_the_table_has_a_line_for_each_step() -> None:

@@ -23,8 +23,11 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, tls: Path | None = None, *, asks_for_certificate: bool = False) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(
+        self, tls: Path | None = None, *, asks_for_certificate: bool = False, address: str = "127.0.0.1"
+    ) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        super().__init__((address, 0), Handler)
         self.connections: list[Any] = []
         self.asked: list[str] = []
         self.drop = 0
@@ -135,6 +138,21 @@ def test_many_requests_use_one_connection_over_tls(secure: Server, account: Path
     answers = [asks.get(f"/{number}") for number in range(5)]
     assert answers == [{"authorization": "Basic bWU6c2VjcmV0"}] * 5
     assert len(secure.connections) == 1
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_an_ipv6_address_in_brackets(tls: bool, account: Path) -> None:
+    server = Server(account if tls else None, address="::1")
+    ca_file = account / "ca.crt" if tls else None
+    try:
+        asks = ElasticsearchClient([f"[::1]:{server.port}"], "elastic", None, ca_file)
+        assert asks.get("/") == {"authorization": None}
+        asks.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+    with pytest.raises(ElasticsearchError, match=r"GET / at \[::1\]:1: ConnectionRefusedError"):
+        ElasticsearchClient(["[::1]:1"], "elastic", None, ca_file).get("/")
 
 
 @pytest.mark.parametrize("stored", ["aWQ6a2V5", "id:key", "aWQ6a2V5\n"])

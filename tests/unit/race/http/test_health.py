@@ -1,5 +1,6 @@
 """Each host is asked before anything is sent; what is wrong is said without a word of its answer."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -61,6 +62,29 @@ def test_any_other_status_is_no_health(server, path, reason):
         look_at_host(host_of(server), path, Access({}, None))
     assert caught.value.reason is reason and f"GET {path} but with HTTP {path[1:]}" in str(caught.value)
     assert "secret words" not in str(caught.value)
+
+
+def test_a_host_may_be_an_ipv6_address_in_brackets():
+    server = type("", (ThreadingHTTPServer,), {"address_family": socket.AF_INET6})(("::1", 0), _Server)
+    server.seen = []
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    host = f"[::1]:{server.server_address[1]}"
+    try:
+        assert look_at_host(host, "/204", Access({}, None)).host == host
+    finally:
+        server.shutdown()
+        server.server_close()
+    with pytest.raises(UnhealthyError, match=r"target\.hosts: \[::1\]:1 does not answer GET /: ConnectionRefusedError"):
+        look_at_host("[::1]:1", "/", Access({}, None))
+
+
+@pytest.mark.parametrize("name", ["a..b", "a" * 64])
+def test_a_name_that_can_be_no_name_is_said(name):
+    with pytest.raises(
+        UnhealthyError, match=rf"target\.hosts: {name}:80 does not answer GET /: UnicodeError"
+    ) as caught:
+        look_at_host(f"{name}:80", "/", Access({}, None))
+    assert caught.value.reason is Reason.CLUSTER_UNREACHABLE
 
 
 def test_a_host_that_does_not_answer_is_named_after_a_little_patience():

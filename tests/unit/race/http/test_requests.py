@@ -12,8 +12,9 @@ from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.race_spec import RequestsSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_lines import RequestLine
+from fairlap_race.contract.sent_request import as_sent
 from fairlap_race.errors import TrackError
-from fairlap_race.http.requests import ReadyRequests, alias_table, as_sent, make_ready
+from fairlap_race.http.requests import ReadyRequests, alias_table, make_ready
 
 LOADS = (HttpLoad("c", 1, 1),)
 

@@ -119,6 +119,13 @@ def test_what_cannot_be_swept(element: Any, changes: dict[str, Any], why: str) -
     assert why in found and bool(why) == bool(found)
 
 
+def test_a_step_is_not_named_as_another_task_is() -> None:
+    challenge = track(Task("search", iterations=5), Parallel([Task("bulk"), Task("search@4")])).challenge
+    found = objection(challenge, sweep())
+    assert found.startswith("race.sweep.task: a step would be named search@4, as another task of the challenge is")
+    assert not objection(challenge, sweep(steps=steps_of("search", [1, 2], [], "ascending")))
+
+
 def test_orders() -> None:
     assert [it.name for it in steps_of("a", [2, 1], [], UP_AND_DOWN)] == ["a@1", "a@2", "a@2-down", "a@1-down"]
     drawn = [steps_of("a", range(1, 30), [], RANDOM, seed) for seed in (1, 1, 2)]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.sent_request import Sent
 from fairlap_race.elasticsearch.client import ElasticsearchError
-from fairlap_race.http.requests import Sent
 from fairlap_race.runner import request_hits
 from fairlap_race.runner.parts import FailedError
 from fairlap_race.runner.request_hits import asker, check_hits, read_hits
