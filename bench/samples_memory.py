@@ -3,7 +3,8 @@
     .venv-rally/bin/python bench/samples_memory.py [--requests 200000] [--factors 1 10 100] [--smallest]
 
 Each factor has a process of its own, with Rally's metrics store in memory and what Rally does with its samples; a
-tenth of the samples comes at a time, as in a race. Told is how much the resident memory (VmRSS) has grown.
+tenth of the samples comes at a time, as in a race. Each is measured with the store as races have it and with Rally's
+own. Told is how much the resident memory (VmRSS) has grown.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 from pathlib import Path
 
 STATUS = Path("/proc/self/status")
+sys.path.insert(0, str(Path(__file__).parent.parent / "operator"))
 
 
 def resident() -> int:
@@ -23,12 +25,16 @@ def resident() -> int:
     return int(line.split()[1])
 
 
-def measure(requests: int, factor: int) -> int:
-    """Return by how many KiB this process grows with so many requests."""
+def measure(requests: int, factor: int, stock: bool) -> int:
+    """Return by how many KiB this process grows with so many requests, in Rally's own store or in that of races."""
     from esrally import config, metrics  # noqa: PLC0415
     from esrally.driver import driver  # noqa: PLC0415
     from esrally.track import track  # noqa: PLC0415
 
+    from fairlap_race.rally import lean_documents  # noqa: PLC0415
+
+    if not stock:
+        lean_documents.install(metrics.InMemoryMetricsStore)
     settings = config.Config()
     settings.add(config.Scope.application, "system", "env.name", "bench")
     store = metrics.InMemoryMetricsStore(settings)
@@ -60,17 +66,33 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=200_000)
     parser.add_argument("--factors", type=int, nargs="+", default=[1, 10, 100])
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--stock", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--smallest", action="store_true", help="2,000 requests, which says nothing of a large race")
     asked = parser.parse_args()
     if asked.one:
-        print(measure(asked.requests, asked.one))
+        print(measure(asked.requests, asked.one, asked.stock))
         return
     requests = 2_000 if asked.smallest else asked.requests
-    print("| times kept of | MiB | bytes a request |\n|---|---|---|")
+    print("| times kept of | MiB | bytes a request | in Rally's own store | ratio |\n|---|---|---|---|---|")
     for factor in asked.factors:
-        argv = [sys.executable, __file__, "--requests", str(requests), "--one", str(factor)]
-        grown = int(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
-        print(f"| 1 of {factor} | {grown / 1024:.0f} | {grown * 1024 / requests:.0f} |")
+        lean, stock = (_in_a_process(requests, factor, own) for own in (False, True))
+        print(
+            f"| 1 of {factor} | {lean / 1024:.0f} | {lean * 1024 / requests:.0f} | {stock * 1024 / requests:.0f} "
+            f"| {lean / max(stock, 1):.2f} |"
+        )
+
+
+def _in_a_process(requests: int, factor: int, stock: bool) -> int:
+    argv = [
+        sys.executable,
+        __file__,
+        "--requests",
+        str(requests),
+        "--one",
+        str(factor),
+        *(["--stock"] if stock else []),
+    ]
+    return int(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
 
 
 if __name__ == "__main__":

@@ -731,7 +731,7 @@ class Race(Api):
     """Parameters of these devices (Rally's --telemetry-params), for example node-stats-sample-interval: 10."""
     down_sampling: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Rally keeps the times of one request of so many, for races of many million requests, whose times it holds in
-    memory: about 6 KiB a request. Errors, throughput and windows are of all requests; latency, service time and
+    memory: about 2 KiB a request. Errors, throughput and windows are of all requests; latency, service time and
     processing time of those that are kept, and `support` counts these."""
     user_tags: Annotated[dict[str, Annotated[str, Field(max_length=500)]], Field(max_length=50)] = {}
     """Tags that Rally keeps in race.json."""

@@ -434,7 +434,10 @@ class Reason(StrEnum):
     LOAD_GENERATOR_OUT_OF_MEMORY = _Entry(
         "LoadGeneratorOutOfMemory",
         cause="The load generator was killed because it ran out of memory.",
-        cure="Raise its memory limit (about 200 MiB plus 6 KiB for each request of the race), or make fewer requests.",
+        cure=(
+            "Raise its memory limit (about 200 MiB plus 2 KiB for each request of the race), make fewer requests, or "
+            "set race.downSampling."
+        ),
         recognized=(
             "The load generator's container was OOMKilled, or the kernel counted such a kill in its control group."
         ),

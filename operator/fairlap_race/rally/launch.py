@@ -23,6 +23,7 @@ from typing import Any
 from fairlap_race.rally import (
     accepted_errors,
     down_sampling,
+    lean_documents,
     pinned,
     releases,
     searched,
@@ -240,6 +241,7 @@ def install(directory: Path) -> None:
         _after(driver.Driver, "create_api_key", lambda it, *_: replace_json(made, it.generated_api_key_ids))
     kept = down_sampling.TimesKept(directory / down_sampling.KEPT)
     _after(driver.SamplePostprocessor, "__call__", lambda it, raw: kept.count(it.downsample_factor, raw))
+    lean_documents.install(metrics.InMemoryMetricsStore)
     telemetry_file.install(directory, metrics.MetricsStore, telemetry.SegmentStats, telemetry.TransformStatsRecorder)
     store_documents.install(directory, racecontrol.BenchmarkCoordinator, metrics.IndexTemplateProvider)
     warm_until.install(directory, driver, metrics.SampleType)

@@ -92,7 +92,7 @@ def write(folder: Path, race: Any, documents: Iterable[Any], template: Callable[
 def _lines(folder: Path, kind: str, documents: Iterable[Any]) -> None:
     with gzip.open(_file(folder, kind), "wt", compresslevel=1, encoding="utf-8") as out:
         for document in documents:
-            out.write(json.dumps(document, default=str, separators=(",", ":")) + "\n")
+            out.write(json.dumps(dict(document), default=str, separators=(",", ":")) + "\n")
 
 
 def _file(folder: Path, kind: str) -> Path:
