@@ -110,11 +110,11 @@ def localkube(*arguments: str) -> str:
     return done.stdout
 
 
-def image_values() -> list[str]:
-    """Return helm arguments that name the images: localkube's own, or those in HELM_ARGS (may be none)."""
+def chart_values() -> list[str]:
+    """Return helm arguments: localkube's own images, and the same page cache for each race, or those in HELM_ARGS."""
     if os.environ.get("CLUSTER") == "current":
         return shlex.split(os.environ.get("HELM_ARGS", ""))
-    return shlex.split(localkube("image-values"))
+    return [*shlex.split(localkube("image-values")), "--set", "pageCache.enabled=true"]
 
 
 # --- steps -----------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def install(tools: Tools, namespace: str, release: str) -> None:
         "the operator's chart",
         *(tools.helm, "upgrade", "--install", release, str(CHART)),
         *("--namespace", namespace, "--create-namespace", "--skip-crds", "--wait", "--timeout", "3m"),
-        *image_values(),
+        *chart_values(),
         cure=f"see why its pod does not start: kubectl -n {namespace} describe pod -l app.kubernetes.io/name=fairlap\n"
         f"and what it says: kubectl -n {namespace} logs deployment/{release}",
     )
