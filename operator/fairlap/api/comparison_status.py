@@ -174,6 +174,26 @@ class Expected(Answer):
     absent while none is known."""
 
 
+class NoiseOfKind(Answer):
+    """What earlier Comparisons showed of the noise of one kind of numbers, for example all p99s of service time."""
+
+    kind: Short
+    """Kind of numbers."""
+    variance: float
+    """Variance of a log ratio from block to block."""
+    weight: float
+    """Degrees of freedom that it is worth."""
+
+
+class KnownNoise(Answer):
+    """What earlier Comparisons showed of the noise."""
+
+    at: Time
+    """When it was read: at the first look."""
+    kinds: Annotated[list[NoiseOfKind], AtMost(50)] = []
+    """By kind of number; empty where nothing was known."""
+
+
 class ComparisonStatus(Answer):
     """Progress, verdict and what it stands on."""
 
@@ -217,6 +237,9 @@ class ComparisonStatus(Answer):
     """What is known of each variant against the baseline."""
     differences: Annotated[list[DifferenceStatus], AtMost(100)] = []
     """What was not the same; unfair ones first."""
+    known_noise: KnownNoise | None = None
+    """What earlier Comparisons had shown of the noise at the first look. Every look is judged with it, so that a gate
+    that is settled stays so."""
     findings: Annotated[list[Text], AtMost(20)] = []
     """What else a reader must know, for example that one variant lost more races than another."""
     scope: Annotated[list[Text], AtMost(10)] = []

@@ -67,6 +67,8 @@ class Court:
     judged: list[str] = field(default_factory=list)
     asked: list[tuple[int, tuple[int, ...], bool]] = field(default_factory=list)
     """blocks, looks, whether it was the last"""
+    priors: list[dict[str, Prior]] = field(default_factory=list)
+    """what was known of the noise at each look"""
 
     def judge(
         self,
@@ -79,6 +81,7 @@ class Court:
     ) -> Said:
         self.judged = [variant.name for variant in variants]
         self.asked.append((len(blocks), tuple(look.blocks for look in looks), last))
+        self.priors.append(dict(priors))
         return self.said
 
     def diff(

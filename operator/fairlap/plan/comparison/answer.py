@@ -4,7 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus
+from fairlap.api.comparison_status import (
+    ComparisonStatus,
+    ContenderStatus,
+    DifferenceStatus,
+    KnownNoise,
+    NoiseOfKind,
+)
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.comparison.expectation import design_looks
 from fairlap.comparison.variants import ResolvedVariant
@@ -14,7 +20,7 @@ from fairlap.plan.comparison.disturbed_blocks import counted_at_the_end
 from fairlap.plan.comparison.judges import BlocksJudged, Judge, Judges
 from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 from fairlap.plan.comparison.verdict_reached import changed, complete, continued, fail
-from fairlap.plan.conditions import Observation
+from fairlap.plan.conditions import Observation, stamp
 from fairlap.statistics.gates import Look
 from fairlap.statistics.moderation import Prior
 
@@ -29,9 +35,12 @@ def answer(
     spec, blocks = seen.subject.spec, _records(seen, status)
     design = design_looks(spec.design)
     reached = any(look.blocks == len(blocks) for look in design)
-    if seen.priors is None and (reached or len(blocks) == 1):
+    priors = _priors(seen, status)
+    if priors is None and (reached or len(blocks) == 1):
         return ComparisonPlan(seen.status, look=("priors",))
-    priors = seen.priors or {}
+    priors = priors or {}
+    if reached:
+        status = _remembering(seen, status, priors)
     if len(blocks) == 1:
         raced = {variant.name for variant in status.variants}
         racing = [variant for variant in variants if variant.name in raced]
@@ -55,6 +64,21 @@ def answer(
         return continued(_ended(seen, status, judged, left_out), fair)
     open_yet = Observation(_COMPARED, False, ComparisonReason.RACING, judged.sentence)
     return ComparisonPlan(status, observed=(fair, open_yet))
+
+
+def _priors(seen: ComparisonSeen, status: ComparisonStatus) -> Mapping[str, Prior] | None:
+    """Return what was known of the noise at the first look, else what is known now; None: not read yet."""
+    if status.known_noise is None:
+        return seen.priors
+    return {each.kind: Prior(each.variance, each.weight) for each in status.known_noise.kinds}
+
+
+def _remembering(seen: ComparisonSeen, status: ComparisonStatus, priors: Mapping[str, Prior]) -> ComparisonStatus:
+    """Return the status with what is known of the noise at the first look: others' races must not move later ones."""
+    if status.known_noise is not None:
+        return status
+    kinds = [NoiseOfKind(kind=kind, variance=it.variance, weight=it.df) for kind, it in sorted(priors.items())]
+    return changed(status, known_noise=KnownNoise(at=stamp(seen.now), kinds=kinds[:50]))
 
 
 def _unjudgeable(
@@ -129,7 +153,8 @@ def _answer_cut_short(
     if not there:
         text = f"{said}; write a longer spec.deadline"
         return fail(seen, status, ComparisonReason.DEADLINE, text)
-    if seen.records is None or seen.priors is None:
+    priors = _priors(seen, status)
+    if seen.records is None or priors is None:
         return ComparisonPlan(status, look=("records", "priors"))
     blocks = _records(seen, status)
     design = looks_cut_short(spec.design, len(blocks))
@@ -140,7 +165,7 @@ def _answer_cut_short(
         return end
     comparable = [variant for variant in variants if variant.name not in left_out]
     if design:
-        judged = judges.judge(spec, comparable, blocks, design, seen.priors, True)
+        judged = judges.judge(spec, comparable, blocks, design, priors, True)
         status = _with(status, judged, left_out)
         status = changed(status, findings=[*status.findings[:19], said])
         return continued(_ended(seen, status, judged, left_out), fair)

@@ -18,6 +18,7 @@ from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.conditions import stamp
 from fairlap.plan.node_processors import MachineCapacity
 from fairlap.queue.turn import Turn
+from fairlap.statistics.moderation import Prior
 
 
 def test_it_begins_with_questions_and_then_says_what_it_will_race() -> None:
@@ -562,6 +563,28 @@ def test_an_unfair_comparison_ends_at_once() -> None:
     assert found["Fair"] == ("False", "MoreDiffers") and found["Compared"] == ("False", "NotComparable")
     assert found["GatePassed"] == ("False", "NotComparable") and found["Complete"][0] == "True"
     assert film.court.asked == []
+
+
+@pytest.mark.parametrize("cut_short", [False, True], ids=["to the end", "to the deadline"])
+@pytest.mark.parametrize("known", [{}, {"throughput": Prior(0.1 / 3, 4.0), "serviceTimeP99": Prior(1e-300, 0.3)}])
+def test_every_look_stands_on_what_was_known_of_the_noise_at_the_first_one(
+    known: dict[str, Prior], cut_short: bool
+) -> None:
+    """Others end meanwhile and entries grow old: what is known by then would open a gate again that was settled."""
+    film = Film(comparison(design={"seed": 1}), court=Court(Said("Inconclusive")))
+    film.until("Running", 3)
+    assert film.status.known_noise is None
+    for _ in range(400):
+        if film.status.completion_time:
+            break
+        others = known if film.status.known_noise is None else {"throughput": Prior(len(film.progress), 4.0)}
+        film.status = ComparisonStatus.model_validate_json(film.status.model_dump_json(by_alias=True))
+        if cut_short and len(film.court.asked) == 2:
+            film.now += timedelta(days=8)
+        film.finish()
+        film.step(priors=others)
+    assert film.status.phase == "Complete" and len(film.court.asked) >= 3
+    assert film.court.priors == [known] * len(film.court.asked)
 
 
 def test_what_turns_out_to_be_unfair_keeps_no_number_that_an_earlier_look_judged() -> None:
