@@ -210,7 +210,10 @@ class ComparisonStatus(Answer):
     observed_generation: int | None = None
     """Generation of the spec that this status speaks of."""
     start_time: Time | None = None
-    """From when on its deadline counts; absent while it is suspended before it began."""
+    """From when on its deadline counts: later by each time in which it was suspended between two blocks; absent while
+    it is suspended before it began."""
+    suspended_time: Time | None = None
+    """Since when it is suspended."""
     admitted_time: Time | None = None
     """Since when it holds its place in the queue, for one block."""
     queued_time: Time | None = None

@@ -6,6 +6,7 @@ is held over a whole block and given up between blocks; nothing of a block is cr
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from fairlap.api.comparison_status import COMPARISON_TERMINAL, PREPARATION, ComparisonStatus
 from fairlap.api.condition_types import ComparisonReason
@@ -126,9 +127,9 @@ def _understood(
 
 def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:
     spec, now = seen.subject.spec, stamp(seen.now)
-    # One that was suspended before it began has all of its time when it may.
-    not_yet = spec.suspend and not seen.status.blocks
-    status = changed(seen.status, start_time=None if not_yet else seen.status.start_time or now)
+    if spec.suspend:
+        return ComparisonPlan(_suspended(seen))
+    status = _resumed(seen)
     deadline = Deadline(moment(status.start_time or now), parse_duration(spec.deadline))
     if deadline.passed(seen.now):
         return answer_at_deadline(seen, variants, judges)
@@ -136,12 +137,31 @@ def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], j
     if spent and enough_to_judge(spec.design, status.blocks):
         return answer_without_retries(seen, variants, judges, spent)
     number, upcoming, again = next_number(status.blocks), next_title(spec, status.blocks), wake_in(seen.now, deadline)
-    if spec.suspend:
-        text = f"suspended before {'the preparation' if number == PREPARATION else upcoming}"
-        return ComparisonPlan(
-            changed(status, phase="Pending", progress=one_line(text), admitted_time=None), wake_in=again
-        )
     if not seen.turn.mine:
         text = f"{upcoming} · {describe_wait(seen.turn, 'in the queue')}"
         return ComparisonPlan(changed(status, phase="Queued", progress=one_line(text)), wake_in=again)
     return begin_block(replace(seen, status=status), number)
+
+
+def _suspended(seen: ComparisonSeen) -> ComparisonStatus:
+    """Return the status of one that waits until it may go on; its deadline waits, too."""
+    status = seen.status
+    what = (
+        "the preparation" if next_number(status.blocks) == PREPARATION else next_title(seen.subject.spec, status.blocks)
+    )
+    return changed(
+        status,
+        phase="Pending",
+        progress=one_line(f"suspended before {what}"),
+        admitted_time=None,
+        start_time=status.start_time if status.blocks else None,
+        suspended_time=status.suspended_time or stamp(seen.now),
+    )
+
+
+def _resumed(seen: ComparisonSeen) -> ComparisonStatus:
+    """Return the status of one that is not suspended: the time in which it was is none of its deadline's."""
+    since, began = seen.status.suspended_time, seen.status.start_time
+    if since and began:
+        began = stamp(moment(began) + max(timedelta(), seen.now - moment(since)))
+    return changed(seen.status, start_time=began or stamp(seen.now), suspended_time=None)

@@ -733,6 +733,25 @@ def test_a_deadline_does_not_count_while_it_is_suspended_before_it_began(after: 
     assert (film.status.reason == "DeadlineReached") is ends
 
 
+@pytest.mark.parametrize(("after", "ends"), [(timedelta(hours=23), False), (timedelta(hours=25), True)])
+def test_a_deadline_does_not_count_while_it_is_suspended_between_blocks(after: timedelta, ends: bool) -> None:
+    film = Film(comparison(design={"stop": "fixed", "blocks": 3, "seed": 1}, deadline="24h")).until("Running", 1)
+    for days in (8, 2):
+        film.spec = film.spec.model_copy(update={"suspend": True})
+        while film.status.phase != "Pending":
+            film.finish(), film.step()
+        film.now += timedelta(days=days)
+        assert film.step().wake_in is None and film.status.suspended_time
+        film.spec = film.spec.model_copy(update={"suspend": False})
+        film.turn = Turn(mine=False)
+        film.step()
+        assert film.status.phase == "Queued" and film.status.suspended_time is None
+    film.turn, film.now = Turn(mine=True), film.now + after
+    film.step()
+    assert (film.status.completion_time is not None) is ends
+    assert ("the deadline of 24h was reached" in " ".join([film.status.progress, *film.status.findings])) is ends
+
+
 def test_long_races_make_the_twin_seldom() -> None:
     film = Film(comparison(design={"stop": "fixed", "blocks": 4, "seed": 1}))
     film.minutes = 16
