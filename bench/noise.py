@@ -15,6 +15,10 @@ log_ingest, so that both are alternating; printed is what becomes of the spread 
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --track log_ingest --state kept --label before
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --state fresh --challenge quick --steady 5m
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --lever warm --lever cores
+    KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --track requests --state targets --cpu 500m
+
+--track requests is no track: k6 sends the searches of examples/groonga-clients to two Groongas (`make groonga-image`),
+which are built anew for each comparison, each with --cpu.
 
 Each Comparison that is over is appended to --results: started again, it goes on where it was stopped. --tables prints
 the tables of what is there and races nothing. --dry-run prints the manifests. --clean removes what a stopped run has
@@ -33,7 +37,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from parts import covariate, race_flags, series, throwaway
+from parts import covariate, groonga, race_flags, series, throwaway
 from parts.components import (
     Components,
     Observed,
@@ -67,6 +71,9 @@ KEPT_TASKS = {
     ],
 }  # fmt: skip
 """Searches of each builtin track: what is raced on clusters that are kept."""
+REQUESTS = "requests"
+"""in place of a track: what k6 sends"""
+LOAD: Json = {"clients": 2, "order": "random", "duration": "60s", "warmup": "15s", "timeout": "10s"}
 SMALLEST: Json = {"documents": 2000, "bulk_size": 500, "search_iterations": 20, "search_warmup_iterations": 2}
 LEVER_PARAMS: Json = {"documents": 500_000, "search_iterations": 1000, "search_warmup_iterations": 50}
 """what both sides of a lever race, unless it is what the lever changes"""
@@ -125,8 +132,14 @@ def source_spec(size: Size) -> Json:
     """Return the spec of a Comparison of two variants that differ in what changes no race."""
     template = _template(size, SMALLEST if size.smallest else {})
     design: Json = {"stop": "fixed", "blocks": size.blocks, **(throwaway.BESIDE_OTHERS if size.smallest else {})}
-    if size.state == "targets":
+    if size.track == REQUESTS:
+        template["race"] = {"requests": {"configMap": {"name": f"{BENCH}-{REQUESTS}"}}, "load": LOAD}
         variants: list[Json] = [
+            {"name": name, "patch": {"target": {"kind": "http", "health": "/d/status", "hosts": [groonga.host(name)]}}}
+            for name in CLUSTERS
+        ]
+    elif size.state == "targets":
+        variants = [
             {"name": name, "target": {"hosts": [f"http://{name}-es-http:9200"], "credentialsSecret": {"name": USER}}}
             for name in CLUSTERS
         ]
@@ -161,6 +174,9 @@ def support(size: Size) -> list[Json]:
     """Return the manifests of what a comparison races against."""
     if size.state != "targets" or size.levers:
         return []
+    if size.track == REQUESTS:
+        engines = [each for name in CLUSTERS for each in groonga.engine(name, BENCH, size.options.cpu)]
+        return [groonga.requests(f"{BENCH}-{REQUESTS}", BENCH), *engines]
     clusters = [throwaway.elasticsearch(name, BENCH, USER, size.smallest) for name in CLUSTERS]
     return [throwaway.user(USER, BENCH), *clusters]
 
@@ -172,7 +188,7 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
     def prepare() -> None:
         if manifests:
             # Clusters that lived for all comparisons would be the same two throughout: nothing would be between them.
-            throwaway.take_down(kubectl, BENCH, [throwaway.ELASTICSEARCH])
+            throwaway.take_down(kubectl, BENCH, throwaway.BUILT)
             series.print_progress("building the clusters")
             throwaway.bring_up(kubectl, manifests)
 
@@ -180,6 +196,8 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
         return measured(kubectl, status)
 
     common = {"bench": BENCH, "track": size.track, "label": size.label}
+    if size.track == REQUESTS:
+        common["cpu"] = size.options.cpu
     if size.levers:
         return [
             series.Planned(
@@ -361,12 +379,13 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add: Callable[..., object] = parser.add_argument
     add("--namespace", default="fairlap")
-    add("--track", choices=sorted(KEPT_TASKS), default="log_ingest")
+    add("--track", choices=[*sorted(KEPT_TASKS), REQUESTS], default="log_ingest")
     add("--state", choices=("kept", "targets", "fresh"), default="kept")
     add("--comparisons", type=int, default=4, help="each has two clusters, or with fresh as many as races")
     add("--blocks", type=int, default=6, help="races of each cluster")
     race_flags.add_race_flags(add)
     add("--lever", choices=sorted(LEVERS), action="append", default=[], help="may be given several times")
+    add("--cpu", default="1", help="processors of each Groonga that k6 sends to: whole ones, or a share such as 500m")
     add("--pairs", type=int, default=6, help="of each lever, without it and with it")
     add("--label", default="", help="what was changed between two runs, for example before and after")
     add("--results", type=Path, default=RESULTS, help="a JSON line for each comparison")
@@ -379,6 +398,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("--lever: levers change what log_ingest's searches are; leave --track out")
     if options.lever and race_flags.in_words(options):
         parser.error("--lever: a lever says itself what is raced; leave out --challenge, --steady and --param")
+    if options.track == REQUESTS and (options.state != "targets" or race_flags.in_words(options)):
+        parser.error("--track requests: give --state targets, and neither --challenge, --steady nor --param")
     if options.smallest and options.track != "log_ingest":
         parser.error("--smallest: only log_ingest has a smallest size; leave --track out")
     return options

@@ -22,7 +22,8 @@ DISK_CONFIG: Json = {
 RESOURCES: Json = {"requests": {"cpu": "200m", "memory": "1Gi"}, "limits": {"memory": "1536Mi"}}
 LOAD: Json = {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
 ELASTICSEARCH = "elasticsearches.elasticsearch.k8s.elastic.co"
-KINDS = ("comparisons.fairlap.dev", ELASTICSEARCH, "deployments", "services", "configmaps", "secrets")
+BUILT = (ELASTICSEARCH, "statefulsets")
+KINDS = ("comparisons.fairlap.dev", *BUILT, "deployments", "services", "configmaps", "secrets")
 """in the order in which they are taken away: what races first, then what it races against"""
 MOST_MINUTES = 10
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:CICompilerCount=1 -XX:-AlwaysPreTouch"
@@ -104,8 +105,8 @@ def bring_up(kubectl: Kubectl, manifests: Sequence[Json]) -> None:
         name = each["metadata"]["name"]
         if each["kind"] == "Elasticsearch":
             kubectl("wait", "--for=jsonpath={.status.health}=green", f"elasticsearch/{name}", timeout)
-        if each["kind"] == "Deployment":
-            kubectl("rollout", "status", f"deployment/{name}", timeout)
+        if each["kind"] in ("Deployment", "StatefulSet"):
+            kubectl("rollout", "status", f"{each['kind'].lower()}/{name}", timeout)
 
 
 def take_down(kubectl: Kubectl, bench: str, kinds: Sequence[str] = KINDS) -> None:

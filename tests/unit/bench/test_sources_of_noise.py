@@ -38,6 +38,22 @@ def test_sources_are_raced_by_variants_that_differ_in_nothing(state: str, words:
     assert not spec.calibrate and spec.design.stop == "fixed"
 
 
+def test_what_k6_sends_goes_to_two_engines_that_differ_in_nothing() -> None:
+    wanted = size("--track", "requests", "--state", "targets", "--cpu", "500m")
+    spec = ComparisonSpec.model_validate(noise.source_spec(wanted))
+    requests, *engines = noise.support(wanted)
+    hosts = [variant.spec["target"]["hosts"][0] for variant in expand(spec)]
+    assert spec.template["race"]["requests"]["configMap"]["name"] == requests["metadata"]["name"]
+    assert hosts == [f"http://{name}-0.{name}:10041" for name in noise.CLUSTERS]
+    for service, pods, name in zip(engines[::2], engines[1::2], noise.CLUSTERS, strict=True):
+        assert service["metadata"]["name"] == pods["metadata"]["name"] == pods["spec"]["serviceName"] == name
+        assert service["spec"]["selector"] == pods["spec"]["template"]["metadata"]["labels"] == {"app": name}
+        resources = pods["spec"]["template"]["spec"]["containers"][0]["resources"]
+        assert {each["cpu"] for each in resources.values()} == {"500m"}
+    with pytest.raises(SystemExit):
+        size("--track", "requests")
+
+
 @pytest.mark.parametrize("name", noise.LEVERS)
 def test_a_lever_is_two_pairs_of_the_same(name: str) -> None:
     spec = ComparisonSpec.model_validate(noise.lever_spec(noise.LEVERS[name], size("--lever", name)))
