@@ -24,6 +24,7 @@ from fairlap.comparison.gate_words import (
 )
 from fairlap.comparison.hints import hints, twin_findings
 from fairlap.comparison.reach import scope
+from fairlap.comparison.remarked_races import remark_findings
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict, together
 from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, is_open, judge
 from fairlap.statistics.moderation import Prior
@@ -103,7 +104,8 @@ def judge_blocks(
     """Return what the blocks that count say; `variants`: the baseline first; `last`: no look comes after this one."""
     baseline, *others = [variant.name for variant in variants]
     reached = [look for look in looks if look.blocks <= len(blocks)]
-    numbers = BlockNumbers(blocks[: reached[-1].blocks] if reached else (), baseline)
+    counted = blocks[: reached[-1].blocks] if reached else ()
+    numbers = BlockNumbers(counted, baseline)
     told, dropped = _without_unmeasured(spec, _tell(spec, others, numbers, reached, priors))
     deciding = _deciding(told)
     settled = bool(told) and not any(each.is_open for each in deciding)
@@ -121,7 +123,7 @@ def judge_blocks(
         sentence += _given_up(verdict, deciding, looks[-1])
     elif not reached and looks:
         sentence = f"cannot tell: {len(blocks)} blocks count, and the first look needs {looks[0].blocks}"
-    found = [*_findings(told, numbers, early=early), *dropped]
+    found = [*remark_findings((baseline, *others), counted), *_findings(told, numbers, early=early), *dropped]
     if reached:
         found += twin_findings(spec, numbers) + hints(spec, others, numbers, priors)
     passed = _gates_passed(contenders) if final else None

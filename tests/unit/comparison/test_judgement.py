@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fairlap.api.block_record import TWIN, BlockRecord
 from fairlap.api.comparison_status import GateStatus
+from fairlap.api.status import RemarkStatus
 from fairlap.comparison.expectation import design_looks
 from fairlap.comparison.gate_metrics import METRICS
 from fairlap.comparison.judgement import Judgement, judge_blocks
@@ -519,3 +520,33 @@ def test_looks_of_a_design() -> None:
     sequential = a_spec(design={"minBlocks": 5, "maxBlocks": 7}).design
     assert [look.blocks for look in design_looks(sequential)] == [5, 7]
     assert design_looks(a_spec(design={"stop": "fixed", "blocks": 4}).design) == fixed(4)
+
+
+def remarked(blocks: Sequence[BlockRecord], remarks: dict[tuple[int, str], str]) -> list[BlockRecord]:
+    """Blocks with a remark of this reason on the race of this block and variant."""
+    return [
+        block.model_copy(update={"races": [
+            race.model_copy(update={"remarks": [RemarkStatus(reason=reason, message="how")]})
+            if (reason := remarks.get((block.number, race.variant))) else race
+            for race in block.races
+        ]})
+        for block in blocks
+    ]  # fmt: skip
+
+
+def test_a_saturated_load_generator_is_a_finding_of_the_comparison() -> None:
+    blocks = one_number("throughput", 0.0)
+    saturated = {(number, BASELINE): "LoadGeneratorSaturated" for number in (1, 2, 3)}
+    mixed = {**saturated, (5, BASELINE): "NotSettled", (4, OTHER): "LoadGeneratorSaturated", (1, OTHER): "CacheHits"}
+    found = judged(remarked(blocks, mixed), [gate_of("throughput")])
+    assert found.findings[0].startswith(
+        f"the load generator was saturated in 3 of 5 races of {BASELINE} and 1 of 5 races of {OTHER}: "
+    )
+    assert found.findings[1].startswith(f"what is measured had not settled in 1 of 5 races of {BASELINE}: ")
+    assert not any("CacheHits" in text for text in found.findings)
+
+
+def test_what_is_remarked_on_blocks_beyond_the_last_look_is_no_finding_yet() -> None:
+    blocks = one_number("throughput", 0.0)
+    late = remarked(blocks, {(5, OTHER): "LoadGeneratorSaturated", (4, f"{BASELINE}{TWIN}"): "LoadGeneratorSaturated"})
+    assert not judged(late, [gate_of("throughput")], [Look(3, 0.02), Look(7, 0.03)], last=False).findings

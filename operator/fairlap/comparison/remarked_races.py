@@ -1,0 +1,30 @@
+"""What was remarked on races that count, where it bounds what their numbers say of the variants. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from fairlap.api.block_record import BlockRecord
+from fairlap_race.contract.reasons import Reason
+
+_BOUNDS: Final[Mapping[Reason, str]] = {
+    Reason.LOAD_GENERATOR_SATURATED: (
+        "the load generator was saturated in {}: what it could not send is in no number, so the variants may differ by "
+        "more than is seen here; give it more CPU (race.resources.limits.cpu), or ask for what takes longer"
+    ),
+    Reason.NOT_SETTLED: (
+        "what is measured had not settled in {}: after a longer warm-up the variants may differ by less or by more"
+    ),
+}
+
+
+def remark_findings(names: Sequence[str], blocks: Sequence[BlockRecord]) -> list[str]:
+    """Return a sentence for each such reason that was remarked on a race of these variants, with how many each has."""
+    races = [race for block in blocks for race in block.races if race.valid and race.variant in names]
+    found = []
+    for reason, sentence in _BOUNDS.items():
+        told = [race.variant for race in races if any(remark.reason == reason for remark in race.remarks)]
+        every = [race.variant for race in races]
+        parts = [f"{told.count(name)} of {every.count(name)} races of {name}" for name in names if name in told]
+        if parts:
+            found.append(sentence.format(" and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))))
+    return found
