@@ -12,6 +12,9 @@ Needs a Python with Rally, and an Elasticsearch on this machine that nothing els
     PYTHONPATH=operator python bench/aa_intervals.py --host localhost:9200 --server-pid PID --pairs 6 \\
         [--user elastic --password-file FILE --ca-file FILE]
 
+Stock Rally waits for seconds between two tasks, in which Elasticsearch compiles and merges at nobody's cost. With --rest
+both kinds rest so long before the searches; --searches makes these longer. What differs then is no lack of rest.
+
 With --smallest it runs one pair of races of a few seconds, however busy the machine is: only to see that it works.
 """
 
@@ -40,11 +43,13 @@ class Size(NamedTuple):
     documents: int
     searches: int
     throttled_seconds: int
+    rest: int
+    """seconds between the bulk and the searches"""
     undisturbed: bool
     """whether races wait for a quiet machine, and are run again when others disturbed them"""
 
 
-SMALLEST = Size(pairs=1, documents=1000, searches=20, throttled_seconds=1, undisturbed=False)
+SMALLEST = Size(pairs=1, documents=1000, searches=20, throttled_seconds=1, rest=0, undisturbed=False)
 
 
 def write_track(directory: Path, size: Size) -> None:
@@ -54,6 +59,7 @@ def write_track(directory: Path, size: Size) -> None:
     schedule: list[dict[str, Any]] = [
         {"name": "bulk", "clients": 2, "operation": {"operation-type": "bulk", "bulk-size": 100}},
         {"operation": {"operation-type": "refresh", "name": "refresh"}},
+        *([{"operation": {"operation-type": "sleep", "name": "rest", "duration": size.rest}}] if size.rest else []),
         {
             "name": "search",
             **{"warmup-iterations": size.searches // 10, "iterations": size.searches},
@@ -114,10 +120,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     local_race.takes_server(parser)
     parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--rest", type=int, default=0, help="seconds that both kinds rest before the searches")
+    parser.add_argument("--searches", type=int, default=5000, help="of the task that runs as fast as it can")
     parser.add_argument("--disturbed", action="store_true", help="do not wait until others leave the machine idle")
     parser.add_argument("--smallest", action="store_true", help="one pair of the shortest races, however disturbed")
     asked = parser.parse_args()
-    full = Size(asked.pairs, documents=100_000, searches=5000, throttled_seconds=15, undisturbed=not asked.disturbed)
+    full = Size(
+        asked.pairs,
+        documents=100_000,
+        searches=asked.searches,
+        throttled_seconds=15,
+        rest=asked.rest,
+        undisturbed=not asked.disturbed,
+    )
     size = SMALLEST if asked.smallest else full
     password = local_race.password_of(asked)
     pairs: list[dict[str, Any]] = []
