@@ -277,7 +277,8 @@ def _gate_sentence(told: _Told, change: float | None, noise: str) -> str:
         return describe(title, told.finding, _margin(told.gate), more_is_better=more) + noise
     if told.shift is None:
         return told.text if told.text.startswith(title) else f"{title}: cannot tell: {told.text}"
-    return exact_sentence(title, (change or 0) / 100, len(told.pairs.baseline), told.pairs.medians())
+    share = None if change is None else change / 100
+    return exact_sentence(title, share, len(told.pairs.baseline), told.pairs.medians())
 
 
 def _interval(told: _Told) -> tuple[float | None, float | None, float | None, float | None]:
