@@ -28,6 +28,7 @@ from fairlap.comparison.remarked_races import remark_findings
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict, together
 from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, is_open, judge
 from fairlap.statistics.moderation import Prior
+from fairlap.statistics.paired import as_change
 from fairlap.statistics.sentences import change_of, describe
 
 NO_SPREAD = 1e-9
@@ -300,12 +301,12 @@ def _spread(told: _Told) -> float | None:
         return None
     blocks = told.finding.blocks if told.finding else len(pairs.baseline)
     ratios = pairs.cost_ratios(more_is_better=False)[:blocks]
-    return 100 * math.expm1(math.sqrt(variance(ratios)))
+    return 100 * as_change(math.sqrt(variance(ratios)))
 
 
 def _noise(found: Sequence[float]) -> float | None:
     """Return the standard deviation of the baseline against itself, in per cent: its true mean is known to be none."""
-    return 100 * math.expm1(math.sqrt(fmean(each * each for each in found))) if found else None
+    return 100 * as_change(math.sqrt(fmean(each * each for each in found))) if found else None
 
 
 def _passed(spec: ComparisonSpec, told: _Told, final: bool) -> bool | None:
