@@ -77,7 +77,7 @@ def comma_separated(compared: Compared) -> str:
     for role, lines in (("gate", found.gates), ("hint", found.others)):
         for line in lines:
             verdict = line.finding.verdict if line.finding else ""
-            about = [role, csv_cell(line.what), _UNITS[line.kind]]
+            about = [role, csv_cell(line.what), csv_cell(line.unit)]
             writer.writerow([*about, line.baseline, line.contender, *_change(line), verdict, line.q])
     return out.getvalue().rstrip("\n")
 
@@ -98,9 +98,6 @@ def as_json(compared: Compared) -> str:
         "notes": [*found.notes, *compared.notes],
     }
     return json.dumps(data, indent=2, ensure_ascii=False)
-
-
-_UNITS = {kind: "ops/s" if kind == Kind.THROUGHPUT else kind.about.unit for kind in Kind}
 
 
 def _bullets(compared: Compared) -> Iterator[str]:
@@ -125,7 +122,7 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def _cells(line: Line) -> list[str]:
-    divisor, unit = byte_scale([line.baseline, line.contender]) if line.kind == Kind.STORE else (1.0, _UNITS[line.kind])
+    divisor, unit = byte_scale([line.baseline, line.contender]) if line.kind == Kind.STORE else (1.0, line.unit)
     values = [line.baseline / divisor, line.contender / divisor]
     digits = digits_for(values)
     change, low, high = _change(line)
@@ -145,7 +142,7 @@ def _json(line: Line) -> dict[str, Any]:
     change, low, high = _change(line)
     data = {
         "what": line.what,
-        "unit": _UNITS[line.kind],
+        "unit": line.unit,
         "margin": line.margin,
         "baseline": line.baseline,
         "contender": line.contender,

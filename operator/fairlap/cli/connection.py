@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 import urllib3
+import yaml
 from kubernetes import client, config, watch
 from kubernetes.dynamic import DynamicClient, LazyDiscoverer, Resource
 from kubernetes.dynamic.exceptions import ResourceNotFoundError, ResourceNotUniqueError
@@ -80,17 +81,18 @@ class Connection:
         Without `namespace` it is that of the context. Raises CliError.
         """
         logging.getLogger("urllib3").setLevel(logging.CRITICAL)
-        configuration = client.Configuration()
+        configuration, file = client.Configuration(), os.environ.get("KUBECONFIG")
         try:
-            if context is None and "KUBECONFIG" not in os.environ and _in_pod():
+            if context is None and file is None and _in_pod():
                 config.load_incluster_config(client_configuration=configuration)
                 default = _in_pod()
             else:
-                file = os.environ.get("KUBECONFIG")
                 config.load_kube_config(file, context=context, client_configuration=configuration)
                 default = _namespace_of(file, context)
         except (config.ConfigException, OSError, ValueError) as error:
             raise CliError(f"no cluster: {_first_line(error)} (set KUBECONFIG or use --context)") from error
+        except (yaml.YAMLError, TypeError, AttributeError) as error:  # whatever the client falls over
+            raise CliError(f"no cluster: {file or '~/.kube/config'} is no kubeconfig (set KUBECONFIG)") from error
         return Connection(
             client.ApiClient(configuration), namespace or default, f" --context {context}" if context else ""
         )

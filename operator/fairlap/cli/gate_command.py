@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TextIO
 
 from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
@@ -15,7 +15,7 @@ from fairlap.cli import benchmarks as bm
 from fairlap.cli.comparison_files import Connect
 from fairlap.cli.connection import Connection, UnknownNameError
 from fairlap.cli.exits import FAILED, SUCCEEDED, TIMED_OUT, UNDECIDED, CliError, UsageError
-from fairlap.cli.printable import one_line, print_text
+from fairlap.cli.printable import one_line, print_text, stop_printing
 
 Json = dict[str, Any]
 _PASSED = {"True": "passed", "False": "NOT PASSED"}
@@ -37,9 +37,9 @@ def gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
     except CliError as error:
         raise CliError(str(error), TIMED_OUT if error.code == TIMED_OUT else UNDECIDED) from error
     for line in lines(comparison):
-        print_text(line)
+        _tell(line, sys.stdout)
     if not is_over(comparison):
-        print_text(f"fairlap: {name} is not at an end, so nothing can be told; --wait waits for it", sys.stderr)
+        _tell(f"fairlap: {name} is not at an end, so nothing can be told; --wait waits for it", sys.stderr)
     return exit_code(comparison)
 
 
@@ -97,13 +97,21 @@ def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
                     return change
                 progress = one_line(str(_status(change).get("progress") or ""))
                 if progress != shown:
-                    print_text(f"{name}: {progress}", sys.stderr)
+                    _tell(f"{name}: {progress}", sys.stderr)
                     shown = progress
             if timeout is not None and time.monotonic() - began > timeout:
                 raise CliError(f"{name} is not at an end after {timeout:g} s; it goes on in the cluster", TIMED_OUT)
     finally:
         stop.set()
     raise CliError(f"nothing more was heard of {name} before its end; it goes on in the cluster")
+
+
+def _tell(text: str, out: TextIO) -> None:
+    """Print a line. A reader that has seen enough, say `head`, makes no verdict another, and ends no waiting."""
+    try:
+        print_text(text, out)
+    except BrokenPipeError:
+        stop_printing(out)
 
 
 def _status(comparison: Mapping[str, Any]) -> Mapping[str, Any]:

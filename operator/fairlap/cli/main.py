@@ -12,7 +12,7 @@ import click
 from fairlap.cli.commands import fairlap
 from fairlap.cli.completion import VARIABLE, answer_shell, kubectl_answer
 from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, USAGE, CliError, UsageError
-from fairlap.cli.printable import print_text
+from fairlap.cli.printable import print_text, stop_printing
 
 DEBUG = "FAIRLAP_DEBUG"
 
@@ -29,8 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough; Python must not complain again when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        stop_printing(sys.stdout)
         return SUCCEEDED
     except Exception as error:
         if os.environ.get(DEBUG):

@@ -18,6 +18,7 @@ from fairlap.plan.comparison.disturbed_blocks import repetitions
 from fairlap.plan.comparison.looks import most_blocks
 from fairlap.plan.comparison.race_order import has_twin, race_order
 from fairlap.statistics.gates import smallest_visible
+from fairlap.statistics.paired import LARGEST_CHANGE
 
 _SHOWN_BLOCKS = 5
 
@@ -159,11 +160,9 @@ def _smallest(spec: ComparisonSpec, variants: int, noise: float) -> str:
     # Those that are only reported share the level, too.
     tests = max(1, sum(not METRICS[gate.metric].exact for gate in gates_of(spec)) * (variants - 1))
     look = design_looks(spec.design)[-1]
-    try:
-        # Holm's first step: what the strictest of all gates needs.
-        found = f"{smallest_visible(noise / 100, look.blocks, look.alpha / tests) * 100:,.1f} %"
-    except OverflowError:
-        found = "none that is of any use"
+    # Holm's first step: what the strictest of all gates needs.
+    change = smallest_visible(noise / 100, look.blocks, look.alpha / tests)
+    found = f"{change * 100:,.1f} %" if change < LARGEST_CHANGE else "none that is of any use"
     return (
         f"How small a change it shows: {found}, four times in five, after {look.blocks} blocks with a noise of "
         f"{noise:g} % from block to block."

@@ -7,6 +7,7 @@ that reverse the direction of a text. They are shown as JSON writes them, so tha
 from __future__ import annotations
 
 import json
+import os
 import sys
 import unicodedata
 from typing import TextIO
@@ -28,6 +29,11 @@ def one_line(text: str) -> str:
 def print_text(text: str, out: TextIO | None = None) -> None:
     """Print a text and a line end to `out` (None: standard output) at once."""
     print(printable(text), file=out or sys.stdout, flush=True)
+
+
+def stop_printing(out: TextIO) -> None:
+    """Let all that is still printed to `out` go nowhere: its reader has seen enough, and Python must not complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 def _shown(character: str) -> str:

@@ -6,6 +6,7 @@ Pure. Without declared gates it decides by geometric means over the tasks that a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -20,8 +21,13 @@ from fairlap.statistics.paired import Estimate, paired, unpaired
 ALPHA = 0.05
 MARGINS = {Kind(metric): margin / 100 for metric, margin in DEFAULT_MARGINS.items()}
 """The gates when none are declared, and from which change on a difference matters."""
-_WORKLOAD = ("track", "challenge", "Rally", "pipeline", "spec.race", "ran: track", "ran: rallyVersion", "ran: corpora")
+_WORKLOAD = re.compile(
+    r"(track|challenge|Rally|pipeline|spec\.race|ran: (track|challenge|rallyVersion|corpora|index .+: documents$))",
+    re.DOTALL,
+)
 """What is no variable of a comparison: when it differs, the races did not do the same."""
+_ASKED, _NOTHING = "spec.", "nothing"
+"""What was asked for is known as a whole: what is not there, while other parts are, was not asked for."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class Line:
 
     what: str
     kind: Kind
+    unit: str
     baseline: float
     """median over the races"""
     contender: float
@@ -89,17 +96,18 @@ def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_bloc
 
 def is_workload(what: str) -> bool:
     """Tell whether a fact says what was raced rather than on what."""
-    return what.startswith(_WORKLOAD)
+    return _WORKLOAD.match(what) is not None
 
 
 def differences(baseline: Sequence[Raced], contender: Sequence[Raced]) -> list[Difference]:
-    """Return what is known of both variants and not the same; a fact that only one knows is not compared."""
-    there = [names for group in (baseline, contender) for names in ({key for race in group for key in race.facts},)]
-    known = [key for race in (*baseline, *contender) for key in race.facts if all(key in names for names in there)]
+    """Return what is known of both variants and not the same.
+
+    A fact that only one knows is not compared; what one was not asked for is known.
+    """
     found = []
-    for key in dict.fromkeys(known):
+    for key in _facts_of((*baseline, *contender)):
         ours, theirs = (_values(group, key) for group in (baseline, contender))
-        if ours != theirs:
+        if ours and theirs and ours != theirs:
             found.append(Difference(key, " or ".join(ours), " or ".join(theirs)))
     return found
 
@@ -142,6 +150,11 @@ class _Arms:
         one, two = (median(math.exp(value) for value in group) for group in self.logs(numbers))
         return one, two
 
+    def unit(self, numbers: Sequence[Number]) -> str:
+        """Return the unit of some numbers of one kind: that of their tasks where all races have the same."""
+        units = {race.units.get(number, "") for race in (*self.baseline, *self.contender) for number in numbers}
+        return (units.pop() if len(units) == 1 else "") or numbers[0].kind.about.unit
+
 
 def _gates(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     lines = []
@@ -156,7 +169,7 @@ def _gates(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     if known:
         findings = judge_estimates(known, [margin for _, _, margin, _ in lines], Look(arms.races, ALPHA))
     return tuple(
-        Line(name, kind, *arms.medians(numbers), finding, margin)
+        Line(name, kind, arms.unit(numbers), *arms.medians(numbers), finding, margin)
         for (name, kind, margin, numbers), finding in zip(lines, findings, strict=True)
     )
 
@@ -171,8 +184,9 @@ def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     for number, estimate in zip(shown, estimates, strict=True):
         margin = MARGINS.get(number.kind, 0.05)
         finding = judge_estimates([estimate], [margin], Look(arms.races, ALPHA))[0] if estimate else None
-        one, two = arms.medians([number])
-        lines.append(Line(str(number), number.kind, one, two, finding, margin, next(q) if estimate else None))
+        share = next(q) if estimate else None
+        about = (str(number), number.kind, arms.unit([number]))
+        lines.append(Line(*about, *arms.medians([number]), finding, margin, share))
     return tuple(lines)
 
 
@@ -184,14 +198,21 @@ def _counted(numbers: Sequence[Number]) -> str:
     return f"{len(numbers)} task{'s' if len(numbers) > 1 else ''}"
 
 
+def _facts_of(races: Sequence[Raced]) -> list[str]:
+    return list(dict.fromkeys(key for race in races for key in race.facts))
+
+
 def _values(races: Sequence[Raced], key: str) -> list[str]:
-    return sorted({race.facts[key] for race in races if key in race.facts})
+    return sorted({race.facts.get(key, _NOTHING) for race in races if key in race.facts or _was_not_asked(race, key)})
+
+
+def _was_not_asked(race: Raced, key: str) -> bool:
+    return key.startswith(_ASKED) and any(each.startswith(_ASKED) for each in race.facts)
 
 
 def _varies(races: Sequence[Raced]) -> list[str]:
     """Return a sentence for each fact that is not the same in all races of one variant."""
-    keys = dict.fromkeys(key for race in races for key in race.facts)
-    varying = [(key, values) for key in keys if len(values := _values(races, key)) > 1]
+    varying = [(key, values) for key in _facts_of(races) if len(values := _values(races, key)) > 1]
     return [f"{key} is not the same in the races of one variant: {' and '.join(values)}" for key, values in varying]
 
 

@@ -80,10 +80,12 @@ def family(metric: str, task: str | None) -> str:
     return f"{metric} mean" if METRICS[metric].of_tasks and not task else metric
 
 
-def trade(metric: str, change: float, unit: str = "") -> str:
-    """Return a change (0.12: 12 % more) as part of a sentence: "12 % more documents/s"."""
+def trade(metric: str, change: float | None, unit: str = "") -> str:
+    """Return a change (0.12: 12 % more; None: from 0) as part of a sentence: "12 % more documents/s"."""
     kind = METRICS[metric]
     goods = (unit.replace("docs/s", "documents/s") or kind.goods) if metric == "throughput" else kind.goods
+    if change is None:
+        return f"{goods} where there were none"
     less = "fewer" if kind.counted else "less"
     share = abs(change) * 100
     return f"{share:.{1 if share < 9.95 else 0}f} % {'more' if change > 0 else less} {goods}"

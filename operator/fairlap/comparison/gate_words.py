@@ -57,11 +57,16 @@ def noise_words(noise: float | None, pairs: int) -> str:
     return "" if noise is None else f"; the baseline against itself: ±{noise:.1f} %{found_in}"
 
 
-def exact_sentence(title: str, change: float, blocks: int, medians: tuple[float, float]) -> str:
-    """Return the sentence of a number that is the same in all blocks; `change` is a share of the baseline's."""
+def exact_sentence(title: str, change: float | None, blocks: int, medians: tuple[float, float]) -> str:
+    """Return the sentence of a number that is the same in all blocks.
+
+    `change`: a share of the baseline's, None where that is 0.
+    """
     one, two = map(figure_text, medians)
     if medians[0] == medians[1] or change == 0:
         return f"{title}: the same in all {blocks} pairs"
+    if change is None:
+        return f"{title}: {one}, then {two} in all {blocks} pairs, without any noise"
     return f"{title}: {signed(change)} in all {blocks} pairs, without any noise (median {one}, then {two})"
 
 
@@ -122,12 +127,12 @@ def _open_sentence(name: str, baseline: str, gates: Sequence[GateStatus], still:
 
 
 def _trades(gates: Sequence[GateStatus]) -> str:
-    known = [gate for gate in gates if gate.change is not None]
     shown = [
-        trade(gate.metric, (gate.change or 0) / 100, gate.unit) + (f" ({gate.task})" if gate.task else "")
-        for gate in known[:_MOST_GATES]
+        trade(gate.metric, None if gate.change is None else gate.change / 100, gate.unit)
+        + (f" ({gate.task})" if gate.task else "")
+        for gate in gates[:_MOST_GATES]
     ]
-    more = len(known) - len(shown)
+    more = len(gates) - len(shown)
     return " and ".join(shown) + (f" and {more} more" if more else "")
 
 

@@ -28,6 +28,7 @@ from fairlap.comparison.remarked_races import remark_findings
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict, together
 from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, is_open, judge
 from fairlap.statistics.moderation import Prior
+from fairlap.statistics.paired import as_change
 from fairlap.statistics.sentences import change_of, describe
 
 NO_SPREAD = 1e-9
@@ -277,7 +278,8 @@ def _gate_sentence(told: _Told, change: float | None, noise: str) -> str:
         return describe(title, told.finding, _margin(told.gate), more_is_better=more) + noise
     if told.shift is None:
         return told.text if told.text.startswith(title) else f"{title}: cannot tell: {told.text}"
-    return exact_sentence(title, (change or 0) / 100, len(told.pairs.baseline), told.pairs.medians())
+    share = None if change is None else change / 100
+    return exact_sentence(title, share, len(told.pairs.baseline), told.pairs.medians())
 
 
 def _interval(told: _Told) -> tuple[float | None, float | None, float | None, float | None]:
@@ -299,12 +301,12 @@ def _spread(told: _Told) -> float | None:
         return None
     blocks = told.finding.blocks if told.finding else len(pairs.baseline)
     ratios = pairs.cost_ratios(more_is_better=False)[:blocks]
-    return 100 * math.expm1(math.sqrt(variance(ratios)))
+    return 100 * as_change(math.sqrt(variance(ratios)))
 
 
 def _noise(found: Sequence[float]) -> float | None:
     """Return the standard deviation of the baseline against itself, in per cent: its true mean is known to be none."""
-    return 100 * math.expm1(math.sqrt(fmean(each * each for each in found))) if found else None
+    return 100 * as_change(math.sqrt(fmean(each * each for each in found))) if found else None
 
 
 def _passed(spec: ComparisonSpec, told: _Told, final: bool) -> bool | None:

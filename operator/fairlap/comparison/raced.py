@@ -10,10 +10,11 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from fairlap.comparison.gate_metrics import METRICS, MetricKind
+from fairlap.comparison.race_facts import as_text
 
 _FACTS = {
     "track": "track", "track-revision": "track revision", "challenge": "challenge", "rally-version": "Rally",
-    "pipeline": "pipeline",
+    "pipeline": "pipeline", "car": "car",
 }  # fmt: skip
 _CLUSTER_FACTS = {
     "distribution-version": "Elasticsearch", "distribution-flavor": "flavour", "revision": "build",
@@ -45,6 +46,7 @@ class Kind(Enum):
         return self.about.more_is_better
 
 
+_PARAMS = {"track-params": "track parameter", "car-params": "car parameter", "plugin-params": "plugin parameter"}
 _PERCENTILES = {Kind.P50: "50_0", Kind.P90: "90_0", Kind.P99: "99_0"}
 # Rally gives a percentile only from so many requests on (its percentiles_for_sample_size).
 _GIVEN_FROM = {"90_0": 10, "99_0": 100, "99_9": 1000, "99_99": 10000}
@@ -79,6 +81,8 @@ class Raced:
     """by task, 0 to 1"""
     in_race_json: Mapping[str, str] = field(default_factory=dict)
     """the facts that its race.json tells by itself"""
+    units: Mapping[Number, str] = field(default_factory=dict)
+    """of throughputs, as their tasks have them"""
 
     def by_race_json(self) -> Raced:
         """Return the race with the facts of its race.json alone."""
@@ -106,8 +110,8 @@ def read_race(name: str, text: str | bytes, facts: Mapping[str, str] | None = No
     supported |= {number for number in values if number.kind not in _PERCENTILES}
     errors = {str(task["task"]): found for task in tasks if (found := _number(task.get("error_rate"))) is not None}
     own = dict(_facts(race))
-    known = own if facts is None else facts
-    return Raced(name, _identity(race, text), values, known, frozenset(supported & set(values)), errors, own)
+    known, enough = own if facts is None else facts, frozenset(supported & set(values))
+    return Raced(name, _identity(race, text), values, known, enough, errors, own, dict(map(_unit, tasks)))
 
 
 def _identity(race: Mapping[str, Any], text: str | bytes) -> str:
@@ -149,6 +153,11 @@ def _values(results: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> I
         yield Number("", Kind.STORE), found
 
 
+def _unit(task: Mapping[str, Any]) -> tuple[Number, str]:
+    unit = _part(task, "throughput").get("unit")
+    return Number(str(task["task"]), Kind.THROUGHPUT), unit[:63] if isinstance(unit, str) else ""
+
+
 def _supported(task: Mapping[str, Any]) -> Iterator[Number]:
     # race.json does not say how many requests a task made; which percentiles Rally gave bounds it from below.
     given = _part(task, "service_time")
@@ -161,11 +170,12 @@ def _supported(task: Mapping[str, Any]) -> Iterator[Number]:
 def _facts(race: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, words in _FACTS.items():
         if race.get(key):
-            yield words, str(race[key])
+            yield words, as_text(race[key])
     cluster = race.get("cluster")
     for key, words in _CLUSTER_FACTS.items():
         if isinstance(cluster, Mapping) and cluster.get(key):
             yield words, str(cluster[key])
-    params = race.get("track-params")
-    for key, value in params.items() if isinstance(params, Mapping) else ():
-        yield f"track parameter {key}", json.dumps(value, sort_keys=True)
+    for key, words in _PARAMS.items():
+        params = race.get(key)
+        for name, value in params.items() if isinstance(params, Mapping) else ():
+            yield f"{words} {name}", json.dumps(value, sort_keys=True)

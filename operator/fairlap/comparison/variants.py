@@ -63,6 +63,8 @@ class _Draft(NamedTuple):
     patch: Json
     by_hand: bool
     """whether somebody wrote this patch for this one"""
+    in_place: bool = False
+    """what it has takes the place of the template's as a whole"""
 
 
 def expand(spec: ComparisonSpec) -> list[ResolvedVariant]:
@@ -112,7 +114,7 @@ def _design_objections(spec: ComparisonSpec) -> Iterator[str]:
 def _of_variant(number: int, variant: Variant) -> _Draft:
     field = f"variants[{number}]"
     if variant.target:
-        return _Draft(variant.name, f"{field}.target", {"target": variant.target.to_json()}, True)
+        return _Draft(variant.name, f"{field}.target", {"target": variant.target.to_json()}, True, in_place=True)
     return _Draft(variant.name, f"{field}.patch", variant.patch or {}, variant.patch is not None)
 
 
@@ -145,7 +147,9 @@ def _resolve(draft: _Draft, template: Json) -> Json:
     if depth_exceeds(draft.patch):
         text = f"variant {draft.name}: {draft.field} is nested more than {MOST_LEVELS} levels deep: write it flatter"
         raise VariantsRefusedError([text])
-    merged = merge(template, draft.patch)
+    # Merged, an existing cluster would be sent the credentials of the template's.
+    kept = {key: part for key, part in template.items() if key not in draft.patch} if draft.in_place else template
+    merged = merge(kept, draft.patch)
     found = [
         f"variant {draft.name}: {draft.field} sets {field}, but {why}"
         for field, why in _DECIDED.items()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from fairlap.statistics.distributions import t_quantile
 from fairlap.statistics.moderation import Prior, fitted_to, moderated
 from fairlap.statistics.multiplicity import Tested, holm
-from fairlap.statistics.paired import Estimate, paired
+from fairlap.statistics.paired import Estimate, as_change, paired
 
 MOST_MORE_BLOCKS = 999
 """Nobody races more; where so many would not do either, that is said instead of a number."""
@@ -221,10 +221,12 @@ def is_futile(finding: GateFinding, margin: float, last: Look, tests: int) -> bo
 def smallest_visible(spread: float, blocks: int, alpha: float = 0.05, power: float = 0.8) -> float:
     """Return the smallest change (0.05: a factor of 1.05) that so many blocks find with probability `power`.
 
+    LARGEST_CHANGE stands for any that is larger.
+
     `spread`: standard deviation of the log ratio of one block. Two-sided; delta = (t_(1-alpha/2) + t_power) s / root n
     (Cohen 1988, with Student's quantiles). The quantiles' sum stands for a noncentral t, a few per cent too small
     below 5 blocks.
     """
     df = blocks - 1.0
     quantiles = t_quantile(alpha, df) + t_quantile(2 * (1 - power), df)
-    return math.expm1(quantiles * spread / math.sqrt(blocks))
+    return as_change(quantiles * spread / math.sqrt(blocks))

@@ -11,6 +11,14 @@ from typing import NamedTuple
 
 from fairlap.statistics.distributions import t_quantile, t_tails
 
+LARGEST_CHANGE = 1e9
+"""A larger one (a factor) says nothing more, and soon is no number any more."""
+
+
+def as_change(log_ratio: float) -> float:
+    """Return the change that a log ratio is (0.05: a factor of 1.05), LARGEST_CHANGE at most."""
+    return math.expm1(log_ratio) if log_ratio < math.log(LARGEST_CHANGE) else LARGEST_CHANGE
+
 
 class Estimate(NamedTuple):
     """A mean of log ratios, its standard error, and on how many degrees of freedom the error is known."""

@@ -3,6 +3,7 @@
 import math
 
 from fairlap.statistics.gates import MOST_MORE_BLOCKS, GateFinding, GateVerdict
+from fairlap.statistics.paired import as_change
 
 _LOPSIDED = 0.1
 """A margin above which up and down are visibly not as far in per cent: -33 % is as far from none as +50 %."""
@@ -10,8 +11,8 @@ _LOPSIDED = 0.1
 
 def change_of(finding: GateFinding, *, more_is_better: bool) -> tuple[float, float, float]:
     """Return a number's change and both ends of its interval, as shares of the baseline's (-0.1: a tenth less)."""
-    low, high = sorted(math.expm1(-end if more_is_better else end) for end in (finding.low, finding.high))
-    return math.expm1(-finding.estimate.mean if more_is_better else finding.estimate.mean), low, high
+    low, high = sorted(as_change(-end if more_is_better else end) for end in (finding.low, finding.high))
+    return as_change(-finding.estimate.mean if more_is_better else finding.estimate.mean), low, high
 
 
 def describe(what: str, finding: GateFinding, margin: float, *, more_is_better: bool, of: str = "") -> str:

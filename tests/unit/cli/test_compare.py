@@ -68,6 +68,18 @@ def test_the_same_for_machines_and_tickets(tmp_path: Path, capsys: pytest.Captur
     assert text.startswith("**Regressed: ") and "<details>" in text and "| bulk throughput, ops/s |" in text
 
 
+def test_a_throughput_has_the_unit_of_its_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(6):
+        race = race_json(1.0, random.Random(number))
+        race["results"]["op_metrics"][0]["throughput"]["unit"] = "docs/s"
+        (tmp_path / f"{number}.json").write_text(json.dumps(race))
+    one, two = (",".join(f"{tmp_path}/{number}.json" for number in half) for half in ((0, 1, 2), (3, 4, 5)))
+    data = json.loads(printed(capsys, one, two, "json"))
+    units = {hint["what"]: hint["unit"] for hint in data["hints"]}
+    assert units["bulk throughput"] == "docs/s" and units["search throughput"] == "ops/s"
+    assert "\nbulk throughput, docs/s " in printed(capsys, one, two)
+
+
 def test_a_name_of_others_is_no_formula_no_mention_and_no_element(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

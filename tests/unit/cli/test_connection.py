@@ -372,6 +372,13 @@ def test_an_unknown_context_is_one_sentence(api: Fake) -> None:
     assert api.connect(namespace="other").namespace == "other"
 
 
+@pytest.mark.parametrize("text", ["{{ kubeconfig }}", "contexts: [", "a text", "[1]", "contexts: [a]"])
+def test_what_is_no_kubeconfig_is_one_sentence(api: Fake, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (api.folder / "kubeconfig").write_text(text)
+    assert main(["gate", "upgrade"]) == 3
+    assert capsys.readouterr().err.startswith("fairlap: no cluster: ")
+
+
 # --- whole commands --------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -143,6 +145,20 @@ def test_a_time_out_is_124(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     opened(monkeypatch, Cluster(comparison(phase="Racing")))
     assert program.main(["gate", "upgrade", "--wait", "--timeout", "1s"]) == 124
     assert "not at an end after 1 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("end", "code"), [(("True", "AllGatesPassed"), 0), (("False", "GateNotPassed"), 1), (("False", "NotComparable"), 3)]
+)
+def test_a_reader_that_has_seen_enough_changes_no_exit_code(
+    monkeypatch: pytest.MonkeyPatch, end: tuple[str, str], code: int
+) -> None:
+    opened(monkeypatch, Cluster(comparison(phase="Racing"), comparison(phase="Racing"), comparison(*end)))
+    for name in ("stdout", "stderr"):
+        reader, writer = os.pipe()
+        os.close(reader)
+        monkeypatch.setattr(sys, name, os.fdopen(writer, "w"))
+    assert program.main(["gate", "upgrade", "--wait"]) == code
 
 
 def test_a_deleted_comparison_is_undecided(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import itertools
 import json
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,6 +162,42 @@ def test_what_only_one_knows_is_no_difference() -> None:
     bare = {key: value for key, value in race_json().items() if key in ("results", "track")}
     found = put_beside([read(bare) for _ in range(3)], races(1.0, 1))
     assert found.differences == () and found.verdict != ComparisonVerdict.NOT_COMPARABLE
+
+
+def benchmark(seed: int, **more: str) -> list[Raced]:
+    """Return the races of a Benchmark of which this is known, too."""
+    asked = {"spec.race.track.builtin": "log_ingest", "ran: challenge": "default", "ran: index logs: documents": "1000"}
+    return [replace(race, facts={**asked, **more}) for race in races(1.0, seed)]
+
+
+@pytest.mark.parametrize(
+    ("what", "values", "comparable"),
+    [
+        ("spec.race.params.documents", ("nothing", "900"), False),
+        ("spec.race.includeTasks[0]", ("nothing", "bulk"), False),
+        ("ran: challenge", ("default", "index-only"), False),
+        ("ran: index logs: documents", ("1000", "900"), False),
+        ("spec.elasticsearch.heap", ("nothing", "1g"), True),
+    ],
+)
+def test_what_one_benchmark_did_not_ask_for_is_compared(what: str, values: tuple[str, str], comparable: bool) -> None:
+    plain, other = benchmark(1), benchmark(2, **{what: values[1]})
+    for one, two, found in ((plain, other, values), (other, plain, values[::-1])):
+        beside = put_beside(one, two)
+        assert [tuple(each.__dict__.values()) for each in beside.differences] == [(what, *found)]
+        assert (beside.verdict != ComparisonVerdict.NOT_COMPARABLE) is comparable
+    several = put_beside([*plain, *other], benchmark(3)).obstacles
+    assert any(text.startswith(f"{what} is not the same in the races of one variant") for text in several)
+
+
+def test_how_rally_itself_set_a_cluster_up_is_told() -> None:
+    one, two = {"car": "4gheap", "car-params": {"x": 1}}, {"car": ["1gheap", "ea"], "car-params": {"x": 2}}
+    found = put_beside([raced(**one) for _ in range(5)], [raced(**two) for _ in range(5)])
+    assert [tuple(each.__dict__.values()) for each in found.differences] == [
+        ("car", "4gheap", '["1gheap", "ea"]'),
+        ("car parameter x", "1", "2"),
+    ]
+    assert found.verdict == ComparisonVerdict.NO_DIFFERENCE
 
 
 def test_races_without_a_number_in_common() -> None:

@@ -11,7 +11,7 @@ from block_world import BASELINE, OTHER, USUAL, a_race, a_spec, drawn, series, v
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlap.api.block_record import TWIN, BlockRecord
+from fairlap.api.block_record import TWIN, BlockRecord, Measured
 from fairlap.api.comparison_status import GateStatus
 from fairlap.api.status import RemarkStatus
 from fairlap.comparison.expectation import design_looks
@@ -100,6 +100,18 @@ def test_a_number_without_noise_is_told_when_it_is_the_same_in_all_blocks(metric
         and "not the same in all blocks (baseline 12, other 11 to 13)" in unsteady.sentence
     )
     assert of([13, 13, 13]).change == pytest.approx(100 / 12)
+
+
+def test_what_there_was_none_of_has_no_percentage() -> None:
+    blocks = one_number("throughput", -0.2)
+    for block in blocks:
+        for race, count in zip(block.races, (0.0, 5.0), strict=True):
+            race.numbers.append(Measured(metric="segments", value=count))
+    found = judged(blocks, [gate_of("throughput"), gate_of("segments")])
+    assert found.verdict == "Mixed" and found.sentence.endswith("for segments where there were none")
+    (contender,) = found.contenders
+    assert contender.gates[1].change is None
+    assert contender.gates[1].sentence == "segments: 0, then 5 in all 5 pairs, without any noise"
 
 
 def test_a_number_that_shows_no_spread_is_taken_as_exact() -> None:

@@ -85,6 +85,17 @@ def test_existing_clusters_are_variants() -> None:
     assert found[1].spec["target"]["hosts"] == ["https://new:9200"] and found[1].changed == ("target.hosts",)
 
 
+def test_the_target_of_a_variant_takes_the_place_of_the_template_s_as_a_whole() -> None:
+    """No credentials of one cluster are sent to another."""
+    there = {"hosts": ["https://old:9200"], "apiKeySecret": {"name": "old-key"}, "index": {"shards": 2}}
+    template = {"race": TEMPLATE["race"], "target": there}
+    hosts = {"hosts": ["https://new:9200"]}
+    found = expand(comparison([{"name": "old"}, {"name": "new", "target": hosts}], baseline="old", template=template))
+    assert found[0].spec["target"]["apiKeySecret"] == {"name": "old-key"}
+    assert found[1].spec["target"] == {**hosts, "kind": "elasticsearch", "overwrite": False}
+    assert patched({"target": hosts}, template)["target"]["apiKeySecret"] == {"name": "old-key"}
+
+
 @pytest.mark.parametrize(
     ("name", "patch"),
     [

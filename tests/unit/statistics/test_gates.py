@@ -22,8 +22,8 @@ from fairlap.statistics.gates import (
     smallest_visible,
 )
 from fairlap.statistics.moderation import Prior
-from fairlap.statistics.paired import paired
-from fairlap.statistics.sentences import about_so_many, describe, figure
+from fairlap.statistics.paired import LARGEST_CHANGE, paired
+from fairlap.statistics.sentences import about_so_many, change_of, describe, figure
 
 FIVE = Gate(0.05)
 MIRROR = {
@@ -237,6 +237,16 @@ def test_the_smallest_visible_change_shrinks_with_blocks_and_grows_with_noise() 
     seen = [smallest_visible(0.02, blocks) for blocks in (3, 5, 7, 10)]
     assert seen == sorted(seen, reverse=True) and seen[1] == pytest.approx(0.033, abs=0.001)
     assert smallest_visible(0.08, 5) > smallest_visible(0.04, 5)
+
+
+def test_no_noise_is_too_large_to_be_told() -> None:
+    """Two blocks, twelve variants and eight gates: an interval of ten to the power of 700 is no float."""
+    tests = 88
+    found = judge([[0.0, 3.0]] * tests, [FIVE] * tests, fixed(2))[0]
+    for more_is_better in (True, False):
+        assert change_of(found, more_is_better=more_is_better)[1:] == (-1.0, LARGEST_CHANGE)
+        assert "p99: cannot tell: " in describe("p99", found, 0.05, more_is_better=more_is_better)
+    assert smallest_visible(10.0, 2, 0.05 / tests) == LARGEST_CHANGE
 
 
 def test_false_alarms_and_missed_worsenings_stay_at_5_percent() -> None:

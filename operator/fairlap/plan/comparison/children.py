@@ -109,7 +109,7 @@ def _spec(
     if tasks:
         spec["race"]["requireTasks"] = sorted({*spec["race"].get("requireTasks", ()), *tasks})
     if block.number == PREPARATION:
-        return built_once(spec, of.deadline) if of.design.state == "Kept" else {**spec, "repetitions": 0}
+        return built_once(spec) if of.design.state == "Kept" else {**spec, "repetitions": 0}
     spec |= {"repetitions": 1, "smokeTest": False}
     return {**spec, "checkedBy": checked_by} if checked_by else spec
 

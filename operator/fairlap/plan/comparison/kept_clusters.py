@@ -9,7 +9,6 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.comparison_status import COMPARISON_TERMINAL, PREPARATION
-from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import LONGEST_KEEP, Resources
 from fairlap.plan.steps import object_name
 
@@ -19,19 +18,14 @@ _PORT = 9200
 _SHARE = "100m"
 
 
-def built_once(spec: Json, deadline: str) -> Json:
+def built_once(spec: Json) -> Json:
     """Return the spec of a Benchmark that builds a variant's cluster, races all there is once, and leaves it.
 
-    `deadline`: that of the Comparison, the longest for which the cluster is needed. Where no CPU is named the clusters
-    share the processors: whole ones would be one's alone while another is raced.
+    Where no CPU is named the clusters share the processors: whole ones would be one's alone while another is raced.
     """
-    longest = parse_duration(deadline) > parse_duration(LONGEST_KEEP)
-    return {
-        **_sharing_processors(spec),
-        "repetitions": 1,
-        "keepCluster": "Always",
-        "keepClusterFor": LONGEST_KEEP if longest else deadline,
-    }
+    # It goes with its Comparison, which may need it beyond its deadline: for the block that it has begun by then.
+    kept = {"keepCluster": "Always", "keepClusterFor": LONGEST_KEEP}
+    return {**_sharing_processors(spec), "repetitions": 1, **kept}
 
 
 def _sharing_processors(spec: Json) -> Json:
