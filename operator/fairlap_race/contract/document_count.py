@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from fairlap_race.contract.document_plan import WORDS, UncountedTask, WhyUncounted
+from fairlap_race.contract.document_plan import WORDS, DocumentPlan, UncountedTask, WhyUncounted
 from fairlap_race.contract.failed_bulks import accepted_loss
 from fairlap_race.contract.record import Record
 
@@ -91,6 +91,8 @@ class _Behind:
         self.names: dict[str, set[str]] = {}
         self.forgotten: set[str] = set()
         self.aliased = False
+        self.aliases = {alias for index in record.indices or () for alias in index.aliases}
+        self.closed = {index.name for index in record.indices or () if index.closed}
         for index in record.indices or ():
             for name in filter(None, (index.name, index.data_stream, *index.aliases)):
                 self.names.setdefault(name, set()).add(index.name)
@@ -206,32 +208,50 @@ def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDo
     gone = _diverted(record, behind, groups, wrong)
     if gone:
         return CountedDocuments("", doubts, (gone,))
-    if plan.deletes_indices:
-        doubts = (*doubts, *(_deleted_behind(group, plan.deletes_indices) for group in wrong if not group.indices))
-        wrong = [group for group in wrong if group.indices]
-        if not wrong:
-            return CountedDocuments(uncounted=doubts)
+    explained = [(group, _explained(plan, behind, group)) for group in wrong]
+    doubts = (*doubts, *(why for _, why in explained if why))
+    wrong = [group for group, why in explained if not why]
+    if not wrong:
+        return CountedDocuments(uncounted=doubts)
     lost, fewer = accepted_loss(record), all(group.found <= group.least for group in wrong)
     if fewer and lost.explains(sum(group.least - group.found for group in wrong)):
         return CountedDocuments(uncounted=(*doubts, f"{_shortage(wrong)}: {lost.words}"))
     return CountedDocuments(_mismatch(wrong[0]), doubts)
 
 
-def _deleted_behind(group: _Group, tasks: tuple[str, ...]) -> str:
-    return (
-        f"there is nothing behind {', '.join(group.missing)} any more, and task {', '.join(tasks[:_SHOWN])} deleted "
-        f"indices: the {group.least} documents for it were not counted"
-    )
+def _explained(plan: DocumentPlan, behind: _Behind, group: _Group) -> str:
+    """Return in a sentence why a group may hold other documents than it was to; empty when nothing explains it."""
+    if closed := sorted(group.indices & behind.closed):
+        return f"index {', '.join(closed[:_SHOWN])} is closed: its documents could not be counted"
+    tasks = ", ".join(plan.deletes_indices[:_SHOWN])
+    if tasks and not group.indices:
+        return (
+            f"there is nothing behind {', '.join(group.missing)} any more, and task {tasks} deleted indices: the "
+            f"{group.least} documents for it were not counted"
+        )
+    if tasks and group.found < group.least and not behind.aliases.isdisjoint(group.expected):
+        return f"{_shortage([group])}, and task {tasks} deleted indices, which may have stood behind it"
+    if plan.writes_before and group.most is not None and group.found > group.most and _is_there(group):
+        names = ", ".join([*group.expected][:_SHOWN]) or group.uncounted[0].target
+        more, early = group.found - group.most, ", ".join(plan.writes_before[:_SHOWN])
+        text = f"index {names} holds {group.found} documents, {more} more than the track's bulks send"
+        return f"{text}: task {early} may have written before them"
+    return ""
 
 
 def _holds(group: _Group) -> bool:
     """Tell whether the documents of a group may be what the plan says."""
-    if any(group.expected.get(name) for name in group.missing):
+    if not _is_there(group):
         return False
     if not group.uncounted:
         return group.found == group.least
     only_adds = all(it.why in _ONLY_ADDS for it in group.uncounted)
     return (not only_adds or group.found >= group.least) and (group.most is None or group.found <= group.most)
+
+
+def _is_there(group: _Group) -> bool:
+    """Tell whether there is something behind every name that was to have documents."""
+    return not any(group.expected.get(name) for name in group.missing)
 
 
 def _is_open(group: _Group) -> bool:
@@ -280,8 +300,11 @@ def _compare_all(
     if exact or (untouched and groups and every.found == every.least):
         return CountedDocuments()
     if every.most is not None and every.found > every.most and record.target is None:
-        text = f"the race was to leave at most {every.most} documents, Elasticsearch counts {every.found}"
-        return CountedDocuments(text)
+        early = tuple(UncountedTask(task) for task in record.track.documents.writes_before)
+        if not early:
+            text = f"the race was to leave at most {every.most} documents, Elasticsearch counts {every.found}"
+            return CountedDocuments(text)
+        every = replace(every, uncounted=(*early, *every.uncounted))
     found = ", ".join(f"{name} {number}" for name, number in list(behind.counts.items())[:_SHOWN]) or "none"
     more = f" and {len(behind.counts) - _SHOWN} more indices" if len(behind.counts) > _SHOWN else ""
     known = "" if every.most is None else f" of at most {every.most}"
