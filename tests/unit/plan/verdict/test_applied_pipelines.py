@@ -60,7 +60,6 @@ def test_what_passes_without_a_word(good: rec.Record) -> None:
     assert applied_pipelines.remarks(good) == []
 
 
-
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
