@@ -69,17 +69,20 @@ def count_documents(record: Record) -> CountedDocuments:
         name: f"data stream {name}: {number} documents failed and are in its failure store"
         for name, number in failed.items()
     }
-    told = CountedDocuments(diverted=tuple(stored.values()))
+    named = behind.closed if stated.total_documents is not None else behind.shut(stated.documents)
+    told = CountedDocuments(uncounted=tuple(filter(None, [_is_closed(named)])), diverted=tuple(stored.values()))
     if stated.total_documents is not None:
         return told
     if unsaid := [text for name, text in stored.items() if name not in stated.documents]:
         return CountedDocuments(unsaid[0])
     if record.track.expected_documents is None and not plan.uncounted:
-        return replace(told, uncounted=(NOT_DETERMINED,))
+        return replace(told, uncounted=(*told.uncounted, NOT_DETERMINED))
     behind.forget(index for name in stated.documents for index in behind.indices(name))
     found = _compare(record, behind, [*_groups(record, behind)])
     return CountedDocuments(
-        found.mismatch, (*_deleted(plan.uncounted), *found.uncounted), (*told.diverted, *found.diverted)
+        found.mismatch,
+        (*told.uncounted, *_deleted(plan.uncounted), *found.uncounted),
+        (*told.diverted, *found.diverted),
     )
 
 
@@ -108,6 +111,10 @@ class _Behind:
     def indices(self, name: str) -> frozenset[str]:
         return frozenset(self.names.get(name, ()))
 
+    def shut(self, names: Iterable[str]) -> set[str]:
+        """Return the closed indices behind the names."""
+        return {index for name in names for index in self.names.get(name, ()) if index in self.closed}
+
     def found(self, indices: Iterable[str]) -> int:
         return sum(self.counts[index] for index in indices)
 
@@ -120,12 +127,12 @@ def _stated_mismatches(record: Record, behind: _Behind) -> Iterator[str]:
     stated = record.track.documents.stated
     for name, number in stated.documents.items():
         indices = behind.indices(name)
-        if not indices and number == 0:
+        if (not indices and number == 0) or behind.shut([name]):
             continue
         if behind.found(indices) != number or not indices:
             yield f"race.expect.documents: {_was_to_hold(name, number, behind.found(indices) if indices else None)}"
     total = stated.total_documents
-    if total is not None and behind.total != total:
+    if total is not None and behind.total != total and not behind.closed:
         yield (
             f"race.expect.totalDocuments: the race was to leave {total} documents, Elasticsearch counts {behind.total}"
         )
@@ -219,10 +226,15 @@ def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDo
     return CountedDocuments(_mismatch(wrong[0]), doubts)
 
 
+def _is_closed(indices: Iterable[str]) -> str:
+    names = ", ".join(sorted(indices)[:_SHOWN])
+    return f"index {names} is closed: its documents could not be counted" if names else ""
+
+
 def _explained(plan: DocumentPlan, behind: _Behind, group: _Group) -> str:
     """Return in a sentence why a group may hold other documents than it was to; empty when nothing explains it."""
-    if closed := sorted(group.indices & behind.closed):
-        return f"index {', '.join(closed[:_SHOWN])} is closed: its documents could not be counted"
+    if closed := _is_closed(group.indices & behind.closed):
+        return closed
     tasks = ", ".join(plan.deletes_indices[:_SHOWN])
     if tasks and not group.indices:
         return (

@@ -129,6 +129,8 @@ def test_what_voids_a_race(bad: Record, words: str) -> None:
         ),
         (record({"t": 1000}, index("t", None, closed=True)), "index t is closed: its documents could not be counted"),
         (record({"a": 1000}, index("t", None, "a", closed=True), index("u", 7, "a")), "index t is closed"),
+        (record({"t": 9}, index("t", None, closed=True), stated=ExpectedByUser({"t": 8})), "index t is closed"),
+        (record({"t": 9}, index("t", None, closed=True), stated=ExpectedByUser({}, 9)), "index t is closed"),
         (
             record({"t": 1000}, index("t", 1003), before=("seed", "own")),
             "index t holds 1003 documents, 3 more than the track's bulks send: task seed, own may have written before",
