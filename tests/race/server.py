@@ -213,7 +213,7 @@ class Elasticsearch:
     def reset(self) -> None:
         """Remove every index, pipeline and cluster setting of a test."""
         self.ask("PUT", "/_cluster/settings", {"persistent": {"*": None}, "transient": {"*": None}})
-        for name in self.ask("GET", "/_all/_settings?expand_wildcards=open"):
+        for name in self.ask("GET", "/_all/_settings?expand_wildcards=open,closed"):
             if not name.startswith("."):
                 self.ask("DELETE", f"/{name}")
         with contextlib.suppress(AssertionError):

@@ -94,6 +94,31 @@ def test_a_raw_request_to_a_pattern_that_matches_nothing(runner: Runner, tmp_pat
 
 
 @pytest.mark.long
+def test_fields_of_a_pattern_that_matches_nothing(runner: Runner, tmp_path: Path) -> None:
+    """What has no hits and is counted by no shard names the indices that it looked into."""
+
+    def fields(name: str, index: str) -> Json:
+        return {"name": name, "operation": {"operation-type": "field-caps", "name": f"{name}-op", "index": index},
+                "iterations": 20}  # fmt: skip
+
+    schedule = (fields("fields", "t*"), fields("nothing", "nope-*"))
+    ran = runner.run(write(tmp_path / "t", CREATE, BULK, REFRESH, *schedule))
+    assert {name: (it.shards, it.hits) for name, it in answers(ran).items()} == {
+        "fields": (1, None),
+        "nothing": (0, None),
+    }
+    assert ran.violation() == (
+        Reason.SEARCHES_HIT_NOTHING,
+        "task nothing: its 20 searches of nope-* reached no shard, there is no such index: correct the index that the "
+        "task names",
+    )
+    assert remarked(ran, Reason.SEARCHES_IN_DOUBT) == [
+        "task nothing: its search reached no shard, sent once more after the task"
+    ]
+    assert not remarked(ran, Reason.SEARCHES_WITHOUT_HITS)
+
+
+@pytest.mark.long
 def test_raw_requests_that_do_what_they_are_for(runner: Runner, tmp_path: Path) -> None:
     """Those that match, several in one of which a part reaches or finds nothing, and one that is no search."""
     several = [{"index": "t"}, {**ALL, "timeout": "10s"}, {"index": "nope-*"}, ALL, {"index": "t*"}, NEVER["body"]]

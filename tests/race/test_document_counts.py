@@ -139,6 +139,40 @@ def test_an_index_that_the_schedule_deletes(run: Run, tmp_path: Path) -> None:
     reads(Reason.SETTINGS_PARTLY_VERIFIED, remark.text)
 
 
+def raw(name: str, method: str, path: str, body: Json | None = None) -> Json:
+    """Return a task that sends one raw request."""
+    operation = {"operation-type": "raw-request", "name": f"{name}-op", "method": method, "path": path}
+    return {"name": name, "operation": operation if body is None else {**operation, "body": body}}
+
+
+def test_an_index_that_the_schedule_closes(run: Run, tmp_path: Path) -> None:
+    """With it Elasticsearch refuses what is asked of all indices, and nobody can count what is in it."""
+    seed, shut = raw("seed", "PUT", "/tt/_doc/1", {"n": 1}), raw("shut", "POST", "/t/_close")
+    ran = run(write(tmp_path / "t", CREATE, seed, BULK, search(), shut))
+    assert said(ran, Reason.DOCUMENTS_NOT_COUNTED) == "index t is closed: its documents could not be counted"
+    assert [(it.name, it.documents, it.closed) for it in ran.record.indices or ()] == [
+        ("t", None, True),
+        ("tt", 1, False),
+    ]
+
+
+def test_documents_that_a_request_wrote_before_the_bulk(run: Run, tmp_path: Path) -> None:
+    ran = run(write(tmp_path / "t", CREATE, raw("seed", "PUT", "/t/_doc/1", {"n": 1}), BULK))
+    assert said(ran, Reason.DOCUMENTS_NOT_COUNTED) == (
+        "index t holds 1001 documents, 1 more than the track's bulks send: task seed may have written before them"
+    )
+
+
+@pytest.mark.long
+def test_documents_behind_an_alias_of_an_index_that_was_made_again(run: Run, tmp_path: Path) -> None:
+    drop, again = raw("drop-it", "DELETE", "/t"), {**CREATE, "name": "again"}
+    first, second = {**BULK, "name": "first"}, {**BULK, "name": "second"}
+    track = write(tmp_path / "t", CREATE, first, drop, again, second, target="a", index={"aliases": {"a": {}}})
+    assert said(run(track), Reason.DOCUMENTS_NOT_COUNTED) == (
+        "index a holds 1000 of 2000 documents, and task drop-it deleted indices, which may have stood behind it"
+    )
+
+
 @pytest.mark.long
 def test_an_index_beside_the_one_that_is_measured_may_have_other_settings(run: Run, tmp_path: Path) -> None:
     body = {"settings": {"number_of_replicas": 0, "number_of_shards": 1}}
@@ -328,6 +362,9 @@ def test_a_pipeline_of_which_a_part_fails(run: Run, tmp_path: Path) -> None:
     assert "processor 1 (set_security_user) failed" in text and "processor 3 (set_security_user) failed" in text
     whole = run(write(tmp_path / "u", put("p", SETS), CREATE, through("p")))
     assert counts(whole) == []
+    # Action lines may name it, too.
+    lined = run(write(tmp_path / "v", put("p", IGNORED, SETS), CREATE, BULK, actions=lines(p=DOCUMENTS)))
+    assert "processor 1 (set_security_user) failed for 1000" in said(lined, Reason.PIPELINE_PARTLY_APPLIED)
 
 
 @pytest.mark.long

@@ -17,7 +17,7 @@ from esrally.driver import runner
 from esrally.track import OperationType
 
 from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.contract.request_evidence import NO_SEARCHES, OTHER_SEARCHES, SEARCHES
+from fairlap_race.contract.request_evidence import FIELD_CAPS, NO_SEARCHES, OTHER_SEARCHES, SEARCHES
 from fairlap_race.track.load import Request
 from fairlap_race.track.searches import MOST_DRAWN, SearchesOfTrack, as_sent, describe_searches
 
@@ -137,6 +137,7 @@ def test_what_may_search_and_is_not_sent_is_named(tmp_path: Path) -> None:
         task("mine", **{"operation-type": "of-the-track"}),
         task("hidden", **{"operation-type": "of-the-track", "include-in-reporting": False}),
         task("count", **{"operation-type": "raw-request", "path": "/t/_count"}),
+        task("fields", **{"operation-type": "field-caps", "param-source": "lot"}),
         task("force", **{"operation-type": "force-merge"}),
     )  # fmt: skip
     assert found == SearchesOfTrack(
@@ -144,13 +145,14 @@ def test_what_may_search_and_is_not_sent_is_named(tmp_path: Path) -> None:
             "esql": "no esql is sent once more",
             "mine": "the track has a runner of its own for of-the-track",
             "count": "no _count is sent once more",
+            "fields": "its parameter source may draw others, which no shard counts",
         }
     )
 
 
 def test_every_operation_of_rally_is_known() -> None:
     """Those that certainly do not search are listed: what Rally adds may search, until somebody has looked."""
-    known = SEARCHES | OTHER_SEARCHES | NO_SEARCHES | {"raw-request", "composite", "run-until"}
+    known = SEARCHES | OTHER_SEARCHES | NO_SEARCHES | {FIELD_CAPS, "raw-request", "composite", "run-until"}
     assert known == {it.to_hyphenated_string() for it in OperationType}
     assert not (SEARCHES | OTHER_SEARCHES) & NO_SEARCHES
 

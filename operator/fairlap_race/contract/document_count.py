@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from fairlap_race.contract.document_plan import WORDS, UncountedTask, WhyUncounted
+from fairlap_race.contract.document_plan import WORDS, DocumentPlan, UncountedTask, WhyUncounted
 from fairlap_race.contract.failed_bulks import accepted_loss
 from fairlap_race.contract.record import Record
 
@@ -69,17 +69,20 @@ def count_documents(record: Record) -> CountedDocuments:
         name: f"data stream {name}: {number} documents failed and are in its failure store"
         for name, number in failed.items()
     }
-    told = CountedDocuments(diverted=tuple(stored.values()))
+    named = behind.closed if stated.total_documents is not None else behind.shut(stated.documents)
+    told = CountedDocuments(uncounted=tuple(filter(None, [_is_closed(named)])), diverted=tuple(stored.values()))
     if stated.total_documents is not None:
         return told
     if unsaid := [text for name, text in stored.items() if name not in stated.documents]:
         return CountedDocuments(unsaid[0])
     if record.track.expected_documents is None and not plan.uncounted:
-        return replace(told, uncounted=(NOT_DETERMINED,))
+        return replace(told, uncounted=(*told.uncounted, NOT_DETERMINED))
     behind.forget(index for name in stated.documents for index in behind.indices(name))
     found = _compare(record, behind, [*_groups(record, behind)])
     return CountedDocuments(
-        found.mismatch, (*_deleted(plan.uncounted), *found.uncounted), (*told.diverted, *found.diverted)
+        found.mismatch,
+        (*told.uncounted, *_deleted(plan.uncounted), *found.uncounted),
+        (*told.diverted, *found.diverted),
     )
 
 
@@ -91,6 +94,8 @@ class _Behind:
         self.names: dict[str, set[str]] = {}
         self.forgotten: set[str] = set()
         self.aliased = False
+        self.aliases = {alias for index in record.indices or () for alias in index.aliases}
+        self.closed = {index.name for index in record.indices or () if index.closed}
         for index in record.indices or ():
             for name in filter(None, (index.name, index.data_stream, *index.aliases)):
                 self.names.setdefault(name, set()).add(index.name)
@@ -106,6 +111,10 @@ class _Behind:
     def indices(self, name: str) -> frozenset[str]:
         return frozenset(self.names.get(name, ()))
 
+    def shut(self, names: Iterable[str]) -> set[str]:
+        """Return the closed indices behind the names."""
+        return {index for name in names for index in self.names.get(name, ()) if index in self.closed}
+
     def found(self, indices: Iterable[str]) -> int:
         return sum(self.counts[index] for index in indices)
 
@@ -118,12 +127,12 @@ def _stated_mismatches(record: Record, behind: _Behind) -> Iterator[str]:
     stated = record.track.documents.stated
     for name, number in stated.documents.items():
         indices = behind.indices(name)
-        if not indices and number == 0:
+        if (not indices and number == 0) or behind.shut([name]):
             continue
         if behind.found(indices) != number or not indices:
             yield f"race.expect.documents: {_was_to_hold(name, number, behind.found(indices) if indices else None)}"
     total = stated.total_documents
-    if total is not None and behind.total != total:
+    if total is not None and behind.total != total and not behind.closed:
         yield (
             f"race.expect.totalDocuments: the race was to leave {total} documents, Elasticsearch counts {behind.total}"
         )
@@ -206,32 +215,55 @@ def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDo
     gone = _diverted(record, behind, groups, wrong)
     if gone:
         return CountedDocuments("", doubts, (gone,))
-    if plan.deletes_indices:
-        doubts = (*doubts, *(_deleted_behind(group, plan.deletes_indices) for group in wrong if not group.indices))
-        wrong = [group for group in wrong if group.indices]
-        if not wrong:
-            return CountedDocuments(uncounted=doubts)
+    explained = [(group, _explained(plan, behind, group)) for group in wrong]
+    doubts = (*doubts, *(why for _, why in explained if why))
+    wrong = [group for group, why in explained if not why]
+    if not wrong:
+        return CountedDocuments(uncounted=doubts)
     lost, fewer = accepted_loss(record), all(group.found <= group.least for group in wrong)
     if fewer and lost.explains(sum(group.least - group.found for group in wrong)):
         return CountedDocuments(uncounted=(*doubts, f"{_shortage(wrong)}: {lost.words}"))
     return CountedDocuments(_mismatch(wrong[0]), doubts)
 
 
-def _deleted_behind(group: _Group, tasks: tuple[str, ...]) -> str:
-    return (
-        f"there is nothing behind {', '.join(group.missing)} any more, and task {', '.join(tasks[:_SHOWN])} deleted "
-        f"indices: the {group.least} documents for it were not counted"
-    )
+def _is_closed(indices: Iterable[str]) -> str:
+    names = ", ".join(sorted(indices)[:_SHOWN])
+    return f"index {names} is closed: its documents could not be counted" if names else ""
+
+
+def _explained(plan: DocumentPlan, behind: _Behind, group: _Group) -> str:
+    """Return in a sentence why a group may hold other documents than it was to; empty when nothing explains it."""
+    if closed := _is_closed(group.indices & behind.closed):
+        return closed
+    tasks = ", ".join(plan.deletes_indices[:_SHOWN])
+    if tasks and not group.indices:
+        return (
+            f"there is nothing behind {', '.join(group.missing)} any more, and task {tasks} deleted indices: the "
+            f"{group.least} documents for it were not counted"
+        )
+    if tasks and group.found < group.least and not behind.aliases.isdisjoint(group.expected):
+        return f"{_shortage([group])}, and task {tasks} deleted indices, which may have stood behind it"
+    if plan.writes_before and group.most is not None and group.found > group.most and _is_there(group):
+        names = ", ".join([*group.expected][:_SHOWN]) or group.uncounted[0].target
+        more, early = group.found - group.most, ", ".join(plan.writes_before[:_SHOWN])
+        text = f"index {names} holds {group.found} documents, {more} more than the track's bulks send"
+        return f"{text}: task {early} may have written before them"
+    return ""
 
 
 def _holds(group: _Group) -> bool:
     """Tell whether the documents of a group may be what the plan says."""
-    if any(group.expected.get(name) for name in group.missing):
+    if not _is_there(group):
         return False
     if not group.uncounted:
         return group.found == group.least
     only_adds = all(it.why in _ONLY_ADDS for it in group.uncounted)
     return (not only_adds or group.found >= group.least) and (group.most is None or group.found <= group.most)
+
+
+def _is_there(group: _Group) -> bool:
+    """Tell whether there is something behind every name that was to have documents."""
+    return not any(group.expected.get(name) for name in group.missing)
 
 
 def _is_open(group: _Group) -> bool:
@@ -280,8 +312,11 @@ def _compare_all(
     if exact or (untouched and groups and every.found == every.least):
         return CountedDocuments()
     if every.most is not None and every.found > every.most and record.target is None:
-        text = f"the race was to leave at most {every.most} documents, Elasticsearch counts {every.found}"
-        return CountedDocuments(text)
+        early = tuple(UncountedTask(task) for task in record.track.documents.writes_before)
+        if not early:
+            text = f"the race was to leave at most {every.most} documents, Elasticsearch counts {every.found}"
+            return CountedDocuments(text)
+        every = replace(every, uncounted=(*early, *every.uncounted))
     found = ", ".join(f"{name} {number}" for name, number in list(behind.counts.items())[:_SHOWN]) or "none"
     more = f" and {len(behind.counts) - _SHOWN} more indices" if len(behind.counts) > _SHOWN else ""
     known = "" if every.most is None else f" of at most {every.most}"

@@ -74,6 +74,8 @@ class DocumentPlan:
     """tasks that may change settings of an index that is there already"""
     of_transforms: tuple[str, ...] = ()
     """indices that transforms of the schedule write to"""
+    writes_before: tuple[str, ...] = ()
+    """tasks before the first bulk that may write, too: there may be more documents than the bulks have"""
 
     @property
     def is_exact(self) -> bool:

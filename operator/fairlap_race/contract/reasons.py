@@ -968,7 +968,7 @@ class Reason(StrEnum):
         cure="Compare what the message says was found with what you expect, or write it down in race.expect.documents.",
         recognized=(
             "The track, as Rally loaded it: bulks that end early, conflicts, documents that say where they go, the "
-            "track's own code, deleted indices."
+            "track's own code, requests that write, deleted or closed indices."
         ),
         example="task drop-it deleted index t: the 1000 documents in it were not counted",
         test=_COUNTS,

@@ -213,6 +213,8 @@ class IndexRecord:
     final_pipeline: str | None = None
     indexed: int | None = None
     """documents that were indexed into its primaries since they started, overwritten ones among them"""
+    closed: bool = False
+    """nothing in it can be counted"""
 
 
 @dataclass(frozen=True)

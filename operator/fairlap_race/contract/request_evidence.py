@@ -12,9 +12,11 @@ SEARCHES = frozenset({"search", "paginated-search", "scroll-search", "composite-
 """Rally's operations of which every request is a search of Elasticsearch's."""
 OTHER_SEARCHES = frozenset({"sql", "esql", "esql-profile", "submit-async-search"})
 """Rally's operations that search in another way, and are not sent once more."""
+FIELD_CAPS = "field-caps"
+"""Rally's operation that looks for fields in indices: it names them as a search does, and no shard counts it."""
 NO_SEARCHES = frozenset(
     {
-        *("bulk", "refresh", "force-merge", "sleep", "field-caps", "downsample", "put-pipeline", "put-settings"),
+        *("bulk", "refresh", "force-merge", "sleep", "downsample", "put-pipeline", "put-settings"),
         *("open-point-in-time", "close-point-in-time", "get-async-search", "delete-async-search"),
         *("index-stats", "node-stats", "transform-stats", "cluster-health"),
         *("create-index", "delete-index", "shrink-index", "create-data-stream", "delete-data-stream"),

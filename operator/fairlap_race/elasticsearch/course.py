@@ -31,7 +31,7 @@ COORDINATION_PATH = "/_cluster/state/metadata,master_node?filter_path=master_nod
 _OF_RECOVERIES = ("id", "type", "primary", "start_time_in_millis", "stop_time_in_millis", "source.name", "target.name")
 RECOVERY_PATH = "/_recovery?filter_path=" + ",".join(f"*.shards.{name}" for name in _OF_RECOVERIES)
 ADDRESSES_PATH = "/_nodes/http?filter_path=nodes.*.name,nodes.*.http.publish_address"
-MERGES_PATH = "/_stats/merge?filter_path=indices.*.total.merges.current"
+MERGES_PATH = "/_stats/merge?ignore_unavailable=true&filter_path=indices.*.total.merges.current"
 _CLIENTS = "elasticsearch-py"
 """The agent of Rally's requests begins so, in all its releases; the runner's own are of another library."""
 _COPIED = ("PEER", "EXISTING_STORE")

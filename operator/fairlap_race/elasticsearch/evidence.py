@@ -24,10 +24,12 @@ from fairlap_race.linux.cgroup import known_limit
 
 _BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 _SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
-_STATS = "/_stats/docs,store,segments,merge,refresh,flush,indexing"
+_STATS = "/_stats/docs,store,segments,merge,refresh,flush,indexing?ignore_unavailable=true"
+"""With a closed index Elasticsearch refuses statistics of all, unless it may leave that one out."""
 _WITH_EXPLICIT, _WITH_DEFAULTS = 50, 5
 """Of how many indices the settings that somebody set, and those that nobody set, are kept one by one."""
 _HEALTH = "/_cluster/health?level=indices&expand_wildcards=all"
+_STATES = "/_cluster/state/metadata?filter_path=metadata.indices.*.state&expand_wildcards=all"
 
 
 def is_user_index(name: str) -> bool:
@@ -80,9 +82,8 @@ def before(client: ElasticsearchClient) -> Before:
     nodes = client.get("/_nodes/jvm,os,process,plugins")
     members = client.get("/_cluster/state/nodes")
     stats = client.get("/_nodes/stats/ingest,jvm,os")
-    indexing = _get(client, "/_stats/indexing?expand_wildcards=all")
-    names = _get(client, "/_cluster/state/metadata?filter_path=metadata.indices.*.state&expand_wildcards=all")
-    found = dig(names, "metadata", "indices") or {}
+    indexing = _get(client, "/_stats/indexing?ignore_unavailable=true&expand_wildcards=all")
+    found = dig(_get(client, _STATES), "metadata", "indices") or {}
     cluster, started_with = (
         _allowed(client, f"/{path}/settings?flat_settings=true") for path in ("_cluster", "_nodes")
     )
@@ -117,20 +118,22 @@ def after(
     )
     failures = {name: stream for name, stream in names.failures.items() if mine(stream) or mine(name)}
     user = sorted(name for name in settings if mine(name) and name not in failures)
-    red = _red(client)
+    red, closed = _red(client), _closed(client)
     # Documents count only once they are searchable. Nothing is measured any more. A red index takes a minute to refuse.
-    for name in (it for it in (*user, *failures) if it not in red):
+    for name in (it for it in (*user, *failures) if it not in red | closed):
         client.post(f"/{quote(name, safe='')}/_refresh", timeout=300)
     members = client.get("/_cluster/state/nodes")
     node_settings = client.get("/_nodes/settings?flat_settings=true")
     health = _get(client, _HEALTH)
-    stats = _get(client, f"{_STATS}?expand_wildcards=all")
+    stats = _get(client, f"{_STATS}&expand_wildcards=all")
     node_stats = client.get("/_nodes/stats/ingest,jvm")
     definitions = _allowed(client, "/_ingest/pipeline")
     version, wanted = start.environment.version, {*asked_for, CODEC}
 
     def index(name: str) -> IndexRecord:
-        found = read_index(name, settings, node_settings, health, stats, count(client, name), names)
+        documents = None if name in closed else count(client, name)
+        found = read_index(name, settings, node_settings, health, stats, documents, names)
+        found = replace(found, closed=name in closed)
         answer, mapping = index_evidence.ask_settings(client, name)
         if answer is None or (mapping is None and SOURCE_MODE in wanted):
             return found
@@ -170,6 +173,12 @@ def _red(client: ElasticsearchClient) -> set[str]:
     """Return the indices that have a primary without a place."""
     health = _get(client, _HEALTH)
     return {name for name, it in (dig(health, "indices") or {}).items() if dig(it, "status") == "red"}
+
+
+def _closed(client: ElasticsearchClient) -> set[str]:
+    """Return the indices that are closed: nothing in them can be refreshed or counted."""
+    states = dig(_get(client, _STATES), "metadata", "indices") or {}
+    return {name for name, it in states.items() if dig(it, "state") == "close"}
 
 
 def _get(client: ElasticsearchClient, path: str) -> Any:

@@ -22,7 +22,8 @@ def get_work(client: ElasticsearchClient) -> tuple[tuple[int, ...], int]:
 
     Refreshes and flushes are not among them, since Elasticsearch does them on its own. Raises ElasticsearchError.
     """
-    stats = client.get("/_stats/indexing,search,merge,get,store?filter_path=_all.total", timeout=5)
+    counters = "/_stats/indexing,search,merge,get,store?ignore_unavailable=true&filter_path=_all.total"
+    stats = client.get(counters, timeout=5)
     recovery = client.get("/_recovery?active_only=true&filter_path=*.shards.index.size.recovered_in_bytes", timeout=5)
     tasks = client.get("/_tasks?filter_path=nodes.*.tasks.*.action", timeout=5)
     return read_work(stats, recovery, tasks)

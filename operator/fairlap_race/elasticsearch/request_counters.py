@@ -13,8 +13,8 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 from fairlap_race.elasticsearch.course import CACHES_PATH, read_caches
 
 _INDICES = (
-    "/_stats/search,segments?filter_path=indices.*.total.search.query_total,indices.*.total.search.suggest_total,"
-    "indices.*.total.segments.index_writer_memory_in_bytes"
+    "/_stats/search,segments?ignore_unavailable=true&filter_path=indices.*.total.search.query_total,"
+    "indices.*.total.search.suggest_total,indices.*.total.segments.index_writer_memory_in_bytes"
 )
 _POOLS = "nodes.*.thread_pool.write.rejected,nodes.*.thread_pool.search.rejected"
 _PRESSURE = ("coordinating", "primary", "replica")
@@ -88,10 +88,10 @@ def _numbers(indices: Any, *path: str) -> dict[str, int]:
 def queries_between(start: RequestCounters, end: RequestCounters, indices: Collection[str]) -> int | None:
     """Return how many searches of shards there were in `indices` between two looks; None when that cannot be told.
 
-    An index that was deleted meanwhile has taken its count with it; one that was made again, or a copy of a shard
-    that moved to another node, counts from zero.
+    An index that was deleted or closed meanwhile has taken its count with it, and one that the user may search but not
+    monitor shows none; one that was made again, or a copy of a shard that moved to another node, counts from zero.
     """
-    if (set(start.queries) - set(end.queries)) & set(indices):
+    if set(indices) - set(end.queries):
         return None
     grown = [end.queries.get(name, 0) - start.queries.get(name, 0) for name in indices]
     return None if any(it < 0 for it in grown) else sum(grown)

@@ -20,8 +20,8 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 PATIENCE = 60.0
 """Seconds for one search. Elasticsearch ends a search whose client has gone, from 7.4 on."""
 _ONE = ("timed_out", "_shards", "hits.total", "hits.hits._id", "hits.hits.sort", "suggest.*.options.text")
-FILTER = ",".join((*_ONE, "responses.error.type", *(f"responses.{name}" for name in _ONE)))
-"""What is asked for of an answer, which may be large."""
+FILTER = ",".join((*_ONE, "indices", "responses.error.type", *(f"responses.{name}" for name in _ONE)))
+"""What is asked for of an answer, which may be large; `indices` are those of `_field_caps`."""
 _GIVEN_ID = re.compile(r"[A-Za-z0-9_-]{20}")
 """An identifier that Elasticsearch has made looks like this, and is another one in each race."""
 _BY_CHANCE = re.compile(
@@ -48,7 +48,7 @@ def send_search(client: ElasticsearchClient, search: PlannedSearch, when: str, *
     except ElasticsearchError as error:
         return SearchAnswer(**about, trouble=str(error)[:300])
     body = _json(search.body)
-    lists = _lists(body) and not {"size", "from"} & set(query)
+    lists = _lists(body) and not {"size", "from"} & set(query) and not parts.path.endswith("/_field_caps")
     return read_answer(about, answer, by_fields=sorts_by_fields(body), lists=lists, parts=parts_of(search))
 
 
@@ -130,6 +130,8 @@ def read_answer(
     responses = dig(answer, "responses")
     if isinstance(responses, list):
         return _of_several(about, [it for it in responses if isinstance(it, Mapping)], parts)
+    if isinstance(indices := dig(answer, "indices"), list):
+        return SearchAnswer(**about, shards=len(indices), successful=len(indices), failed=0)
     hits = _hits(answer)
     total, exact = _total(answer)
     if total is None and lists and not hits:  # it does not count, and shows that there is nothing to count

@@ -23,7 +23,7 @@ MAX_NAMED = 50
 """Existing indices that are named and counted for one touch."""
 MAX_OTHERS = 50
 _NAMES = "/_cluster/state/metadata?filter_path=metadata.indices.*.state,metadata.indices.*.aliases"
-_LOAD = "/_stats/indexing,search?filter_path=indices.*.total"
+_LOAD = "/_stats/indexing,search?ignore_unavailable=true&filter_path=indices.*.total"
 _PATHS = {
     effects.LEGACY_TEMPLATE: "/_template/",
     effects.INDEX_TEMPLATE: "/_index_template/",

@@ -30,8 +30,8 @@ _UPKEEP = frozenset(
     {
         *("_refresh", "_flush", "_forcemerge", "_cache", "_settings", "_mapping", "_mappings", "_cluster", "_nodes"),
         *("_ingest", "_template", "_index_template", "_component_template", "_aliases", "_alias", "_ilm", "_slm"),
-        *("_scripts", "_security", "_license", "_enrich", "_synonyms", "_query_rules", "_open", "_snapshot", "_tasks"),
-        *("_stats", "_block", "_inference", "_ml", "_watcher", "_autoscaling", "_lifecycle"),
+        *("_scripts", "_security", "_license", "_enrich", "_synonyms", "_query_rules", "_open", "_close", "_snapshot"),
+        *("_stats", "_block", "_inference", "_ml", "_watcher", "_autoscaling", "_lifecycle", "_tasks"),
     }
 )
 """Parts of paths that say what a request is for: with none of these does it change documents."""
@@ -83,9 +83,10 @@ def foresee(acts: Iterable[Act]) -> tuple[dict[str, int], DocumentPlan]:
         plan = _noted(act, plan, bool(counts or uncounted))
         if not keeps_documents(act.kind, act.params):
             (uncounted if counts or uncounted else early).append(UncountedTask(act.task))
-    # Before any document it matters only when nothing else says how many there are.
-    left = uncounted if counts or uncounted else early
-    return counts, replace(plan, uncounted=tuple(left))
+    # Before any document it can only add to what the bulks bring, unless nothing else says how many there are.
+    if not (counts or uncounted):
+        return counts, replace(plan, uncounted=tuple(early))
+    return counts, replace(plan, uncounted=tuple(uncounted), writes_before=tuple(it.task for it in early))
 
 
 def _indexed(task: str, bulk: BulkFacts, counts: dict[str, int]) -> Iterator[UncountedTask]:

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.contract.request_evidence import NO_SEARCHES, OTHER_SEARCHES, SEARCHES
+from fairlap_race.contract.request_evidence import FIELD_CAPS, NO_SEARCHES, OTHER_SEARCHES, SEARCHES
 from fairlap_race.track.child import answer_parent
 from fairlap_race.track.load import Request, expand_if_asked, rally_config
 
@@ -31,7 +31,8 @@ MOST_DRAWN, DRAWS, DRAWING_SECONDS = 10, 100, 5.0
 """Of a task that draws raw requests: distinct searches that are sent once more, requests to find them in, and time."""
 _RAW = ("/_search", "/_msearch")
 _ANOTHER_WAY = re.compile(
-    r"/_(?:m?search/template|search/scroll|async_search|knn_search|eql/search|sql|query|count|rank_eval|mvt/.*)$"
+    r"/_(?:m?search/template|search/scroll|async_search|knn_search|eql/search|sql|query|count|rank_eval|mvt/.*"
+    r"|field_caps|terms_enum)$"
 )
 """Paths of requests that search, too, and are not sent once more."""
 
@@ -75,6 +76,8 @@ def describe_searches(request: Request) -> SearchesOfTrack:
             unknown[name] = f"the track has a runner of its own for {kind}"
         elif trouble and task.operation.param_source:
             unknown[name] = trouble
+        elif kind == FIELD_CAPS and task.operation.param_source:
+            unknown[name] = "its parameter source may draw others, which no shard counts"
         else:
             _add(loader, track, task, found, unknown)
     named = {name: it.operation for name, it in tasks.items() if name in unknown}
@@ -153,7 +156,7 @@ def _searches(path: str) -> bool:
 
 
 def _of_rally(kind: str) -> bool:
-    return kind in SEARCHES | OTHER_SEARCHES | NO_SEARCHES | {"raw-request", "composite", "run-until"}
+    return kind in SEARCHES | OTHER_SEARCHES | NO_SEARCHES | {FIELD_CAPS, "raw-request", "composite", "run-until"}
 
 
 def as_sent(task: str, kind: str, params: Mapping[str, Any]) -> PlannedSearch | str:
@@ -166,10 +169,7 @@ def as_sent(task: str, kind: str, params: Mapping[str, Any]) -> PlannedSearch | 
     if kind in OTHER_SEARCHES or kind == "run-until":
         return f"no {kind} is sent once more"
     query = {str(name): value for name, value in (params.get("request-params") or {}).items() if name != "ignore"}
-    headers = {str(name): str(value) for name, value in (params.get("headers") or {}).items()}
-    if params.get("opaque-id"):
-        headers["x-opaque-id"] = str(params["opaque-id"])
-    body = params.get("body")
+    headers, body = _headers(params), params.get("body")
     if kind == "raw-request":
         method, path = str(params.get("method", "GET")).upper(), str(params.get("path") or "")
         bare = urlsplit(path).path
@@ -183,8 +183,9 @@ def as_sent(task: str, kind: str, params: Mapping[str, Any]) -> PlannedSearch | 
         return _request(PlannedSearch(task, method, path, None, headers, index), query, body)
     if params.get("with-point-in-time-from"):
         return "it searches what another operation has opened"
-    named = params.get("index")
-    index = ",".join(named) if isinstance(named, list | tuple) else named
+    index = _listed(params.get("index"))
+    if kind == FIELD_CAPS:
+        return _field_caps(PlannedSearch(task, "GET", "", None, headers, str(index or "_all")), params, query)
     size = params.get("results-per-page")
     if size and kind != "composite-agg" and isinstance(body, Mapping):
         body = {**body, "size": size}
@@ -196,6 +197,22 @@ def as_sent(task: str, kind: str, params: Mapping[str, Any]) -> PlannedSearch | 
     # Without an index Rally sends it to all of them, as a parameter source of a track of one index likes to.
     where = str(index or params.get("type") or "_all")
     return _request(PlannedSearch(task, "GET", path, None, headers, where), query, body)
+
+
+def _headers(params: Mapping[str, Any]) -> dict[str, str]:
+    headers = {str(name): str(value) for name, value in (params.get("headers") or {}).items()}
+    return {**headers, "x-opaque-id": str(params["opaque-id"])} if params.get("opaque-id") else headers
+
+
+def _listed(names: Any) -> Any:
+    return ",".join(map(str, names)) if isinstance(names, list | tuple) else names
+
+
+def _field_caps(search: PlannedSearch, params: Mapping[str, Any], query: Mapping[str, Any]) -> PlannedSearch | str:
+    """Return the request for the fields of `search.index` (driver/runner.py, FieldCaps)."""
+    among, fields = params.get("index_filter"), str(_listed(params.get("fields", "*")))
+    body = {**(params.get("body") or {}), **({"index_filter": among} if among else {})}
+    return _request(replace(search, path=f"/{search.index}/_field_caps"), {**query, "fields": fields}, body or None)
 
 
 def _request(search: PlannedSearch, query: Mapping[str, Any], body: Any) -> PlannedSearch | str:

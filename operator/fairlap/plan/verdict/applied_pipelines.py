@@ -166,7 +166,9 @@ def _by_what(record: Record, role: str) -> str:
 
 
 def _partly(known: _Known) -> Iterator[RaceRemark]:
-    for name in known.expected:
+    # Action lines and other pipelines name some that no task and no index does.
+    others = (name for name in known.ran if not _of_elasticsearch(name))
+    for name in dict.fromkeys((*known.expected, *others)):
         pipeline = known.ran.get(name)
         if pipeline and pipeline.count and pipeline.work and pipeline.work.told:
             text = f"ingest pipeline {name}, {pipeline.count} documents: {_in_words(pipeline.work.told)}"

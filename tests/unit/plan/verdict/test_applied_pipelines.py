@@ -16,6 +16,8 @@ from fairlap_race.contract.reasons import Reason
 GOOD = good_record()
 INDEX = (GOOD.indices or ())[0]
 DONE = ProcessorWork(processors=1, done=1000)
+FAILED = ProcessorWork(1, 0, told=(ProcessorCount(1, "set", 1000, 1000),))
+NEVER = ProcessorWork(1, 0, told=(ProcessorCount(1, "set", 0, 0),))
 
 
 def pipeline(name: str = "p", count: int = 1000, failed: int = 0, work: ProcessorWork | None = DONE) -> rec.Pipeline:
@@ -45,6 +47,9 @@ DEFAULT, FINAL = {"default_pipeline": "p"}, {"final_pipeline": "p"}
         # A request names another one on purpose; the final pipeline is run in any case.
         record(pipeline("q"), named=("q",), **DEFAULT),
         record(pipeline("q"), pipeline(), named=("q",), **FINAL),
+        record(pipeline("q")),
+        record(pipeline("q", count=0, work=NEVER)),
+        record(pipeline("logs@json-pipeline", work=NEVER)),
         # Nothing was indexed into it.
         replace(record(**DEFAULT), indices=(replace(INDEX, indexed=0, default_pipeline="p"),)),
         replace(record(**DEFAULT), indices=(replace(INDEX, indexed=None, default_pipeline="p"),)),
@@ -53,10 +58,6 @@ DEFAULT, FINAL = {"default_pipeline": "p"}, {"final_pipeline": "p"}
 def test_what_passes_without_a_word(good: rec.Record) -> None:
     assert first_violation(good, spec()) is None
     assert applied_pipelines.remarks(good) == []
-
-
-FAILED = ProcessorWork(1, 0, told=(ProcessorCount(1, "set", 1000, 1000),))
-NEVER = ProcessorWork(1, 0, told=(ProcessorCount(1, "set", 0, 0),))
 
 
 @pytest.mark.parametrize(
@@ -98,6 +99,8 @@ PARTLY = ProcessorWork(9, 500, told=tuple(ProcessorCount(place, "set", 9, 1) for
         ),
         (record(plan={"changes_settings": ("set",)}, **DEFAULT), Reason.PIPELINE_BYPASSED, "task set changes settings"),
         (record(pipeline(work=PARTLY), named=("p",)), Reason.PIPELINE_PARTLY_APPLIED, "; and 2 more"),
+        # Named by action lines, or by another pipeline.
+        (record(pipeline("q", work=FAILED)), Reason.PIPELINE_PARTLY_APPLIED, "q, 1000 documents: processor 1 (set)"),
         # Elasticsearch's own, which a template names and nobody asked for.
         (
             record(pipeline("logs@default-pipeline", work=NEVER), default_pipeline="logs@default-pipeline"),

@@ -62,6 +62,7 @@ def test_searches_that_did_their_work() -> None:
         (replace(RAW, shards={"find": 0}), NOWHERE, Reason.SEARCHES_HIT_NOTHING),
         (replace(RAW, anywhere=9), replace(NOWHERE, index=None, items=2, items_nowhere=2), Reason.SEARCHES_HIT_NOTHING),
         (replace(RAW, anywhere=0), replace(NOWHERE, drawn=True), Reason.SEARCHES_HIT_NOTHING),
+        (replace(RAW, shards={"find": 0}, anywhere=0), replace(NOWHERE, hits=None), Reason.SEARCHES_HIT_NOTHING),
         (replace(STEP, queries=0, anywhere=0), replace(ANSWER, drawn=True), Reason.SEARCHES_HIT_NOTHING),
         (
             replace(STEP, shards={"find": 0}, queries=0, anywhere=0),

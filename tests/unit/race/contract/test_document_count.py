@@ -18,8 +18,10 @@ LINES = UncountedTask("bulk", "", WhyUncounted.ACTION_LINES, 1000)
 OTHER = UncountedTask("own", "", WhyUncounted.OTHER_WRITES)
 
 
-def index(name: str, documents: int | None, *aliases: str, stream: str | None = None) -> IndexRecord:
-    return IndexRecord(name=name, documents=documents, aliases=aliases, data_stream=stream)
+def index(
+    name: str, documents: int | None, *aliases: str, stream: str | None = None, closed: bool = False
+) -> IndexRecord:
+    return IndexRecord(name=name, documents=documents, aliases=aliases, data_stream=stream, closed=closed)
 
 
 def record(
@@ -28,9 +30,11 @@ def record(
     uncounted: Any = (),
     stated: Any = None,
     deletes: tuple[str, ...] = (),
+    before: tuple[str, ...] = (),
     **more: Any,
 ) -> Record:
-    plan = DocumentPlan(uncounted=tuple(uncounted), stated=stated or ExpectedByUser(), deletes_indices=deletes)
+    said = stated or ExpectedByUser()
+    plan = DocumentPlan(uncounted=tuple(uncounted), stated=said, deletes_indices=deletes, writes_before=before)
     return Record(track=TrackRecord(expected_documents=expected, documents=plan), indices=indices, **more)
 
 
@@ -54,6 +58,9 @@ def pipeline(name: str = "p", **work: Any) -> Pipeline:
         record({}, index("t", 600), index("u", 400), uncounted=[LINES]),
         record({"v": 7}, index("t", 1000), index("v", 7), uncounted=[LINES]),
         record({"t": 1000}, index("t", 1000), uncounted=[OTHER]),
+        # What else was written went elsewhere, or is not there any more.
+        record({"t": 1000}, index("t", 1000), index("u", 1), before=("seed",)),
+        record({}, index("t", 1000), uncounted=[LINES], before=("seed",)),
         # Who knows better.
         record({"t": 1000}, index("t", 7), stated=ExpectedByUser({"t": 7})),
         record({"a": 1000}, index("t", 7, "a"), stated=ExpectedByUser({"t": 7})),
@@ -79,6 +86,12 @@ def test_what_passes_without_a_word(good: Record) -> None:
         (record({"t": 1000}, index("t", 999), deletes=("drop-it",)), "counts 999"),
         (record({"a": 9, "t": 1000}, index("t", 999), deletes=("drop-it",)), "index t was to hold 1000 documents"),
         (record({"a": 500, "t": 500}, index("t", 999, "a")), "index a, t was to hold 1000 documents"),
+        (record({"a": 1000}, index("t", 1001, "a"), deletes=("drop-it",)), "counts 1001"),
+        (record({"t": 9, "u": 9}, index("t", None, closed=True), index("u", 8)), "index u was to hold 9 documents"),
+        # What was written before the bulks explains more documents, and nothing else.
+        (record({"t": 1000}, index("t", 999), before=("seed",)), "counts 999"),
+        (record({"t": 1000, "u": 9}, index("t", 1001), before=("seed",)), "index u was to hold 9 documents"),
+        (record({"t": 1000}, before=("seed",)), "no such index"),
         (record({"t": 500}, index("t", 400), uncounted=[ENDED]), "was to hold about 500 documents"),
         (record({}, index("t", 1001), uncounted=[ENDED]), "hold about 1000 documents, Elasticsearch counts 1001"),
         (record({}, index("t", 1001), uncounted=[LINES]), "to leave at most 1000 documents, Elasticsearch counts 1001"),
@@ -110,6 +123,23 @@ def test_what_voids_a_race(bad: Record, words: str) -> None:
             "there is nothing behind a any more, and task drop-it deleted indices: the 1000 documents for it were not",
         ),
         (record({"a": 9, "t": 1000}, index("t", 1000), deletes=("drop-it",)), "nothing behind a any more"),
+        (
+            record({"a": 2000}, index("t", 1000, "a"), deletes=("drop-it",)),
+            "index a holds 1000 of 2000 documents, and task drop-it deleted indices, which may have stood behind it",
+        ),
+        (record({"t": 1000}, index("t", None, closed=True)), "index t is closed: its documents could not be counted"),
+        (record({"a": 1000}, index("t", None, "a", closed=True), index("u", 7, "a")), "index t is closed"),
+        (record({"t": 9}, index("t", None, closed=True), stated=ExpectedByUser({"t": 8})), "index t is closed"),
+        (record({"t": 9}, index("t", None, closed=True), stated=ExpectedByUser({}, 9)), "index t is closed"),
+        (
+            record({"t": 1000}, index("t", 1003), before=("seed", "own")),
+            "index t holds 1003 documents, 3 more than the track's bulks send: task seed, own may have written before",
+        ),
+        (record({}, index("t", 1001), uncounted=[ENDED], before=("seed",)), "1 more than the track's bulks send"),
+        (
+            record({}, index("t", 1000), index("u", 1), uncounted=[LINES], before=("seed",)),
+            "task seed may write or remove documents in a way that cannot be told beforehand; task bulk sends",
+        ),
         (
             record({}, uncounted=[UncountedTask("d", "t", WhyUncounted.DELETED)]),
             "index t: the documents in it were not",

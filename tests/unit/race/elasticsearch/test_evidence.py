@@ -231,3 +231,32 @@ def test_failure_stores_are_counted_apart_from_the_indices():
 def test_failure_stores_of_others_are_none_of_a_guests():
     found = evidence.after(WithStream(), evidence.before(Answering()), mine=lambda name: name == "logs")
     assert [it.name for it in found.indices] == ["logs"] and found.failure_stores == {}
+
+
+class WithClosed(Answering):
+    """The same with an index that is closed: Elasticsearch answers as its IndexNameExpressionResolver has it."""
+
+    def get(self, path, timeout=None):
+        if path.startswith("/_stats") and "expand_wildcards=all" in path and "ignore_unavailable=true" not in path:
+            raise ElasticsearchError("it is closed", status=400, answer="index_closed_exception")
+        if path.startswith("/_cluster/state/metadata"):
+            return {"metadata": {"indices": {"logs": {"state": "open"}, "shut": {"state": "close"}}}}
+        if path.startswith("/_all/_settings"):
+            return {name: {"settings": {}} for name in ("logs", "shut")}
+        if path.startswith("/logs/_count"):
+            return {"count": 7, "_shards": {"failed": 0}}
+        if path.startswith("/shut/_count"):
+            raise ElasticsearchError("it is closed", status=400, answer="index_closed_exception")
+        return super().get(path, timeout)
+
+    def post(self, path, timeout=None):
+        if path.startswith("/shut/"):
+            raise ElasticsearchError("it is closed", status=400, answer="index_closed_exception")
+        return super().post(path, timeout)
+
+
+def test_a_closed_index_ends_no_race_and_is_not_counted():
+    start = evidence.before(WithClosed())
+    assert start.fresh.user_indices == ("logs", "shut")
+    found = evidence.after(WithClosed(), start)
+    assert [(it.name, it.documents, it.closed) for it in found.indices] == [("logs", 7, False), ("shut", None, True)]

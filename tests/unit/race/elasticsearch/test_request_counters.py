@@ -52,6 +52,8 @@ def test_reading() -> None:
         ({"t": 5, "gone": 0}, {"t": 45}, {"t", "gone"}, None),
         ({"t": 5, "another": 0}, {"t": 45}, {"t"}, 40),
         ({"t": 45}, {"t": 5}, {"t"}, None),
+        # Who may search an index and not monitor it is shown no count of it.
+        ({"t": 5}, {"t": 45}, {"t", "hidden"}, None),
     ],
 )
 def test_searches_between(start: Any, end: Any, within: Any, found: int | None) -> None:

@@ -262,3 +262,15 @@ def test_any_answer_can_be_read(found: Any, by_fields: bool) -> None:
     read_answer(ABOUT, {"suggest": found}, lists=by_fields)
     read_answer(ABOUT, {"responses": found}, by_fields=by_fields)
     read_answer(ABOUT, {"hits": found, "_shards": found}, by_fields=by_fields)
+
+
+@pytest.mark.parametrize(("answer", "shards"), [({"indices": ["t", "u"]}, 2), ({"indices": []}, 0), ({}, None)])
+def test_the_fields_of_indices_have_indices_and_no_hits(answer: Any, shards: int | None) -> None:
+    class Client:
+        def send(self, method: str, path: str, *_: Any) -> Any:
+            assert "indices" in path
+            return answer
+
+    planned = PlannedSearch("fields", "GET", "/nope-*/_field_caps?fields=*", index="nope-*")
+    found = send_search(Client(), planned, "after", settled=True)  # type: ignore[arg-type]
+    assert found.complete and (found.shards, found.hits, found.content) == (shards, None, None)

@@ -79,7 +79,7 @@ T = bulk(("t", 1000))
         # What only a parameter source of the track's knows.
         ([T, act("raw-request", param_source="mine")], {"t": 1000}, [UncountedTask("raw-request")]),
         ([T, act("composite", param_source="mine")], {"t": 1000}, [UncountedTask("composite")]),
-        # What comes before any document matters only when nothing says how many there will be.
+        # What comes before any document can only add to those of the bulks.
         ([act("my-own"), T], {"t": 1000}, []),
         ([act("my-own")], {}, [UncountedTask("my-own")]),
         ([act("search")], {}, []),
@@ -97,6 +97,7 @@ def test_what_is_there_in_the_end(acts: list[Act], counts: dict[str, int], uncou
         ("GET", "/t/_doc/1", True), ("POST", "/t/_search?size=0", True), ("POST", "_msearch", True),
         ("PUT", "/t", True), ("PUT", "/_data_stream/t", True), ("PUT", "/_cluster/settings", True),
         ("PUT", "/t/_settings", True), ("POST", "/t/_forcemerge", True), ("POST", "/_aliases", True),
+        ("POST", "/t/_close", True), ("POST", "/t/_open", True), ("POST", "/_tasks/a:1/_cancel", True),
         ("PUT", "/_ingest/pipeline/p", True), ("DELETE", "/_ingest/pipeline/p", True), ("DELETE", "/t", True),
         ("POST", "/t/_doc", False), ("PUT", "/t/_doc/_search", False), ("POST", "/_bulk", False),
         ("POST", "/_reindex", False), ("POST", "/t/_update_by_query", False), ("POST", "/t/_delete_by_query", False),
@@ -118,6 +119,9 @@ def test_what_else_is_noted() -> None:
     assert plan.deletes_pipelines == ("p", "q") and plan.without_pipeline == ("bulk",)
     assert plan.changes_settings == () and foresee([T, settings])[1].changes_settings == ("raw-request",)
     assert foresee([act("delete-index"), T, raw("DELETE", "/x"), act("refresh")])[1].deletes_indices == ("raw-request",)
+    early, late = act("my-own"), raw("POST", "/t/_doc")
+    assert foresee([early, act("search"), T, late])[1].writes_before == ("my-own",)
+    assert foresee([early])[1].writes_before == ()
     assert foresee([T, act("composite", requests=[{"operation-type": "delete-pipeline", "id": "r"}])])[
         1
     ].deletes_pipelines == ("r",)

@@ -32,6 +32,10 @@ TEXT = '{"query": {"match_all": {}}}'
         ("raw-request", {"path": "/_msearch", "method": "POST", "body": [{}, ALL]}, "/_msearch", f"{{}}\n{TEXT}\n",
          None),
         ("raw-request", {"path": "/t/doc/_search"}, "/t/doc/_search", None, None),
+        ("field-caps", {"index": "t*"}, "/t*/_field_caps?fields=%2A", None, "t*"),
+        ("field-caps", {"fields": ["a", "b"], "index_filter": ALL, "request-params": {"ignore_unavailable": True}},
+         "/_all/_field_caps?ignore_unavailable=true&fields=a%2Cb", '{"index_filter": {"query": {"match_all": {}}}}',
+         "_all"),
     ],
 )  # fmt: skip
 def test_as_rally_sends_it(kind: str, params: dict[str, Any], path: str, body: str | None, index: str | None) -> None:
@@ -58,6 +62,7 @@ def test_headers_go_along() -> None:
         ("raw-request", {"path": "/_msearch/template", "method": "POST"}, "no _msearch/template is sent once more"),
         ("raw-request", {"path": "/_sql", "method": "POST"}, "no _sql is sent once more"),
         ("raw-request", {"path": "/_sql/translate", "method": "POST"}, ""),
+        ("raw-request", {"path": "/t/_field_caps?fields=*"}, "no _field_caps is sent once more"),
         ("sql", {"body": {}}, "no sql is sent once more"),
         ("esql", {"query": "FROM t"}, "no esql is sent once more"),
         ("submit-async-search", {}, "no submit-async-search is sent once more"),
@@ -85,6 +90,7 @@ def test_what_is_not_sent(kind: str, params: dict[str, Any], why: str) -> None:
         ("composite", {"requests": [{"operation-type": "raw-request", "path": "/_cat/nodes"}]}, False),
         ("composite", {}, True),  # its parameter source says what is in it
         ("sql", {}, True),
+        ("field-caps", {}, True),
         ("esql", {}, True),
         ("submit-async-search", {}, True),
         ("get-async-search", {}, False),
