@@ -77,7 +77,8 @@ class CapacityGoal(Api):
     objective: CapacityObjective
     """What is to be kept: a percentile of latency, and the share of requests that may fail."""
     target_throughput: RateRange
-    """Between which rates the capacity is looked for, per second and of all clients together."""
+    """Between which rates the capacity is looked for, in requests per second of all clients together (a bulk is one
+    request)."""
     resolution: Resolution = "5%"
     """How far the ends of the answer may be apart; a finer one takes more probes."""
     clients: Clients | None = None

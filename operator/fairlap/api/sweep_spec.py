@@ -130,7 +130,8 @@ class Sweep(Api):
     clients_range: ClientsRange | None = None
     """Clients of the steps as a range."""
     target_throughput: Annotated[list[Rate], Field(max_length=MOST_STEPS, json_schema_extra=_SET)] = []
-    """Rates of the steps, with the challenge's own number of clients."""
+    """Rates of the steps in requests per second of all clients together (a bulk is one request), with the challenge's
+    own number of clients."""
     duration: StepDuration | None = None
     """Measured time of a step. Absent: the task's own iterations, time or documents end it."""
     warmup: StepDuration | None = None

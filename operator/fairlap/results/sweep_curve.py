@@ -224,7 +224,7 @@ def _of_objective(ran: Sequence[_Ran], objective: Objective, races: int) -> dict
         curve: list[law.LoadStep] = []
         for it in ran:
             task = it.tasks[race]
-            latency = task.rally.latency_millis.get(objective.percentile) if task and task.rally else None
+            latency = _latency(task.rally.latency_millis, objective) if task and task.rally else None
             if task and task.rate and latency:
                 curve.append(law.LoadStep(it.size, task.rate, latency, task.keeps_schedule))
             elif task and task.rate and task.http and task.http.latency_left_out:
@@ -237,6 +237,13 @@ def _of_objective(ran: Sequence[_Ran], objective: Objective, races: int) -> dict
         "capacity_races": found.by_races,
         "capacity_refused": found.refused,
     }
+
+
+def _latency(times: Mapping[str, float], objective: Objective) -> float | None:
+    """Return the objective's percentile; on too few requests infinity, if a lower one is beyond it, else None."""
+    lower = [times.get(key, 0.0) for key in _SHOWN[: _SHOWN.index(objective.percentile)]]
+    beyond = math.inf if max(lower, default=0.0) > objective.millis else None
+    return times.get(objective.percentile, beyond)
 
 
 def _range(found: law.Interval) -> Range:

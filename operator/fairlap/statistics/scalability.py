@@ -255,7 +255,7 @@ class LoadStep:
     """clients or target rate"""
     throughput: float
     latency: float
-    """infinite where requests were dropped, and the rest tells none"""
+    """infinite where it is beyond any objective: requests were dropped, or too few were answered for its percentile"""
     keeps_schedule: bool = True
 
 

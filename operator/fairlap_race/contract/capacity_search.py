@@ -51,7 +51,7 @@ class CapacitySearch:
     """What is looked for: the highest of the rates at which a task keeps its objective."""
 
     lowest: float = 1.0
-    """requests or other units per second, as in a target throughput"""
+    """requests per second, as in a target throughput without a unit"""
     highest: float = 2.0
     resolution: float = 0.05
     """share by which the ends of the answer may differ"""

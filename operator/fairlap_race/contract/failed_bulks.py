@@ -23,14 +23,15 @@ class AcceptedLoss:
 
 
 def accepted_loss(record: Record) -> AcceptedLoss:
-    """Return what the bulks that failed, and whose failure race.allow.errorRate accepts, may have lost."""
+    """Return what the bulks that failed may have lost, where race.allow.errorRate or race.capacity accepts it."""
     bulks = [it for it in record.tasks if it.type == "bulk" and it.task in record.track.allowed_errors and _failed(it)]
     if not bulks:
         return AcceptedLoss()
     bounds = [_documents(task) for task in bulks]
     words = ", ".join(f"{_failed(task)} requests of task {task.task}" for task in bulks[:5])
     known = None if None in bounds else sum(bound or 0 for bound in bounds)
-    return AcceptedLoss(f"{words} failed, which race.allow.errorRate accepts", known)
+    field = "race.capacity" if any(task.task in record.probe_names for task in bulks) else "race.allow.errorRate"
+    return AcceptedLoss(f"{words} failed, which {field} accepts", known)
 
 
 def _failed(task: Task) -> int:

@@ -10,6 +10,8 @@ from fairlap_race.contract.record import Record, Task
 from fairlap_race.contract.sweep import SweepSpec
 
 BOTTLENECK = "LoadGeneratorBottleneck"
+RATE_UNIT = "ops/s"
+"""Of a rate that is asked for: a request is one, however many documents or pages a task counts in it."""
 BUSY = 0.8
 """Clients that waited for answers for more than this share of the time had none to spare."""
 
@@ -82,4 +84,4 @@ def _lacks_clients(task: Task, search: CapacitySearch) -> bool:
 
 def _unit(record: Record) -> str:
     names = record.probe_names
-    return next((task.unit for task in record.tasks if task.task in names and task.unit), "")
+    return RATE_UNIT if any(task.task in names for task in record.tasks) else ""

@@ -987,9 +987,12 @@ class Reason(StrEnum):
     )
     ERRORS_ACCEPTED = _Entry(
         "ErrorsAccepted",
-        cause="Requests failed, and no more of them than race.allow.errorRate accepts.",
-        cure="Read the first answer in the message; the times of failed requests are among Rally's percentiles.",
-        recognized="Failed requests among Rally's samples, in a task that race.allow.errorRate names.",
+        cause="Requests failed, and no more of them than race.allow.errorRate accepts, or in a probe of race.capacity.",
+        cure="Read the first answer in the message; the times of failed requests are among the percentiles.",
+        recognized=(
+            "Failed requests among the samples, in a task that race.allow.errorRate names, or in a probe of "
+            "race.capacity, where they are an answer."
+        ),
         example=(
             "task search: 4 of 400 requests failed (0 of them in the warm-up), which is 1 %, and race.allow.errorRate "
             "accepts 5 %; the first answer: HTTP 404: …"

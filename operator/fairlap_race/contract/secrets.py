@@ -15,6 +15,11 @@ def read_api_key(path: Path) -> str:
     return base64.b64encode(text.encode()).decode() if ":" in text else text
 
 
+def no_passphrase() -> str:
+    """Raise OSError for a key that needs one: OpenSSL would ask at a terminal."""
+    raise OSError("the key of the client's certificate is encrypted: store it without a passphrase")
+
+
 def read_secret(path: Path) -> str:
     """Return the content of a mounted secret without its trailing line end. Raises OSError."""
     return path.read_text(encoding="utf-8").rstrip("\r\n")

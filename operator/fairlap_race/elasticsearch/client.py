@@ -20,7 +20,7 @@ from typing import Any
 import urllib3
 from urllib3.exceptions import HTTPError, ProtocolError
 
-from fairlap_race.contract.secrets import SYSTEM_CAS, read_api_key, read_secret
+from fairlap_race.contract.secrets import SYSTEM_CAS, no_passphrase, read_api_key, read_secret
 from fairlap_race.elasticsearch.answers import dig
 
 TIMEOUT_SECONDS = 30.0
@@ -193,17 +193,12 @@ def _pool(
         return urllib3.HTTPConnectionPool(name, int(port), **options)
     context = ssl.create_default_context(cafile=str(trusted))
     if certificate is not None:
-        context.load_cert_chain(*certificate, password=_no_passphrase)
+        context.load_cert_chain(*certificate, password=no_passphrase)
     if _is_address(name):
         # urllib3 1.26 does not tell OpenSSL the name of a server that is an address, and compares it itself instead.
         context.check_hostname = False
         options["assert_hostname"] = name
     return urllib3.HTTPSConnectionPool(name, int(port), ssl_context=context, **options)
-
-
-def _no_passphrase() -> str:
-    """Raise OSError for a key that needs one: OpenSSL would ask at a terminal."""
-    raise OSError("the key of the client's certificate is encrypted: store it without a passphrase")
 
 
 def _is_address(name: str) -> bool:

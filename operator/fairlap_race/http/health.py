@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fairlap_race.contract.http_record import HttpHost
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.secrets import SYSTEM_CAS, read_api_key, read_secret
+from fairlap_race.contract.secrets import SYSTEM_CAS, no_passphrase, read_api_key, read_secret
 
 PATIENCE = 30.0
 """Seconds for all hosts together: a server that has just been started may take a moment."""
@@ -67,7 +67,7 @@ def open_access(spec: RaceSpec, headers: Mapping[str, str]) -> Access:
 def _context(spec: RaceSpec) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=str(spec.ca_file or SYSTEM_CAS))
     if spec.certificate_file is not None:
-        context.load_cert_chain(spec.certificate_file, spec.certificate_key_file)
+        context.load_cert_chain(spec.certificate_file, spec.certificate_key_file, password=no_passphrase)
     return context
 
 

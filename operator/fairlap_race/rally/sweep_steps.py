@@ -23,13 +23,17 @@ def expand(track: Any, challenge: str | None, sweep: SweepSpec) -> None:
 
 
 def _expanded(element: Any, sweep: SweepSpec) -> Iterator[Any]:
-    if len(list(element)) != 1 or not hasattr(element, "operation") or element.name != sweep.task:
+    leaves = list(element)
+    if [leaf.name for leaf in leaves] != [sweep.task]:
         yield element
         return
+    # It may be what the filters left of a parallel element, which it was to end.
+    task = copy.copy(leaves[0])
+    task.completes_parent = task.any_completes_parent = False
     for number, step in enumerate(sweep.steps):
         if number and sweep.interval_seconds:
-            yield _pause(element, step, sweep.interval_seconds)
-        yield _step(element, step, sweep)
+            yield _pause(task, step, sweep.interval_seconds)
+        yield _step(task, step, sweep)
 
 
 def _step(task: Any, step: SweepStep, sweep: SweepSpec) -> Any:
@@ -95,10 +99,10 @@ def objection(challenge: Any, sweep: SweepSpec) -> str:
         if task is None:
             continue
         field = field_of(sweep)
-        if not hasattr(element, "operation"):
+        if len(leaves) > 1:
             return (
                 f"{field}.task: {sweep.task} runs in parallel with other tasks, and a step would be of all of them: "
-                "name a task of its own"
+                "name a task of its own, or leave the others out (race.excludeTasks)"
             )
         if not task.operation.include_in_reporting:
             return f"{field}.task: {sweep.task} is not measured: Rally reports nothing of it; name another task"

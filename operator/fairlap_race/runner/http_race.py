@@ -191,7 +191,8 @@ class HttpRace:
 def _refuse_missing(spec: RaceSpec, http: HttpSpec) -> None:
     """Raise FailedError when a task that must be there is no load."""
     names = [load.name for load in http.loads]
-    if missing := [name for name in dict.fromkeys(spec.require_tasks) if name not in names]:
+    known = {*names, *([spec.sweep.task] if spec.sweep else [])}  # the task whose steps the loads are is there, too
+    if missing := [name for name in dict.fromkeys(spec.require_tasks) if name not in known]:
         shown, listed = (", ".join([*of[:_LISTED], *(["…"] if len(of) > _LISTED else [])]) for of in (missing, names))
         text = f"requireTasks: the race over HTTP has no task {shown}. There are: {listed}"
         raise FailedError(Reason.UNKNOWN_TASK, text)

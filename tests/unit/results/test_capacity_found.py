@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,6 +55,13 @@ def test_an_end_outside_the_rates_is_not_told_as_a_bound(
     monkeypatch.setattr(capacity_found, "race_capacity", lambda _: edge)
     found = capacity_result([searching_race(300.0)])
     assert found and found.rate and said in found.sentences[0]
+
+
+def test_rates_are_of_requests_whatever_the_task_counts() -> None:
+    record = searching_race(300.0)
+    bulks = replace(record, tasks=tuple(replace(task, unit="docs/s") for task in record.tasks))
+    found = capacity_result([bulks])
+    assert found and found.unit == "ops/s" and " ops/s of search with p99" in found.sentences[0]
 
 
 def test_what_cannot_be_told() -> None:

@@ -177,6 +177,26 @@ def test_a_rate_whose_requests_were_dropped_is_not_carried(
     assert refused in told.capacity_refused and bool(refused) == bool(told.capacity_refused)
 
 
+@pytest.mark.parametrize(
+    ("p90", "between", "refused"),
+    [(900.0, (law(2), law(4)), ""), (40.0, None, "kept in every step up to the largest, 2")],
+)
+def test_a_step_that_is_too_slow_for_its_percentile_does_not_keep_the_objective(
+    p90: float, between: tuple[float, float] | None, refused: str
+) -> None:
+    steps = steps_of("search", [1, 2, 4], [], "ascending")
+    times = [{"p50": 10.0, "p90": 20.0, "p99": 30.0}] * 2 + [{"p50": 20.0, "p90": p90, "p100": 1000.0}]
+    tasks = tuple(
+        task(step.name, step.clients or 0, law(step.clients or 0), rally=RallyNumbers(latency_millis=each))
+        for step, each in zip(steps, times, strict=True)
+    )
+    swept = SweepSpec(task="search", steps=steps, order="ascending")
+    told = curve(Record(tasks=tasks, track=TrackRecord(sweep=swept)), objective=Objective(p99="50ms"))
+    assert (told.capacity and (told.capacity.low, told.capacity.high)) == between
+    assert told.capacity is None or told.capacity.value == told.capacity.low, "where between is not known"
+    assert refused in told.capacity_refused and bool(refused) == bool(told.capacity_refused)
+
+
 def test_up_and_down_tells_the_hysteresis() -> None:
     found = curve(race(order="upAndDown"))
     assert found.hysteresis == pytest.approx(-0.1) and len(found.rows) == 14

@@ -12,7 +12,10 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap_docs.message_form import looks_like
 from fairlap_race.contract import record as rec
+from fairlap_race.contract.capacity_search import CapacitySearch
+from fairlap_race.contract.failed_bulks import accepted_loss
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.sweep import SweepSpec, SweepStep
 
 GOOD = good_record()
 
@@ -74,6 +77,19 @@ def test_what_is_accepted_is_said(warmup: int, normal: int, share: float) -> Non
     violation = first_violation(record, allowing(share))
     within = normal <= share * 1000 + 1e-6 and warmup + normal <= share * 1100 + 1e-6
     assert (violation is None) is within
+
+
+def test_of_a_probe_its_objective_is_named_and_not_a_share_that_nobody_wrote() -> None:
+    record = failed(normal=30, share=1.0)
+    steps = (SweepStep("bulk", target_throughput=100.0, kept=False),)
+    sweep = SweepSpec("bulk", steps=steps, search=CapacitySearch(millis=50.0, error_rate=0.01))
+    record = replace(record, track=replace(record.track, sweep=sweep))
+    (said,) = [it.text for it in remarks(record, [], "") if it.reason is Reason.ERRORS_ACCEPTED]
+    assert said == (
+        "task bulk: 30 of 1100 requests failed (0 of them in the warm-up), which is 2.73 %, and "
+        "race.capacity.objective.errorRate is 1 %; the first answer: HTTP 429: rejected"
+    )
+    assert accepted_loss(record).words == "30 requests of task bulk failed, which race.capacity accepts"
 
 
 @pytest.mark.parametrize(("missing", "counts"), [(10, True), (20, True), (21, False), (-1, False)])

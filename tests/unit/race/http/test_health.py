@@ -1,6 +1,7 @@
 """Each host is asked before anything is sent; what is wrong is said without a word of its answer."""
 
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -100,4 +101,14 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     assert caught.value.reason is Reason.AUTHENTICATION_FAILED
     with pytest.raises(UnhealthyError) as caught:
         open_access(replace(SPEC, ca_file=tmp_path / "none"), {})
+    assert caught.value.reason is Reason.TLS_UNTRUSTED
+
+
+def test_a_key_with_a_passphrase_is_refused_rather_than_asked_for(tmp_path):
+    key, certificate = tmp_path / "tls.key", tmp_path / "tls.crt"
+    argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-passout", "pass:secret", "-subj", "/CN=me"]
+    subprocess.run([*argv, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
+    spec = replace(SPEC, ca_file=certificate, certificate_file=certificate, certificate_key_file=key)
+    with pytest.raises(UnhealthyError, match="store it without a passphrase") as caught:
+        open_access(spec, {})
     assert caught.value.reason is Reason.TLS_UNTRUSTED

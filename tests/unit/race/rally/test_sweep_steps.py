@@ -30,6 +30,7 @@ class Task:
     ramp_up_time_period: float | None = None
     clients: int = 1
     schedule: str | None = "poisson"
+    completes_parent: bool = False
     params: dict[str, Any] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Task]:
@@ -112,11 +113,23 @@ def test_a_file_of_requests_begins_again_in_a_step_of_a_time() -> None:
         (Task("search"), {}, "race.sweep.duration: the task search has neither iterations nor a time period"),
         (Task("search", operation(measured=False)), {"duration_seconds": 5.0}, "is not measured"),
         (Parallel([Task("search"), Task("bulk")]), {"duration_seconds": 5.0}, "runs in parallel with other tasks"),
+        (Parallel([Task("search")]), {"duration_seconds": 5.0}, ""),
+        (Parallel([Task("search")]), {}, "race.sweep.duration: the task search has neither iterations nor"),
     ],
 )
 def test_what_cannot_be_swept(element: Any, changes: dict[str, Any], why: str) -> None:
     found = objection(track(element).challenge, sweep(**changes))
     assert why in found and bool(why) == bool(found)
+
+
+def test_what_the_filters_left_alone_in_a_parallel_element_is_swept() -> None:
+    others = Parallel([Task("bulk"), Task("merge")])
+    it = track(others, Parallel([Task("search", iterations=5, completes_parent=True)]), Parallel([]))
+    expand(it, None, sweep())
+    assert it.challenge.schedule[0] is others and it.challenge.schedule[-1].tasks == []
+    steps = it.challenge.schedule[1:-1]
+    assert [task.name for task in steps] == ["search@1", "search@2", "search@4"]
+    assert not any(task.completes_parent for task in steps), "there is no parent that it could end"
 
 
 def test_a_step_is_not_named_as_another_task_is() -> None:

@@ -12,6 +12,7 @@ from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import MAX_RECORD_BYTES, Record, Task
+from fairlap_race.contract.sweep import SweepSpec, steps_of
 from fairlap_race.runner import bounds
 from fairlap_race.runner.http_race import HttpRace, planned
 
@@ -37,6 +38,14 @@ def test_a_task_that_must_be_there_is_a_load(tmp_path):
     record = HttpRace(spec, tmp_path / "work", lambda _: None, threading.Event()).run()
     assert record.outcome.reason is Reason.UNKNOWN_TASK
     assert record.outcome.message == "requireTasks: the race over HTTP has no task search. There are: c1, c2"
+
+
+def test_the_task_whose_steps_the_loads_are_is_there_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sweep = SweepSpec("requests", steps=steps_of("requests", [1, 2], [], "ascending"))
+    spec = replace(SPEC, mode=Mode.CHECK, sweep=sweep, require_tasks=("requests", "c1"))
+    record = HttpRace(spec, tmp_path / "work", lambda _: None, threading.Event()).run()
+    assert record.outcome.reason is Reason.LOAD_GENERATOR_DIED, "k6 is looked for when all tasks are there"
 
 
 def test_only_a_race_over_http_is_one(tmp_path):
