@@ -12,8 +12,8 @@ Needs a Python with Rally, and an Elasticsearch on this machine that nothing els
     PYTHONPATH=operator python bench/aa_intervals.py --host localhost:9200 --server-pid PID --pairs 6 \\
         [--user elastic --password-file FILE --ca-file FILE]
 
-Stock Rally waits for seconds between two tasks, in which Elasticsearch compiles and merges at nobody's cost. With --rest
-both kinds rest so long before the searches; --searches makes these longer. What differs then is no lack of rest.
+Stock Rally waits for seconds between two tasks, in which Elasticsearch compiles and merges at nobody's cost. With
+--rest both kinds rest so long before the searches; --searches makes these longer. What differs then is no lack of rest.
 
 With --smallest it runs one pair of races of a few seconds, however busy the machine is: only to see that it works.
 """

@@ -12,7 +12,7 @@ PORT = 10041
 
 
 def engine(name: str, bench: str, cpu: str) -> list[Json]:
-    """Return Service and StatefulSet of the example's Groonga under another name, with `cpu` as its request and limit."""
+    """Return Service and StatefulSet of the example's Groonga under another name; `cpu`: its request and limit."""
     service, pods = yaml.safe_load_all((EXAMPLE / "1-groonga.yaml").read_text(encoding="utf-8"))
     app = {"app": name}
     for each in (service, pods):
