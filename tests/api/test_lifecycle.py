@@ -150,7 +150,7 @@ def test_progress_is_shown_while_it_races(stage: Stage, namespace: str) -> None:
 
 
 def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespace: str) -> None:
-    stage.behave(namespace, run=(3.0, 3.0))
+    stage.behave(namespace, run=(60.0, 60.0))  # what is asked below takes a second each where others use the machine
     stage.apply(benchmark(namespace, smokeTest=False))
     stage.reaches(namespace, "bm", "Racing")
     account = account_name("bm", stage.benchmark(namespace, "bm")["metadata"]["uid"], "race-1")
@@ -160,7 +160,8 @@ def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespac
         user = f"--as=system:serviceaccount:{namespace}:{account}"
         return stage.plane.kubectl("auth", "can-i", *what, user, f"--namespace={namespace}").stdout.strip() == "yes"
 
-    assert may("patch", "configmaps/bm-race-1")
+    # Who may do what is looked up in the API server's own copy of the bindings, which comes a moment later.
+    stage.until(lambda: may("patch", "configmaps/bm-race-1"), "the right to write the record", 10)
     assert may("patch", "configmaps/bm-race-1-progress")
     assert may("get", "configmaps/bm-race-1")
     for forbidden in (
@@ -168,7 +169,9 @@ def test_the_runner_may_write_its_record_and_nothing_else(stage: Stage, namespac
         ("get", "secrets"), ("create", "pods"), ("get", "bm"), ("patch", "bm"),
     ):  # fmt: skip
         assert not may(*forbidden), forbidden
-    stage.ends(namespace, "bm")
+    assert stage.benchmark(namespace, "bm")["status"]["phase"] == "Racing", "so that it still had its account"
+    stage.delete("benchmarks", namespace, "bm")
+    stage.is_clean(namespace)
 
 
 @pytest.mark.produces(Reason.LOAD_GENERATOR_SHARED)
