@@ -163,6 +163,15 @@ def test_disturbed_blocks_are_raced_again_until_the_bound_is_spent(
         assert status["findings"][0] == "the machine was disturbed in 2 of the 2 blocks that count"
 
 
+def test_a_saturated_load_generator_is_a_finding(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    stage.behave(namespace, race="saturated", **FAST)
+    with comparing(plane, namespace):
+        stage.apply(comparison(namespace, design=TWO_BLOCKS))
+        status = ended_well(stage, namespace)
+        who = " and ".join(f"2 of 2 races of {variant['name']}" for variant in status["variants"])
+        assert status["findings"][0].startswith(f"the load generator was saturated in {who}: "), status["findings"]
+
+
 def test_one_that_is_deleted_in_a_block_leaves_nothing(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     stage.behave(namespace, **FAST)
     for letter in "ab":

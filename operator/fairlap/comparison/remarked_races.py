@@ -20,11 +20,11 @@ _BOUNDS: Final[Mapping[Reason, str]] = {
 def remark_findings(names: Sequence[str], blocks: Sequence[BlockRecord]) -> list[str]:
     """Return a sentence for each such reason that was remarked on a race of these variants, with how many each has."""
     races = [race for block in blocks for race in block.races if race.valid and race.variant in names]
+    every = [race.variant for race in races]
     found = []
     for reason, sentence in _BOUNDS.items():
         told = [race.variant for race in races if any(remark.reason == reason for remark in race.remarks)]
-        every = [race.variant for race in races]
         parts = [f"{told.count(name)} of {every.count(name)} races of {name}" for name in names if name in told]
         if parts:
-            found.append(sentence.format(" and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))))
+            found.append(sentence.format(" and ".join(parts)))
     return found
