@@ -92,7 +92,8 @@ class Connection:
         except (config.ConfigException, OSError, ValueError) as error:
             raise CliError(f"no cluster: {_first_line(error)} (set KUBECONFIG or use --context)") from error
         except (yaml.YAMLError, TypeError, AttributeError) as error:  # whatever the client falls over
-            raise CliError(f"no cluster: {file or '~/.kube/config'} is no kubeconfig (set KUBECONFIG)") from error
+            where = file or "~/.kube/config"
+            raise CliError(f"no cluster: {where} is no kubeconfig: {_first_line(error)} (set KUBECONFIG)") from error
         return Connection(
             client.ApiClient(configuration), namespace or default, f" --context {context}" if context else ""
         )
