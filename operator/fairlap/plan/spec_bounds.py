@@ -12,6 +12,7 @@ from fairlap.api.names import MOST_SPEC_VALUES
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
 from fairlap.plan.sweep_plan import allowed_errors, least_seconds, most_seconds, steps_of_race
+from fairlap_race.contract.capacity_search import is_apart
 from fairlap_race.contract.codec import compact_json
 from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.race_spec import MOST_SPEC_BYTES
@@ -112,7 +113,13 @@ def _impossible_search(spec: BenchmarkSpec) -> Iterator[str]:
             f"race.capacity takes {seconds:.0f} s if the probes contradict each other, and timeouts.race is "
             f"{spec.timeouts.race}: write a shorter duration of a probe, or a longer time there"
         )
-    objective, lowest = capacity.objective, capacity.target_throughput.first
+    objective, lowest, highest = capacity.objective, capacity.target_throughput.first, capacity.target_throughput.last
+    if not is_apart(lowest, highest, capacity.share):
+        yield (
+            f"race.capacity.targetThroughput goes from {lowest:g} to {highest:g}, which is less than the resolution "
+            f"of {capacity.resolution}, so that nothing is left to be found: write rates further apart, or a finer "
+            "resolution"
+        )
     requests = lowest * parse_duration(capacity.duration).total_seconds()
     if requests < objective.fewest_requests:
         needed = math.ceil(objective.fewest_requests / lowest)

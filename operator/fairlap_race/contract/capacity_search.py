@@ -109,12 +109,19 @@ def find_wrong_search(search: CapacitySearch) -> Iterator[str]:
         yield f"lowest, highest: must be rates above 0, the lower one first, not {rates}"
     if not 0 < search.resolution < 1:
         yield f"resolution: must be a share above 0 and below 1, not {search.resolution:g}"
+    elif search.lowest > 0 and not is_apart(search.lowest, search.highest, search.resolution):
+        yield "lowest, highest: must be apart by the resolution at least, or nothing is left to be found"
     if search.percentile not in SEARCHED:
         yield f"percentile: must be one of {', '.join(SEARCHED)}, not {search.percentile!r}"
     if search.millis <= 0 or not 0 <= search.error_rate < 1:
         yield "millis, errorRate: must be milliseconds above 0, and a share of 0 or more, below 1"
     if search.clients is not None and search.clients < 1:
         yield f"clients: must be a whole number of at least 1, not {search.clients}"
+
+
+def is_apart(lowest: float, highest: float, resolution: float) -> bool:
+    """Tell whether two rates are apart by a resolution at least: between closer ones a search could end in nothing."""
+    return highest >= lowest * (1 + resolution) * (1 - 1e-9)
 
 
 def is_kept(search: CapacitySearch, found: ProbeOutcome) -> bool:

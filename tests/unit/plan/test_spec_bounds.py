@@ -64,6 +64,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"race": {"capacity": {**CAPACITY, "duration": "10m"}}},
         "race.capacity takes 24200 s if the probes contradict each other, and timeouts.race is 6h: write a shorter",
     ),
+    "capacity between rates closer than the resolution": (
+        {"race": {"capacity": {**CAPACITY, "targetThroughput": {"from": 100, "to": 101}, "resolution": "10%"}}},
+        "race.capacity.targetThroughput goes from 100 to 101, which is less than the resolution of 10%, so that "
+        "nothing is left to be found: write rates further apart, or a finer resolution",
+    ),
     "capacity of few requests": (
         {"race": {"capacity": {**CAPACITY, "targetThroughput": {"from": 5, "to": 50}}}},
         "race.capacity: 5/s for 30s are 150 requests, and p99 says nothing below 368: write a higher "
@@ -138,6 +143,14 @@ def test_what_is_out_of_its_bounds_has_a_sentence(case: str) -> None:
     assert any(sentence in objection.message for objection in objections(of, SETTINGS)), objections(of, SETTINGS)
     status = plan(seen(of=of)).status
     assert (status.phase, status.reason) == ("Failed", "InvalidSpec") and sentence in status.message
+
+
+@pytest.mark.parametrize(("first", "last", "resolution"), [(20, 22, "10%"), (100, 105, "5%"), (0.1, 0.15, "50%")])
+def test_rates_may_be_apart_by_just_the_resolution(first: float, last: float, resolution: str) -> None:
+    rates = {"from": first, "to": last}
+    about = {**CAPACITY, "targetThroughput": rates, "resolution": resolution, "duration": "6m"}
+    found = objections(spec(race={"capacity": about}), SETTINGS)
+    assert not [it for it in found if "further apart" in it.message]
 
 
 HTTP: dict[str, Any] = {"requests": {"configMap": {"name": "queries"}}, "load": {}}

@@ -69,6 +69,19 @@ def test_a_capacity_above_the_rates_is_said() -> None:
     assert found == CapacityFound(End.NEVER_BROKEN, low=1000.0) and len(probes) <= 10
 
 
+@settings(max_examples=60)
+@given(resolution=st.sampled_from([0.01, 0.05, 0.1, 0.5]), further=st.floats(0, 3), place=st.floats(0.02, 0.98))
+def test_between_any_two_rates_that_may_be_written_the_capacity_is_found(
+    resolution: float, further: float, place: float
+) -> None:
+    """Rates that are no further apart than the resolution ended in NeverBroken after half of the probes had broken."""
+    search = CapacitySearch(lowest=100.0, highest=100 * (1 + resolution) * 10**further, resolution=resolution, millis=1)
+    assert not list(find_wrong_search(search))
+    capacity = search.lowest * (search.highest / search.lowest) ** place
+    _, found = searched(search, capacity, 0.0, random.Random(0))
+    assert found.end is End.FOUND and (found.low or 0.0) <= capacity <= (found.high or math.inf)
+
+
 def test_probes_that_contradict_each_other_leave_a_wide_interval() -> None:
     fine = CapacitySearch(lowest=100.0, highest=1000.0, resolution=0.02)
     probes, found = searched(fine, 300.0, 8.0, random.Random(3))
@@ -119,6 +132,7 @@ def test_any_answers_lead_to_an_end(kept: list[bool], ratio: float, wide: float)
         CapacitySearch(lowest=2.0, highest=1.0, millis=1.0),
         CapacitySearch(lowest=0.0, millis=1.0),
         CapacitySearch(resolution=0.0, millis=1.0),
+        CapacitySearch(lowest=100.0, highest=104.9, millis=1.0),
         CapacitySearch(percentile="p42", millis=1.0),
         CapacitySearch(millis=0.0),
         CapacitySearch(millis=1.0, error_rate=1.0),
