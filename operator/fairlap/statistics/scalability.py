@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean, median, stdev
+from typing import NamedTuple
 
 from fairlap.statistics.distributions import t_quantile
 
@@ -236,8 +237,8 @@ class Capacity:
     """Up to which load a latency is kept."""
 
     load: Interval | None = None
-    """throughput; the interval is of the races where there are three or more, else from the last step that keeps the
-    objective to the first that does not"""
+    """throughput; the interval is of the races where there are three or more and each has a crossing between two steps,
+    else from the last step that keeps the objective to the first that does not"""
     by_races: int = 0
     """races that the interval is of; 0 for that of the steps"""
     below: float | None = None
@@ -264,16 +265,18 @@ def capacity(races: Sequence[Sequence[LoadStep]], objective: float) -> Capacity:
 
     Of each race it is the place between two steps where the latency's logarithm crosses the objective's, by a straight
     line; over three races or more a t interval on the logarithms, each race being one sample (docs/statistics.md).
+    Where a race has no such place, since the larger step was not sent or has no latency, all that is known are the two
+    steps: races that agree on these would have an interval of no width.
     """
     whole = _medians(races)
     crossing = _crossing(whole, objective)
     if isinstance(crossing, str):
         return Capacity(refused=crossing)
-    load, last, first = crossing
-    found = [each[0] for race in races if not isinstance(each := _crossing(_medians([race]), objective), str)]
+    load, last, first, _ = crossing
+    found = [each for race in races if isinstance(each := _crossing(_medians([race]), objective), _Crossing)]
     low, high = sorted((last.throughput, first.throughput))
-    if len(found) >= 3 and len(found) == len(races):
-        logs = [math.log(value) for value in found]
+    if len(found) >= 3 and len(found) == len(races) and all(each.is_between for each in found):
+        logs = [math.log(each.load) for each in found]
         half = t_quantile(0.05, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
         load = math.exp(fmean(logs))
         return Capacity(
@@ -313,8 +316,21 @@ def _never_first(ordered: Sequence[LoadStep], objective: float) -> str:
     )
 
 
-def _crossing(steps: Sequence[LoadStep], objective: float) -> tuple[float, LoadStep, LoadStep] | str:
-    """Return the throughput at the first crossing with the steps around it, or why there is none."""
+class _Crossing(NamedTuple):
+    """Where the objective is crossed first."""
+
+    load: float
+    """throughput"""
+    last: LoadStep
+    """that keeps it"""
+    first: LoadStep
+    """that does not"""
+    is_between: bool
+    """whether the latencies of both say where between them; else it is that of the last"""
+
+
+def _crossing(steps: Sequence[LoadStep], objective: float) -> _Crossing | str:
+    """Return the first crossing, or why there is none."""
     ordered = sorted(steps, key=lambda step: step.size)
     kept: LoadStep | None = None
     for step in ordered:
@@ -324,9 +340,9 @@ def _crossing(steps: Sequence[LoadStep], objective: float) -> tuple[float, LoadS
         if kept is None:
             return _never_first(ordered, objective)
         if step.latency <= objective or math.isinf(step.latency):
-            return kept.throughput, kept, step  # what was asked for was not sent
+            return _Crossing(kept.throughput, kept, step, is_between=False)  # what was asked for was not sent
         share = math.log(objective / kept.latency) / math.log(step.latency / kept.latency)
-        return kept.throughput + share * (step.throughput - kept.throughput), kept, step
+        return _Crossing(kept.throughput + share * (step.throughput - kept.throughput), kept, step, is_between=True)
     if kept is None:
         return "no step has a latency of that percentile: it needs more requests a step"
     return f"the objective is kept in every step up to the largest, {kept.size:g}: it needs larger ones"

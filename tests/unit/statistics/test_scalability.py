@@ -136,6 +136,24 @@ def test_a_rate_that_was_not_sent_is_not_carried() -> None:
     assert (found.below, found.above) == (100, 200) and found.load is not None and found.load.value == 100
 
 
+@pytest.mark.parametrize(
+    ("beyond", "high"),
+    [
+        (LoadStep(200, 150, math.inf, keeps_schedule=False), 150),  # requests were dropped over HTTP
+        (LoadStep(200, 120, 20, keeps_schedule=False), 120),
+        (LoadStep(200, 196, math.inf), 196),  # too few for the percentile, and a lower one is beyond the objective
+    ],
+)
+@pytest.mark.parametrize("others", [LoadStep(200, 150, math.inf, keeps_schedule=False), LoadStep(200, 196, 60)])
+def test_races_that_agree_on_two_steps_have_these_as_the_interval(
+    beyond: LoadStep, high: float, others: LoadStep
+) -> None:
+    """It was said "95 % interval 100 to 100, 3 races", though nothing between 100 and 200 was tried."""
+    found = capacity([[LoadStep(100, 100, 10), it] for it in (beyond, beyond, others)], 50)
+    assert found.load is not None and found.by_races == 0 and (found.below, found.above) == (100, 200)
+    assert (found.load.value, found.load.low, found.load.high) == (100, 100, high)
+
+
 def test_the_interval_of_capacity_holds_the_truth() -> None:
     """Five races, each with a pace of its own (5 %): about 95 of 100 intervals hold the true one."""
     lot, hits = random.Random(15), 0
