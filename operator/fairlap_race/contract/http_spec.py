@@ -31,6 +31,14 @@ class HttpLoad:
     """requests per second of all clients together, whenever those before are answered; None: as fast as they are"""
     warmup_seconds: float = 0.0
 
+    @property
+    def nanoseconds(self) -> int | None:
+        """Between the planned moments of two requests; None without a rate.
+
+        A whole number, since k6 counts in these: what it plans and what is planned must not drift apart.
+        """
+        return None if self.rate is None else int(1e9 / self.rate)
+
 
 @dataclass(frozen=True)
 class HttpSpec:

@@ -72,7 +72,7 @@ def make_plan(spec: RaceSpec, http: HttpSpec, load: HttpLoad, requests: Path, li
         "shiftAfter": requests_before_shift(lines, senders, len(spec.hosts)),
         "seed": http.seed,
         "clients": load.clients,
-        "rate": None if load.rate is None else _whole(load.rate),
+        "nanoseconds": load.nanoseconds,
         "milliseconds": round((load.warmup_seconds + load.seconds) * _A_SECOND),
         "timeoutMilliseconds": round(http.timeout_seconds * _A_SECOND),
         "headers": dict(http.headers),
@@ -83,13 +83,6 @@ def make_plan(spec: RaceSpec, http: HttpSpec, load: HttpLoad, requests: Path, li
         "certificateFile": _text(spec.certificate_file),
         "certificateKeyFile": _text(spec.certificate_key_file),
     }
-
-
-def _whole(rate: float) -> dict[str, int]:
-    """Return a rate as k6 takes it: whole numbers, so many requests in so long."""
-    if float(rate).is_integer():
-        return {"requests": round(rate), "milliseconds": _A_SECOND}
-    return {"requests": round(rate * 1000), "milliseconds": 1000 * _A_SECOND}
 
 
 def _text(path: Path | None) -> str | None:

@@ -134,16 +134,17 @@ class LoadAnswers:
         got = ScriptLine.of(line)
         if not 0 <= got.host < len(self.hosts):
             raise LineError(f"a line of k6's script names no host: {line[:200]!r}")
-        it, rate = self._tally, self.load.rate
+        it, period = self._tally, self.load.nanoseconds
         self.sent += 1
         kind, wait = int(got.start >= self.load.warmup_seconds), 0.0
-        if rate is not None:
-            self._began = min(self._began, got.start - got.number / rate)
-            wait = got.start - got.number / rate - self._began
+        if period is not None:
+            began = got.start - got.number * period / 1e9
+            self._began = min(self._began, began)
+            wait = began - self._began
         it.note_time(kind, got.epoch, got.processing)
         it.clocks.add(got.epoch, got.start, got.service, got.processing)
         # Of an open loop's clients any sends the next request, so only all of them together have a pace.
-        it.add(kind, got.ok, 0 if rate is not None else got.client, got.start, got.service, float(got.ok))
+        it.add(kind, got.ok, got.client if period is None else 0, got.start, got.service, float(got.ok))
         if not got.ok and it.first_error is None:
             it.first_error = f"{words_of(got.status, got.code)} ({self.hosts[got.host]})"
         if kind == 1:

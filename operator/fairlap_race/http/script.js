@@ -8,16 +8,16 @@ import { SharedArray } from 'k6/data';
 const plan = JSON.parse(open(__ENV.FAIRLAP_PLAN));
 // Each: [method, path, body or null, content type or null], with zipf also [threshold, alias].
 const requests = new SharedArray('requests', () => JSON.parse(open(plan.requests)));
-const scenario =
-  plan.rate === null
-    ? { executor: 'constant-vus', vus: plan.clients }
-    : {
-        executor: 'constant-arrival-rate',
-        rate: plan.rate.requests,
-        timeUnit: `${plan.rate.milliseconds}ms`,
-        preAllocatedVUs: plan.clients,
-        maxVUs: plan.clients,
-      };
+const hasRate = plan.nanoseconds !== null;
+const scenario = hasRate
+  ? {
+      executor: 'constant-arrival-rate',
+      rate: 1,
+      timeUnit: `${plan.nanoseconds}ns`,
+      preAllocatedVUs: plan.clients,
+      maxVUs: plan.clients,
+    }
+  : { executor: 'constant-vus', vus: plan.clients };
 
 export const options = {
   scenarios: {
@@ -81,7 +81,7 @@ function lot(client, number, draw) {
 function chosen(client, number) {
   if (plan.order === 'file') {
     // In a closed loop each client sends every n-th line; in an open one its number is that of all.
-    const place = plan.rate === null ? client + number * plan.clients : number;
+    const place = hasRate ? number : client + number * plan.clients;
     return requests[place % requests.length];
   }
   const first = requests[Math.floor(lot(client, number, 0) * requests.length)];
@@ -101,10 +101,9 @@ export default function () {
   if (client < 0) {
     client = exec.vu.idInTest - 1;
   }
-  const open = plan.rate !== null;
-  const number = open ? exec.scenario.iterationInTest : sent++;
-  const host = hostOf(open ? 0 : client, number);
-  const [method, path, body, type] = chosen(open ? 0 : client, number);
+  const number = hasRate ? exec.scenario.iterationInTest : sent++;
+  const host = hostOf(hasRate ? 0 : client, number);
+  const [method, path, body, type] = chosen(hasRate ? 0 : client, number);
   const url = plan.hosts[host] + path;
   const settings = paramsOf(type);
   const epoch = Date.now();

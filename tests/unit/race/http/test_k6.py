@@ -38,7 +38,8 @@ def test_the_plan_says_what_is_sent_and_where_secrets_lie(tmp_path):
     spec = replace(SPEC, user="me", password_file=tmp_path / "password", tls=True)
     plan = make_plan(spec, HTTP, LOAD, Path("/work/requests.json"), 200)
     assert plan["hosts"] == ["https://one:80", "https://[::1]:81"]
-    assert (plan["clients"], plan["rate"], plan["milliseconds"], plan["timeoutMilliseconds"]) == (4, None, 35_000, 2500)
+    assert (plan["clients"], plan["nanoseconds"]) == (4, None)
+    assert (plan["milliseconds"], plan["timeoutMilliseconds"]) == (35_000, 2500)
     assert plan["passwordFile"] == str(tmp_path / "password") and "hunter2" not in json.dumps(plan)
     files = K6Files(tmp_path)
     write_plan(files, plan)
@@ -46,15 +47,19 @@ def test_the_plan_says_what_is_sent_and_where_secrets_lie(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rate", "whole"),
+    ("rate", "apart"),
     [
-        (200.0, {"requests": 200, "milliseconds": 1000}),
-        (0.5, {"requests": 500, "milliseconds": 1_000_000}),
-        (33.333, {"requests": 33333, "milliseconds": 1_000_000}),
+        (200.0, 5_000_000),
+        (0.5, 2_000_000_000),
+        (0.001, 1_000_000_000_000),
+        (1_000_000.0, 1000),
+        (33.333, 30_000_300),
+        (0.4567, 2_189_621_195),
+        (30_000.0, 33_333),
     ],
 )
-def test_a_rate_becomes_whole_numbers(rate, whole):
-    assert make_plan(SPEC, HTTP, replace(LOAD, rate=rate), Path("/r"), 200)["rate"] == whole
+def test_a_rate_becomes_a_whole_number_of_what_k6_counts_in(rate, apart):
+    assert make_plan(SPEC, HTTP, replace(LOAD, rate=rate), Path("/r"), 200)["nanoseconds"] == apart
 
 
 def test_k6_reports_to_nobody_and_listens_nowhere(tmp_path):

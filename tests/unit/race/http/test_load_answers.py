@@ -2,17 +2,21 @@
 
 import math
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.http_spec import HttpLoad
+from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec
 from fairlap_race.contract.record import Record
+from fairlap_race.http.k6 import make_plan
 from fairlap_race.http.load_answers import LineError, LoadAnswers, percentiles, words_of
 from fairlap_race.rally.histograms import bucket
 
 HOSTS = ("one:80", "two:80")
+SPEC = RaceSpec(Mode.RACE, "ns", "r", "id", hosts=HOSTS)
 EPOCH = 1_700_000_000_000
 
 
@@ -86,6 +90,21 @@ def test_an_open_loop_has_latency_from_the_planned_moment():
     assert task.schedule_share == 1 and task.http.dropped == 0 and task.http.latency_left_out == ""
     assert task.rate == pytest.approx(100, rel=0.01) and task.client_busy_share == pytest.approx(0.4, rel=0.01)
     assert task.keeps_schedule and task.histogram is not None and task.histogram.latency is not None
+
+
+@pytest.mark.parametrize(
+    ("rate", "seconds"), [(1 / 3, 3600), (0.4567, 900), (33.3333, 60), (7000 / 3, 20), (29_999.0, 2)]
+)
+def test_what_k6_sends_when_it_planned_it_did_not_wait(rate, seconds):
+    """Rates were told to k6 in thousandths: at a third a second the last of an hour seemed to wait 3.6 s."""
+    load = HttpLoad("r", seconds, 5, rate, 0)
+    apart = make_plan(SPEC, HttpSpec((load,)), load, Path("/r"), 1)["nanoseconds"]
+    found = LoadAnswers(load, HOSTS)
+    for number in range(round(rate * seconds)):
+        found.add(line(number * apart / 1e6, 20, number=number))
+    task = found.task()
+    assert task.rally is not None and task.rally.latency_millis["p100"] == pytest.approx(20, abs=1e-3)
+    assert task.http is not None and task.http.latency_left_out == "" and task.keeps_schedule
 
 
 @pytest.mark.parametrize("warned", [False, True])
