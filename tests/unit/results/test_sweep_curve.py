@@ -257,6 +257,15 @@ def test_drnbench_reads_what_is_written() -> None:
         assert float(row["average_elapsed_time"]) == pytest.approx(int(row["n_clients"]) / law(int(row["n_clients"])))
 
 
+def test_drnbench_has_times_to_the_nanosecond_and_no_longer() -> None:
+    whole = shown(curve(race()))
+    times = {"min": 0.24, "mean": 1.3768546782328634, "max": 32.229381}
+    for row in whole["status"]["results"]["sweep"]["rows"]:
+        row["serviceTimeMillis"] = times
+    line = sweep_report.drnbench(whole).splitlines()[1]
+    assert line.split(",")[3:6] == ["0.00024", "0.032229381", "0.001376855"]
+
+
 def test_drnbench_has_a_column_for_each_status_over_http() -> None:
     whole = shown(curve(race()))
     shares = {"search@1": {"200": 0.9, "503": 0.1}, "search@2": {"200": 0.5, "0": 0.5}}
