@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from fairlap.requests.found import InputLine, Skipped, accepted
+from fairlap.requests.found import InputLine, Skipped, accepted, member, unwrapped
 from fairlap_race.contract.request_lines import RequestLine
 from fairlap_race.contract.untrusted import read_object
 
@@ -24,10 +24,14 @@ _ESCAPE = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|(["\\bfnrtv]))')
 _ADDRESS = re.compile(r"https?://[^/?#]*", re.I)
 _SEARCH = re.compile(r"/_(?:search|count|msearch)(?:/template)?/?(?:\?|$)")
 _SAYS_WHAT = re.compile(r"[?&](?:q|source)=[^&]")
-_METHODS, _TARGETS = ("method", "request_method", "http_method"), ("request_uri", "uri", "path", "url", "target")
-_QUERIES = ("args", "query_string", "query")
+_METHODS = (
+    "method", "request_method", "http_method", "verb", "RequestMethod", "request.method", "http.request.method",
+)  # fmt: skip
+_TARGETS = ("request_uri", "uri", "path", "url", "target", "RequestPath", "request.uri", "url.original", "url.path")
+"""Of nginx, Apache, Envoy, Traefik and Caddy, and of the Elastic Common Schema."""
+_QUERIES = ("args", "query_string", "query", "url.query")
 """Of nginx ($args, $query_string) and Apache (%q, with its question mark), beside a path without one."""
-_STATUSES = ("status", "status_code", "response", "response_code")
+_STATUSES = ("status", "status_code", "response", "response_code", "DownstreamStatus", "http.response.status_code")
 
 
 class _Entry(NamedTuple):
@@ -45,7 +49,7 @@ def from_access_log(
     `without_body`: searches that say nothing in their path are kept, as they would find everything.
     """
     for line in lines:
-        entry = _from_json(line.text) if line.text.lstrip().startswith("{") else _from_text(line.text)
+        entry = _entry(line.text) or _entry(unwrapped(line.text))
         if entry is None:
             yield Skipped(line.number, NO_ENTRY)
         elif entry.method != "GET":
@@ -74,6 +78,10 @@ def _percent(escape: re.Match[str]) -> str:
     return f"%{escape[1]}" if escape[1] else f"%{ord(_ESCAPED[escape[2]]):02X}"
 
 
+def _entry(text: str) -> _Entry | None:
+    return _from_json(text) if text.lstrip().startswith("{") else _from_text(text)
+
+
 def _from_text(text: str) -> _Entry | None:
     found = _QUOTED.search(text)
     return _Entry(found["method"], found["target"], int(found["status"])) if found else None
@@ -83,16 +91,20 @@ def _from_json(text: str) -> _Entry | None:
     data = read_object(text, _MOST_CHARACTERS)
     if data is None:
         return None
-    status = str(_first(data, _STATUSES) or "")
-    whole = _REQUEST.fullmatch(str(data.get("request") or ""))
+    status, request = _first(data, _STATUSES), data.get("request")
+    whole = _REQUEST.fullmatch(request) if isinstance(request, str) else None
     method, target = (whole["method"], whole["target"]) if whole else (_first(data, _METHODS), _first(data, _TARGETS))
-    if not (isinstance(method, str) and isinstance(target, str) and re.fullmatch(r"\d{3}", status)):
+    if not target and isinstance(request, str) and request.startswith("/"):  # as Logstash's patterns name it
+        target = request
+    if not (method and target and re.fullmatch(r"\d{3}", status)):
         return None
     query = _first(data, _QUERIES)
-    if isinstance(query, str) and query.strip("?-") and "?" not in target:
+    if query.strip("?-") and "?" not in target:
         target = f"{target}?{query.removeprefix('?')}"
     return _Entry(method.upper(), target, int(status))
 
 
-def _first(data: Mapping[str, Any], names: Iterable[str]) -> Any:
-    return next((data[name] for name in names if data.get(name) is not None), None)
+def _first(data: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return the first member that is a text or a number, as a text; "" without any."""
+    found = (member(data, name) for name in names)
+    return next((str(it) for it in found if isinstance(it, str | int)), "")

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fairlap_race.contract.request_lines import LinesError, RequestLine, read_lines
+from fairlap_race.contract.untrusted import read_object
+
+_WRAPPERS = ("log", "message", "event.original")
+"""Of Docker's files of logs, and of shippers of logs."""
+_OF_A_CONTAINER = re.compile(r"\d{4}-\d\d-\d\dT\S+ std(?:out|err) F (.*)", re.DOTALL)
+_MOST_CHARACTERS = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,25 @@ class Doubt:
 
     line: int
     why: str
+
+
+def unwrapped(text: str) -> str:
+    """Return the line of a log that a container's runtime or a shipper of logs has wrapped, or "" where none is."""
+    if behind := _OF_A_CONTAINER.fullmatch(text):
+        return behind[1].strip()
+    data = read_object(text, _MOST_CHARACTERS) if text.lstrip().startswith("{") else None
+    found = next((it for name in _WRAPPERS if isinstance(it := member(data or {}, name), str)), "")
+    return found.strip()
+
+
+def member(data: Mapping[str, Any], name: str, default: Any = None) -> Any:
+    """Return a member by its name with dots, which shippers of logs write as objects in objects."""
+    if name in data:
+        return data[name]
+    found: Any = data
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return default if found is None else found
 
 
 def accepted(line: int, request: RequestLine, *, writes: bool = False) -> Iterator[RequestLine | Skipped]:

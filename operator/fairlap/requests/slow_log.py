@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from fairlap.requests.found import Doubt, InputLine, Skipped, accepted
+from fairlap.requests.found import Doubt, InputLine, Skipped, accepted, member, unwrapped
 from fairlap.requests.logged_search import LogEntry, Search, gather
 from fairlap_race.contract.request_lines import RequestLine
 from fairlap_race.contract.untrusted import read_object
@@ -59,7 +59,7 @@ def from_slow_log(lines: Iterable[InputLine]) -> Iterator[RequestLine | Skipped 
     sources: dict[str, str] = {}
     last = 0.0
     for line in lines:
-        logged = _from_json(line.text) if line.text.lstrip().startswith("{") else _from_text(line.text)
+        logged = _logged(line.text) or _logged(unwrapped(line.text))
         if logged is None:
             yield Skipped(line.number, NO_ENTRY)
             continue
@@ -99,12 +99,16 @@ def _entry(line: int, logged: _Logged, source: str, ended: float) -> LogEntry:
     return LogEntry(line, place, logged.phase == "fetch", source, logged.sender, shards, ended, took / 1000)
 
 
+def _logged(text: str) -> _Logged | None:
+    return _from_json(text) if text.lstrip().startswith("{") else _from_text(text)
+
+
 def _from_json(text: str) -> _Logged | None:
     data = read_object(text, _MOST_CHARACTERS)
     if data is None:
         return None
-    logger = str(_member(data, "log.logger") or data.get("component") or "")
-    kind = str(_member(data, "event.dataset") or data.get("type") or "")
+    logger = str(member(data, "log.logger") or data.get("component") or "")
+    kind = str(member(data, "event.dataset") or data.get("type") or "")
     place = _SHARD.search(str(_of_search(data, "message") or ""))
     source = _of_search(data, "source")
     # 7: i.s.s.query, of the type index_search_slowlog; from 8 on: index.search.slowlog.query. Both log indexing, too.
@@ -112,14 +116,14 @@ def _from_json(text: str) -> _Logged | None:
     if place is None or not isinstance(source, str) or not of_searches:
         return None
     time = data.get("@timestamp", data.get("timestamp"))
-    sender = str(_of_search(data, "id") or ""), str(_member(data, "trace.id") or "")
+    sender = str(_of_search(data, "id") or ""), str(member(data, "trace.id") or "")
     took, shards = _of_search(data, "took_millis"), _of_search(data, "total_shards")
     return _Logged(place["index"], place["shard"], logger.rpartition(".")[2], source, time, took, shards, sender)
 
 
 def _of_search(data: Mapping[str, Any], name: str) -> Any:
     """Return a member as 8 and later name it, else as 7 does."""
-    return _member(data, f"elasticsearch.slowlog.{name}", data.get(name))
+    return member(data, f"elasticsearch.slowlog.{name}", data.get(name))
 
 
 def _from_text(text: str) -> _Logged | None:
@@ -140,16 +144,6 @@ def _body(source: str) -> dict[str, Any] | None:
         once = read_object(f'{{"source":"{source}"}}', _MOST_CHARACTERS)
         found = read_object(once["source"], _MOST_CHARACTERS) if once and isinstance(once["source"], str) else None
     return found
-
-
-def _member(data: Mapping[str, Any], name: str, default: Any = None) -> Any:
-    """Return a member by its name with dots, which shippers of logs write as objects in objects."""
-    if name in data:
-        return data[name]
-    found: Any = data
-    for part in name.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
-    return default if found is None else found
 
 
 def _seconds(time: Any, otherwise: float) -> float:

@@ -74,11 +74,14 @@ SHIPPED = json.dumps(
 )  # fmt: skip
 
 
+DOCKER = json.dumps({"log": f"{ecs()}\n", "stream": "stdout", "time": "2025-01-01T00:00:00Z"})
+CONTAINER = f"2025-01-01T00:00:00.123456789Z stdout F {ecs()}"
+BEATS = json.dumps({"@timestamp": "2025-01-01T00:00:00Z", "message": SIX, "log": {"offset": 3}})
 TWICE = ecs(source=json.dumps(SEARCH)[1:-1])
 """As 8.6.1 writes it."""
 
 
-@pytest.mark.parametrize("line", [ecs(), TWICE, SEVEN, SEVEN_TEXT, SIX, SIX_OLD, SHIPPED])
+@pytest.mark.parametrize("line", [ecs(), TWICE, SEVEN, SEVEN_TEXT, SIX, SIX_OLD, SHIPPED, DOCKER, CONTAINER, BEATS])
 def test_a_line_of_a_slow_log(line: str) -> None:
     assert read(slow_log.from_slow_log, line)[0] == RequestLine("POST", "/shop/_search", json.loads(SEARCH))
 
@@ -260,6 +263,25 @@ COMBINED = '10.0.0.1 - - [01/Jan/2025:00:00:00 +0000] "{} {} HTTP/1.1" {} 123 "-
         ('{"method": "GET", "uri": "/shop/_count", "args": "", "status": 200}', "/shop/_count"),
         ('{"method": "GET", "uri": "/shop/_count", "args": "-", "status": 200}', "/shop/_count"),
         ('{"method": "GET", "request_uri": "/shop/_count?q=a", "args": "q=a", "status": 200}', "/shop/_count?q=a"),
+        # Traefik, Caddy, Envoy, Logstash's pattern, and the Elastic Common Schema, flat and in objects.
+        ('{"RequestMethod": "GET", "RequestPath": "/shop/_count?q=a", "DownstreamStatus": 200}', "/shop/_count?q=a"),
+        ('{"request": {"method": "GET", "uri": "/shop/_count?q=a"}, "status": 200}', "/shop/_count?q=a"),
+        ('{"method": "GET", "path": "/shop/_count?q=a", "response_code": "200"}', "/shop/_count?q=a"),
+        ('{"verb": "GET", "request": "/shop/_count?q=a", "response": "200"}', "/shop/_count?q=a"),
+        (
+            '{"http.request.method": "GET", "url.path": "/shop/_count", "url.query": "q=a", '
+            '"http.response.status_code": 200}',
+            "/shop/_count?q=a",
+        ),
+        (
+            '{"http": {"request": {"method": "GET"}, "response": {"status_code": 200}}, '
+            '"url": {"original": "https://es:9200/shop/_count?q=a"}}',
+            "/shop/_count?q=a",
+        ),
+        # As a container's runtime or a shipper of logs wraps it.
+        (json.dumps({"log": f"{COMBINED.format('GET', '/shop/_count', 200)}\n", "stream": "stdout"}), "/shop/_count"),
+        (json.dumps({"message": COMBINED.format("GET", "/shop/_count", 200), "log": {"offset": 1}}), "/shop/_count"),
+        ('2025-01-01T00:00:00.1Z stdout F {"method": "GET", "uri": "/shop/_count", "status": 200}', "/shop/_count"),
     ],
 )
 def test_a_line_of_an_access_log(line: str, expected: str) -> None:
@@ -288,6 +310,8 @@ def test_a_search_whose_body_is_not_in_the_log_is_left_out_unless_asked_for(path
     [
         ("hello", access_log.NO_ENTRY),
         ('{"a": 1}', access_log.NO_ENTRY),
+        ('{"request": {"uri": "/a"}, "method": "GET", "status": null}', access_log.NO_ENTRY),
+        ('{"message": {"a": 1}, "log": "hello"}', access_log.NO_ENTRY),
         (COMBINED.format("POST", "/shop/_search", 200), access_log.NO_BODY),
         (COMBINED.format("GET", "/shop/_search", 404), access_log.FAILED),
         (COMBINED.format("GET", "/shop/_count", 200), access_log.OTHER),
