@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.printable import one_line, print_text
-from fairlap_race.contract.probe import PointerError, find_number, is_pointer
+from fairlap_race.contract.hits import find_hits
+from fairlap_race.contract.probe import PointerError, is_pointer
 from fairlap_race.contract.request_lines import LinesError, RequestLine, read_lines
 from fairlap_race.contract.sent_request import as_sent
 
@@ -80,10 +81,10 @@ def _read(engine: Engine) -> list[RequestLine]:
         raise UsageError(str(error)) from error
 
 
-def _hits(engine: Engine, line: RequestLine, number: int) -> int | float:
+def _hits(engine: Engine, line: RequestLine, number: int) -> int:
     where = f"{engine.file} line {number} at {engine.url}"
     try:
-        return find_number(_ask(engine.url, line), engine.pointer)
+        return find_hits(_ask(engine.url, line), engine.pointer)
     except urllib.error.HTTPError as error:
         raise CliError(f"{where}: HTTP {error.code}") from error
     except PointerError as error:

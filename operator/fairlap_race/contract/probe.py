@@ -131,8 +131,13 @@ def find_number(document: Any, pointer: str) -> Number:
 
     A text that is a number as JSON writes it counts as one: Elasticsearch's _cat answers so. Raises PointerError.
     """
+    return _number(find_value(document, pointer), pointer)
+
+
+def find_value(document: Any, pointer: str) -> Any:
+    """Return what the JSON pointer finds in a JSON document, with "" the whole of it. Raises PointerError."""
     (found,) = _walk(document, pointer, every=False).values()
-    return _number(found, pointer)
+    return found
 
 
 def find_counters(document: Any, pointer: str) -> dict[str, Number]:

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fairlap_race.contract.hits import find_hits
 from fairlap_race.contract.http_record import RequestHits
-from fairlap_race.contract.probe import PointerError, find_number
+from fairlap_race.contract.probe import PointerError
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.sent_request import Sent
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
@@ -43,7 +44,7 @@ def check_hits(pointer: str, lines: Sequence[Sent], hosts: Sequence[str], ask: A
     """Have the first request answered by each host, and its hits read. Raises FailedError where they are not there."""
     for host in hosts:
         try:
-            _hits(ask(host, lines[0]), pointer)
+            find_hits(ask(host, lines[0]), pointer)
         except (ElasticsearchError, PointerError) as error:
             text = f"race.requests.hits: the answer of {host} to line 1: {_words(error)}"
             raise FailedError(Reason.PROBE_UNREADABLE, text) from error
@@ -69,19 +70,12 @@ def read_hits(
                 why = why or f"only the first {number} lines were asked again in {limit:g} s"
                 break
             try:
-                known[request] = _hits(ask(hosts[len(known) % len(hosts)], request), pointer)
+                known[request] = find_hits(ask(hosts[len(known) % len(hosts)], request), pointer)
             except (ElasticsearchError, PointerError) as error:
                 known[request] = None
                 why = why or f"line {number + 1}: {_words(error)}"
         found.append(known[request])
     return RequestHits(pointer, tuple(found), why)
-
-
-def _hits(answer: Any, pointer: str) -> int:
-    number = find_number(answer, pointer)
-    if number != int(number) or number < 0:
-        raise PointerError(f"{pointer} finds a number that is no count")
-    return int(number)
 
 
 def _words(error: Exception) -> str:

@@ -20,7 +20,7 @@ def engine() -> Iterator[Make]:
     """Return what begins an engine that finds so much by the last word of a path or a body."""
     servers: list[ThreadingHTTPServer] = []
 
-    def begin(hits: dict[str, int], kinds: list[str | None] | None = None) -> str:
+    def begin(hits: dict[str, int], kinds: list[str | None] | None = None, relation: str = "eq") -> str:
         kinds = [] if kinds is None else kinds
 
         class Handler(BaseHTTPRequestHandler):
@@ -29,7 +29,7 @@ def engine() -> Iterator[Make]:
                 kinds.append(self.headers.get("Content-Type"))
                 word = json.loads(self.rfile.read(length))["query"] if length else self.path.rpartition("=")[2]
                 known = word in hits
-                text = json.dumps({"found": {"total": hits.get(word)}}).encode()
+                text = json.dumps({"found": {"total": hits.get(word), "relation": relation}}).encode()
                 self.send_response(200 if known else 500)
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
@@ -94,6 +94,14 @@ def test_an_engine_is_asked_as_the_race_asks_it(tmp_path: Path, engine: Make) ->
     url = engine({"tea": 7}, kinds)
     assert ask("-e", str(one), url, POINTER, "-e", str(two), url, POINTER, "-o", str(tmp_path / "same"))[0] == 0
     assert kinds == [None, "application/json"]
+
+
+def test_what_finds_at_least_so_much_is_not_taken_for_as_much(tmp_path: Path, engine: Make) -> None:
+    one, two = two_files(tmp_path)
+    url = engine({"tea": 10_000, "cup": 3, "pot": 0}, relation="gte")
+    code, said = ask("-e", str(one), url, POINTER, "-e", str(two), url, POINTER, "-o", str(tmp_path / "same"))
+    assert code is None and said.startswith(f"{one} line 1 at {url}: {POINTER} is a lower bound")
+    assert 'write "track_total_hits": true' in said and not (tmp_path / "same").exists()
 
 
 def test_nothing_that_could_be_compared(tmp_path: Path, engine: Make) -> None:
