@@ -141,6 +141,16 @@ def _nothing_of_rally_over_http(spec: BenchmarkSpec, _: Settings) -> Iterator[Ob
         yield Objection(Reason.INVALID_SPEC, words)
 
 
+def _rates_are_those_of_the_steps(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    race = spec.race
+    field = "race.sweep" if race.sweep else "race.capacity" if race.capacity else ""
+    if field and race.load and race.load.target_throughput is not None:
+        words = (
+            f"race.load.targetThroughput means nothing beside {field}, whose steps are sent as it says: leave it out"
+        )
+        yield Objection(Reason.INVALID_SPEC, words)
+
+
 def _hosts_are_addresses(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
     target, store = spec.target, spec.race.metrics_store
     written = {"target": target.hosts if target else [], "race.metricsStore": store.hosts if store else []}
@@ -189,6 +199,7 @@ CHECKS: tuple[Check, ...] = (
     _key_per_client_has_a_password,
     _telemetry_params_are_of_a_device,
     _nothing_of_rally_over_http,
+    _rates_are_those_of_the_steps,
     _hosts_are_addresses,
     _track_exists,
 )

@@ -89,6 +89,21 @@ def test_what_only_rally_knows_is_refused(field: str) -> None:
     assert f"what means nothing with target.kind: http, so leave it out: race.{field}" in words
 
 
+@pytest.mark.parametrize(
+    ("field", "steps"),
+    [
+        ("sweep", {"clients": [1, 2]}),
+        ("sweep", {"targetThroughput": [50, 100]}),
+        ("capacity", {"objective": {"p50": "5ms"}, "targetThroughput": {"from": 50, "to": 500}}),
+    ],
+)
+def test_a_rate_beside_steps_is_refused_where_it_was_ignored(field: str, steps: dict[str, Any]) -> None:
+    race = {field: {"task": "requests", **steps}}
+    (wrong,) = objections(spec_of(load={"targetThroughput": 50}, **race), SETTINGS)
+    assert wrong.message.startswith(f"race.load.targetThroughput means nothing beside race.{field}, whose steps are")
+    assert not objections(spec_of(load={"clients": 50}, **race), SETTINGS)
+
+
 def test_a_load_longer_than_the_race_may_take() -> None:
     spec = spec_of(load={"duration": "5h", "warmup": "2h"})
     (wrong,) = objections(spec, SETTINGS)
