@@ -32,6 +32,8 @@ class HttpAnswers:
     """planned requests that were not sent, since no client was free; None in a closed loop"""
     latency_left_out: str = ""
     """why a task with a rate has no latency"""
+    fell_behind: bool = False
+    """k6 sent less than was planned, and never missed a client: it was too slow itself"""
 
     @property
     def shares(self) -> Mapping[str, float]:

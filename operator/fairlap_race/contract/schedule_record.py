@@ -28,6 +28,8 @@ class ScheduleRecord:
     """measured requests that began late without one on time before them: the warm-up had left a backlog"""
     backlog_seconds: float | None = None
     """how late these were on average"""
+    late_requests: int = 0
+    """over HTTP: measured requests that k6 itself began late, since it drops what finds no free client"""
 
     @property
     def has_slow_client(self) -> bool:

@@ -20,7 +20,7 @@ from fairlap_race.contract.http_spec import HttpLoad
 from fairlap_race.contract.record import RallyNumbers, Task, Throughput
 from fairlap_race.contract.schedule_record import ScheduleRecord
 from fairlap_race.rally.samples import PERCENTILES, Tally, task_record
-from fairlap_race.rally.schedule import LEAST_REQUESTS
+from fairlap_race.rally.schedule import LEAST_REQUESTS, ON_TIME
 
 UNIT = "ops"
 TASK_TYPE = "http-request"
@@ -109,6 +109,7 @@ class LoadAnswers:
     """of each host the measured requests, those that failed, and those without an answer"""
     _began: float = math.inf
     """start of the schedule on k6's clock, in seconds: no request began before its planned moment"""
+    _late: int = 0
 
     def __post_init__(self) -> None:
         """Begin with nothing."""
@@ -159,6 +160,7 @@ class LoadAnswers:
         self._service.add(got.service)
         self._latency.add(got.service + wait)
         self._processing.add(got.processing)
+        self._late += wait > ON_TIME
         self.statuses[got.status] += 1
         host = self.by_host[got.host]
         host[0] += 1
@@ -203,6 +205,7 @@ class LoadAnswers:
             hosts=tuple(HostAnswers(name, *counts) for name, counts in zip(self.hosts, self.by_host, strict=True)),
             dropped=None if self.planned is None else max(0, self.planned - self._tally.samples[1]),
             latency_left_out=why,
+            fell_behind=bool(why) and not self.dropped_any,
         )
 
     @property
@@ -221,7 +224,8 @@ class LoadAnswers:
     def _plan(self) -> ScheduleRecord | None:
         # Any free client sends the next request, so none of them has a plan of its own.
         sent = self._tally.samples[1]
-        return ScheduleRecord(sent, max(self._tells, sent), self.load.clients) if self._tells else None
+        planned = max(self._tells, sent)
+        return ScheduleRecord(sent, planned, self.load.clients, late_requests=self._late) if self._tells else None
 
     def _numbers(self, task: Task, *, with_latency: bool) -> RallyNumbers:
         """Return the numbers that Rally gives of its tasks, from the histograms: three digits."""

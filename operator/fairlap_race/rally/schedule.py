@@ -11,8 +11,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from fairlap_race.contract.http_record import HttpAnswers
 from fairlap_race.contract.record import LoadGenerator, Task
 from fairlap_race.contract.schedule_record import CLIENT_KEPT, ScheduleRecord
+from fairlap_race.contract.task_load import TaskLoad
 
 LEAST_REQUESTS = 10
 LEAST_SECONDS = 1.0
@@ -21,6 +23,9 @@ BUSY = 0.8
 """Clients that are busy for more than this share of the time are too few, or Elasticsearch is too slow for them."""
 ON_TIME = 0.02
 """Seconds; a client that wakes up within these of the planned moment had nothing to catch up on."""
+LATE_SHARE = 0.02
+"""Of the measured requests; so many that k6 begins late are in the p99 of latency."""
+_LATE = "sent requests late although its clients were free"
 
 
 @dataclass
@@ -171,12 +176,39 @@ def _busy(it: ClientDrift) -> float | None:
 
 def judge_lateness(load: LoadGenerator, tasks: Iterable[Task]) -> LoadGenerator:
     """Return `load`, saturated too when a task fell behind although its clients were free to send."""
-    late = [task for task in tasks if (free := _free_share(task)) is not None and free < BUSY]
+    late = [f"{task.task} ({how})" for task in tasks if (how := _lateness(task))]
     if not late:
         return load
-    names = ", ".join(f"{t.task} ({_free_share(t):.0%} busy)" for t in late[:5])
-    why = f"sent requests late although its clients were free: {names}"
+    why = f"{_LATE}: {', '.join(late[:5])}"
     return replace(load, saturated=True, why="; ".join(filter(None, (load.why if load.saturated else "", why))))
+
+
+def with_lateness(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Return the tasks, the load generator saturated in those in which it was late although clients were free."""
+    return tuple(_marked(task, how) if (how := _lateness(task)) else task for task in tasks)
+
+
+def _marked(task: Task, how: str) -> Task:
+    load = task.load or TaskLoad()
+    why = "; ".join(filter(None, (load.why, f"{_LATE} ({how})")))
+    return replace(task, load=replace(load, saturated=True, why=why))
+
+
+def _lateness(task: Task) -> str:
+    """Return how late the load generator was with a task although clients were free to send, or ""."""
+    if task.http is not None:
+        return _lateness_of_k6(task.http, task.schedule or ScheduleRecord())
+    free = _free_share(task)
+    return f"{free:.0%} busy" if free is not None and free < BUSY else ""
+
+
+def _lateness_of_k6(answers: HttpAnswers, plan: ScheduleRecord) -> str:
+    # What finds no free client is dropped, which is no fault of k6; and what is late otherwise waited for k6 alone.
+    if answers.fell_behind:
+        return "some were not sent at all"
+    if answers.latency_left_out or not plan.sent or plan.late_requests < LATE_SHARE * plan.sent:
+        return ""
+    return f"{plan.late_requests / plan.sent:.0%} of them by more than {1000 * ON_TIME:.0f} ms"
 
 
 def _free_share(task: Task) -> float | None:

@@ -60,7 +60,10 @@ def read_numbers(
     kept, prolonged = read_kept(files.live), read_prolonged(files.live)
     first = min((it.first_wallclock for it in tallies), default=None)
     tasks = with_loads(race_json.tasks(race, tallies, description.tasks), ended.load, ended.may_use)
-    outcome = judge_ending(ended, output, race, versions)
+    outcome, load = judge_ending(ended, output, race, versions), ended.load_generator
+    if ended.exit_code == 0:  # only a race that ended by itself tells whether its load generator kept up
+        load = schedule.judge_lateness(judge_tasks(load, tasks), tasks)
+        tasks = schedule.with_lateness(tasks)
     return Numbers(
         outcome=replace(outcome, message=scrub(outcome.message)),
         first_request_at=None if first is None else timestamp(first),
@@ -73,10 +76,7 @@ def read_numbers(
             for task in tasks
         ),
         samples_dropped=classify.dropped_samples(read_text(files.log)),
-        # Only a race that ended by itself tells whether its load generator kept up.
-        load_generator=schedule.judge_lateness(judge_tasks(ended.load_generator, tasks), tasks)
-        if ended.exit_code == 0
-        else ended.load_generator,
+        load_generator=load,
         sample_file=sample_file,
         warnings=(*filter(None, [description.left_to_rally]), *classify.warnings(output)),
     )

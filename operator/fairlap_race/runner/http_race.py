@@ -20,7 +20,7 @@ from fairlap_race.http.health import PATIENCE, UnhealthyError, look_at_hosts, op
 from fairlap_race.http.k6 import K6Files, k6_version
 from fairlap_race.http.load_answers import TASK_TYPE, LoadAnswers
 from fairlap_race.http.requests import ReadyRequests, make_ready
-from fairlap_race.rally.schedule import judge_lateness
+from fairlap_race.rally.schedule import judge_lateness, with_lateness
 from fairlap_race.runner import bounds
 from fairlap_race.runner.connect import connect
 from fairlap_race.runner.cost import Cost
@@ -183,8 +183,8 @@ class HttpRace:
     def _with_numbers(self, record: Record) -> Record:
         tasks = with_loads(self._tasks, self._cost.series, self._may_use)
         load = judge_tasks(self._cost.result(self._may_use), tasks)
-        # Only a race that ended by itself tells whether its load generator kept up.
-        load = load if record.outcome.reason else judge_lateness(load, tasks)
+        if record.outcome.reason is None:  # only a race that ended by itself tells whether its load generator kept up
+            load, tasks = judge_lateness(load, tasks), with_lateness(tasks)
         return replace(record, tasks=tasks, load_generator=load, rally_exited_at=timestamp(time.time()))
 
 

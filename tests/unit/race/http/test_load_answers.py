@@ -90,6 +90,12 @@ def test_an_open_loop_has_latency_from_the_planned_moment():
     assert task.schedule_share == 1 and task.http.dropped == 0 and task.http.latency_left_out == ""
     assert task.rate == pytest.approx(100, rel=0.01) and task.client_busy_share == pytest.approx(0.4, rel=0.01)
     assert task.keeps_schedule and task.histogram is not None and task.histogram.latency is not None
+    assert task.schedule is not None and task.schedule.late_requests == 0 and not task.http.fell_behind
+
+
+def test_what_k6_begins_late_is_counted():
+    task = opened(late=25.0).task()
+    assert task.schedule is not None and task.schedule.late_requests == 201, "every second one of the measured"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +123,7 @@ def test_where_requests_were_dropped_there_is_no_latency(warned):
     assert "planned requests were not sent" in task.http.latency_left_out
     assert task.histogram is not None and task.histogram.latency is None
     assert task.schedule_share == (1 if warned else 0.9) and task.fell_behind is not warned
-    assert task.http.dropped == (0 if warned else 40)
+    assert task.http.dropped == (0 if warned else 40) and task.http.fell_behind is not warned
 
 
 def test_every_sample_is_handed_on_as_rallys_are():

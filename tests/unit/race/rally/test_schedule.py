@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlap_race.contract.http_record import HttpAnswers
 from fairlap_race.contract.record import LoadGenerator, Task
 from fairlap_race.contract.schedule_record import ScheduleRecord
-from fairlap_race.rally.schedule import ON_TIME, Drift, judge_lateness
+from fairlap_race.contract.task_load import TaskLoad
+from fairlap_race.rally.schedule import ON_TIME, Drift, judge_lateness, with_lateness
 
 
 def drift(starts, planned, busy=0.01, client=0, into=None):
@@ -74,6 +76,32 @@ def test_late_although_free(share, busy, saturated):
     assert ("search (10% busy)" in found.why) is saturated
     already = judge_lateness(LoadGenerator(saturated=True, why="used 99%"), [task])
     assert already.saturated and already.why.startswith("used 99%")
+    (marked,) = with_lateness([task])
+    assert (marked.load is not None) is saturated, "a step in which it was late is marked, and not the race alone"
+    if marked.load:
+        assert marked.load.saturated and marked.load.why.endswith("although its clients were free (10% busy)")
+
+
+@pytest.mark.parametrize(
+    ("answers", "late", "how"),
+    [
+        (HttpAnswers(), 0, ""),
+        (HttpAnswers(), 19, ""),
+        (HttpAnswers(), 20, "2% of them by more than 20 ms"),
+        # What was dropped found no free client, however idle they were on the whole; how late the rest is, is unknown.
+        (HttpAnswers(dropped=100, latency_left_out="not sent"), 900, ""),
+        (HttpAnswers(dropped=100, latency_left_out="not sent", fell_behind=True), 0, "some were not sent at all"),
+    ],
+)
+def test_whose_fault_it_is_that_k6_is_late(answers, late, how):
+    plan = ScheduleRecord(1000, 1100, 8, late_requests=late)
+    task = Task(
+        "r", schedule_share=0.9, client_busy_share=0.05, schedule=plan, http=answers, load=TaskLoad(cpu_share=0.3)
+    )
+    found = judge_lateness(LoadGenerator(), [task])
+    assert found.why == (f"sent requests late although its clients were free: r ({how})" if how else "")
+    (marked,) = with_lateness([task])
+    assert marked.load and marked.load.saturated is found.saturated is bool(how) and marked.load.cpu_share == 0.3
 
 
 def test_a_standing_backlog_of_the_warm_up_is_seen() -> None:
