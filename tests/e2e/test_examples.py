@@ -113,7 +113,7 @@ def test_example(namespace: Namespace, folder: Path) -> None:
     for manifest in found:
         if manifest["kind"] == "Benchmark":
             name = manifest["metadata"]["name"]
-            status = statuses[name] = namespace.until_over(name, 3600 if FULL_SIZE else 420)
+            status = statuses[name] = namespace.until_over(name, 5400 if FULL_SIZE else 420)
             assert status["phase"] == "Succeeded", status
             races = manifest["spec"].get("repetitions", 1) if FULL_SIZE else 1
             assert status["results"]["tasks"] and status["racesDone"] == f"{races}/{races}"
