@@ -77,6 +77,8 @@ def test_a_race_that_counts_and_what_it_would_not_be(runner: Runner, tmp_path: P
     for reason in (Reason.SCHEDULE_NOT_KEPT, Reason.LOAD_GENERATOR_SATURATED):
         (remark,) = (found for found in ran.remarks() if found.reason is reason and "hungry" in found.text)
         reads(reason, remark.text)
+    load = tasks["hungry"].load
+    assert load is not None and load.saturated and "although its clients were free" in load.why
     # The same race is not what somebody else asked for.
     produced(Reason.VERSION_MISMATCH, ran.violation(version="9.0.0"))
     produced(Reason.JAVA_MISMATCH, ran.violation(java=21))
