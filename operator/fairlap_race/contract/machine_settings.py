@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from fairlap_race.contract.cpu_list import NODE_CPUS, count_of, members
+from fairlap_race.contract.cpu_list import NODE_CPUS, ONLINE, count_of, members
 
 _CPU: Final = "/sys/devices/system/cpu"
 _HUGE: Final = "/sys/kernel/mm/transparent_hugepage"
@@ -22,6 +22,7 @@ FILES: Final = (
     f"{_CPU}/cpufreq/boost",
     f"{_CPU}/smt/active",
     f"{_CPU}/smt/control",
+    ONLINE,
     "/sys/devices/system/node/online",
     NODE_CPUS,
     "/proc/sys/vm/swappiness",
