@@ -51,7 +51,7 @@ def facts_of(text: str) -> MachineFacts:
 
 
 def _processors(files: Mapping[str, str], text: str) -> int | None:
-    """Return how many processors run: of a large machine /proc/cpuinfo is cut, and tells only where nothing else does."""
+    """Return how many processors run; /proc/cpuinfo, cut for a large machine, tells only where nothing else does."""
     told = count_of(files.get(ONLINE, "").strip())
     return told or len(re.findall(r"^processor[ \t]*:", text, re.MULTILINE)) or None
 

@@ -36,7 +36,8 @@ _HEADING: Final = re.compile(r"==> (/[^\s<>]{1,200}) <==")
 _WORD: Final = re.compile(r"[A-Za-z0-9_+-]{1,40}")
 _CHOSEN: Final = re.compile(r"\[([a-z+]{1,40})\]")
 _SWITCH: Final = {"0": False, "1": True}
-_STEADY_GOVERNORS: Final = frozenset({"performance", "userspace"})
+STEADY_GOVERNORS: Final = frozenset({"performance", "userspace"})
+"""Those that hold a clock."""
 _MOST_GOVERNORS: Final = 10
 UNKNOWN: Final = "unknown"
 
@@ -194,7 +195,7 @@ def _of_governor(settings: MachineSettings) -> str:
     Or keeps it at the least. Kernel, admin-guide/pm/cpufreq ("Generic Scaling Governors") and intel_pstate ("Active
     Mode"); benchmarks are run with `performance`: LLVM's "Benchmarking tips", Google Benchmark's "Reducing Variance".
     """
-    loose = [name for name in settings.governors if name not in _STEADY_GOVERNORS]
+    loose = [name for name in settings.governors if name not in STEADY_GOVERNORS]
     if not loose:
         return ""
     return (
