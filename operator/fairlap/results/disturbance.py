@@ -37,18 +37,23 @@ _SHOWN = 5
 
 
 def remarks(
-    table: MachineTable | None, elasticsearch_on: Collection[str], load_generator_on: str, reading: Collection[str] = ()
+    table: MachineTable | None,
+    elasticsearch_on: Collection[str],
+    load_generator_on: str,
+    reading: Collection[str] = (),
+    *,
+    over_http: bool = False,
 ) -> Iterator[RaceRemark]:
     """Yield that the machine was disturbed, and by what is known; the pods' machines tell whose CPU time is whose.
 
-    `reading`: the tasks in which Elasticsearch only reads.
+    `reading`: the tasks in which Elasticsearch only reads; `over_http`: nothing but the load generator was watched.
     """
     if table is None or table.watch is None:
         return
     found = [
         *canary_words(table.watch),
         *_steal(table.watch),
-        *_stalls(table.watch),
+        *_stalls(table.watch, "it" if over_http else "it or Elasticsearch"),
         *_others(table, elasticsearch_on, load_generator_on),
         *(_writers(table, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
     ]
@@ -81,11 +86,11 @@ def _steal(watch: MachineWatch) -> Iterator[str]:
             yield f"the hypervisor took {100 * span.steal_share:.0f} % of its processors' time in task {span.task}"
 
 
-def _stalls(watch: MachineWatch) -> Iterator[str]:
+def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:
     for stall in watch.stalls:
         if stall.task and stall.seconds - stall.collected_seconds >= STALL_SECONDS:
             collected = f", {stall.collected_seconds:.1f} s of it to collect garbage" if stall.collected_seconds else ""
-            yield f"it or Elasticsearch stood still for {stall.seconds:.1f} s in task {stall.task}{collected}"
+            yield f"{who} stood still for {stall.seconds:.1f} s in task {stall.task}{collected}"
 
 
 def _writers(table: MachineTable, reading: Collection[str]) -> Iterator[str]:

@@ -68,6 +68,13 @@ def stalled(seconds: float, collected: float = 0.0, task: str = "search") -> Mac
     return replace(found, watch=replace(found.watch, stalls=(Stall("", task, seconds, collected),)))
 
 
+def test_over_http_the_load_generator_alone_may_have_stood_still() -> None:
+    (found,) = remarks(stalled(3.0), (), "a", over_http=True)
+    assert "disturbed: it stood still for 3.0 s in task search" in found.text
+    (found,) = remarks(table(replace(QUIET, steal_share=0.2)), (), "a", over_http=True)
+    assert "the hypervisor took 20 %" in found.text
+
+
 @pytest.mark.parametrize(
     ("raced", "words"),
     [
