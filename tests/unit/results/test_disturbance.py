@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.results.disturbance import CANARY_RATIO, remarks
+from fairlap.results.disturbance import remarks
 from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.canary_margins import CANARY_RATIO
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, Stall, WatchedSpan
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
