@@ -156,6 +156,14 @@ def test_what_valid_blocks_measured_is_kept_with_what_filling_took() -> None:
     assert tree == [[[math.log(100)]], [[math.log(50)]]] and seconds == 0
 
 
+def test_over_http_the_load_generators_machine_is_the_one_that_is_known() -> None:
+    facts = {"ran: load generator's CPU": "EPYC", "ran: load generator's kernel": "6.1"}
+    good = BlockRecord(number=1, races=[race("a", 100, [90, 110]).model_copy(update={"facts": facts})])
+    status = {"blocks": [{"number": 1, "valid": True, "record": "one"}]}
+    kept = measured(Cluster({"one": good}), status)  # type: ignore[arg-type]
+    assert kept["machine"] == "load generator's CPU EPYC, load generator's kernel 6.1"
+
+
 def simulated(seed: int, comparisons: int = 40, blocks: int = 6, names: tuple[str, ...] = ("a", "b")) -> list[Any]:
     """Lines of kept clusters with 20 % between clusters, 10 % between races, 5 % between ten parts."""
     rng, lines = random.Random(seed), []
