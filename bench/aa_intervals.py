@@ -5,12 +5,13 @@ Elasticsearch, and prints for each task and number the ratio reduced/stock: its 
 95 % interval of that mean. A ratio of 1 inside the interval means that no difference was seen.
 
 On a machine that others use too, each race waits until the machine is idle, and a pair in which other processes took
-more than a few seconds of CPU is run again: their load would be in one race of the pair and not in the other.
+more than a few seconds of CPU is run again: their load would be in one race of the pair and not in the other. Each pair
+is a line of the file of results: a stopped run goes on with the same command.
 
 Needs a Python with Rally, and an Elasticsearch on this machine that nothing else uses:
 
     PYTHONPATH=operator python bench/aa_intervals.py --host localhost:9200 --server-pid PID --pairs 6 \\
-        [--user elastic --password-file FILE --ca-file FILE]
+        [--user elastic --password-file FILE --ca-file FILE --results FILE]
 
 Stock Rally waits for seconds between two tasks, in which Elasticsearch compiles and merges at nobody's cost. With
 --rest both kinds rest so long before the searches; --searches makes these longer. What differs then is no lack of rest.
@@ -21,25 +22,30 @@ With --smallest it runs one pair of races of a few seconds, however busy the mac
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from parts import local_race
+from parts.lines import Json, append, read
 from parts.local_race import ArgvOf
 from parts.pairs import T_95, Numbers, in_all, interval, not_compared
-from parts.quiet import OTHERS_SECONDS, Load
+from parts.quiet import Load, is_disturbed, once_more
 
 from fairlap_race.rally.config import Files
 from fairlap_race.rally.launch import POLL_INTERVALS
+
+RESULTS = Path(__file__).parent / "results" / "aa_intervals.jsonl"
 
 
 class Size(NamedTuple):
     """How long a race is, and what is asked of the machine meanwhile."""
 
-    pairs: int
     documents: int
     searches: int
     throttled_seconds: int
@@ -48,8 +54,13 @@ class Size(NamedTuple):
     undisturbed: bool
     """whether races wait for a quiet machine, and are run again when others disturbed them"""
 
+    @property
+    def design(self) -> str:
+        """Digest of what is raced, and with which waits: pairs of another one do not count."""
+        return hashlib.sha256(json.dumps([self, POLL_INTERVALS], sort_keys=True).encode()).hexdigest()[:12]
 
-SMALLEST = Size(pairs=1, documents=1000, searches=20, throttled_seconds=1, rest=0, undisturbed=False)
+
+SMALLEST = Size(documents=1000, searches=20, throttled_seconds=1, rest=1, undisturbed=False)
 
 
 def write_track(directory: Path, size: Size) -> None:
@@ -95,11 +106,9 @@ def table(pairs: list[tuple[Numbers, Numbers]]) -> str:
 ARMS: dict[str, ArgvOf] = {"stock": local_race.as_stock, "reduced": list}
 
 
-def run_pair(
-    number: int, asked: argparse.Namespace, size: Size, directory: Path, password: str | None
-) -> dict[str, Any] | None:
-    """Return the seconds and numbers of one race of each kind by kind, or None when others disturbed them."""
-    found: dict[str, Any] = {}
+def run_pair(number: int, asked: argparse.Namespace, size: Size, directory: Path, password: str | None) -> Json | None:
+    """Return seconds and numbers of one race of each kind by kind; None when others disturbed them."""
+    found: Json = {}
     for arm in list(ARMS) if number % 2 else list(reversed(ARMS)):
         name = f"{number}-{arm}-{time.monotonic_ns()}"
         spec, work = local_race.spec_of(asked, name, directory / "aa"), directory / name
@@ -108,48 +117,60 @@ def run_pair(
             load.wait_for_quiet()
         took = local_race.run_rally(spec, password, work, ARMS[arm], load)
         others = load.others()
-        found[arm] = took, local_race.numbers(Files(work).race_json(name))
+        found[arm] = {"seconds": round(took, 3), "numbers": local_race.numbers(Files(work).race_json(name))}
         print(f"pair {number} {arm}: {took:.1f} s, others used {others:.1f} s of CPU", flush=True)
-        if size.undisturbed and others > OTHERS_SECONDS:
+        if size.undisturbed and is_disturbed(others, took):
             return None
     return found
 
 
+def run_pairs(asked: argparse.Namespace, size: Size, directory: Path) -> list[Json]:
+    """Race until the file of results has so many pairs, and return them; raises SystemExit on a busy machine."""
+    found, disturbed = counted(read(asked.results), size), 0
+    print(f"{len(found)} of {asked.pairs} pairs are in {asked.results}", flush=True)
+    password = local_race.password_of(asked)
+    if len(found) < asked.pairs:
+        write_track(directory / "aa", size)
+        if size.undisturbed:
+            # The first race meets a cold server and only warms it.
+            run_pair(0, asked, size, directory, password)
+    while len(found) < asked.pairs:
+        pair = run_pair(len(found) + 1, asked, size, directory, password)
+        if pair is None:
+            disturbed += 1
+            once_more(disturbed)
+            continue
+        disturbed = 0
+        append(asked.results, {"design": size.design, **pair})
+        found.append(pair)
+    return found[: asked.pairs]
+
+
+def counted(lines: Sequence[Json], size: Size) -> list[Json]:
+    """Return the pairs that were raced of the same design."""
+    return [line for line in lines if line.get("design") == size.design]
+
+
 def main() -> None:
-    """Run the pairs and print the table."""
+    """Run the pairs that are missing and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     local_race.takes_server(parser)
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--rest", type=int, default=0, help="seconds that both kinds rest before the searches")
     parser.add_argument("--searches", type=int, default=5000, help="of the task that runs as fast as it can")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="a JSON line for each pair")
     parser.add_argument("--disturbed", action="store_true", help="do not wait until others leave the machine idle")
     parser.add_argument("--smallest", action="store_true", help="one pair of the shortest races, however disturbed")
     asked = parser.parse_args()
-    full = Size(
-        asked.pairs,
-        documents=100_000,
-        searches=asked.searches,
-        throttled_seconds=15,
-        rest=asked.rest,
-        undisturbed=not asked.disturbed,
-    )
-    size = SMALLEST if asked.smallest else full
-    password = local_race.password_of(asked)
-    pairs: list[dict[str, Any]] = []
+    local_race.refuse_unknown_server(parser, asked)
+    size = Size(100_000, asked.searches, throttled_seconds=15, rest=asked.rest, undisturbed=not asked.disturbed)
+    if asked.smallest:
+        size, asked.pairs = SMALLEST, 1
     with tempfile.TemporaryDirectory() as directory:
-        write_track(Path(directory) / "aa", size)
-        if size.undisturbed:
-            # The first race meets a cold server and only warms it.
-            run_pair(0, asked, size, Path(directory), password)
-        while len(pairs) < size.pairs:
-            pair = run_pair(len(pairs) + 1, asked, size, Path(directory), password)
-            if pair is None:
-                print("disturbed by others: once more", flush=True)
-            else:
-                pairs.append(pair)
+        pairs = run_pairs(asked, size, Path(directory))
     print(f"\nintervals (seconds): {POLL_INTERVALS}\n")
-    print(table([(pair["stock"][1], pair["reduced"][1]) for pair in pairs]))
-    stock, reduced = (statistics.median(pair[arm][0] for pair in pairs) for arm in ("stock", "reduced"))
+    print(table([(pair["stock"]["numbers"], pair["reduced"]["numbers"]) for pair in pairs]))
+    stock, reduced = (statistics.median(pair[arm]["seconds"] for pair in pairs) for arm in ("stock", "reduced"))
     print(f"\nwhole race: stock {stock:.1f} s, reduced {reduced:.1f} s")
 
 

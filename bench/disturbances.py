@@ -19,6 +19,8 @@ import hashlib
 import json
 import random
 import re
+import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -29,7 +31,7 @@ from typing import NamedTuple
 from parts import throwaway
 from parts.kubectl import Json, Kubectl
 from parts.lines import append, read
-from parts.series import print_progress
+from parts.series import left, print_progress
 from power import race_image
 
 from fairlap.plan.steps import object_name
@@ -197,16 +199,28 @@ def counted(lines: Sequence[Json], wanted: Sequence[Try]) -> list[Json]:
 
 def run(kubectl: Kubectl, wanted: Sequence[Try], image: str, results: Path) -> list[Json]:
     """Race what is not there yet and return all lines."""
-    done = counted(read(results), wanted)
+    done, took = counted(read(results), wanted), list[float]()
     todo = [it for it in wanted if it.key not in [line["key"] for line in done]]
-    for left, it in zip(range(len(todo) - 1, -1, -1), todo, strict=True):
+    print_progress(f"{len(done)} of {len(wanted)} races are in {results}")
+    if todo:
+        # A disturber that a stopped run has left would disturb others, and none can be made in its place.
+        throwaway.take_down(kubectl, BENCH, ("pods",))
+    for number, it in enumerate(todo, 1):
+        began = time.monotonic()
         known = [line["seconds"] for line in done if line["key"]["kind"] == QUIET and line["seconds"]]
         line = run_one(kubectl, it, image, median(known) if known else 60.0)
         append(results, line)
         done.append(line)
-        how = "skipped, nothing disturbed it" if line["missed"] else "; ".join(line["remarks"]) or "not disturbed"
-        print_progress(f"{it.name}: {how} ({left} left)")
+        took.append(time.monotonic() - began)
+        print_progress(f"{it.name}: {outcome(line)}; {len(todo) - number} to race, {left(took, len(todo) - number)}")
     return counted(read(results), wanted)
+
+
+def outcome(line: Json) -> str:
+    """Return in words what became of a race."""
+    if line["phase"] != "Succeeded":
+        return f"{line['phase']}: {line['reason']}: it does not count, and is raced again by the same command"
+    return "skipped, nothing disturbed it" if line["missed"] else "; ".join(line["remarks"]) or "not disturbed"
 
 
 def found(line: Json) -> tuple[bool, bool]:
@@ -262,9 +276,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         throwaway.take_down(kubectl, BENCH, ("benchmarks.fairlap.dev", "pods"))
         return 0
     else:
-        lines = run(kubectl, wanted, options.race_image or race_image(kubectl), options.results)
+        lines = go_on(kubectl, wanted, options)
     print("\n".join(rows(lines)))
     return 0
+
+
+def go_on(kubectl: Kubectl, wanted: Sequence[Try], options: argparse.Namespace) -> list[Json]:
+    """Race what is not there yet; raises SystemExit that says how to go on where it is interrupted or kubectl fails."""
+    later = "The same command goes on here; --clean removes everything."
+    try:
+        return run(kubectl, wanted, options.race_image or race_image(kubectl), options.results)
+    except KeyboardInterrupt:
+        print(f"\nStopped. {later}", file=sys.stderr)
+        raise SystemExit(130) from None
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(f"{shlex.join(error.cmd)[:400]}: {error.stderr.strip()}\n{later}") from error
 
 
 if __name__ == "__main__":

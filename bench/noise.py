@@ -15,10 +15,11 @@ log_ingest, so that both are alternating; printed is what becomes of the spread 
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --track log_ingest --state kept --label before
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --state fresh --challenge quick --steady 5m
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --lever warm --lever cores
-    KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --track requests --state targets --cpu 500m
+    KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --track requests --state targets --load warmup=0s
 
 --track requests is no track: k6 sends the searches of examples/groonga-clients to two Groongas (`make groonga-image`),
-which are built anew for each comparison, each with --cpu.
+which are built anew for each comparison, each with --cpu; --load changes how they are sent. Both are there at the same
+time, so whole processors (--cpu 1) take a machine of four.
 
 Each Comparison that is over is appended to --results: started again, it goes on where it was stopped. --tables prints
 the tables of what is there and races nothing. --dry-run prints the manifests. --clean removes what a stopped run has
@@ -28,32 +29,20 @@ left in the cluster. --smallest races one comparison of two blocks of a few requ
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from parts import covariate, groonga, race_flags, series, throwaway
-from parts.components import (
-    Components,
-    Observed,
-    change,
-    components,
-    observed,
-    pair_spread,
-    races_of_a_cluster,
-    share_apart,
-)
-from parts.components import allocation as allocated
 from parts.kubectl import Json, Kubectl
 from parts.lines import read
-from parts.raced_blocks import Number, costs, measured, nested, numbers_of, pair_ratios
+from parts.noise_tables import allocation_table, lever_table, sources_table
+from parts.raced_blocks import measured, numbers_of
 
-from fairlap.comparison import gate_metrics
+from fairlap.api.quantity import parse_quantity
 
 BENCH = "noise"
 USER = "noise-user"
@@ -73,6 +62,8 @@ KEPT_TASKS = {
 """Searches of each builtin track: what is raced on clusters that are kept."""
 REQUESTS = "requests"
 """in place of a track: what k6 sends"""
+LOAD_GENERATOR_CORES = 0.5
+"""that a race asks for where it names none"""
 LOAD: Json = {"clients": 2, "order": "random", "duration": "60s", "warmup": "15s", "timeout": "10s"}
 SMALLEST: Json = {"documents": 2000, "bulk_size": 500, "search_iterations": 20, "search_warmup_iterations": 2}
 LEVER_PARAMS: Json = {"documents": 500_000, "search_iterations": 1000, "search_warmup_iterations": 50}
@@ -133,7 +124,8 @@ def source_spec(size: Size) -> Json:
     template = _template(size, SMALLEST if size.smallest else {})
     design: Json = {"stop": "fixed", "blocks": size.blocks, **(throwaway.BESIDE_OTHERS if size.smallest else {})}
     if size.track == REQUESTS:
-        template["race"] = {"requests": {"configMap": {"name": f"{BENCH}-{REQUESTS}"}}, "load": LOAD}
+        load = {**LOAD, **dict(size.options.load)}
+        template["race"] = {"requests": {"configMap": {"name": f"{BENCH}-{REQUESTS}"}}, "load": load}
         variants: list[Json] = [
             {"name": name, "patch": {"target": {"kind": "http", "health": "/d/status", "hosts": [groonga.host(name)]}}}
             for name in CLUSTERS
@@ -181,6 +173,18 @@ def support(size: Size) -> list[Json]:
     return [throwaway.user(USER, BENCH), *clusters]
 
 
+def lacking(nodes: Sequence[Json], cpu: str) -> str:
+    """Return why two engines that ask for `cpu` each have no room beside the load generator, "" where they have."""
+    told = [str(((node.get("status") or {}).get("allocatable") or {}).get("cpu") or 0) for node in nodes]
+    there, asked = sum(map(parse_quantity, told)), 2 * parse_quantity(cpu) + LOAD_GENERATOR_CORES
+    if asked <= there:
+        return ""
+    return (
+        f"two engines of {cpu} and the load generator ask for {asked:g} processors together, and pods are given "
+        f"{there:g}: give a smaller --cpu"
+    )
+
+
 def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
     """Return all comparisons."""
     manifests = support(size)
@@ -222,125 +226,11 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
     ]
 
 
-# --- tables ----------------------------------------------------------------------------------------------------
-
-
-def percent(spread: float | None) -> str:
-    """Return a standard deviation of logarithms as a percentage."""
-    return "unknown" if spread is None else f"{100 * math.expm1(spread):.1f} %"
-
-
-def _cell(found: Components, name: str) -> str:
-    value: float | None = getattr(found, name)
-    if name in found.joined:
-        return {"within": "in races", "races": "in clusters"}[name]
-    return "unknown" if value is None else f"{percent(math.sqrt(value))}{' (cut)' if name in found.truncated else ''}"
-
-
-def sources_table(lines: Sequence[Json], state: str) -> str:
-    """Return the components of each number as standard deviations, and what pairs of races would differ by, and did."""
-    seen = {} if state == "kept" else {number: observed(_ratios(lines, number)) for number in numbers_of(lines)}
-    rows = [
-        "| task, metric | between clusters | between races on one | within a race | a part, s | "
-        "pairs, fresh clusters | of these apart by > 5 % | pairs, kept clusters |"
-        + (" pairs, observed | of these apart by > 5 %, observed |" if seen else ""),
-        "|---|---|---|---|---|---|---|---|" + ("---|---|" if seen else ""),
-    ]
-    spreads: list[float] = []
-    for number in numbers_of(lines):
-        tree, seconds = nested(lines, number, state)
-        found = components(tree)
-        parts = found.counts[2] / found.counts[1] if found.counts[1] else 1.0
-        fresh, kept = pair_spread(found, parts, kept=False), pair_spread(found, parts, kept=True)
-        spreads += [fresh] if fresh is not None else []
-        apart = "unknown" if fresh is None else f"{share_apart(fresh):.0%}"
-        cells = [_cell(found, name) for name in ("clusters", "races", "within")]
-        rows.append(
-            f"| {_title(number)} | {' | '.join(cells)} | {f'{seconds:.1f}' if seconds else ''} | {percent(fresh)} | "
-            f"{apart} | {percent(kept)} |{_observed_cells(seen.get(number)) if seen else ''}"
-        )
-    below = [f"Pairs on fresh clusters, median over the numbers: {percent(median(spreads))}."] if spreads else []
-    below += _observed_words(seen)
-    below.append(
-        "(cut): the estimate was below 0, which no variance is. In races, in clusters: nothing tells it apart."
-    )
-    return "\n".join([*rows, "", *below])
-
-
-def _ratios(lines: Sequence[Json], number: Number) -> list[float]:
-    return pair_ratios(lines, number, *CLUSTERS)
-
-
-def _observed_cells(seen: Observed | None) -> str:
-    return " unknown | unknown |" if seen is None else f" {percent(seen.spread)} | {seen.apart} of {seen.pairs} |"
-
-
-def _observed_words(seen: Mapping[Number, Observed | None]) -> list[str]:
-    """Return what the pairs that were raced really differed by, over the numbers; p99s are many times as noisy."""
-    known = {number: found for number, found in seen.items() if found is not None}
-    others = {number: found for number, found in known.items() if not number.metric.endswith("P99")}
-    if not others:
-        return []
-    worst = max(others, key=lambda number: others[number].spread)
-    apart, pairs = (sum(getattr(found, name) for found in others.values()) for name in ("apart", "pairs"))
-    middle = percent(median(it.spread for it in known.values()))
-    return [
-        f"Pairs, observed: median over the numbers {middle}; the worst but p99s {percent(others[worst].spread)} "
-        f"({_title(worst)}). Apart by > 5 %, without p99s: {apart} of {pairs} ({apart / pairs:.0%})."
-    ]
-
-
-def allocation_table(lines: Sequence[Json], state: str) -> str:
-    """Return for each number how often to race on a cluster, and how many parts a race should have."""
-    price = costs(lines)
-    if price is None:
-        return "How to spread races: unknown, since nothing says what a cluster costs (--state kept does)."
-    rows = [
-        f"One more part of each task takes {price.part:.1f} s, a race besides them {price.race:.0f} s, a cluster "
-        f"{price.cluster:.0f} s.",
-        "",
-        "| task, metric | index again every … races | iterate inside a race to … s |",
-        "|---|---|---|",
-    ]
-    for number in numbers_of(lines):
-        tree, seconds = nested(lines, number, state)
-        found = components(tree)
-        if both := allocated(found, price):
-            inside = "as long as there is time" if both.parts is None else f"{both.parts * seconds:.0f}"
-            rows.append(f"| {_title(number)} | {_races(both.races)} | {inside} |")
-        elif found.races is not None and found.clusters is not None:
-            whole = median(race["seconds"] for line in lines for race in line["measured"] if race["seconds"])
-            rows.append(f"| {_title(number)} | {_races(races_of_a_cluster(found, whole, price.cluster))} | unknown |")
-    return "\n".join(rows)
-
-
-def lever_table(name: str, lines: Sequence[Json]) -> str:
-    """Return what becomes of the spread of identical pairs of each number with a lever."""
-    rows = [
-        f"**{name}**: {LEVERS[name].words if name in LEVERS else name}",
-        "",
-        "| task, metric | pairs | without | with | it takes away (90 % interval) |",
-        "|---|---|---|---|---|",
-    ]
-    factors = []
-    for number in numbers_of(lines):
-        without, with_it = (pair_ratios(lines, number, *names) for names in (OFF, ON))
-        if found := change(without, with_it):
-            factors.append(found.factor)
-            away = f"{1 - found.factor:.0%} ({1 - found.high:.0%} to {1 - found.low:.0%})"
-            cells = (str(found.pairs), percent(found.before), percent(found.after), away)
-            rows.append(f"| {_title(number)} | {' | '.join(cells)} |")
-    if factors:
-        rows.append(f"| **median over the numbers** | | | | **{1 - median(factors):.0%}** |")
-    return "\n".join(rows)
-
-
-def _title(number: Number) -> str:
-    return f"{number.task} {gate_metrics.METRICS[number.metric].words}".strip()
-
-
-def _races(count: int | None) -> str:
-    return "never" if count is None else str(count)
+def in_words(size: Size) -> str:
+    """Return what is raced and how."""
+    load = "".join(f", {name} {value}" for name, value in size.options.load)
+    engines = f" at {size.options.cpu} processors an engine{load}" if size.track == REQUESTS else ""
+    return f"{size.track}{race_flags.in_words(size.options)}{engines}"
 
 
 def tables(lines: Sequence[Json], size: Size) -> str:
@@ -349,16 +239,16 @@ def tables(lines: Sequence[Json], size: Size) -> str:
     if not known:
         return "nothing was measured yet"
     machine = next((line["machine"] for line in known if line.get("machine")), "") or "not told"
-    raced = f"{size.track}{race_flags.in_words(size.options)}"
-    head = f"{raced}, label {size.label or 'none'}, machine: {machine}"
+    head = f"{in_words(size)}, label {size.label or 'none'}, machine: {machine}"
     if size.levers:
         found = [(name, [line for line in known if line["key"].get("lever") == name]) for name in size.levers]
-        return "\n\n".join([head, *(lever_table(name, its) for name, its in found if its)])
+        titles = {name: f"**{name}**: {LEVERS[name].words}" for name in size.levers}
+        return "\n\n".join([head, *(lever_table(titles[name], its, OFF, ON) for name, its in found if its)])
     races = sum(len(line["measured"]) for line in known)
     return "\n\n".join(
         [
             f"{head}; state {size.state}, {len(known)} comparisons, {races} races",
-            sources_table(known, size.state),
+            sources_table(known, size.state, CLUSTERS),
             allocation_table(known, size.state),
             *filter(None, [covariate.table(known, numbers_of(known), *CLUSTERS)]),
         ]
@@ -368,8 +258,11 @@ def tables(lines: Sequence[Json], size: Size) -> str:
 def run(kubectl: Kubectl, size: Size, results: Path) -> int:
     """Race, print the tables, remove everything; return the exit code."""
     what = f"levers {', '.join(size.levers)}" if size.levers else f"state {size.state}"
-    raced = f"{size.track}{race_flags.in_words(size.options)}"
-    print(f"{datetime.now(UTC):%Y-%m-%d} · {throwaway.VERSION} against itself, {raced}, {what}", flush=True)
+    raced = in_words(size)
+    if size.track == REQUESTS and (why := lacking(kubectl.get("nodes").get("items") or [], size.options.cpu)):
+        raise SystemExit(why)
+    raced_of = "Groonga" if size.track == REQUESTS else throwaway.VERSION
+    print(f"{datetime.now(UTC):%Y-%m-%d} · {raced_of} against itself, {raced}, {what}", flush=True)
     print(f"\n{tables(series.run(kubectl, BENCH, planned(kubectl, size), results), size)}")
     return 0
 
@@ -385,7 +278,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--blocks", type=int, default=6, help="races of each cluster")
     race_flags.add_race_flags(add)
     add("--lever", choices=sorted(LEVERS), action="append", default=[], help="may be given several times")
-    add("--cpu", default="1", help="processors of each Groonga that k6 sends to: whole ones, or a share such as 500m")
+    add("--cpu", default="500m", help="processors of each Groonga that k6 sends to: a share, or whole ones such as 1")
+    add("--load", type=race_flags.param, action="append", default=[], metavar="KEY=VALUE", help="of what k6 sends")
     add("--pairs", type=int, default=6, help="of each lever, without it and with it")
     add("--label", default="", help="what was changed between two runs, for example before and after")
     add("--results", type=Path, default=RESULTS, help="a JSON line for each comparison")
@@ -400,6 +294,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("--lever: a lever says itself what is raced; leave out --challenge, --steady and --param")
     if options.track == REQUESTS and (options.state != "targets" or race_flags.in_words(options)):
         parser.error("--track requests: give --state targets, and neither --challenge, --steady nor --param")
+    if options.load and options.track != REQUESTS:
+        parser.error("--load is how k6 sends: give --track requests")
     if options.smallest and options.track != "log_ingest":
         parser.error("--smallest: only log_ingest has a smallest size; leave --track out")
     return options

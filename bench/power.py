@@ -6,16 +6,17 @@ time that it took. A cell is a kind of request and a share; its gate is that kin
 task, or of indexing with one client: several would fill the processors meanwhile, and nothing would be slower).
 
     KUBECONFIG=... .venv/bin/python bench/power.py --namespace NS --comparisons 6 [--race-image IMAGE]
+    KUBECONFIG=... .venv/bin/python bench/power.py --namespace NS --percent 10 --steady 5m --param search_time_period=30
 
 Prints for each cell how many comparisons found the slowdown, called it no difference, could not tell (with how many
 more blocks they said would settle it, and how often so many do in simulations), or claimed an improvement; beside it
-what 1,000 simulated comparisons find at the noise that was measured. The proxy sees less of a request than Rally, so
-what is measured is a little less than what is injected.
+what 1,000 simulated comparisons find at the noise that was measured, and how long one took to its verdict. The proxy
+sees less of a request than Rally, so what is measured is a little less than what is injected.
 
-Each end is appended to --results at once: started again, it goes on where it was stopped. --dry-run prints the
-manifests. --clean removes what a stopped run has left in the cluster. --smallest races one comparison of two blocks of
-a few requests: only to see that it works. The operator must watch the namespace. The proxy runs in the race image, by
-default that of the operator in the namespace.
+Each end is appended to --results at once: started again, it goes on where it was stopped. --tables prints the table of
+what is there and races nothing. --dry-run prints the manifests. --clean removes what a stopped run has left in the
+cluster. --smallest races one comparison of two blocks of a few requests: only to see that it works. The operator must
+watch the namespace. The proxy runs in the race image, by default that of the operator in the namespace.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from typing import NamedTuple
 
 from parts import delaying_proxy, race_flags, series, throwaway
 from parts.kubectl import Json, Kubectl
+from parts.lines import read
 
 from fairlap.api.comparison_spec import Design
 from fairlap.comparison.expectation import design_looks
@@ -42,7 +44,7 @@ from fairlap.statistics.moderation import MOST_PRIOR_DF, Prior
 BENCH = "power"
 CLUSTER, USER, PROXY = "power-es", "power-user", "power-proxy"
 RESULTS = Path(__file__).parent / "results" / "power.jsonl"
-PLAIN_PORT, FIRST_PORT = 9200, 9210
+PLAIN_PORT, FIRST_PORT, PORTS_A_KIND = 9200, 9300, 100
 TASKS = {delaying_proxy.SEARCH: "search-request", delaying_proxy.INDEXING: "bulk-index"}
 METRIC = "serviceTimeP50"
 MARGIN = 3.0
@@ -72,9 +74,20 @@ class Cell(NamedTuple):
 
 
 def cells(percents: Sequence[int]) -> list[Cell]:
-    """Return all cells, each with a port of the proxy."""
-    wanted = [(kind, percent) for kind in TASKS for percent in percents]
-    return [Cell(kind, percent, FIRST_PORT + number) for number, (kind, percent) in enumerate(wanted)]
+    """Return all cells, each with a port of the proxy: the same one whatever else is raced, so that its lines count."""
+    return [
+        Cell(kind, percent, FIRST_PORT + PORTS_A_KIND * number + percent)
+        for number, kind in enumerate(TASKS)
+        for percent in dict.fromkeys(percents)
+    ]
+
+
+def slowdown(text: str) -> int:
+    """Return a slowdown in per cent; raises ArgumentTypeError."""
+    percent = int(text) if text.isdecimal() else 0
+    if not 0 < percent < PORTS_A_KIND:
+        raise argparse.ArgumentTypeError(f"{text} is no slowdown of 1 to {PORTS_A_KIND - 1} %")
+    return percent
 
 
 class Size:
@@ -87,6 +100,7 @@ class Size:
         params = SMALLEST if self.smallest else SHORT
         race: Json = {"track": {"builtin": "log_ingest"}, "params": params, "resources": throwaway.LOAD}
         self.race = race_flags.changed(race, options)
+        self.words = race_flags.in_words(options)
         most = options.max_blocks
         self.design: Json = (
             {"stop": "fixed", "blocks": 2, **throwaway.BESIDE_OTHERS}
@@ -218,10 +232,10 @@ def more_said(gates: Sequence[Json]) -> str:
     return f": {', '.join(said)}" if said else ""
 
 
-def row(cell: Cell, gates: Sequence[Json], looks: Sequence[Look]) -> str:
-    """Return a line of the table from the gate of each comparison of a cell."""
+def row(cell: Cell, gates: Sequence[Json], looks: Sequence[Look], seconds: Sequence[float] = ()) -> str:
+    """Return a line of the table from the gate of each comparison of a cell, and how long each took to its end."""
     if not gates:
-        return f"| {cell.title} | 0 | | | | | | | |"
+        return f"| {cell.title} | 0 | | | | | | | | |"
     verdicts = [gate["verdict"] for gate in gates]
     found, wrong = (sum(each in kinds for each in verdicts) for kinds in (series.WORSE, series.BETTER))
     unsure = [gate for gate in gates if gate["verdict"] == "Inconclusive"]
@@ -235,6 +249,7 @@ def row(cell: Cell, gates: Sequence[Json], looks: Sequence[Look]) -> str:
     cell_of = [
         cell.title, len(gates), f"{median(changes):+.1f} %" if changes else "", found, verdicts.count("NoDifference"),
         f"{len(unsure)}{more_said(unsure)}", wrong, f"{noise:.1%}" if noise else "", " to ".join(dict.fromkeys(power)),
+        f"{median(seconds) / 60:.0f}" if seconds else "",
     ]  # fmt: skip
     return f"| {' | '.join(str(each) for each in cell_of)} |"
 
@@ -244,12 +259,14 @@ def table(lines: Sequence[Json], wanted: Sequence[Cell], looks: Sequence[Look]) 
     judged = series.judged(lines)
     rows = [
         "| slowdown | comparisons | measured, median | found | no difference | cannot tell: blocks more (would settle) "
-        "| wrong direction | noise of a block | found in simulations, without a prior to with one |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| wrong direction | noise of a block | found in simulations, without a prior to with one "
+        "| minutes to the end, median |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for cell in wanted:
         mine = [each for each in judged if (each["key"]["kind"], each["key"]["percent"]) == (cell.kind, cell.percent)]
-        rows.append(row(cell, [gate for line in mine for gate in line["gates"]], looks))
+        seconds = [line["seconds"] for line in mine if line.get("seconds")]
+        rows.append(row(cell, [gate for line in mine for gate in line["gates"]], looks, seconds))
     apart = len(lines) - len(judged)
     return "\n".join([*rows, *([f"\n{apart} more were NotComparable."] if apart else [])])
 
@@ -269,7 +286,7 @@ def run(kubectl: Kubectl, size: Size, image: str, results: Path) -> int:
     """Race, print the table, remove everything; return the exit code."""
     print(
         f"{datetime.now(UTC):%Y-%m-%d} · {len(size.cells)} cells of {size.comparisons} comparisons, "
-        f"at most {size.looks[-1].blocks} blocks each, margin {MARGIN:g} %",
+        f"at most {size.looks[-1].blocks} blocks each, margin {MARGIN:g} %{size.words}",
         flush=True,
     )
     manifests = support(image, size)
@@ -290,10 +307,11 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--namespace", default="fairlap")
     parser.add_argument("--race-image", default="", help="what the proxy runs in: an image with Python")
     parser.add_argument("--comparisons", type=int, default=6, help="for each cell")
-    parser.add_argument("--percent", type=int, nargs="+", default=[5, 10, 20], help="slowdowns")
+    parser.add_argument("--percent", type=slowdown, nargs="+", default=[5, 10, 20], help="slowdowns")
     parser.add_argument("--max-blocks", type=int, choices=(3, 5, 7, 10), default=5, help="of a comparison")
     race_flags.add_race_flags(parser.add_argument)
     parser.add_argument("--results", type=Path, default=RESULTS, help="a JSON line for each comparison")
+    parser.add_argument("--tables", action="store_true", help="print the table of what is there")
     parser.add_argument("--dry-run", action="store_true", help="print the manifests and do nothing")
     parser.add_argument("--clean", action="store_true", help="remove what a stopped run left in the cluster")
     parser.add_argument("--smallest", action="store_true", help="one comparison of two blocks of the shortest races")
@@ -304,6 +322,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code."""
     options = arguments(argv)
     kubectl, size = Kubectl(options.namespace), Size(options)
+    if options.tables:
+        lines = series.counted(read(options.results), planned(size, lambda: None))
+        print(table(lines, size.cells, size.looks))
+        return 0
     if options.dry_run:
         one_each = [each.manifest for each in planned(size, lambda: None)[: len(size.cells)]]
         made = [*support(options.race_image or "RACE-IMAGE", size), *one_each]

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 from parts import local_race, one_race
 from parts.lines import Json, append, read
 from parts.pairs import T_90, in_all, interval, not_compared
-from parts.quiet import OTHERS_SECONDS, Load
+from parts.quiet import Load, is_disturbed, once_more
 
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files
@@ -100,14 +100,17 @@ def run_pairs(asked: argparse.Namespace, size: Size, pairs: int, directory: Path
         if size.undisturbed:
             print("one race that only warms the server")
             run("without", asked, size, directory)
+    disturbed = 0
     while len(found) < pairs:
         number = len(found) + 1
         print(f"pair {number} of {pairs}", flush=True)
         kinds = one_race.KINDS if number % 2 else one_race.KINDS[::-1]
         line: Json = {"design": size.design, **{kind: run(kind, asked, size, directory) for kind in kinds}}
-        if size.undisturbed and max(line[kind]["others"] for kind in kinds) > OTHERS_SECONDS:
-            print("  disturbed by others: once more", flush=True)
+        if size.undisturbed and any(is_disturbed(line[kind]["others"], line[kind]["seconds"]) for kind in kinds):
+            disturbed += 1
+            once_more(disturbed)
             continue
+        disturbed = 0
         append(asked.results, line)
         found.append(line)
     return found[:pairs]
@@ -158,6 +161,7 @@ def main() -> None:
     parser.add_argument("--disturbed", action="store_true", help="do not wait until others leave the machine idle")
     parser.add_argument("--smallest", action="store_true", help="one pair of the shortest races, however disturbed")
     asked = parser.parse_args()
+    local_race.refuse_unknown_server(parser, asked)
     size = Size(100_000, asked.search_seconds, undisturbed=not asked.disturbed)
     if asked.smallest:
         size, asked.pairs = Size(1000, 1, undisturbed=False), 1

@@ -31,6 +31,12 @@ def takes_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ca-file", type=Path)
 
 
+def refuse_unknown_server(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> None:
+    """End with an error where the process is none: its time would be that of others, and every race disturbed."""
+    if not Path(f"/proc/{asked.server_pid}/stat").exists():
+        parser.error(f"--server-pid {asked.server_pid}: there is no such process on this machine")
+
+
 def password_of(asked: argparse.Namespace) -> str | None:
     """Return the password of the file that was asked for."""
     return asked.password_file.read_text(encoding="utf-8").rstrip("\n") if asked.password_file else None

@@ -15,6 +15,8 @@ from parts.kubectl import Json, Kubectl
 METRICS = (*DEFAULT_MARGINS, LATENCIES[0], LATENCIES[2])
 """those that decide when no gate is declared, and what tasks with a target throughput are told by"""
 _MACHINE = ("machines[0].cpuModel", "machines[0].processors", "machines[0].kernel", "machines[0].exclusiveCpus")
+_LOAD_GENERATOR = ("load generator's CPU", "load generator's kernel")
+"""of a race over HTTP, which knows no other machine"""
 LEAST_PARTS = 2
 
 
@@ -68,8 +70,10 @@ def _race(race: RaceRecord) -> Json:
 
 
 def _machine(race: RaceRecord) -> str:
-    """Return what the first node's machine is, in words, as far as the facts tell."""
+    """Return what the first node's machine is, else the load generator's, in words, as far as the facts tell."""
     known = {path.split(".")[-1]: race.facts.get(f"ran: {path}") for path in _MACHINE}
+    if not any(known.values()):
+        known = {path: race.facts.get(f"ran: {path}") for path in _LOAD_GENERATOR}
     return ", ".join(f"{name} {value}" for name, value in known.items() if value)
 
 

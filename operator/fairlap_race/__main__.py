@@ -89,7 +89,7 @@ def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Even
     started = time.time()
     if spec.http is not None:
         over_http = HttpRace(spec, work, publisher.progress, stop)
-        return over_http.run(), over_http.artifacts(), {}
+        return over_http.run(), over_http.artifacts(), over_http.texts()
     race = RaceRunner(spec, Files(work), publisher.progress, stop)
     try:
         if spec.mode is Mode.CHECK:

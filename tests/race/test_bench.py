@@ -23,10 +23,13 @@ def run_bench(script: str, elasticsearch: Elasticsearch, *arguments: str) -> str
 
 
 @pytest.mark.long
-def test_stock_and_shortened_waits_are_compared(elasticsearch: Elasticsearch) -> None:
-    printed = run_bench("bench/aa_intervals.py", elasticsearch)
+def test_stock_and_shortened_waits_are_compared(elasticsearch: Elasticsearch, tmp_path: Path) -> None:
+    results = ("--results", str(tmp_path / "aa_intervals.jsonl"))
+    printed = run_bench("bench/aa_intervals.py", elasticsearch, *results)
     assert "| search-throttled · service time p50 |" in printed
     assert "whole race: stock " in printed
+    again = run_bench("bench/aa_intervals.py", elasticsearch, *results)
+    assert "pair 1 " not in again and again.endswith(printed[printed.index("| number |") :])
 
 
 @pytest.mark.long

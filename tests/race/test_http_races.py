@@ -17,9 +17,11 @@ from pyarrow import parquet
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.http_checks import first_violation_over_http
+from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
+from fairlap_race.contract.resources import MachineTable
 from fairlap_race.http.k6 import K6Files, k6_argv, k6_env, make_plan, write_plan
 
 from .runner import Race, asked
@@ -94,6 +96,25 @@ def test_latency_and_throughput_are_those_of_the_server(race, server, tmp_path, 
     assert first_violation_over_http(record, asked()) is None
     assert record.http is not None and (record.http.requests, record.http.distinct, record.http.exit_code) == (7, 7, 0)
     assert record.http.k6_version and record.http.hosts[0].server == "timed"
+
+
+def test_its_own_machine_is_watched_and_a_canary_stands_around_it(race, server):
+    running = race(["/5"], server, loads=[{"name": "closed", "seconds": 6, "clients": 1}])
+    try:
+        ran = running.result(60)
+    finally:
+        running.end()
+    table = MachineTable.from_json(text_of({"binaryData": ran.binary}, "resources.json"))
+    assert ran.record.outcome.reason is None and table is not None and table.watch is not None
+    (span,) = table.watch.tasks
+    assert (
+        span.task == "closed"
+        and span.busy_cores is not None
+        and span.processors == pytest.approx(os.cpu_count(), rel=0.1)
+    )
+    for canary in (table.watch.before, table.watch.after):
+        assert canary is not None and canary.cpu_seconds and canary.memory_seconds and canary.disk_seconds
+    assert table.watch.before.at < ran.record.first_request_at < ran.record.tasks[0].ended_at < table.watch.after.at
 
 
 def test_requests_are_spread_over_the_hosts_and_all_that_failed_is_counted(race, server):

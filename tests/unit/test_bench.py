@@ -112,11 +112,53 @@ def test_what_checks_cost_is_said_as_far_as_it_is_known(services: list[float], s
     assert said in rows[2] and rows[-1].endswith("2.0 s are added to a race")
 
 
-def test_pairs_of_another_design_do_not_count() -> None:
-    bench = loaded("truth")
-    size = bench.Size(100, 1, undisturbed=False)
-    other = bench.Size(100, 2, undisturbed=False)
+@pytest.mark.parametrize(
+    ("script", "one", "two"),
+    [
+        ("truth", {"documents": 100, "search_seconds": 1}, {"documents": 100, "search_seconds": 2}),
+        ("aa_intervals", {"documents": 9, "searches": 9, "throttled_seconds": 1, "rest": 0},
+         {"documents": 9, "searches": 9, "throttled_seconds": 1, "rest": 6}),
+    ],
+)  # fmt: skip
+def test_pairs_of_another_design_do_not_count(script: str, one: dict[str, int], two: dict[str, int]) -> None:
+    bench = loaded(script)
+    size, other = (bench.Size(**each, undisturbed=False) for each in (one, two))
     assert bench.counted([{"design": size.design}, {"design": other.design}, {}], size) == [{"design": size.design}]
+
+
+def test_a_stopped_comparison_of_waits_goes_on_with_the_pairs_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = loaded("aa_intervals")
+    raced: list[str] = []
+
+    def run_rally(spec: object, *_: object) -> float:
+        raced.append(spec.race_id.split("-")[1])  # type: ignore[attr-defined]
+        if len(raced) == 4:
+            raise KeyboardInterrupt
+        return 30.0 if raced[-1] == "stock" else 10.0
+
+    monkeypatch.setattr(bench.local_race, "run_rally", run_rally)
+    monkeypatch.setattr(bench.local_race, "numbers", lambda _: {"search · p50": 2.0})
+    monkeypatch.setattr(bench.Load, "others", lambda _: 0.0)
+    argv = ["aa_intervals.py", "--host", "h:1", "--server-pid", "1", "--disturbed", "--pairs", "3", "--rest", "2"]
+    monkeypatch.setattr(sys, "argv", [*argv, "--results", str(tmp_path / "aa.jsonl")])
+    with pytest.raises(KeyboardInterrupt):
+        bench.main()
+    assert raced == ["stock", "reduced", "reduced", "stock"]
+    bench.main()
+    assert raced[4:] == ["reduced", "stock", "stock", "reduced"]
+    printed = capsys.readouterr().out
+    assert "1 of 3 pairs are in " in printed and printed.rstrip().endswith("whole race: stock 30.0 s, reduced 10.0 s")
+
+
+def test_rest_is_a_task_between_the_bulk_and_the_searches(tmp_path: Path) -> None:
+    bench = loaded("aa_intervals")
+    for rest, names in ((0, ["refresh", "search"]), (6, ["refresh", "rest", "search"])):
+        bench.write_track(tmp_path / str(rest), bench.SMALLEST._replace(rest=rest))
+        schedule = json.loads((tmp_path / str(rest) / "track.json").read_text())["schedule"]
+        told = [each.get("name") or each["operation"]["name"] for each in schedule]
+        assert told[told.index("bulk") + 1 : -1] == names
 
 
 def test_the_seconds_of_steps_are_those_of_the_tiny_tasks() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from fairlap.cli import benchmarks as bm
@@ -22,6 +23,7 @@ Json = dict[str, Any]
 MOST_BENCHMARKS, MOST_RECORDS, MOST_NODES = 50, 20, 50
 """that are read; the newest, and the first by name"""
 _UNKNOWN_USER, _FORBIDDEN = 401, 403
+_POLICIES = "CPU and topology manager policies"
 
 
 def noise(connection: Connection, output: str) -> int:
@@ -48,7 +50,10 @@ def gather(connection: Connection) -> Facts:
     found = _ask(unknown, "nodes", "list nodes", connection.nodes)
     nodes = tuple(sorted(map(read.node_of, found or ()), key=lambda node: node.name))
     facts = replace(facts, nodes=nodes)
-    chosen = {node.name for node in facts.raced_on()[:MOST_NODES]}
+    on = facts.raced_on()
+    chosen = {node.name for node in on[:MOST_NODES]}
+    if len(on) > MOST_NODES:
+        unknown.append(f"policies and pods of {len(on) - MOST_NODES} nodes: the first {MOST_NODES} by name are asked")
     known = [_looked_at(connection, node, unknown) if node.name in chosen else node for node in nodes]
     return replace(facts, nodes=tuple(known), unknown=tuple(dict.fromkeys(unknown)))
 
@@ -77,18 +82,26 @@ def _watched(connection: Connection, benchmark: Json | None, race: RaceSeen, unk
 
 def _looked_at(connection: Connection, node: KubernetesNode, unknown: list[str]) -> KubernetesNode:
     """Return the node with what its kubelet says and which pods of others are on it, each where it may be seen."""
-    policies = f"CPU and topology manager policies of node {node.name}"
     # The kubelet answers itself, through the API server: what is wrong with one says nothing of the others.
-    answer = _ask(unknown, policies, "get nodes/proxy", lambda: connection.kubelet_config(node.name), CliError)
+    of_node = f" of node {node.name}"
+    ask = partial(connection.kubelet_config, node.name)
+    answer = _ask(unknown, _POLICIES, "get nodes/proxy", ask, also=CliError, whose=of_node)
+    if answer is not None and not read.kubelet_of(answer).cpu_manager:
+        unknown.append(f"{_POLICIES}{of_node}: its kubelet tells no configuration")
     pods = _ask(unknown, "pods beside races", "list pods in all namespaces", lambda: connection.pods_on(node.name))
     beside = None if pods is None else read.neighbours_of(pods).get(node.name, ())
     return replace(node, kubelet=None if answer is None else read.kubelet_of(answer), neighbours=beside)
 
 
 def _ask(
-    unknown: list[str], what: str, right: str, question: Callable[[], T], also: type[CliError] = RefusedError
+    unknown: list[str],
+    what: str,
+    right: str,
+    question: Callable[[], T],
+    also: type[CliError] = RefusedError,
+    whose: str = "",
 ) -> T | None:
-    """Return the answer; None where it is refused, which is noted with the right that it needs.
+    """Return the answer; None where it is refused, which is noted with the right that it needs, once for all.
 
     Raises CliError when the API server does not know who asks.
     """
@@ -98,7 +111,7 @@ def _ask(
         status = error.status if isinstance(error, RefusedError) else None
         if status == _UNKNOWN_USER:
             raise
-        unknown.append(f"{what}: {f'needs the right to {right}' if status == _FORBIDDEN else error}")
+        unknown.append(f"{what}: needs the right to {right}" if status == _FORBIDDEN else f"{what}{whose}: {error}")
         return None
 
 

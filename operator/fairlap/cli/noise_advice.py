@@ -13,6 +13,7 @@ from typing import Final
 from fairlap.cli.figures import number, percent
 from fairlap.cli.noise_facts import Facts, KubernetesNode, MachineSeen, RaceSeen, cores_needed
 from fairlap.results.disturbance import STEAL_SHARE
+from fairlap_race.contract.machine_settings import STEADY_GOVERNORS
 from fairlap_race.contract.reasons import Reason
 
 NEIGHBOURS_SHARE: Final = 0.05
@@ -202,7 +203,7 @@ def _topology(facts: Facts) -> Iterator[Advice]:
 
 def _clock_by_demand(it: MachineSeen) -> bool:
     governors = it.settings.get("governors")
-    return isinstance(governors, list) and any(each != "performance" for each in governors)
+    return isinstance(governors, list) and any(each not in STEADY_GOVERNORS for each in governors)
 
 
 def _turbo(it: MachineSeen) -> bool:
@@ -210,7 +211,8 @@ def _turbo(it: MachineSeen) -> bool:
 
 
 def _half_cores(it: MachineSeen) -> bool:
-    return it.settings.get("smtActive") is True and it.settings.get("wholeCores") is not True
+    # Who may use all processors has all threads of their cores, and shares them with everybody.
+    return it.settings.get("smtActive") is True and (it.exclusive is False or it.settings.get("wholeCores") is False)
 
 
 _SETTINGS: Final[Sequence[tuple[str, float, Callable[[MachineSeen], bool], str, str]]] = (

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from fairlap.api.names import UID_LABEL
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Resources
-from fairlap.results.disturbance import canary_words
+from fairlap.results.disturbance import SHORTEST_SECONDS, canary_words
 from fairlap_race.contract.machine_watch import MachineWatch
 
 Json = Mapping[str, Any]
@@ -153,7 +153,8 @@ def watched(race: RaceSeen, watch: MachineWatch | None) -> RaceSeen:
     """Return the race with what its record says of the machine while it ran; as it is without."""
     if watch is None:
         return race
-    steal = [span.steal_share for span in (watch.race, *watch.tasks) if span.steal_share is not None]
+    spans = [span for span in (watch.race, *watch.tasks) if span.seconds >= SHORTEST_SECONDS]
+    steal = [span.steal_share for span in spans if span.steal_share is not None]
     canary = tuple(canary_words(watch)) if watch.before and watch.after else None
     return RaceSeen(race.benchmark, race.race, race.machines, race.remarks, max(steal, default=None), canary)
 

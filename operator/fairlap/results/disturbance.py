@@ -4,20 +4,14 @@ Its canary, steal, what else ran, who else wrote to its disk, and times in which
 """
 
 from collections.abc import Collection, Iterator
-from math import log
 from typing import Final
 
 from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.canary_margins import DISTURBED_WORDS, HASHING, READING_MEMORY, WRITING
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, MachineTable
 
-CANARY_RATIO: Final = 1.25
-"""Of processors and memory, in either direction; a quiet virtual machine stays below (docs/noise.md)."""
-DISK_RATIO: Final = 3.0
-"""A quiet disk's waits differ by more than a quiet processor's work."""
-DISK_SECONDS: Final = 0.005
-"""What a wait for the disk must change by, too: of the shortest ones a multiple is nothing."""
 STEAL_SHARE: Final = 0.05
 OTHERS_CORES, OTHERS_SHARE = 0.5, 0.05
 """Of all processors. A machine with all of Kubernetes on it uses 0.16 cores when idle (docs/noise.md)."""
@@ -37,42 +31,43 @@ _SHOWN = 5
 
 
 def remarks(
-    table: MachineTable | None, elasticsearch_on: Collection[str], load_generator_on: str, reading: Collection[str] = ()
+    table: MachineTable | None,
+    elasticsearch_on: Collection[str],
+    load_generator_on: str,
+    reading: Collection[str] = (),
+    *,
+    over_http: bool = False,
 ) -> Iterator[RaceRemark]:
     """Yield that the machine was disturbed, and by what is known; the pods' machines tell whose CPU time is whose.
 
-    `reading`: the tasks in which Elasticsearch only reads.
+    `reading`: the tasks in which Elasticsearch only reads; `over_http`: nothing but the load generator was watched.
     """
     if table is None or table.watch is None:
         return
     found = [
         *canary_words(table.watch),
         *_steal(table.watch),
-        *_stalls(table.watch),
+        *_stalls(table.watch, "it" if over_http else "it or Elasticsearch"),
         *_others(table, elasticsearch_on, load_generator_on),
         *(_writers(table, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
     ]
     if found:
         more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-        text = f"the load generator's machine was disturbed: {'; '.join([*found[:_SHOWN], *more])}"
+        text = f"{DISTURBED_WORDS}{'; '.join([*found[:_SHOWN], *more])}"
         yield RaceRemark(Reason.MACHINE_DISTURBED, text)
 
 
 def canary_words(watch: MachineWatch) -> Iterator[str]:
     """Yield each piece of fixed work that took another time after the race than before it, by more than its margin."""
     before, after = watch.before or Canary(), watch.after or Canary()
-    for what, first, last, most, least in (
-        ("hashing", before.cpu_seconds, after.cpu_seconds, CANARY_RATIO, 0.0),
-        ("reading memory", before.memory_seconds, after.memory_seconds, CANARY_RATIO, 0.0),
-        ("writing to its disk", before.disk_seconds, after.disk_seconds, DISK_RATIO, DISK_SECONDS),
+    for piece, first, last in (
+        (HASHING, before.cpu_seconds, after.cpu_seconds),
+        (READING_MEMORY, before.memory_seconds, after.memory_seconds),
+        (WRITING, before.disk_seconds, after.disk_seconds),
     ):
-        if first and last and _differ(first, last, most, least):
-            yield f"the same work, {what}, took {1000 * first:.3g} ms before the race and {1000 * last:.3g} ms after it"
-
-
-def _differ(first: float, last: float, ratio: float, least: float) -> bool:
-    """Tell whether two times are apart by more than `ratio` and by `least` seconds; a negative one is none."""
-    return min(first, last) > 0 and abs(log(last) - log(first)) > log(ratio) and abs(last - first) >= least
+        if first and last and piece.differ(first, last):
+            took = f"{1000 * first:.3g} ms before the race and {1000 * last:.3g} ms after it"
+            yield f"the same work, {piece.words}, took {took}"
 
 
 def _steal(watch: MachineWatch) -> Iterator[str]:
@@ -81,11 +76,11 @@ def _steal(watch: MachineWatch) -> Iterator[str]:
             yield f"the hypervisor took {100 * span.steal_share:.0f} % of its processors' time in task {span.task}"
 
 
-def _stalls(watch: MachineWatch) -> Iterator[str]:
+def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:
     for stall in watch.stalls:
         if stall.task and stall.seconds - stall.collected_seconds >= STALL_SECONDS:
             collected = f", {stall.collected_seconds:.1f} s of it to collect garbage" if stall.collected_seconds else ""
-            yield f"it or Elasticsearch stood still for {stall.seconds:.1f} s in task {stall.task}{collected}"
+            yield f"{who} stood still for {stall.seconds:.1f} s in task {stall.task}{collected}"
 
 
 def _writers(table: MachineTable, reading: Collection[str]) -> Iterator[str]:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from fairlap.api.base import Json
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.results.cores import exclusive
-from fairlap_race.contract.cpu_list import count_of, numa_nodes_of
+from fairlap.results.cores import exclusive, without_claims_of_others
+from fairlap_race.contract.cpu_list import ONLINE, count_of, numa_nodes_of
 from fairlap_race.contract.machine_settings import MachineSettings, parse, sections
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.resources import ELASTICSEARCH, MachineTable
@@ -45,9 +45,15 @@ def facts_of(text: str) -> MachineFacts:
         numa_nodes=count_of(_value("Mems_allowed_list", text)),
         cpus=cpus if count_of(cpus) and len(cpus) <= _LONGEST else None,
         cpu_numa_nodes=_short(numa_nodes_of(cpus, files)),
-        processors=len(re.findall(r"^processor[ \t]*:", text, re.MULTILINE)) or None,
+        processors=_processors(files, text),
         settings=parse(files) if any(path.startswith("/sys/") for path in files) else None,
     )
+
+
+def _processors(files: Mapping[str, str], text: str) -> int | None:
+    """Return how many processors run; /proc/cpuinfo, cut for a large machine, tells only where nothing else does."""
+    told = count_of(files.get(ONLINE, "").strip())
+    return told or len(re.findall(r"^processor[ \t]*:", text, re.MULTILINE)) or None
 
 
 def _short(text: str | None) -> str | None:
@@ -107,7 +113,7 @@ def machine_evidence(
             settings=_settings(load.settings),
         )
     )
-    return found
+    return without_claims_of_others(found)
 
 
 def _settings(found: MachineSettings | None) -> SettingsEvidence | None:

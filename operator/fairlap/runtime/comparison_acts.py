@@ -9,6 +9,7 @@ from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_status import PREPARATION, RaceOfBlock
 from fairlap.api.names import KIND, NOISE_CONFIG_MAP
 from fairlap.comparison.block_pack import pack_block
+from fairlap.comparison.disturbed_race import with_slower_machines
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.comparison import block_record, noise_config_map, race_benchmark
@@ -49,7 +50,7 @@ async def record_block(api_server: ApiServer, seen: ComparisonSeen, name: str, r
     if there is not None and is_of(there, subject):
         return ""
     races = [await _raced(api_server, seen, race, record_race) for race in block.races]
-    kept = BlockRecord(number=block.number, attempt=block.attempt, races=races)
+    kept = BlockRecord(number=block.number, attempt=block.attempt, races=with_slower_machines(races))
     return await create_child(api_server, block_record(subject, name, block.number, pack_block(kept)))
 
 

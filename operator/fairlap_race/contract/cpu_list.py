@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 _LIST: Final = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
+ONLINE: Final = "/sys/devices/system/cpu/online"
+"""The file that tells which processors run: those that are offline are in no cpuset."""
 NODE_CPUS: Final = "/sys/devices/system/node/node[0-9]*/cpulist"
 """Pattern of the files that tell which processors each NUMA node has."""
 _NODE_CPUS: Final = re.compile(r"/sys/devices/system/node/node(\d{1,4})/cpulist")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from fairlap_race.contract.cpu_list import NODE_CPUS, count_of, members
+from fairlap_race.contract.cpu_list import NODE_CPUS, ONLINE, count_of, members
 
 _CPU: Final = "/sys/devices/system/cpu"
 _HUGE: Final = "/sys/kernel/mm/transparent_hugepage"
@@ -22,6 +22,7 @@ FILES: Final = (
     f"{_CPU}/cpufreq/boost",
     f"{_CPU}/smt/active",
     f"{_CPU}/smt/control",
+    ONLINE,
     "/sys/devices/system/node/online",
     NODE_CPUS,
     "/proc/sys/vm/swappiness",
@@ -35,7 +36,8 @@ _HEADING: Final = re.compile(r"==> (/[^\s<>]{1,200}) <==")
 _WORD: Final = re.compile(r"[A-Za-z0-9_+-]{1,40}")
 _CHOSEN: Final = re.compile(r"\[([a-z+]{1,40})\]")
 _SWITCH: Final = {"0": False, "1": True}
-_STEADY_GOVERNORS: Final = frozenset({"performance", "userspace"})
+STEADY_GOVERNORS: Final = frozenset({"performance", "userspace"})
+"""Those that hold a clock."""
 _MOST_GOVERNORS: Final = 10
 UNKNOWN: Final = "unknown"
 
@@ -193,7 +195,7 @@ def _of_governor(settings: MachineSettings) -> str:
     Or keeps it at the least. Kernel, admin-guide/pm/cpufreq ("Generic Scaling Governors") and intel_pstate ("Active
     Mode"); benchmarks are run with `performance`: LLVM's "Benchmarking tips", Google Benchmark's "Reducing Variance".
     """
-    loose = [name for name in settings.governors if name not in _STEADY_GOVERNORS]
+    loose = [name for name in settings.governors if name not in STEADY_GOVERNORS]
     if not loose:
         return ""
     return (

@@ -1149,10 +1149,14 @@ class Reason(StrEnum):
     )
     MACHINE_DISTURBED = _Entry(
         "MachineDisturbed",
-        cause="The load generator's machine did something else during the race, or was not as fast after it as before.",
+        cause=(
+            "The load generator's machine did something else during the race, or was not as fast as before it, or as "
+            "around another race of its block."
+        ),
         cure="Keep other work off the machine while races run, or take one whose processors are your own; race again.",
         recognized=(
-            "Fixed work before and after the race (by 1.25, the disk's by 3), the hypervisor's steal (5 % of a task), "
+            "Fixed work before and after the race (by 1.25, the disk's by 3; in a Comparison also from race to race of "
+            "a block on one machine), the hypervisor's steal (5 % of a task), "
             "CPU that neither Rally nor Elasticsearch used (half a core in a task, or 5 % of all), a second or more in "
             "which nothing went on, or somebody who wrote to the disk while Elasticsearch only read."
         ),

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from fairlap_race.contract.machine_watch import Canary
 from fairlap_race.contract.record import timestamp
+from fairlap_race.linux import cgroup
 
 LOG = logging.getLogger(__name__)
 SECONDS_EACH = 0.5
@@ -31,16 +32,28 @@ MOST_THREADS = 16
 
 
 def do_fixed_work(
-    folder: Path, processors: float, stop: threading.Event, seconds_each: float = SECONDS_EACH
+    folder: Path, processors: float, stop: threading.Event, seconds_each: float = SECONDS_EACH, root: Path = cgroup.ROOT
 ) -> Canary | None:
-    """Do the work and return how long it took; None when told to stop. `processors`: how many may be used."""
+    """Do the work and return how long it took; None when told to stop.
+
+    `processors`: how many may be used; `root`: the control group whose memory is the limit.
+    """
     if stop.is_set():
         return None
     began, at = time.monotonic(), timestamp(time.time())
     cpu = _timed("hashing", partial(_hash, max(1, min(MOST_THREADS, int(processors)))), seconds_each)
-    memory = _timed("reading", _read, seconds_each)
+    memory = _timed("reading", _read, seconds_each) if has_room(root) else None
     disk = _timed("writing", partial(_write, folder), seconds_each)
     return Canary(at, cpu, memory, disk, round(time.monotonic() - began, 3))
+
+
+def has_room(root: Path) -> bool:
+    """Tell whether the memory that is read fits twice into what the control group leaves: a small one would be ended.
+
+    What the page cache holds is given up first, and does not count.
+    """
+    limit, used = cgroup.read_limits(root).memory_bytes, cgroup.read_signals(root).get("working_set_bytes")
+    return limit is None or limit - (used or 0.0) >= 2 * READ_BYTES
 
 
 def lower_quartile(values: list[float]) -> float | None:

@@ -11,9 +11,11 @@ from pathlib import Path
 
 from fairlap_race.contract.http_record import HttpRecord
 from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.machine_watch import Canary
 from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_LOG, Outcome, Progress, Record, Task, timestamp
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 from fairlap_race.contract.track_record import TrackRecord, TrackTask
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.http.health import PATIENCE, UnhealthyError, look_at_hosts, open_access
@@ -22,6 +24,7 @@ from fairlap_race.http.load_answers import TASK_TYPE, LoadAnswers
 from fairlap_race.http.requests import ReadyRequests, make_ready
 from fairlap_race.rally.schedule import judge_lateness, with_lateness
 from fairlap_race.runner import bounds
+from fairlap_race.runner.canary import do_fixed_work
 from fairlap_race.runner.connect import connect
 from fairlap_race.runner.cost import Cost
 from fairlap_race.runner.guest import missing_secret
@@ -30,12 +33,14 @@ from fairlap_race.runner.http_search import LoadSearch
 from fairlap_race.runner.k6_run import Ground, K6Run
 from fairlap_race.runner.keep_samples import SampleKeeper, refuse_unwritable
 from fairlap_race.runner.load_series import judge_tasks, with_loads
+from fairlap_race.runner.machine_watcher import MachineWatcher
 from fairlap_race.runner.parts import FailedError
 from fairlap_race.runner.probes import ProbeReader, probe_reader
 from fairlap_race.runner.request_hits import Ask, asker, check_hits, read_hits
 
 LOG = logging.getLogger(__name__)
 SMOKE_SECONDS = 2.0
+ALONE = "over HTTP the load generator's machine alone is watched: nothing is known of those behind the hosts"
 _LISTED = 10
 STOPPED = "the runner was told to stop before the race began"
 
@@ -52,6 +57,7 @@ class HttpRace:
     _probes: ProbeReader | None = None
     _ask: Ask | None = None
     _secrets: tuple[str, ...] = ()
+    _canaries: tuple[Canary | None, Canary | None] = (None, None)
 
     def __post_init__(self) -> None:
         """Take note of when it began."""
@@ -65,6 +71,7 @@ class HttpRace:
         limit = time.monotonic() + self.spec.timeout_seconds
         self._ground = Ground(self.spec, self._http, self._files, self._cost, self.tell, self.stop, limit)
         self._may_use = 0.0
+        self._watcher = MachineWatcher()
         self._search = LoadSearch(self.spec.sweep if self.spec.mode is Mode.RACE else None)
 
     def run(self) -> Record:
@@ -75,7 +82,7 @@ class HttpRace:
             requests = self._prepare()
             if self.spec.mode is not Mode.CHECK:
                 sent = True
-                self._race(requests)
+                self._watched_race(requests)
         except FailedError as failure:
             outcome = failure.outcome
         except Exception as error:
@@ -94,6 +101,29 @@ class HttpRace:
         """Return the compressed files for the record's ConfigMap, in base64, by key."""
         packed = bounds.packed_tail(self._files.output, self._secrets)
         return {} if packed is None else {KEY_LOG: packed}
+
+    def texts(self) -> dict[str, str]:
+        """Return what else goes into the record's ConfigMap as text, by key: what happened to this machine."""
+        if self.spec.mode is not Mode.RACE or not self._tasks:
+            return {}
+        watch = replace(self._watcher.watched(self._tasks), before=self._canaries[0], after=self._canaries[1])
+        return {KEY_RESOURCES: MachineTable(race_id=self.spec.race_id, watch=watch, remarks=(ALONE,)).to_json()}
+
+    def _watched_race(self, requests: ReadyRequests) -> None:
+        """Send the load; of a race that is measured, watch this machine meanwhile, and see how fast it is around it."""
+        if self.spec.mode is not Mode.RACE:
+            self._race(requests)
+            return
+        self._canaries = self._canary(), None
+        self._watcher.start()
+        try:
+            self._race(requests)
+        finally:
+            self._watcher.stop()
+        self._canaries = self._canaries[0], self._canary()
+
+    def _canary(self) -> Canary | None:
+        return do_fixed_work(self.work, self._may_use, self.stop)
 
     def _prepare(self) -> ReadyRequests:
         spec, http = self.spec, self._http
@@ -152,9 +182,11 @@ class HttpRace:
                     raise FailedError(Reason.RACE_ABORTED, f"the runner was told to stop before {load.name}")
                 answers = LoadAnswers(load, self.spec.hosts, keeper.add if keeper.asked else None)
                 run = K6Run(self._ground, answers, number, len(loads))
+                self._watcher.look()
                 try:
                     self._about = replace(self._about, exit_code=run.to_end(requests.file, requests.lines))
                 finally:
+                    self._watcher.look()
                     if answers.sent:
                         self._tasks.append(answers.task())
                         self._search.judge(load, self._tasks[-1])

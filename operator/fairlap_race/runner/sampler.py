@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -170,11 +170,7 @@ class MachineSampler:
 
     def watched(self, race: Span | None, tasks: Iterable[TaskSpan]) -> MachineWatch:
         """Return what was seen of the whole machine in the race and in each task."""
-        if race is None:
-            return MachineWatch()
-        signals, known = self._machine.signals, list(tasks)
-        spans = tuple(watched_span(signals, task.span, task.task) for task in known)
-        return MachineWatch(race=watched_span(signals, race), tasks=spans, stalls=self._stalls.found(known))
+        return watch_of(self._machine.signals, self._stalls, race, tasks)
 
     def _describe_sampling(self) -> Sampler:
         gaps = [later - earlier for earlier, later in zip(self._moments, self._moments[1:], strict=False)]
@@ -188,6 +184,17 @@ class MachineSampler:
             request_millis_mean=round(1000 * sum(answers) / len(answers), 3) if answers else None,
             cpu_seconds=None if self._cpu_seconds is None else round(self._cpu_seconds, 3),
         )
+
+
+def watch_of(
+    signals: Mapping[str, Points], stalls: StallWatch, race: Span | None, tasks: Iterable[TaskSpan]
+) -> MachineWatch:
+    """Return what samples of the whole machine say of a race and of each of its tasks."""
+    if race is None:
+        return MachineWatch()
+    known = list(tasks)
+    spans = tuple(watched_span(signals, task.span, task.task) for task in known)
+    return MachineWatch(race=watched_span(signals, race), tasks=spans, stalls=stalls.found(known))
 
 
 def summed_up(

@@ -62,9 +62,11 @@ def test_the_manifests_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
 class Cluster:
     """A Kubernetes in which each Benchmark races, and is over as soon as it is waited for."""
 
-    def __init__(self, pods: dict[str, str]) -> None:
+    def __init__(self, pods: dict[str, str], phase: str = "Succeeded") -> None:
         self.pods = pods
         """name by the label of its cluster"""
+        self.phase = phase
+        self.applied: list[str] = []
         self.asked: list[Sequence[str]] = []
 
     def __call__(self, *words: str) -> str:
@@ -74,15 +76,15 @@ class Cluster:
     def attempt(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(words, 0, "", "")
 
-    def apply(self, *_: Any) -> None:
-        pass
+    def apply(self, *manifests: Any) -> None:
+        self.applied += [each["metadata"]["name"] for each in manifests]
 
     def get(self, kind: str, *words: str) -> dict[str, Any]:
         if kind == "pods":
             name = self.pods.get(words[1])
             return {"items": [{"metadata": {"name": name}}] if name else []}
         races = [{"record": "r", "seconds": 60.0, "remarks": []}]
-        return {"status": {"phase": "Succeeded", "completionTime": "t", "races": races}} if kind == "bm" else {}
+        return {"status": {"phase": self.phase, "completionTime": "t", "races": races}} if kind == "bm" else {}
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -102,3 +104,36 @@ def test_a_pause_stops_the_pod_of_the_races_own_cluster_or_is_skipped(
     else:
         assert stopped == [] and lines == [], "a race that nobody disturbed says nothing of whether it would be seen"
         assert "no pod of Elasticsearch disturbed-pause-1-race-1" in printed and "skipped" in printed
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_disturber_that_a_stopped_run_has_left_goes_before_anything_is_raced(
+    phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(disturbances.time, "sleep", lambda _: None)
+    cluster = Cluster({}, phase)
+    wanted = [Try(QUIET, 1, smallest=True), Try(CPU, 1, smallest=True)]
+    lines = disturbances.run(cluster, wanted, "image", tmp_path / "r.jsonl")  # type: ignore[arg-type]
+    assert cluster.asked[0][:4] == ("delete", "pods", "-l", "fairlap-bench=disturbances")
+    assert cluster.applied == ["disturbed-quiet-1", "disturbed-cpu-1", "disturber-cpu"]
+    printed = capsys.readouterr().out
+    assert "0 of 2 races are in " in printed and "0 to race, about 0 minutes left" in printed
+    assert len(lines) == (2 if phase == "Succeeded" else 0)
+    assert ("Failed: : it does not count, and is raced again" in printed) == (phase == "Failed")
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), subprocess.CalledProcessError(1, ["kubectl", "wait"], stderr="timed out")]
+)
+def test_what_was_interrupted_says_how_it_goes_on(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(disturbances, "run", fails)
+    words = ["--race-image", "image", "--results", str(tmp_path / "r.jsonl")]
+    with pytest.raises(SystemExit) as raised:
+        disturbances.main(words)
+    told = f"{raised.value}{capsys.readouterr().err}"
+    assert "The same command goes on here" in told and ("timed out" in told or "130" in told)

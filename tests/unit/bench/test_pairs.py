@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parts import lines, pairs
+from parts import lines, pairs, quiet
 
 RATIOS = st.lists(st.floats(0.5, 2.0), min_size=2, max_size=30)
 
@@ -48,3 +48,32 @@ def test_a_stopped_run_goes_on_with_the_pairs_it_has(tmp_path: Path) -> None:
         out.write('{"pair": 2, "cut o')
     lines.append(path, {"pair": 3})
     assert lines.read(path) == [{"pair": 1}, {"pair": 3}]
+
+
+@pytest.mark.parametrize(
+    ("others", "seconds", "disturbed"),
+    [(4.9, 10, False), (5.1, 10, True), (5.1, 80, True), (6.0, 120, False), (8, 120, True)],
+)
+def test_a_longer_race_allows_more_of_what_an_idle_machine_does(others: float, seconds: float, disturbed: bool) -> None:
+    assert quiet.is_disturbed(others, seconds) == disturbed
+
+
+def test_a_machine_that_is_never_quiet_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(quiet.time, "sleep", lambda seconds: now.append(now[-1] + seconds))
+    monkeypatch.setattr(quiet.time, "monotonic", lambda: now[-1])
+    monkeypatch.setattr(quiet, "busy_seconds", lambda: now[-1] * quiet.CPUS)
+    with pytest.raises(SystemExit, match="end what else runs here, or give --disturbed"):
+        quiet.Load(1).wait_for_quiet()
+    assert now[-1] < quiet.PATIENCE_SECONDS + 2 * quiet.QUIET_SECONDS
+    assert capsys.readouterr().out.count("is waited for") == 1, "told once"
+    monkeypatch.setattr(quiet, "busy_seconds", lambda: 0.0)
+    quiet.Load(1).wait_for_quiet()
+
+
+def test_pairs_that_are_all_disturbed_are_given_up() -> None:
+    quiet.once_more(quiet.MOST_DISTURBED - 1)
+    with pytest.raises(SystemExit, match="3 pairs in a row were disturbed"):
+        quiet.once_more(quiet.MOST_DISTURBED)

@@ -54,6 +54,27 @@ def test_every_cell_of_power_is_a_comparison_through_two_ports() -> None:
             assert slowed.changed == ("target.hosts",)
 
 
+def test_a_cell_is_the_same_comparison_whatever_else_is_raced() -> None:
+    """So that a slowdown that was raced alone counts among all of them later."""
+    all_of_them, alone = (power.Size(power.arguments(words)) for words in ((), ("--percent", "10")))
+    ports = [cell.port for cell in all_of_them.cells]
+    assert len(set(ports)) == len(ports) == 6 and power.PLAIN_PORT not in ports
+    assert set(alone.cells) <= set(all_of_them.cells)
+    with pytest.raises(SystemExit):
+        power.arguments(["--percent", "100"])
+
+
+def test_the_table_of_power_needs_no_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = power.planned(power.Size(power.arguments(["--percent", "10"])), lambda: None)[0]
+    status = {"phase": "Complete", "verdict": "Regressed", "costSeconds": 900, "contenders": [{"gates": [
+        gate("Regressed", "serviceTimeP50", change=9.0)]}]}  # fmt: skip
+    append(tmp_path / "power.jsonl", series.line_of(wanted, status))
+    assert power.main(["--tables", "--percent", "10", "--results", str(tmp_path / "power.jsonl")]) == 0
+    told = capsys.readouterr().out
+    assert "| search 10 % slower | 1 | +9.0 % | 1 | 0 | 0 | 0 |" in told and "| 15 |" in told
+    assert "| indexing 10 % slower | 0 |" in told
+
+
 def test_flags_change_what_power_races_and_only_when_they_are_given() -> None:
     plain, changed = (
         power.Size(power.arguments(words)).race
@@ -219,8 +240,10 @@ def test_slowdowns_are_found_missed_or_open() -> None:
     key = {"kind": "search", "percent": 10}
     gates = [gate("Regressed", change=9.0)] * 3 + [gate("Improved", change=-4.0), gate("NoDifference", change=1.0)]
     gates.append(gate("Inconclusive", change=8.0, spread=20.0, moreBlocks=20, blocks=5))
-    text = power.table([line(each, **key) for each in gates], [cell], fixed(5)).splitlines()[-1]
-    title, count, change, found, same, unsure, wrong, noise, simulated = text.strip("| ").split(" | ")
+    lines = [{**line(each, **key), "seconds": 60.0 * minutes} for minutes, each in enumerate(gates, 10)]
+    text = power.table(lines, [cell], fixed(5)).splitlines()[-1]
+    title, count, change, found, same, unsure, wrong, noise, simulated, minutes = text.strip("| ").split(" | ")
+    assert minutes == "12", "the median of 10 to 15, rounded to even"
     assert (title, count, change, found, same, wrong) == ("search 10 % slower", "6", "+8.5 %", "3", "1", "1")
     assert unsure.startswith("1: 20 (") and float(noise.rstrip("%")) == pytest.approx(7.8, abs=0.2)
     assert "%" in simulated

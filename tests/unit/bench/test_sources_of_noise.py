@@ -54,6 +54,36 @@ def test_what_k6_sends_goes_to_two_engines_that_differ_in_nothing() -> None:
         size("--track", "requests")
 
 
+def test_how_k6_sends_may_be_changed_and_is_said() -> None:
+    words = ("--track", "requests", "--state", "targets", "--load", "warmup=0s", "--load", "clients=4")
+    changed, plain = size(*words), size(*words[:4])
+    spec = ComparisonSpec.model_validate(noise.source_spec(changed))
+    assert spec.template.race.load is not None
+    assert (spec.template.race.load.warmup, spec.template.race.load.clients) == ("0s", 4)
+    assert spec.template.race.load.duration == noise.LOAD["duration"]
+    assert noise.in_words(changed) == "requests at 500m processors an engine, warmup 0s, clients 4"
+    one, other = (noise.planned(None, each)[0] for each in (plain, changed))  # type: ignore[arg-type]
+    assert one.design != other.design
+    with pytest.raises(SystemExit):
+        size("--load", "warmup=0s")
+
+
+@pytest.mark.parametrize(
+    ("told", "cpu", "words"),
+    [
+        (["1900m"], "500m", ""),
+        (["1900m"], "1", "two engines of 1 and the load generator ask for 2.5 processors together, and pods are given"),
+        (["1900m", "1900m"], "1", ""),
+        ([None], "500m", "1.5 processors together, and pods are given 0"),
+        ([], "500m", "pods are given 0"),
+    ],
+)
+def test_engines_that_have_no_room_are_told_before_they_are_built(told: list[str | None], cpu: str, words: str) -> None:
+    nodes = [{"status": {"allocatable": {"cpu": each}}} if each else {"metadata": {}} for each in told]
+    found = noise.lacking(nodes, cpu)
+    assert words in found and bool(words) == bool(found)
+
+
 @pytest.mark.parametrize("name", noise.LEVERS)
 def test_a_lever_is_two_pairs_of_the_same(name: str) -> None:
     spec = ComparisonSpec.model_validate(noise.lever_spec(noise.LEVERS[name], size("--lever", name)))
@@ -126,6 +156,14 @@ def test_what_valid_blocks_measured_is_kept_with_what_filling_took() -> None:
     assert tree == [[[math.log(100)]], [[math.log(50)]]] and seconds == 0
 
 
+def test_over_http_the_load_generators_machine_is_the_one_that_is_known() -> None:
+    facts = {"ran: load generator's CPU": "EPYC", "ran: load generator's kernel": "6.1"}
+    good = BlockRecord(number=1, races=[race("a", 100, [90, 110]).model_copy(update={"facts": facts})])
+    status = {"blocks": [{"number": 1, "valid": True, "record": "one"}]}
+    kept = measured(Cluster({"one": good}), status)  # type: ignore[arg-type]
+    assert kept["machine"] == "load generator's CPU EPYC, load generator's kernel 6.1"
+
+
 def simulated(seed: int, comparisons: int = 40, blocks: int = 6, names: tuple[str, ...] = ("a", "b")) -> list[Any]:
     """Lines of kept clusters with 20 % between clusters, 10 % between races, 5 % between ten parts."""
     rng, lines = random.Random(seed), []
@@ -149,7 +187,7 @@ def row(text: str, title: str) -> list[str]:
 
 
 def test_the_table_of_sources_has_the_components_that_the_races_have() -> None:
-    text = noise.sources_table(simulated(1), "kept")
+    text = noise.sources_table(simulated(1), "kept", noise.CLUSTERS)
     clusters, races, within, seconds, fresh, apart, kept = row(text, "search throughput")
     known = [float(cell.split(" %")[0]) for cell in (clusters, races, within, fresh, kept)]
     # e^0.2, e^0.1, e^0.05; root 2 (0.04 + 0.01 + 0.00025) and root 2 (0.01 + 0.00025)
@@ -157,10 +195,14 @@ def test_the_table_of_sources_has_the_components_that_the_races_have() -> None:
     assert seconds == "2.0" and 80 <= int(apart.rstrip("%")) <= 90
     assert row(text, "search service time p50")[2] == "in races"
     assert row(text, "store size")[:2] == ["0.0 %", "0.0 %"]
+    below = [line for line in text.splitlines() if line.startswith("Pairs on ")]
+    assert below[0].startswith("Pairs on fresh clusters: median over the numbers ")
+    assert below[1].startswith("Pairs on kept clusters: median over the numbers ")
+    assert f"the worst but p99s {kept} (search throughput)" in below[1] or "(search service time p50)" in below[1]
 
 
 def test_fresh_clusters_do_not_tell_clusters_and_races_apart() -> None:
-    text = noise.sources_table(simulated(2), "fresh")
+    text = noise.sources_table(simulated(2), "fresh", noise.CLUSTERS)
     clusters, races, *_, kept, spread, apart = row(text, "search throughput")
     assert races == "in clusters" and kept == "unknown"
     assert (spread, apart) == ("unknown", "unknown"), "there are no pairs of these variants"
@@ -172,11 +214,11 @@ def test_what_pairs_really_differed_by_is_beside_what_the_components_say(state: 
     lines = simulated(4, names=noise.CLUSTERS)
     number = Number("search", "throughput")
     ratios = pair_ratios(lines, number, *noise.CLUSTERS)
-    spread, apart = row(noise.sources_table(lines, state), "search throughput")[-2:]
+    spread, apart = row(noise.sources_table(lines, state, noise.CLUSTERS), "search throughput")[-2:]
     # e^(root 2 (0.04 + 0.01 + 0.00025))
     assert float(spread.split(" %")[0]) == pytest.approx(37.3, rel=0.25)
     assert apart == f"{sum(abs(each) > math.log(1.05) for each in ratios)} of {len(ratios)}" and len(ratios) == 240
-    assert "observed" not in noise.sources_table(lines, "kept"), "there a pair has its own mean"
+    assert "observed" not in noise.sources_table(lines, "kept", noise.CLUSTERS), "there a pair has its own mean"
 
 
 def test_p99s_are_in_the_median_and_not_the_worst() -> None:
@@ -187,7 +229,7 @@ def test_p99s_are_in_the_median_and_not_the_worst() -> None:
             ["a", "serviceTimeP99", 30.0 * (1.5 if name == noise.CLUSTERS[1] else 1)],
         ]} for block in (1, 2) for name in noise.CLUSTERS
     ]}]  # fmt: skip
-    text = noise.sources_table(lines, "fresh")
+    text = noise.sources_table(lines, "fresh", noise.CLUSTERS)
     assert "median over the numbers 8.0 %; the worst but p99s 8.0 % (a service time p50)" in text
     assert "Apart by > 5 %, without p99s: 2 of 4 (50%)." in text
     assert row(text, "a service time p99")[-2:] == ["50.0 %", "2 of 2"]
@@ -246,7 +288,7 @@ def test_a_lever_that_halves_the_noise_is_in_its_table() -> None:
             races += measured(Cluster({"r": record}), status)["measured"]  # type: ignore[arg-type]
     lines = [{"measured": races}]
     assert len(pair_ratios(lines, Number("search", "throughput"), *noise.OFF)) == 200
-    pairs, without, with_it, away = row(noise.lever_table("warm", lines), "search throughput")
+    pairs, without, with_it, away = row(noise.lever_table("**warm**", lines, noise.OFF, noise.ON), "search throughput")
     assert pairs == "200" and 42 <= int(away.split("%")[0]) <= 58
     assert float(without.split(" %")[0]) > 1.7 * float(with_it.split(" %")[0])
 

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from statuses import benchmark, succeeded
 from test_connection import BENCHMARKS, Fake, api, refusal  # noqa: F401
 
+from fairlap.api.machine_status import SettingsEvidence
 from fairlap.api.status import MachineEvidence, RaceStatus, RemarkStatus
 from fairlap.cli import noise_facts as read
 from fairlap.cli.main import main
 from fairlap.cli.noise_advice import advise
 from fairlap.cli.noise_facts import Facts, Kubelet, KubernetesNode, MachineSeen, RaceSeen, TaskSeen
+from fairlap.results.unsteady_settings import remarks
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
@@ -72,13 +74,33 @@ def test_of_what_is_well_or_unknown_nothing_is_said() -> None:
         ),
         ("governor", replace(WELL, machines=(on(governors=["powersave"]),))),
         ("turbo", replace(WELL, machines=(on(turbo=True),))),
-        ("smt", replace(WELL, machines=(on(smtActive=True),))),
+        ("smt", replace(WELL, machines=(on(smtActive=True, wholeCores=False),))),
+        # Who shares all processors of a machine has all threads of each core, and none to itself.
+        ("smt", replace(WELL, machines=(replace(on(smtActive=True, wholeCores=True), machine="m", exclusive=False),))),
     ],
 )
 def test_each_thing_that_harms_is_told_alone(about: str, facts: Facts) -> None:
     assert said(facts) == [about]
     only = advise(facts)[0]
     assert 0 < only.worth <= 100 and only.found and only.change
+
+
+@pytest.mark.parametrize(
+    ("settings", "exclusive"),
+    [
+        ({"governors": ["performance"]}, True),
+        ({"governors": ["userspace"]}, True),
+        ({"smtActive": True, "wholeCores": True}, True),
+        ({"smtActive": True}, None),
+        ({"smtActive": False, "wholeCores": False}, False),
+    ],
+)
+def test_doctor_and_the_remark_on_a_race_call_the_same_settings_well(
+    settings: dict[str, Any], exclusive: bool | None
+) -> None:
+    known = SettingsEvidence.model_validate(settings)
+    assert list(remarks([MachineEvidence(node="es", settings=known, exclusive_cpus=exclusive)])) == []
+    assert said(replace(WELL, machines=(replace(on(**settings), machine="m", exclusive=exclusive),))) == []
 
 
 def test_what_was_seen_in_races_comes_before_what_could_disturb_them() -> None:
@@ -166,6 +188,8 @@ def test_a_record_tells_steal_and_canary() -> None:
     spans = (WatchedSpan("a", 9.0, 0.01), WatchedSpan("b", 9.0, 0.3))
     watch = MachineWatch(Canary(cpu_seconds=0.1), Canary(cpu_seconds=0.2), tasks=spans)
     found = read.watched(RaceSeen("es", "race-1"), watch)
+    short = replace(watch, tasks=(*spans, WatchedSpan("c", 4.9, 0.9)))
+    assert read.watched(RaceSeen("es", "race-1"), short).steal == 0.3, "one look at a short task says nothing"
     assert found.steal == 0.3 and found.canary and "hashing" in found.canary[0]
     assert read.watched(RACE, None) == RACE
 
@@ -227,7 +251,7 @@ def test_a_missing_right_is_a_line_that_names_it(api: Fake, capsys: pytest.Captu
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("* unknown: ")]
     assert lines == [
         "* unknown: steal and canary of races: needs the right to get configmaps",
-        "* unknown: CPU and topology manager policies of node n1: needs the right to get nodes/proxy",
+        "* unknown: CPU and topology manager policies: needs the right to get nodes/proxy",
         "* unknown: pods beside races: needs the right to list pods in all namespaces",
     ]
 
@@ -249,6 +273,26 @@ def test_a_kubelet_that_answers_nonsense_is_unknown(api: Fake, capsys: pytest.Ca
     api.connect()
     assert main(["doctor", "noise"]) == 0
     assert "* unknown: CPU and topology manager policies of node n1: " in capsys.readouterr().out
+    api.on("GET", "/api/v1/nodes/n1/proxy/configz", {"kubeletconfig": ["static"]})
+    assert main(["doctor", "noise"]) == 0
+    words = "* unknown: CPU and topology manager policies of node n1: its kubelet tells no configuration"
+    assert words in capsys.readouterr().out.splitlines()
+
+
+def test_of_many_nodes_a_missing_right_is_told_once(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    serve(api)
+    names = [f"n{number}" for number in range(80)]
+    nodes = [{"metadata": {"name": name}, "spec": {}, "status": {"capacity": {"cpu": "2"}}} for name in names]
+    api.on("GET", "/api/v1/nodes", {"kind": "NodeList", "items": nodes})
+    api.on("GET", BENCHMARKS, {"kind": "BenchmarkList", "items": [], "metadata": {}})
+    for name in names:
+        api.on("GET", f"/api/v1/nodes/{name}/proxy/configz", refusal(403, "forbidden"), 403)
+    api.connect()
+    assert main(["doctor", "noise"]) == 0
+    out = capsys.readouterr().out
+    assert "* unknown: policies and pods of 30 nodes: the first 50 by name are asked" in out.splitlines()
+    assert out.count("* unknown: ") == 2 and "Looked at: 80 of 80 nodes (n0, n1, n10, n11, n12); 0 races" in out
+    assert sum("/proxy/configz" in each for each in api.asked) == 50, "of the first ones by name"
 
 
 def test_whom_the_api_server_does_not_know_it_tells_nothing(

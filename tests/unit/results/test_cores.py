@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.api.machine_status import MachineEvidence
-from fairlap.results.cores import exclusive, remarks
+from fairlap.results.cores import exclusive, remarks, without_claims_of_others
 from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.cpu_list import count_of
 from fairlap_race.contract.reasons import Reason
@@ -56,3 +56,30 @@ def test_shared_processors_are_said_where_whole_ones_were_asked_for() -> None:
     assert withheld == (Reason.PROCESSORS_SHARED, "three nodes have two processors")
     (two,) = remarks([node("a", True), node("b", True), load], 2)
     assert "asks for 2 whole processors a node, but node a and 1 more nodes ran on processors 0-1" in two.text
+
+
+def has(cpus: str, exclusive: bool | None, machine: str = "m") -> MachineEvidence:
+    return MachineEvidence(node=cpus, machine=machine, cpus=cpus, exclusive_cpus=exclusive)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "found"),
+    [
+        ([has("1", True), has("0", False)], [True, False]),
+        ([has("2-3", True), has("4-5", True), has("0-1", False)], [True, True, False]),
+        # A kubelet that may use two processors of eight itself: whoever asks for two seems to have them alone.
+        ([has("0-1", True), has("0-1", True), has("0-1", False)], [False, False, False]),
+        ([has("0-1", True), has("0-1", True)], [False, False]),
+        ([has("0-1", True), has("0-1", False)], [False, False]),
+        ([has("0-1", True), has("0-1", False, machine="other")], [True, False]),
+        ([has("0-1", True, machine=""), has("0-1", False, machine="")], [True, False]),
+        # What a node could use before the load generator was given its own is no claim of the node's.
+        ([has("0-3", False), has("2-3", True)], [False, True]),
+        ([has("", None), has("0-1", None)], [None, None]),
+        ([has("2-3", True)], [True]),
+    ],
+)
+def test_processors_that_two_may_use_are_nobodys_own(evidence: list[MachineEvidence], found: list[bool | None]) -> None:
+    told = without_claims_of_others(evidence)
+    assert [it.exclusive_cpus for it in told] == found
+    assert [it.cpus for it in told] == [it.cpus for it in evidence]

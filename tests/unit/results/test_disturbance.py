@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.results.disturbance import CANARY_RATIO, remarks
+from fairlap.results.disturbance import remarks
 from fairlap_docs.message_form import looks_like
+from fairlap_race.contract.canary_margins import CANARY_RATIO
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, Stall, WatchedSpan
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
@@ -66,6 +67,13 @@ def stalled(seconds: float, collected: float = 0.0, task: str = "search") -> Mac
     found = table()
     assert found.watch is not None
     return replace(found, watch=replace(found.watch, stalls=(Stall("", task, seconds, collected),)))
+
+
+def test_over_http_the_load_generator_alone_may_have_stood_still() -> None:
+    (found,) = remarks(stalled(3.0), (), "a", over_http=True)
+    assert "disturbed: it stood still for 3.0 s in task search" in found.text
+    (found,) = remarks(table(replace(QUIET, steal_share=0.2)), (), "a", over_http=True)
+    assert "the hypervisor took 20 %" in found.text
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,11 @@ def test_the_status_has_room_for_what_is_noted(earlier: list[str], found: list[s
             "2-3\n\n==> /proc/self/status <==\nCpus_allowed_list:\t1-2\nMems_allowed_list:\t0-1\n",
             MachineFacts(numa_nodes=2, cpus="1-2", cpu_numa_nodes="0-1", settings=MachineSettings()),
         ),
+        # Of a machine with 96 processors /proc/cpuinfo is cut after the 37th; 4 of 100 are offline.
+        (
+            "==> /sys/devices/system/cpu/online <==\n0-95\n\n==> /proc/cpuinfo <==\n" + "processor\t: 1\n" * 37,
+            MachineFacts(processors=96, settings=MachineSettings()),
+        ),
         ("Cpus_allowed_list:\t" + ",".join("1" * 200) + "\n", MachineFacts()),
         ("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n", MachineFacts("implementer 0x41 part 0xd0c", None, None)),
         ("Mems_allowed_list: 0-\nMemTotal: much\n", MachineFacts()),

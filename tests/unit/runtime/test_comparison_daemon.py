@@ -32,7 +32,9 @@ from fairlap.runtime.drives import Stop
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
 from fairlap_race.contract.config_maps import packed
+from fairlap_race.contract.machine_watch import Canary, MachineWatch
 from fairlap_race.contract.record import KEY_RECORD
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 
 Json = dict[str, Any]
 SINCE = "2026-01-01T00:00:00Z"
@@ -478,6 +480,13 @@ class Races(Server):
     """Benchmarks succeed, each with a record of its race, as soon as they are created."""
 
     records = True
+    slow: tuple[str, ...] = ()
+    """Benchmarks around which the machine took twice as long for the same work"""
+
+    def texts(self, name: str) -> dict[str, str]:
+        seen = Canary(cpu_seconds=0.02 if name in self.slow else 0.01)
+        table = MachineTable(race_id=name, watch=MachineWatch(before=seen, after=seen))
+        return {KEY_RECORD: good_record().to_json(), KEY_RESOURCES: table.to_json()}
 
     async def create(self, manifest: Json) -> Json:
         made = await super().create(manifest)
@@ -486,9 +495,9 @@ class Races(Server):
             if self.records:
                 owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "controller": True}
                 meta = {"name": f"{name}-race-1", "namespace": "n", "ownerReferences": [{**owner, "uid": f"u-{name}"}]}
-                binary = packed({KEY_RECORD: good_record().to_json()})
-                self.add({"kind": "ConfigMap", "metadata": meta, "binaryData": binary})
+                self.add({"kind": "ConfigMap", "metadata": meta, "binaryData": packed(self.texts(name))})
             race = {"name": "race-1", "valid": True, "record": f"{name}-race-1", "elasticsearchOn": ["m1"]}
+            race["loadGeneratorOn"] = "m1"
             times = {"phase": "Succeeded", "completionTime": "2026-01-01T00:01:00Z"}
             made["metadata"]["creationTimestamp"] = SINCE
             made["status"] = {**times, "races": [race], "version": manifest["spec"]["elasticsearch"]["version"]}
@@ -518,3 +527,19 @@ def test_a_whole_comparison_by_the_real_decisions(records: bool) -> None:
     else:
         assert (status.phase, status.reason) == ("Failed", "RacesInvalid"), server.status
         assert {block.reason for block in status.blocks if not block.valid} == {"RecordMissing"}
+
+
+def test_a_machine_that_was_slower_around_one_race_of_a_block_has_the_block_raced_again() -> None:
+    """In both its canaries alike, so that the race itself knows nothing of it."""
+    server = Races()
+    server.slow = ("cmp-1b",)
+    server.objects["Comparison", "cmp"]["spec"] |= {"design": {"stop": "fixed", "blocks": 2}, "calibrate": False}
+    server.operator.settings = Settings(race_image="race")
+    server.decide(DECIDERS, 20)
+    status = ComparisonStatus.model_validate(server.status)
+    assert (status.phase, status.cost_races) == ("Complete", 6), server.status
+    aside, *counted = [block for block in status.blocks if block.number]
+    assert (aside.number, aside.valid, aside.reason) == (1, False, "MachineDisturbed")
+    assert all(block.valid for block in counted) and [block.number for block in counted] == [1, 2]
+    told = {race.benchmark: race.message for race in aside.races}
+    assert told["cmp-1a"] == "" and "20 ms around this race and 10 ms around that of a in its block" in told["cmp-1b"]

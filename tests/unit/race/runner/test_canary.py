@@ -5,7 +5,9 @@ import threading
 import time
 from pathlib import Path
 
-from fairlap_race.runner.canary import READ_BYTES, do_fixed_work, lower_quartile
+import pytest
+
+from fairlap_race.runner.canary import READ_BYTES, do_fixed_work, has_room, lower_quartile
 
 
 def test_it_takes_the_time_that_it_says(tmp_path: Path) -> None:
@@ -36,6 +38,41 @@ def test_who_is_told_to_stop_does_no_work(tmp_path: Path) -> None:
 def test_a_disk_that_cannot_be_written_to_costs_its_figure_alone(tmp_path: Path) -> None:
     found = do_fixed_work(tmp_path / "none", 0.5, threading.Event(), seconds_each=0.02)
     assert found is not None and found.cpu_seconds and found.disk_seconds is None
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "cached", "reads"),
+    [
+        ("max", 60, 0, True),
+        (512 * MIB, 60, 0, True),
+        (128 * MIB, 60, 0, False),
+        (260 * MIB, 60, 0, True),
+        (260 * MIB, 200, 140, True),
+        (260 * MIB, 200, 0, False),
+    ],
+)
+def test_a_container_that_is_too_small_is_not_filled(
+    tmp_path: Path, limit: str | int, used: int, cached: int, reads: bool
+) -> None:
+    """Whoever goes beyond its limit is killed, and a look at the machine would have ended the race."""
+    (tmp_path / "cgroup.controllers").touch()
+    (tmp_path / "memory.max").write_text(f"{limit}\n")
+    (tmp_path / "memory.current").write_text(f"{used * MIB}\n")
+    (tmp_path / "memory.stat").write_text(f"inactive_file {cached * MIB}\n")
+    found = do_fixed_work(tmp_path, 1.0, threading.Event(), seconds_each=0.01, root=tmp_path)
+    assert found is not None and found.cpu_seconds and (found.memory_seconds is not None) == reads
+
+
+def test_version_1_of_control_groups_and_none_at_all(tmp_path: Path) -> None:
+    assert has_room(tmp_path)
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory/memory.limit_in_bytes").write_text(f"{128 * MIB}")
+    assert not has_room(tmp_path)
+    (tmp_path / "memory/memory.limit_in_bytes").write_text("9223372036854771712")
+    assert has_room(tmp_path)
 
 
 def test_the_lower_quartile() -> None:

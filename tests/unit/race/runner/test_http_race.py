@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +10,15 @@ import pytest
 
 from fairlap_race.contract.http_record import HostAnswers, HttpAnswers
 from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.machine_watch import Canary
 from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import MAX_RECORD_BYTES, Record, Task
+from fairlap_race.contract.record import MAX_RECORD_BYTES, Counts, Record, Task, timestamp
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 from fairlap_race.contract.sweep import SweepSpec, steps_of
-from fairlap_race.runner import bounds
+from fairlap_race.runner import bounds, http_race
 from fairlap_race.runner.http_race import HttpRace, planned
+from fairlap_race.runner.parts import FailedError
 
 LOADS = (HttpLoad("c1", 30, 1, None, 5), HttpLoad("c2", 30, 2, None, 5))
 HTTP = HttpSpec(LOADS)
@@ -46,6 +50,47 @@ def test_the_task_whose_steps_the_loads_are_is_there_too(tmp_path, monkeypatch):
     spec = replace(SPEC, mode=Mode.CHECK, sweep=sweep, require_tasks=("requests", "c1"))
     record = HttpRace(spec, tmp_path / "work", lambda _: None, threading.Event()).run()
     assert record.outcome.reason is Reason.LOAD_GENERATOR_DIED, "k6 is looked for when all tasks are there"
+
+
+@pytest.mark.parametrize(
+    ("mode", "fails", "canaries", "told"),
+    [(Mode.RACE, False, 2, True), (Mode.RACE, True, 1, True), (Mode.SMOKE, False, 0, False)],
+)
+def test_what_is_measured_has_the_machine_watched_and_a_canary_around_it(
+    tmp_path, monkeypatch, mode, fails, canaries, told
+):
+    """As a race of Rally's does: what another machine means does not depend on who sends the requests."""
+    done = []
+
+    def work(*_):
+        done.append(len(race._tasks))
+        return Canary("now", 0.01, 0.02, 0.001)
+
+    def send(_):
+        now = time.time()
+        moments = {"started_at": timestamp(now - 9), "measured_from": timestamp(now - 8), "ended_at": timestamp(now)}
+        race._tasks.append(Task("c1", samples=Counts(0, 9), **moments))
+        if fails:
+            raise FailedError(Reason.LOAD_GENERATOR_DIED, "k6 ended")
+
+    monkeypatch.setattr(http_race, "do_fixed_work", work)
+    race = HttpRace(replace(SPEC, mode=mode), tmp_path / "work", lambda _: None, threading.Event())
+    monkeypatch.setattr(race, "_prepare", lambda: None)
+    monkeypatch.setattr(race, "_race", send)
+    race.run()
+    assert done == [0, 1][:canaries], "one before anything is sent, and one after all of it"
+    table = MachineTable.from_json(race.texts().get(KEY_RESOURCES))
+    assert (table is not None and table.watch is not None) == told
+    if told:
+        assert [span.task for span in table.watch.tasks] == ["c1"] and table.race_id == "id"
+        assert table.watch.before and bool(table.watch.after) == (not fails)
+
+
+def test_a_race_that_sent_nothing_has_no_table(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    race = HttpRace(SPEC, tmp_path / "work", lambda _: None, threading.Event())
+    race.run()
+    assert race.texts() == {}
 
 
 def test_only_a_race_over_http_is_one(tmp_path):
