@@ -19,6 +19,8 @@ HOME = os.environ.get("FAIRLAP_RALLY_TRACKS", "")
 TRACKS = sorted(path.parent for path in Path(HOME).rglob("track.json")) if HOME else []
 BUGS = {"duplicate-key", "variable-without-value", "dependencies"}
 """Warnings that some of them deserve."""
+DESERVED = {"elastic/security": "there is no operation type 'raw-bulk'"}
+"""Errors that some of them have: in the branch 7.17 nothing registers that type for this track, and Rally cannot run it."""
 
 
 @pytest.mark.skipif(not HOME, reason="FAIRLAP_RALLY_TRACKS names no checkout")
@@ -26,10 +28,11 @@ BUGS = {"duplicate-key", "variable-without-value", "dependencies"}
 def test_no_false_error(track: Path) -> None:
     checked = check_track(Path(sys.executable), str(track), {}, None)
 
-    assert not checked.errors, checked.lines()
+    deserved = DESERVED.get(str(track.relative_to(HOME)))
+    assert not [error for error in checked.errors if not deserved or deserved not in error.message], checked.lines()
     assert {warning.rule for warning in checked.warnings} <= BUGS, checked.lines()
 
 
 @pytest.mark.skipif(not HOME, reason="FAIRLAP_RALLY_TRACKS names no checkout")
 def test_the_tracks_are_there() -> None:
-    assert len(TRACKS) >= 30
+    assert len(TRACKS) >= 16  # of the oldest branch that is raced here

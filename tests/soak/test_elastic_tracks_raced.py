@@ -38,7 +38,7 @@ from .track_needs import TrackNeeds
 
 HOME = Path(os.environ.get("FAIRLAP_RALLY_TRACKS") or os.devnull)
 TRACKS = sorted(path.parent for path in HOME.rglob("track.json")) if HOME.is_dir() else []
-BUILTIN = sorted(path.parent for path in (ROOT / "tracks").glob("*/track.json"))
+BUILTIN = sorted(path.parent for path in (ROOT / "tracks").glob("*/generate.py"))
 EVERY_CHALLENGE = os.environ.get("FAIRLAP_RALLY_CHALLENGES") == "all"
 ELASTICSEARCH = os.environ.get("FAIRLAP_RALLY_ELASTICSEARCH") or VERSION
 TABLE = ROOT / ".soak/elastic-tracks.md"
@@ -56,6 +56,7 @@ HAS_MODULES = ELASTICSEARCH.startswith("7.")
 OFFERED = {*(["percolator"] if HAS_MODULES else []), *(["processors"] if ELASTICSEARCH != VERSION else [])}
 """What an Elasticsearch of another version has here, beside the modules."""
 LACKING = {
+    r"No processor type exists with name \[(\w+)\]": "it lacks the processor",
     r"No handler for type \[(\w+)\]|no handler found for uri \[([^\]?]+)": "it lacks",
     r"Unknown aggregation type \[(\w+)\]|Incorrect HTTP method for uri \[([^\]?]+)": "it lacks",
     r"script_lang not supported \[(\w+)\]": "it lacks",
