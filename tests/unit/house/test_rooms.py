@@ -1,8 +1,10 @@
 """The house is as its table says: each room says what it is for, no permission is dead, and each name stands once."""
 
 import ast
+import re
 from collections import defaultdict
 
+import pytest
 from tests.unit.house.test_imports import FILES, imports, module_of
 
 from fairlap_docs.floors import FLOORS, room
@@ -13,6 +15,34 @@ def test_every_package_says_what_may_be_imported_from_it() -> None:
         if file.name == "__init__.py":
             said = ast.get_docstring(ast.parse(file.read_text())) or ""
             assert len(said) > 70 and "import" in said.lower(), file
+
+
+def importers(docstring: str) -> set[str] | None:
+    """Return the rooms that a package's docstring names after "May be imported by"; None where it names none."""
+    said = re.search(r"May be imported by (.*?)(?:[.:](?=\s)|\.$)", docstring, re.S)
+    return set(re.findall(r"`([\w.]+)`", said[1])) if said else None
+
+
+def test_what_is_read_of_a_docstring() -> None:
+    assert importers("A `b`.\n\nMay be imported by `plan`, `track.check` and\n`cli`: never by `d`.") == {
+        *("plan", "track.check", "cli"),
+    }
+    assert importers("All may be imported.") is None
+
+
+PACKAGES = sorted({module_of(file.parent / "x").removesuffix(".x") for file in FILES if file.name == "__init__.py"})
+
+
+@pytest.mark.parametrize("package", [name for name in PACKAGES if "." in name])
+def test_a_package_says_truly_who_may_import_it(package: str) -> None:
+    rows = {here for here, row in FLOORS.items() if package in row}
+    # A module with a row of its own belongs to its package.
+    within = {max((each for each in PACKAGES if f"{here}.".startswith(f"{each}.")), key=len) for here in rows}
+    mains = {here for here in rows if here.endswith(".__main__")}
+    shown = {name.partition(".")[2] for name in within} - {""} | {"__main__" for _ in mains}
+    init = next(file for file in FILES if module_of(file) == f"{package}.__init__")
+    named = importers(ast.get_docstring(ast.parse(init.read_text())) or "")
+    assert named is None or named == shown
 
 
 def test_every_package_has_a_row() -> None:
