@@ -16,12 +16,16 @@ LONGEST_FILE, LONGEST_FUNCTION = 420, 55
 
 
 def imports(path: Path) -> Iterator[str]:
+    """Yield what a module imports, also by `import_module` of a name that stands there."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}:{node.lineno}: write the whole name of the package"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "import_module":
+            assert isinstance(node.args[0], ast.Constant), f"{path}:{node.lineno}: nobody can read what is imported"
+            yield str(node.args[0].value)
 
 
 def module_of(path: Path) -> str:
