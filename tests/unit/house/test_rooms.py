@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 
 import pytest
-from tests.unit.house.test_imports import FILES, imports, module_of
+from tests.unit.house.test_imports import FILES, ROOT, imports, module_of
 
 from fairlap_docs.floors import FLOORS, room
 
@@ -78,3 +78,20 @@ def test_public_classes_stand_once() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 names[node.name].append(module_of(file))
     assert {name: modules for name, modules in names.items() if len(modules) > 1} == {}
+
+
+UNIT = ROOT.parent / "tests/unit"
+OF_A_PAGE = {"docs/test_reasons.py"}
+"""named after what the page is about"""
+
+
+def test_a_test_that_is_named_after_a_module_stands_in_the_folder_of_its_room() -> None:
+    rooms = {file.stem: file.parent.relative_to(ROOT).parts for file in FILES if not file.name.startswith("__")}
+    wrong = []
+    for file in sorted(UNIT.rglob("test_*.py")):
+        here = file.relative_to(UNIT)
+        package, *below = rooms.get(file.stem.removeprefix("test_"), ("",))
+        top = {"fairlap_race": ["race"], "fairlap_docs": ["docs"]}.get(package, [])
+        if package and list(here.parts[:-1]) != [*top, *below] and str(here) not in OF_A_PAGE:
+            wrong.append(str(here))
+    assert wrong == []
