@@ -2,7 +2,9 @@
 
 import ast
 import re
+import sys
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 from tests.unit.house.test_imports import FILES, ROOT, imports, module_of
@@ -78,6 +80,28 @@ def test_public_classes_stand_once() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 names[node.name].append(module_of(file))
     assert {name: modules for name, modules in names.items() if len(modules) > 1} == {}
+
+
+def libraries(file: Path, seen: set[Path]) -> set[str]:
+    """Return what a module imports beside the standard library, itself and by way of ours."""
+    found: set[str] = set()
+    seen.add(file)
+    for name in imports(file):
+        if name.split(".")[0] in sys.stdlib_module_names:
+            continue
+        path = ROOT / name.replace(".", "/")
+        ours = [it for it in (path.with_suffix(".py"), path.parent.with_suffix(".py")) if it in FILES]
+        if name.split(".")[0].startswith("fairlap"):
+            found |= {library for it in ours if it not in seen for library in libraries(it, seen)}
+        else:
+            found.add(name.split(".")[0])
+    return found
+
+
+def test_what_says_that_it_needs_no_library_needs_none() -> None:
+    said = [file for file in FILES if "standard library only" in (ast.get_docstring(ast.parse(file.read_text())) or "")]
+    assert len(said) > 3
+    assert {file.name: found for file in said if (found := libraries(file, set()))} == {}
 
 
 UNIT = ROOT.parent / "tests/unit"
