@@ -26,6 +26,8 @@ MOST_SPEC_BYTES = (128 << 10) - len(f"{SPEC_VARIABLE}=") - 1
 """of its value in UTF-8: Linux starts no process with a longer variable (MAX_ARG_STRLEN, its name and NUL included)"""
 REPLAY = "replay"
 """The builtin track whose requests come from a file."""
+KEY_PER_CLIENT = "create_api_key_per_client"
+"""The client option with which each of Rally's clients has an API key of its own."""
 NOT_OVER_HTTP = frozenset(
     {
         *("track", "corpora", "offline", "challenge", "params", "include_tasks", "exclude_tasks"),

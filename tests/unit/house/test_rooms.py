@@ -82,6 +82,24 @@ def test_public_classes_stand_once() -> None:
     assert {name: modules for name, modules in names.items() if len(modules) > 1} == {}
 
 
+TWICE = {("_own_version", "rally_version")}
+"""The command line does not know the room of the other one."""
+
+
+def test_no_function_stands_twice() -> None:
+    """Of those that are more than a line."""
+    bodies = defaultdict(list)
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                text = "\n".join(map(ast.unparse, body))
+                if len(text) > 70:
+                    bodies[text].append((node.name, module_of(file)))
+    twice = [sorted(found) for found in bodies.values() if len(found) > 1]
+    assert [found for found in twice if tuple(name for name, _ in found) not in TWICE] == []
+
+
 def libraries(file: Path, seen: set[Path]) -> set[str]:
     """Return what a module imports beside the standard library, itself and by way of ours."""
     found: set[str] = set()
