@@ -3,6 +3,7 @@
 import ast
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,15 @@ FILES = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("
 LONGEST_FILE, LONGEST_FUNCTION = 420, 55
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the tree of a module: many tests look at each."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> Iterator[str]:
     """Yield what a module imports, also by `import_module` of a name that stands there."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -49,7 +56,7 @@ def test_functions_and_files_stay_small(path: Path) -> None:
     text = path.read_text()
     if text.count("\n") > LONGEST_FILE:
         warnings.warn(f"{path.name} has {text.count(chr(10))} lines: does it do two things?", stacklevel=1)
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
             length = node.end_lineno - node.lineno + 1
             if length > LONGEST_FUNCTION:

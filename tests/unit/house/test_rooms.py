@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from tests.unit.house.test_imports import FILES, ROOT, imports, module_of
+from tests.unit.house.test_imports import FILES, ROOT, imports, module_of, parsed
 
 from fairlap_docs.floors import FLOORS, room
 
@@ -15,7 +15,7 @@ from fairlap_docs.floors import FLOORS, room
 def test_every_package_says_what_may_be_imported_from_it() -> None:
     for file in FILES:
         if file.name == "__init__.py":
-            said = ast.get_docstring(ast.parse(file.read_text())) or ""
+            said = ast.get_docstring(parsed(file)) or ""
             assert len(said) > 70 and "import" in said.lower(), file
 
 
@@ -43,7 +43,7 @@ def test_a_package_says_truly_who_may_import_it(package: str) -> None:
     mains = {here for here in rows if here.endswith(".__main__")}
     shown = {name.partition(".")[2] for name in within} - {""} | {"__main__" for _ in mains}
     init = next(file for file in FILES if module_of(file) == f"{package}.__init__")
-    named = importers(ast.get_docstring(ast.parse(init.read_text())) or "")
+    named = importers(ast.get_docstring(parsed(init)) or "")
     assert named is None or named == shown
 
 
@@ -76,7 +76,7 @@ def test_module_names_stand_once() -> None:
 def test_public_classes_stand_once() -> None:
     names = defaultdict(list)
     for file in FILES:
-        for node in ast.parse(file.read_text()).body:
+        for node in parsed(file).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 names[node.name].append(module_of(file))
     assert {name: modules for name, modules in names.items() if len(modules) > 1} == {}
@@ -90,7 +90,7 @@ def test_no_function_stands_twice() -> None:
     """Of those that are more than a line."""
     bodies = defaultdict(list)
     for file in FILES:
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(parsed(file)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 text = "\n".join(map(ast.unparse, body))
@@ -117,7 +117,7 @@ def libraries(file: Path, seen: set[Path]) -> set[str]:
 
 
 def test_what_says_that_it_needs_no_library_needs_none() -> None:
-    said = [file for file in FILES if "standard library only" in (ast.get_docstring(ast.parse(file.read_text())) or "")]
+    said = [file for file in FILES if "standard library only" in (ast.get_docstring(parsed(file)) or "")]
     assert len(said) > 3
     assert {file.name: found for file in said if (found := libraries(file, set()))} == {}
 
