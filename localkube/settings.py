@@ -58,11 +58,6 @@ class Paths:
         """The administrator's kubeconfig."""
         return self.node / "kubeconfig"
 
-    @property
-    def containerd_socket(self) -> Path:
-        """Where the node's containerd listens."""
-        return self.node / "run" / "containerd.sock"
-
 
 def paths_from(environment: dict[str, str] | None = None) -> Paths:
     """The paths for this environment: FAIRLAP_CACHE, or ~/.cache/fairlap."""

@@ -29,6 +29,16 @@ SPEC: Json = {
     "elasticsearch": {"version": "8.6.1"},
     "race": {"track": {"configMap": {"name": "t"}}},
 }
+WHOLE = ("-m", "fairlap_race")
+QUICK = (
+    "-c",
+    "import sys\n"
+    "from fairlap_race.__main__ import main\n"
+    "from fairlap_race.runner import canary\n"
+    "canary.do_fixed_work.__defaults__ = (0.02, *canary.do_fixed_work.__defaults__[1:])\n"
+    "sys.exit(main())",
+)
+"""The runner with a canary of a moment, else 3 s of each race: one test alone asks how fast the machine is."""
 
 
 class ConfigMapServer(ThreadingHTTPServer):
@@ -101,11 +111,16 @@ class Runner:
     defaults: Json = field(default_factory=dict)
 
     def run(
-        self, track: Path, meanwhile: Callable[["Race"], None] | None = None, seconds: float = 600, **spec: Any
+        self,
+        track: Path,
+        meanwhile: Callable[["Race"], None] | None = None,
+        seconds: float = 600,
+        program: tuple[str, ...] = QUICK,
+        **spec: Any,
     ) -> Ran:
         """Run one race to its record; `meanwhile` is called once it is racing. Fails when there is no record."""
         with rally_turn(alone=False):
-            race = Race(self.folder, {**self.defaults, "track": {"path": str(track)}, **spec})
+            race = Race(self.folder, {**self.defaults, "track": {"path": str(track)}, **spec}, program)
             try:
                 if meanwhile:
                     race.await_racing()
@@ -118,7 +133,7 @@ class Runner:
 class Race:
     """One runner process."""
 
-    def __init__(self, folder: Path, spec: Json) -> None:
+    def __init__(self, folder: Path, spec: Json, program: tuple[str, ...] = QUICK) -> None:
         self.work = folder / f"work{len(list(folder.glob('work*')))}"
         self.work.mkdir()
         account = folder / "account"
@@ -137,7 +152,7 @@ class Race:
         self.output = self.work / "runner.out"
         with self.output.open("wb") as out:
             self.process = subprocess.Popen(
-                [str(PYTHON), "-m", "fairlap_race"], env=env, cwd=self.work, stdin=subprocess.DEVNULL, stdout=out,
+                [str(PYTHON), *program], env=env, cwd=self.work, stdin=subprocess.DEVNULL, stdout=out,
                 stderr=out, start_new_session=True,
             )  # fmt: skip
 

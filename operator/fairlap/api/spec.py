@@ -794,7 +794,7 @@ class TtlAfterFinished(Api):
 
 
 _OVER_HTTP = "has(self.target) && self.target.kind == 'http'"
-_RALLYS_OWN = {
+RALLYS_OWN = {
     "corpora": "has(self.race.corpora)",
     "offline": "self.race.offline",
     "challenge": "has(self.race.challenge)",
@@ -808,7 +808,7 @@ _RALLYS_OWN = {
     "userTags": "self.race.userTags.size() > 0",
 }
 """By field of the race whether it is written; over HTTP it would mean nothing. CEL cannot look into the free ones."""
-_EACH = ", ".join(f"({test}) ? 'race.{name}' : ''" for name, test in _RALLYS_OWN.items())
+_EACH = ", ".join(f"({test}) ? 'race.{name}' : ''" for name, test in RALLYS_OWN.items())
 _WRITTEN = f"[{_EACH}].filter(f, f != '')"
 _HTTP_RULES = rules(
     rule(

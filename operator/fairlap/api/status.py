@@ -211,6 +211,7 @@ class Results(Answer):
 
 
 MOST_REMARKS = 42
+"""No fewer than there are reasons for remarks: of each there is at least one."""
 
 
 class RemarkStatus(Answer):

@@ -1,4 +1,4 @@
-"""What a reader looks at first: the main rows of a report; pure, standard library only."""
+"""What a reader looks at first: the main rows of a report; pure."""
 
 from __future__ import annotations
 

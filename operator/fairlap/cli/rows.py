@@ -1,4 +1,4 @@
-"""The rows of a report: one quantity each, with a cell for every Benchmark; pure, standard library only."""
+"""The rows of a report: one quantity each, with a cell for every Benchmark; pure."""
 
 from __future__ import annotations
 

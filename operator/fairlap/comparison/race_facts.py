@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from fairlap_race.contract.index_settings import stream_of
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.request_evidence import AFTER
 
@@ -27,7 +28,6 @@ _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "
 _DEFAULT_OF_A_PIN = ("spec.elasticsearch.scheduling.exclusiveNodes", False)
 """What the API server adds to a scheduling that only binds a block's later races to the first one's machines."""
 _OF_AN_INDEX = ("shards", "replicas", "codec", "algorithm")
-_BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 _VALUED_FLAG = re.compile(r"(?P<name>-(?:XX:|D|Xlog:)?[^=:]+)[=:](?P<value>.*)")
 _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
 
@@ -208,8 +208,8 @@ def _plugins(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def stable_index(name: str) -> str:
     """Return an index's name; of a data stream's backing index, named by its day and number, that of the stream."""
-    backing = _BACKING.match(name)
-    return f"{backing['stream']} (data stream)" if backing else name
+    stream = stream_of(name)
+    return f"{stream} (data stream)" if stream else name
 
 
 def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:

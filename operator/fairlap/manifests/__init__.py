@@ -1,4 +1,4 @@
 """The objects the operator makes, as pure functions from a Benchmark to manifests.
 
-May be imported by the rooms that create them or must know their names.
+May be imported by `machines` and `runtime`, which create them or must know their names.
 """

@@ -10,6 +10,7 @@ from fairlap.plan import spec_bounds as bounds
 from fairlap.plan.verdict import applied_settings
 from fairlap.settings import Settings
 from fairlap_race.contract.index_settings import flatten
+from fairlap_race.contract.race_spec import KEY_PER_CLIENT
 from fairlap_race.contract.reasons import Reason
 
 
@@ -20,7 +21,6 @@ class Objection(NamedTuple):
     message: str
 
 
-_KEY_PER_CLIENT = "create_api_key_per_client"
 Check = Callable[[BenchmarkSpec, Settings], Iterator[Objection]]
 
 # ECK keeps these for itself (its documentation: "Settings managed by ECK") and would ignore or refuse them.
@@ -110,14 +110,14 @@ def _client_options_hold_no_credentials(spec: BenchmarkSpec, _: Settings) -> Ite
 
 
 def _key_per_client_has_a_password(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
-    wanted = spec.race.client_options.get(_KEY_PER_CLIENT, False)
+    wanted = spec.race.client_options.get(KEY_PER_CLIENT, False)
     if not isinstance(wanted, bool):
-        words = f"race.clientOptions.{_KEY_PER_CLIENT} is {str(wanted)[:40]!r}: write true, or leave it out"
+        words = f"race.clientOptions.{KEY_PER_CLIENT} is {str(wanted)[:40]!r}: write true, or leave it out"
         yield Objection(Reason.INVALID_SPEC, words)
     elif wanted and spec.target and not (spec.target.credentials_secret or spec.target.elastic_user_secret):
         yield Objection(
             Reason.INVALID_SPEC,
-            f"race.clientOptions sets {_KEY_PER_CLIENT}, and Rally makes such keys with user and password only: write "
+            f"race.clientOptions sets {KEY_PER_CLIENT}, and Rally makes such keys with user and password only: write "
             "target.credentialsSecret or target.elasticUserSecret, or leave the option out",
         )
 

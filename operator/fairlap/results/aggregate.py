@@ -20,7 +20,7 @@ from fairlap.api.status import (
 )
 from fairlap.api.sweep_spec import Objective
 from fairlap.results.capacity_found import capacity_result
-from fairlap.results.race_figures import figure
+from fairlap.results.race_figures import error_rate, figure
 from fairlap.results.remarks import RaceRemark, within
 from fairlap.results.sweep_curve import sweep_result
 from fairlap_race.contract.http_record import HttpAnswers
@@ -164,12 +164,6 @@ def _http(answers: Sequence[HttpAnswers]) -> HttpTaskResult | None:
         requests_by_host=dict(list(hosts.items())[:MOST_HTTP_HOSTS]),
         latency_left_out=next((it.latency_left_out for it in reversed(answers) if it.latency_left_out), ""),
     )
-
-
-def error_rate(task: Task) -> float:
-    """Return failed requests over all requests of one task, warm-up included (0 to 1)."""
-    requests = task.samples.warmup + task.samples.normal
-    return (task.errors.warmup + task.errors.normal) / requests if requests else 0.0
 
 
 def _percentiles(rally: Sequence[RallyNumbers], of: Callable[[RallyNumbers], Mapping[str, float]]) -> dict[str, Figure]:

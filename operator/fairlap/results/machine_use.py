@@ -1,10 +1,10 @@
 """From the tables of what the machines did to the few lines that the status has of it."""
 
-from collections.abc import Iterable, Sequence
-from statistics import median
+from collections.abc import Sequence
 from typing import Any
 
 from fairlap.api.machine_status import MachineUse
+from fairlap.results.race_figures import median_of_known
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import GROUPS, LOAD_GENERATOR, Machine, MachineTable
@@ -50,7 +50,7 @@ def _line(name: str, machines: Sequence[Machine]) -> MachineUse:
     sources = [source for machine in machines for source in machine.sources.values()]
     unknown = {column for machine in machines for column in machine.missing}
     numbers: dict[str, Any] = {
-        column: _median(getattr(machine.race, column) for machine in machines) for column in IN_STATUS
+        column: median_of_known(getattr(machine.race, column) for machine in machines) for column in IN_STATUS
     }
     return MachineUse(
         name=name,
@@ -62,8 +62,3 @@ def _line(name: str, machines: Sequence[Machine]) -> MachineUse:
         missing=[group for group, columns in GROUPS.items() if unknown.issuperset(columns)],
         **numbers,
     )
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None

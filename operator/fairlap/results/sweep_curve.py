@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import MOST_ROWS, Range, SweepFit, SweepResult, SweepRow
 from fairlap.results.capacity_found import subject
-from fairlap.results.race_figures import figure
+from fairlap.results.race_figures import error_rate, figure, median_of_known
 from fairlap.results.remarks import within
 from fairlap.results.sweep_words import FEWEST_WAITING, sentences
 from fairlap.statistics import scalability as law
@@ -139,22 +139,17 @@ def _row(ran: _Ran, used: bool, cores: Sequence[float]) -> SweepRow:
             **({"max": max(largest)} if largest else {}),
         },
         support={key: min(task.support[key] for task in tasks if key in task.support) for key in keys},
-        error_rate=max((_error_rate(task) for task in tasks), default=0.0),
+        error_rate=max((error_rate(task) for task in tasks), default=0.0),
         failed=sum(task.errors.normal for task in tasks),
         schedule_share=min((t.schedule_share for t in tasks if t.schedule_share is not None), default=None),
         waiting_share=_waiting_share(ran),
-        load_generator_cpu_share=_median(task.load.cpu_share for task in tasks if task.load),
-        elasticsearch_cpu_cores=_median(cores),
+        load_generator_cpu_share=median_of_known(task.load.cpu_share for task in tasks if task.load),
+        elasticsearch_cpu_cores=median_of_known(cores),
     )
 
 
-def _error_rate(task: Task) -> float:
-    requests = task.samples.warmup + task.samples.normal
-    return (task.errors.warmup + task.errors.normal) / requests if requests else 0.0
-
-
 def _waiting_share(ran: _Ran) -> float | None:
-    return _median(_waiting(task) for task in ran.tasks if task)
+    return median_of_known(_waiting(task) for task in ran.tasks if task)
 
 
 def _waiting(task: Task) -> float | None:
@@ -165,18 +160,13 @@ def _waiting(task: Task) -> float | None:
     return min(1.0, task.samples.normal * mean / 1000 / task.duration_seconds / task.clients)
 
 
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
-
-
 def _medians(races: Iterable[Mapping[str, float]], keys: Sequence[str]) -> dict[str, float]:
     found = list(races)
     return {key: median(it[key] for it in found if key in it) for key in keys if any(key in it for it in found)}
 
 
 def _hysteresis(ran: Sequence[_Ran]) -> float | None:
-    ways = {(it.size, it.step.direction): _median(task.rate for task in it.tasks if task) for it in ran}
+    ways = {(it.size, it.step.direction): median_of_known(task.rate for task in it.tasks if task) for it in ran}
     found = [
         down / up - 1
         for (size, way), up in ways.items()
@@ -192,9 +182,9 @@ def _of_clients(ran: Sequence[_Ran]) -> dict[str, object]:
     middle: list[tuple[float, float, float]] = []
     for size in sorted({it.size for it in ran}):
         tasks = [task for it in ran if it.size == size for task in it.tasks if task]
-        rate = _median(task.rate for task in tasks)
+        rate = median_of_known(task.rate for task in tasks)
         times = [task.rally.service_time_millis.get("mean") for task in tasks if task.rally]
-        if rate is not None and (time := _median(times)) is not None:
+        if rate is not None and (time := median_of_known(times)) is not None:
             middle.append((size, rate, time))
     knee = law.knee(middle)
     fields: dict[str, object] = {

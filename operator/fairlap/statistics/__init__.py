@@ -1,5 +1,6 @@
 """How two variants are told apart by races: ratios within blocks, their noise, and what may be said of them.
 
 Pure arithmetic on numbers, without a library: docs/decisions/statistics.md tells why, docs/statistics.md explains the
-method. May be imported by whatever compares. Knows nothing of Kubernetes, Rally or Elasticsearch.
+method. Knows nothing of Kubernetes, Rally or Elasticsearch.
+May be imported by `results`, `comparison`, `comparison_report`, `plan.comparison`, `runtime` and `cli`.
 """

@@ -1,7 +1,8 @@
-"""Index settings by their full names, as Elasticsearch knows them. Pure."""
+"""Index settings by their full names, as Elasticsearch knows them, and what an index's name tells. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,16 @@ SOURCE_MODE = "index.mapping.source.mode"
 NODE_SCOPED = (CODEC, "index.store.type", "index.store.preload")
 """elasticsearch.yml may hold these for all indices of a node, and `_settings` then still shows the default; any other
 index setting there keeps the node from starting (elasticsearch: settings that have both IndexScope and NodeScope)."""
+
+NO_PIPELINE = ("_none", "")
+"""What stands in a pipeline's place where there is none."""
+_BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
+
+
+def stream_of(index: str) -> str | None:
+    """Return the data stream whose backing index this is by its name; None for any other index."""
+    backing = _BACKING.match(index)
+    return backing["stream"] if backing else None
 
 
 def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -26,7 +26,9 @@ MOST_SPEC_BYTES = (128 << 10) - len(f"{SPEC_VARIABLE}=") - 1
 """of its value in UTF-8: Linux starts no process with a longer variable (MAX_ARG_STRLEN, its name and NUL included)"""
 REPLAY = "replay"
 """The builtin track whose requests come from a file."""
-_NOT_OVER_HTTP = frozenset(
+KEY_PER_CLIENT = "create_api_key_per_client"
+"""The client option with which each of Rally's clients has an API key of its own."""
+NOT_OVER_HTTP = frozenset(
     {
         *("track", "corpora", "offline", "challenge", "params", "include_tasks", "exclude_tasks"),
         *("expect", "client_options", "telemetry", "telemetry_params", "down_sampling", "user_tags", "index", "cores"),
@@ -309,7 +311,7 @@ def _wrong_http(spec: RaceSpec, http: HttpSpec) -> Iterator[str]:
         yield "hosts: one of them is there twice; each gets the same share of the requests, so name it once"
     for each in dataclasses.fields(RaceSpec):
         default = each.default_factory() if callable(each.default_factory) else each.default
-        if each.name in _NOT_OVER_HTTP and getattr(spec, each.name) != default:
+        if each.name in NOT_OVER_HTTP and getattr(spec, each.name) != default:
             yield f"{camel(each.name)}: means nothing in a race over HTTP; leave it out"
     if spec.sweep and spec.sweep.names != tuple(load.name for load in http.loads):
         yield "sweep.steps: over HTTP each is a load of the same name, in the same order"

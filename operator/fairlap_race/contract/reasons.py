@@ -229,7 +229,7 @@ class Reason(StrEnum):
         ),
         cure="Add the race image of an older Rally line to the chart's value raceImages, as far as there is one.",
         recognized=(
-            "Rally refuses the server and its version is below 6.8, or Elasticsearch refuses the client's media type."
+            "Rally refuses a server older than any it speaks to, or Elasticsearch refuses the client's media type."
         ),
         example=(
             "Elasticsearch 6.7.2 is too old for Rally 2.13.0; Rally said: …The client noticed that the server is not "

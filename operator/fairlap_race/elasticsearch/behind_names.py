@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairlap_race.contract.index_settings import NO_PIPELINE
 from fairlap_race.elasticsearch.answers import dig
 
 ALIASES = "/_all/_alias?expand_wildcards=all"
@@ -14,7 +15,6 @@ STREAMS = "/_data_stream?expand_wildcards=all"
 _FAILED = re.compile(r"^\.fs-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 MOST_ALIASES = 200
 """Of one index, in the order of their names."""
-_NO_PIPELINE = ("_none", "")
 
 
 @dataclass(frozen=True)
@@ -57,4 +57,4 @@ def _names(indices: Any) -> tuple[str, ...]:
 
 def pipeline_named(setting: Any) -> str | None:
     """Return the pipeline that a setting of an index names, or None for none."""
-    return None if setting is None or setting in _NO_PIPELINE else str(setting)
+    return None if setting is None or setting in NO_PIPELINE else str(setting)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from fairlap_race.contract.index_settings import CODEC, SOURCE_MODE
+from fairlap_race.contract.index_settings import CODEC, SOURCE_MODE, stream_of
 from fairlap_race.contract.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.elasticsearch import behind_names, effective, ingest
@@ -22,7 +22,6 @@ from fairlap_race.elasticsearch.behind_names import NOTHING_BEHIND, BehindNames
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.linux.cgroup import known_limit
 
-_BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 _SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
 _STATS = "/_stats/docs,store,segments,merge,refresh,flush,indexing?ignore_unavailable=true"
 """With a closed index Elasticsearch refuses statistics of all, unless it may leave that one out."""
@@ -34,10 +33,7 @@ _STATES = "/_cluster/state/metadata?filter_path=metadata.indices.*.state&expand_
 
 def is_user_index(name: str) -> bool:
     """Tell whether an index is a user's, by its name."""
-    backing = _BACKING.match(name)
-    if backing:
-        return not _SYSTEM_STREAM.match(backing["stream"])
-    return not _SYSTEM_STREAM.match(name)
+    return not _SYSTEM_STREAM.match(stream_of(name) or name)
 
 
 def owned_by(track: TrackRecord) -> Callable[[str], bool]:
@@ -46,8 +42,7 @@ def owned_by(track: TrackRecord) -> Callable[[str], bool]:
     named = {*(track.expected_documents or {}), *(it.target for it in plan.uncounted), *plan.stated.documents}
 
     def mine(name: str) -> bool:
-        backing = _BACKING.match(name)
-        return is_user_index(name) or name in named or (backing is not None and backing["stream"] in named)
+        return is_user_index(name) or name in named or stream_of(name) in named
 
     return mine
 
@@ -289,10 +284,10 @@ def read_index(
     names: BehindNames = NOTHING_BEHIND,
 ) -> IndexRecord:
     """Return one index with the settings in effect, and the names that it stands behind."""
-    backing, own = _BACKING.match(name), dig(settings, name, "settings")
+    own = dig(settings, name, "settings")
     return IndexRecord(
         name=name,
-        data_stream=names.streams.get(name) or (backing["stream"] if backing else None),
+        data_stream=names.streams.get(name) or stream_of(name),
         shards=whole_number(dig(settings, name, "settings", "index.number_of_shards")),
         replicas=whole_number(dig(settings, name, "settings", "index.number_of_replicas")),
         codec=effective_codec(name, settings, node_settings),

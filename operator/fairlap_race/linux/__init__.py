@@ -1,4 +1,4 @@
 """What the kernel says of this container and its processes, and how processes are started and ended.
 
-May be imported by the rooms of the race image that start processes or measure.
+May be imported by `elasticsearch`, `track`, `runner` and `__main__`.
 """

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.race_spec import RaceSpec, SpecError
+from fairlap_race.contract.race_spec import KEY_PER_CLIENT, RaceSpec, SpecError
 from fairlap_race.contract.secrets import SYSTEM_CAS, read_secret
 from fairlap_race.rally.releases import list_option, tag_option
 
 CLIENT_TIMEOUT_SECONDS = 240
 """Rally's own default of 60 is lost when options are given as JSON, which would leave 10."""
 
-KEY_PER_CLIENT = "create_api_key_per_client"
-"""The option with which each of Rally's clients has an API key of its own."""
 _OURS = {
     *("use_ssl", "verify_certs", "ca_certs", "client_cert", "client_key", "basic_auth_user", "basic_auth_password"),
     *("api_key", "basic_auth", "bearer_auth", "http_auth", "ssl_show_warn", "ssl_assert_hostname", "headers"),

@@ -1,4 +1,7 @@
-"""One race over HTTP from its specification to its record: hosts, requests, then k6 for one load after the other."""
+"""One race over HTTP from its specification to its record: hosts, requests, then k6 for one load after the other.
+
+What each step finds out is one of the race's parts, of which a record can be made at any moment.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairlap_race.contract.http_record import HttpRecord
+from fairlap_race.contract.http_record import RequestHits
 from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.machine_watch import Canary
 from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import KEY_LOG, Outcome, Progress, Record, Task, timestamp
+from fairlap_race.contract.record import KEY_LOG, Outcome, Progress, Record, timestamp
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 from fairlap_race.contract.track_record import TrackRecord, TrackTask
 from fairlap_race.errors import StoppedError, TrackError
@@ -29,12 +32,13 @@ from fairlap_race.runner.connect import connect
 from fairlap_race.runner.cost import Cost
 from fairlap_race.runner.guest import missing_secret
 from fairlap_race.runner.host import look_at_machine
+from fairlap_race.runner.http_parts import HttpParts, assemble_http
 from fairlap_race.runner.http_search import LoadSearch
 from fairlap_race.runner.k6_run import Ground, K6Run
 from fairlap_race.runner.keep_samples import SampleKeeper, refuse_unwritable
 from fairlap_race.runner.load_series import judge_tasks, with_loads
 from fairlap_race.runner.machine_watcher import MachineWatcher
-from fairlap_race.runner.parts import FailedError
+from fairlap_race.runner.parts import STOPPED, FailedError
 from fairlap_race.runner.probes import ProbeReader, probe_reader
 from fairlap_race.runner.request_hits import Ask, asker, check_hits, read_hits
 
@@ -42,18 +46,17 @@ LOG = logging.getLogger(__name__)
 SMOKE_SECONDS = 2.0
 ALONE = "over HTTP the load generator's machine alone is watched: nothing is known of those behind the hosts"
 _LISTED = 10
-STOPPED = "the runner was told to stop before the race began"
 
 
 @dataclass
 class HttpRace:
-    """A race in the making; its record can be made at any moment."""
+    """A race in the making. Its parts are kept as they come, so that a record can be made at any moment."""
 
     spec: RaceSpec
     work: Path
     tell: Callable[[Progress], None]
     stop: threading.Event
-    _tasks: list[Task] = field(default_factory=list)
+    parts: HttpParts = field(default_factory=HttpParts)
     _probes: ProbeReader | None = None
     _ask: Ask | None = None
     _secrets: tuple[str, ...] = ()
@@ -64,8 +67,7 @@ class HttpRace:
         if self.spec.http is None:
             raise ValueError("the specification is not that of a race over HTTP")
         self._http: HttpSpec = self.spec.http
-        self._record = Record(mode=self.spec.mode, race_id=self.spec.race_id, started_at=timestamp(time.time()))
-        self._about = HttpRecord()
+        self._base = Record(mode=self.spec.mode, race_id=self.spec.race_id, started_at=timestamp(time.time()))
         self._files = K6Files(self.work)
         self._cost = Cost(by_process=False)
         limit = time.monotonic() + self.spec.timeout_seconds
@@ -89,13 +91,9 @@ class HttpRace:
             # What was measured before a bug is kept, too.
             LOG.exception("the runner failed")
             outcome = Outcome(Reason.RALLY_FAILED, f"the runner failed: {type(error).__name__}: {error}")
-        record = replace(
-            self._record,
-            outcome=replace(outcome, message=bounds.scrub(outcome.message, self._secrets)),
-            http=self._about,
-            finished_at=timestamp(time.time()),
-        )
-        return bounds.bounded(self._with_numbers(record) if sent else record)
+        outcome = replace(outcome, message=bounds.scrub(outcome.message, self._secrets))
+        record = replace(assemble_http(self._base, self.parts), outcome=outcome, finished_at=timestamp(time.time()))
+        return bounds.bounded(self._with_loads(record) if sent else record)
 
     def artifacts(self) -> dict[str, str]:
         """Return the compressed files for the record's ConfigMap, in base64, by key."""
@@ -104,9 +102,9 @@ class HttpRace:
 
     def texts(self) -> dict[str, str]:
         """Return what else goes into the record's ConfigMap as text, by key: what happened to this machine."""
-        if self.spec.mode is not Mode.RACE or not self._tasks:
+        if self.spec.mode is not Mode.RACE or not self.parts.tasks:
             return {}
-        watch = replace(self._watcher.watched(self._tasks), before=self._canaries[0], after=self._canaries[1])
+        watch = replace(self._watcher.watched(self.parts.tasks), before=self._canaries[0], after=self._canaries[1])
         return {KEY_RESOURCES: MachineTable(race_id=self.spec.race_id, watch=watch, remarks=(ALONE,)).to_json()}
 
     def _watched_race(self, requests: ReadyRequests) -> None:
@@ -126,27 +124,24 @@ class HttpRace:
         return do_fixed_work(self.work, self._may_use, self.stop)
 
     def _prepare(self) -> ReadyRequests:
-        spec, http = self.spec, self._http
+        spec, http, parts = self.spec, self._http, self.parts
         self.work.mkdir(parents=True, exist_ok=True)
         about, _, self._may_use = look_at_machine()
-        environment = replace(self._record.environment, load_generator=replace(about, cores=None))
-        self._record = replace(self._record, environment=environment)
+        parts.host = replace(about, cores=None)
         _refuse_missing(spec, http)
         refuse_unwritable(spec)
         if missing := missing_secret(spec):
             raise FailedError(Reason.SECRET_MISSING, missing)
-        version = k6_version()
-        self._about = replace(self._about, k6_version=version)
-        if version is None:
+        parts.k6_version = k6_version()
+        if parts.k6_version is None:
             raise FailedError(Reason.LOAD_GENERATOR_DIED, "there is no k6 in the race image; use one that has it")
         try:
-            requests = make_ready(http, _source(spec), self.work, self.stop)
-            self._about = replace(self._about, requests=requests.lines, distinct=requests.distinct)
-            self._record = replace(self._record, track=self._schedule(requests))
+            requests = parts.requests = make_ready(http, _source(spec), self.work, self.stop)
+            parts.schedule = self._schedule(requests)
             access = open_access(spec, http.headers)
             self._secrets = access.secrets
             patience = min(PATIENCE, spec.timeout_seconds)
-            self._about = replace(self._about, hosts=look_at_hosts(spec, http.health, access, self.stop, patience))
+            parts.hosts = look_at_hosts(spec, http.health, access, self.stop, patience)
             client = connect(spec).client
             self._probes = probe_reader(spec, client, self.stop)
             self._probes.read_before()
@@ -173,7 +168,7 @@ class HttpRace:
         )
 
     def _race(self, requests: ReadyRequests) -> None:
-        keeper, loads = SampleKeeper(self.spec), planned(self._http, self.spec.mode)
+        keeper, loads, parts = SampleKeeper(self.spec), planned(self._http, self.spec.mode), self.parts
         if self._probes:
             self._probes.read_before()  # what was counted since the first look is nobody's load
         try:
@@ -184,26 +179,25 @@ class HttpRace:
                 run = K6Run(self._ground, answers, number, len(loads))
                 self._watcher.look()
                 try:
-                    self._about = replace(self._about, exit_code=run.to_end(requests.file, requests.lines))
+                    parts.exit_code = run.to_end(requests.file, requests.lines)
                 finally:
                     self._watcher.look()
                     if answers.sent:
-                        self._tasks.append(answers.task())
-                        self._search.judge(load, self._tasks[-1])
-                        first = self._record.first_request_at or timestamp(answers.first_at or time.time())
-                        self._record = replace(self._record, first_request_at=first)
+                        parts.tasks.append(answers.task())
+                        self._search.judge(load, parts.tasks[-1])
+                        parts.first_at = parts.first_at or answers.first_at or time.time()
             if self._probes:
-                self._record = replace(self._record, probes=self._probes.read_after())
-            self._read_hits(requests)
+                parts.probes = self._probes.read_after()
+            parts.hits = self._read_hits(requests)
         finally:
-            track = self._search.as_it_ran(self._record.track)
-            self._record = replace(self._record, sample_file=keeper.finish(), track=track)
+            parts.sample_file = keeper.finish()
+            parts.schedule = parts.schedule and self._search.as_it_ran(parts.schedule)
 
-    def _read_hits(self, requests: ReadyRequests) -> None:
-        """Keep what each request finds; behind the probes, which count requests."""
-        if self._http.hits and self._ask and self.spec.mode is Mode.RACE:
-            hits = read_hits(self._http.hits, requests.first, self.spec.hosts, self._ask, self.stop)
-            self._about = replace(self._about, hits=hits)
+    def _read_hits(self, requests: ReadyRequests) -> RequestHits | None:
+        """Return what each request finds; behind the probes, which count requests. None where nobody asks for it."""
+        if not (self._http.hits and self._ask) or self.spec.mode is not Mode.RACE:
+            return None
+        return read_hits(self._http.hits, requests.first, self.spec.hosts, self._ask, self.stop)
 
     def _as_rated(self, loads: Sequence[HttpLoad]) -> Iterator[HttpLoad]:
         """Yield each load at its rate, which in a search follows from those before it, until that is over."""
@@ -212,8 +206,9 @@ class HttpRace:
                 return
             yield rated
 
-    def _with_numbers(self, record: Record) -> Record:
-        tasks = with_loads(self._tasks, self._cost.series, self._may_use)
+    def _with_loads(self, record: Record) -> Record:
+        """Return the record with what the requests cost the load generator."""
+        tasks = with_loads(record.tasks, self._cost.series, self._may_use)
         load = judge_tasks(self._cost.result(self._may_use), tasks)
         if record.outcome.reason is None:  # only a race that ended by itself tells whether its load generator kept up
             load, tasks = judge_lateness(load, tasks), with_lateness(tasks)

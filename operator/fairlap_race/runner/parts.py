@@ -28,6 +28,8 @@ from fairlap_race.runner.supervise import Ended
 from fairlap_race.track.load import TrackDescription
 from fairlap_race.track.ready import Ready
 
+STOPPED = "the runner was told to stop before the race began"
+
 
 class FailedError(Exception):
     """The race cannot go on; carries the outcome."""

@@ -1,4 +1,7 @@
-"""One race from its specification to its record: connect, prepare, run, collect; each step returns its part."""
+"""One race from its specification to its record: connect, prepare, run, collect.
+
+Each step returns its part; collecting has several, and keeps each as it comes, in case the next cannot be had.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairlap_race.contract.machine_watch import Canary
+from fairlap_race.contract.probe import ProbeRecord
 from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
@@ -50,7 +54,7 @@ from fairlap_race.runner.guest import Site
 from fairlap_race.runner.harvest import LATE_EVIDENCE, Versions, evidence_limit, look_after, read_numbers
 from fairlap_race.runner.host import look_at_machine
 from fairlap_race.runner.keep_samples import refuse_unwritable
-from fairlap_race.runner.parts import Connected, FailedError, Host, Parts, Prepared, assemble
+from fairlap_race.runner.parts import STOPPED, Connected, FailedError, Host, Numbers, Parts, Prepared, assemble
 from fairlap_race.runner.probes import ProbeReader, probe_reader
 from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.sampler import MachineSampler, summed_up
@@ -62,7 +66,6 @@ from fairlap_race.track.ask import describe_track, make_request, make_track_reco
 from fairlap_race.track.ready import get_ready
 
 LOG = logging.getLogger(__name__)
-STOPPED = "the runner was told to stop before the race began"
 
 
 @dataclass
@@ -192,7 +195,7 @@ class RaceRunner:
                 probes.read_before()
                 ended = self.parts.ended = self._race(connection, host, track)
                 sampler.stop()
-                self._read_probes(probes, ended)
+                self.parts.probes = self._read_probes(probes, ended)
                 self._collect(client, before, ended, track, watch)
                 canaries = (canary_before, self._canary(host))
                 self.resources = summed_up(sampler, self.record, ask=not self.stop.is_set(), canaries=canaries)
@@ -253,22 +256,20 @@ class RaceRunner:
         self.parts.track = replace(record, digest=digest_with(found.digest, used, found.known), corpora=used)
         return Prepared(found, about)
 
-    def _read_probes(self, probes: ProbeReader, ended: Ended) -> None:
-        """Read what the race made, before anything else is asked of the system under test."""
-        if ended.exit_code == 0 and not self.stop.is_set():
-            self.parts.probes = probes.read_after()
+    def _read_probes(self, probes: ProbeReader, ended: Ended) -> tuple[ProbeRecord, ...]:
+        """Return what the race made of the probes, before anything else is asked of the system under test."""
+        return probes.read_after() if ended.exit_code == 0 and not self.stop.is_set() else ()
 
-    def _read_search(self, track: TrackRecord) -> None:
-        """Leave out what a search had no need of: it could have taken more steps than it did."""
-        planned, numbers = self.spec.sweep, self.parts.numbers
-        if planned is None or planned.search is None or numbers is None:
-            return
+    def _without_unneeded(self, track: TrackRecord, numbers: Numbers) -> tuple[TrackRecord, Numbers]:
+        """Return both without what a search had no need of: it could have taken more steps than it did."""
+        planned = self.spec.sweep
+        if planned is None or planned.search is None:
+            return track, numbers
         ran = read_search(self.files.live, planned)
         without = unneeded(planned, ran)
-        self.parts.track = as_it_ran(track, planned, ran)
         warnings = tuple(text for text in numbers.warnings if not any(f"[{name}]" in text for name in without))
         measured = tuple(task for task in numbers.tasks if task.task not in without)
-        self.parts.numbers = replace(numbers, tasks=measured, warnings=warnings)
+        return as_it_ran(track, planned, ran), replace(numbers, tasks=measured, warnings=warnings)
 
     def _plan_looks(self, track: Prepared, before: Before) -> None:
         flavor = before.environment.build_flavor or "default"
@@ -312,8 +313,8 @@ class RaceRunner:
 
         self.parts.requests = read_looks(self.files)
         self.telemetry = keep_telemetry(self.files.live, self.spec.telemetry, self.secrets)
-        self.parts.numbers = read_numbers(self.spec, self.files, ended, about, versions, scrub)
-        self._read_search(known.track)
+        numbers = self.parts.numbers = read_numbers(self.spec, self.files, ended, about, versions, scrub)
+        self.parts.track, self.parts.numbers = self._without_unneeded(known.track, numbers)
         if self.stop.is_set():
             return
         limit = evidence_limit(time.monotonic(), self._limit)

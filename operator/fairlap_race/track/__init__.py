@@ -1,5 +1,5 @@
 """A track from wherever it comes to what it is: its tasks, documents and effects on a cluster.
 
 `ready` gets it, `ask` describes it. A track's own code runs only in a `child` process, which is where `load` belongs.
-May be imported by `runner`, and by the command line for `fairlap track`.
+May be imported by `track.check`, `http`, `runner` and `cli`.
 """

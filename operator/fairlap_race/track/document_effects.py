@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
+from fairlap_race.contract.index_settings import NO_PIPELINE
 from fairlap_race.track.effects import READING
 
-NO_PIPELINE = ("_none", "")
 """What a bulk names as its pipeline to have none."""
 _KEEPING = READING | {
     *("put-pipeline", "delete-pipeline", "create-index", "create-data-stream", "force-merge", "put-settings"),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.document_plan import DocumentPlan, WhyUncounted
+from fairlap_race.contract.index_settings import NO_PIPELINE
 from fairlap_race.contract.race_spec import REPLAY, IndexSpec
 from fairlap_race.contract.record import Touch
 from fairlap_race.contract.sweep import SweepSpec
@@ -23,7 +24,7 @@ from fairlap_race.corpora.need import CorpusFile
 from fairlap_race.rally import releases, sweep_steps
 from fairlap_race.track import effects as touches
 from fairlap_race.track.child import answer_parent
-from fairlap_race.track.document_effects import NO_PIPELINE, TEMPLATE_DELETIONS, Act, BulkFacts, foresee
+from fairlap_race.track.document_effects import TEMPLATE_DELETIONS, Act, BulkFacts, foresee
 from fairlap_race.track.settings_passed import (
     INDEX_SETTINGS,
     NO_SETTINGS,

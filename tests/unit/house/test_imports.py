@@ -3,6 +3,7 @@
 import ast
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,23 @@ FILES = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("
 LONGEST_FILE, LONGEST_FUNCTION = 420, 55
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the tree of a module: many tests look at each."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    """Yield what a module imports, also by `import_module` of a name that stands there."""
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}:{node.lineno}: write the whole name of the package"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "import_module":
+            assert isinstance(node.args[0], ast.Constant), f"{path}:{node.lineno}: nobody can read what is imported"
+            yield str(node.args[0].value)
 
 
 def module_of(path: Path) -> str:
@@ -45,7 +56,7 @@ def test_functions_and_files_stay_small(path: Path) -> None:
     text = path.read_text()
     if text.count("\n") > LONGEST_FILE:
         warnings.warn(f"{path.name} has {text.count(chr(10))} lines: does it do two things?", stacklevel=1)
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
             length = node.end_lineno - node.lineno + 1
             if length > LONGEST_FUNCTION:

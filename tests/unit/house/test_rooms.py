@@ -1,9 +1,13 @@
 """The house is as its table says: each room says what it is for, no permission is dead, and each name stands once."""
 
 import ast
+import re
+import sys
 from collections import defaultdict
+from pathlib import Path
 
-from tests.unit.house.test_imports import FILES, imports, module_of
+import pytest
+from tests.unit.house.test_imports import FILES, ROOT, imports, module_of, parsed
 
 from fairlap_docs.floors import FLOORS, room
 
@@ -11,8 +15,36 @@ from fairlap_docs.floors import FLOORS, room
 def test_every_package_says_what_may_be_imported_from_it() -> None:
     for file in FILES:
         if file.name == "__init__.py":
-            said = ast.get_docstring(ast.parse(file.read_text())) or ""
+            said = ast.get_docstring(parsed(file)) or ""
             assert len(said) > 70 and "import" in said.lower(), file
+
+
+def importers(docstring: str) -> set[str] | None:
+    """Return the rooms that a package's docstring names after "May be imported by"; None where it names none."""
+    said = re.search(r"May be imported by (.*?)(?:[.:](?=\s)|\.$)", docstring, re.S)
+    return set(re.findall(r"`([\w.]+)`", said[1])) if said else None
+
+
+def test_what_is_read_of_a_docstring() -> None:
+    assert importers("A `b`.\n\nMay be imported by `plan`, `track.check` and\n`cli`: never by `d`.") == {
+        *("plan", "track.check", "cli"),
+    }
+    assert importers("All may be imported.") is None
+
+
+PACKAGES = sorted({module_of(file.parent / "x").removesuffix(".x") for file in FILES if file.name == "__init__.py"})
+
+
+@pytest.mark.parametrize("package", [name for name in PACKAGES if "." in name])
+def test_a_package_says_truly_who_may_import_it(package: str) -> None:
+    rows = {here for here, row in FLOORS.items() if package in row}
+    # A module with a row of its own belongs to its package.
+    within = {max((each for each in PACKAGES if f"{here}.".startswith(f"{each}.")), key=len) for here in rows}
+    mains = {here for here in rows if here.endswith(".__main__")}
+    shown = {name.partition(".")[2] for name in within} - {""} | {"__main__" for _ in mains}
+    init = next(file for file in FILES if module_of(file) == f"{package}.__init__")
+    named = importers(ast.get_docstring(parsed(init)) or "")
+    assert named is None or named == shown
 
 
 def test_every_package_has_a_row() -> None:
@@ -44,7 +76,64 @@ def test_module_names_stand_once() -> None:
 def test_public_classes_stand_once() -> None:
     names = defaultdict(list)
     for file in FILES:
-        for node in ast.parse(file.read_text()).body:
+        for node in parsed(file).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 names[node.name].append(module_of(file))
     assert {name: modules for name, modules in names.items() if len(modules) > 1} == {}
+
+
+TWICE = {("_own_version", "rally_version")}
+"""The command line does not know the room of the other one."""
+
+
+def test_no_function_stands_twice() -> None:
+    """Of those that are more than a line."""
+    bodies = defaultdict(list)
+    for file in FILES:
+        for node in ast.walk(parsed(file)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                text = "\n".join(map(ast.unparse, body))
+                if len(text) > 70:
+                    bodies[text].append((node.name, module_of(file)))
+    twice = [sorted(found) for found in bodies.values() if len(found) > 1]
+    assert [found for found in twice if tuple(name for name, _ in found) not in TWICE] == []
+
+
+def libraries(file: Path, seen: set[Path]) -> set[str]:
+    """Return what a module imports beside the standard library, itself and by way of ours."""
+    found: set[str] = set()
+    seen.add(file)
+    for name in imports(file):
+        if name.split(".")[0] in sys.stdlib_module_names:
+            continue
+        path = ROOT / name.replace(".", "/")
+        ours = [it for it in (path.with_suffix(".py"), path.parent.with_suffix(".py")) if it in FILES]
+        if name.split(".")[0].startswith("fairlap"):
+            found |= {library for it in ours if it not in seen for library in libraries(it, seen)}
+        else:
+            found.add(name.split(".")[0])
+    return found
+
+
+def test_what_says_that_it_needs_no_library_needs_none() -> None:
+    said = [file for file in FILES if "standard library only" in (ast.get_docstring(parsed(file)) or "")]
+    assert len(said) > 3
+    assert {file.name: found for file in said if (found := libraries(file, set()))} == {}
+
+
+UNIT = ROOT.parent / "tests/unit"
+OF_A_PAGE = {"docs/test_reasons.py"}
+"""named after what the page is about"""
+
+
+def test_a_test_that_is_named_after_a_module_stands_in_the_folder_of_its_room() -> None:
+    rooms = {file.stem: file.parent.relative_to(ROOT).parts for file in FILES if not file.name.startswith("__")}
+    wrong = []
+    for file in sorted(UNIT.rglob("test_*.py")):
+        here = file.relative_to(UNIT)
+        package, *below = rooms.get(file.stem.removeprefix("test_"), ("",))
+        top = {"fairlap_race": ["race"], "fairlap_docs": ["docs"]}.get(package, [])
+        if package and list(here.parts[:-1]) != [*top, *below] and str(here) not in OF_A_PAGE:
+            wrong.append(str(here))
+    assert wrong == []

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.same_tests import TABLE, missing, moved, read_table
+from tests.same_tests import TABLE, missing, moved, read_table, without_numbers
 
 ROOT = Path(__file__).parents[3]
 MOVED = read_table("""
@@ -15,6 +15,8 @@ tests/d.py::test_one[1] tests/d.py::test_one[2]
 tests/e.py::test_gone -
 pkg/old.py pkg/room/new.py
 pkg/removed.py -
+tests/f.py::test_plain tests/f.py::test_plain[now]
+tests/f.py::test_words[a b] -> tests/f.py::test_words[c d]
 """)
 
 
@@ -27,6 +29,8 @@ pkg/removed.py -
         ("tests/d.py::test_one[1]", "tests/d.py::test_one[2]"),
         ("tests/d.py::test_one[3]", "tests/d.py::test_one[3]"),
         ("tests/e.py::test_gone[3]", "-"),
+        ("tests/f.py::test_plain", "tests/f.py::test_plain[now]"),
+        ("tests/f.py::test_words[a b]", "tests/f.py::test_words[c d]"),
         ("tests/imports.py::test_way[pkg/old.py]", "tests/imports.py::test_way[pkg/room/new.py]"),
         ("tests/imports.py::test_way[pkg/removed.py]", "-"),
         ("tests/z.py::test_z", "tests/z.py::test_z"),
@@ -40,6 +44,26 @@ def test_what_is_missing_is_told_with_its_new_name() -> None:
     now = {"tests/x/c.py::test_it"}
     before = ["tests/a.py::test_it", "tests/e.py::test_gone", "tests/a.py::test_lost"]
     assert missing(before, now, MOVED) == ["tests/a.py::test_lost -> tests/x/c.py::test_lost"]
+
+
+def test_a_number_that_pytest_gave_may_be_another_one_but_none_of_them_may_be_missing() -> None:
+    now = {"tests/g.py::test_it[a-x1]", "tests/g.py::test_it[a-x2]", "tests/g.py::test_it[b-x0]"}
+    assert missing(["tests/g.py::test_it[a-x0]", "tests/g.py::test_it[a-x1]"], now, MOVED) == []
+    before = [f"tests/g.py::test_it[a-x{number}]" for number in (0, 1, 5)]
+    assert missing(before, now, MOVED) == ["tests/g.py::test_it[a-x5] -> tests/g.py::test_it[a-x5]"]
+    assert missing(["tests/g.py::test_it[c-x0]"], now, MOVED) != []
+
+
+@pytest.mark.parametrize(
+    ("test", "left"),
+    [
+        ("a::t[x1-y_z20-7]", "a::t[x-y_z-7]"),
+        ("a::t[v1.2-a1b]", "a::t[v1.2-a1b]"),
+        ("a::t1", "a::t1"),
+    ],
+)
+def test_what_is_left_of_an_id_without_such_numbers(test: str, left: str) -> None:
+    assert without_numbers(test) == left
 
 
 def test_a_circle_or_a_name_that_stands_twice_is_refused() -> None:

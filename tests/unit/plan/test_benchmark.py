@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from world import READY, START, cluster, good_record, is_true, job, later, pod, progress, seen, spec
 
+from fairlap.api.spec import Track
 from fairlap.api.status import BenchmarkStatus, RaceStatus, Step
 from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import condition, stamp
@@ -654,17 +655,22 @@ def test_an_outage_of_the_operator_counts_only_for_what_went_on_without_it(
     assert (stage(todo) == at_stage and todo.status.reason == "" and todo.look == ()) is goes_on
 
 
-@pytest.mark.parametrize(
-    ("track", "words"),
-    [
-        ({"name": "elastic/logs"}, "elastic/logs"),
-        ({"volume": {"claimName": "v", "path": "a/b"}}, "volume v/a/b"),
-        ({"git": {"url": "https://h/tracks.git", "revision": "m", "path": "shop/books"}}, "shop/books"),
-        ({"configMap": {"name": "mine"}}, "configMap mine"),
-    ],
-)
+NAMES: list[tuple[Json, str]] = [
+    ({"name": "elastic/logs"}, "elastic/logs"),
+    ({"volume": {"claimName": "v", "path": "a/b"}}, "volume v/a/b"),
+    ({"git": {"url": "https://h/tracks.git", "revision": "m", "path": "shop/books"}}, "shop/books"),
+    ({"configMap": {"name": "mine"}}, "configMap mine"),
+]
+
+
+@pytest.mark.parametrize(("track", "words"), NAMES)
 def test_every_track_has_a_name_for_people(track: Json, words: str) -> None:
     assert plan(seen(of=spec(race={"track": track}))).status.track == words
+
+
+def test_no_source_of_a_track_is_without_a_name() -> None:
+    sources = {each.alias for each in Track.model_fields.values()} - {"builtin", "revision", "repository"}
+    assert sources == {source for track, _ in NAMES for source in track}
 
 
 def test_what_is_downloaded_is_in_the_progress() -> None:

@@ -1,5 +1,5 @@
 """Everything that is wrong or doubtful in a track, with file and line: `step` for a Benchmark, `review` in the child.
 
 The command line shows the findings of `review`; all other modules are its parts.
-May be imported by the race image's entry point (the step `check`) and by the command line.
+May be imported by `__main__` and `cli`.
 """

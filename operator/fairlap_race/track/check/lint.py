@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairlap_race.contract.index_settings import NO_PIPELINE
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.track.document_effects import NO_PIPELINE
 
 SLOW_DOCUMENTS_PER_SECOND = 5000
 SLOW_BYTES_PER_SECOND = 10_000_000

@@ -1,14 +1,19 @@
 """The specification of a race: what the operator writes is what the runner reads, and nothing else is accepted."""
 
+import ast
+import inspect
 import json
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fairlap_race
+from fairlap_race.contract import http_spec, race_spec
 from fairlap_race.contract.race_spec import (
+    NOT_OVER_HTTP,
     CorporaSpec,
     GitSource,
     IndexSpec,
@@ -234,3 +239,32 @@ def test_reading_raises_nothing_else(change):
         parse_spec(json.dumps({**SPEC, **change}))
     except SpecError as error:
         assert str(error)
+
+
+RUNNER = Path(fairlap_race.__file__).parent
+OVER_HTTP = {
+    *("mode", "namespace", "record", "race_id", "format", "http", "requests", "require_tasks", "sweep", "samples"),
+    *("allowed_errors", "probes", "hosts", "tls", "user", "user_file", "password_file", "api_key_file", "ca_file"),
+    *("certificate_file", "certificate_key_file", "target", "stall_seconds", "timeout_seconds"),
+}
+"""Fields that a race over HTTP has a use for."""
+
+
+def test_every_field_has_a_use_over_http_or_is_refused_there():
+    assert {each.name for each in fields(RaceSpec)} == OVER_HTTP | NOT_OVER_HTTP
+    assert not OVER_HTTP & NOT_OVER_HTTP
+
+
+def test_every_field_is_read_by_the_runner():
+    files = [file for file in RUNNER.rglob("*.py") if file.name not in ("race_spec.py", "http_spec.py")]
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text()))]
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    written = {
+        (name, each.name)
+        for module in (race_spec, http_spec)
+        for name, found in inspect.getmembers(module, is_dataclass)
+        if found.__module__ == module.__name__
+        for each in fields(found)
+    }
+    assert len(written) > 60
+    assert {(name, field) for name, field in written if field not in read} == set()
