@@ -12,6 +12,7 @@ from prometheus_client import Counter, Histogram
 
 from fairlap.api.base import Json
 from fairlap.api.names import COMPARISON_KIND, COMPARISON_PLURAL, GROUP, KIND, PLURAL, VERSION
+from fairlap.api.small_metadata import shrink_metadata
 from fairlap.kube.api_error import ApiError
 
 _TIMEOUT_SECONDS: Final = 30.0
@@ -108,7 +109,7 @@ class ApiServer:
     ) -> list[Json]:
         """Return the objects of a kind with their metadata alone; without any namespace, those of the whole cluster.
 
-        Neither annotations nor managedFields are among it. Raises ApiError.
+        Of that there is only what `shrink_metadata` leaves, and no annotation. Raises ApiError.
         """
         found: list[Json] = []
         for namespace in tuple(namespaces) or ("",):
@@ -269,8 +270,7 @@ def fewer(limit: int, characters: int) -> int:
 
 def _without_texts(each: Json) -> Json:
     """Take from an object, in place, what may be large in its metadata and nobody reads in a list."""
-    for part in ("annotations", "managedFields"):
-        each["metadata"].pop(part, None)
+    shrink_metadata(each["metadata"])
     return each
 
 

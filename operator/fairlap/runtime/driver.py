@@ -27,6 +27,7 @@ from fairlap.api.names import (
     PLURAL,
     VERSION,
 )
+from fairlap.api.small_metadata import OWN_FINALIZER
 from fairlap.api.status import TERMINAL
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.repeat import repeat
@@ -173,7 +174,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     """Set kopf up for one replica with namespaced permissions that never gives up on the API server."""
     settings.scanning.disabled = True  # else kopf asks for CRDs and namespaces, which we may not list
     settings.peering.standalone = True
-    settings.persistence.finalizer = f"{GROUP}/operator"  # an earlier version's, which kopf takes off
+    settings.persistence.finalizer = OWN_FINALIZER  # which kopf takes off
     settings.process.ultimate_exiting_timeout = None  # else the end of one kopf is the end of the process, later
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 10

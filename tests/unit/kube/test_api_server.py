@@ -95,7 +95,8 @@ class OneByOne(ApiServer):
         number = int(query.get("continue", 0))
         self.done.append(f"page {number}")
         self.limits.add(query["limit"])
-        meta = {"uid": str(number), "annotations": {"a": "large"}, "managedFields": ["large"], "labels": {"l": "x"}}
+        labels = {"fairlap.dev/step": "check", "l": "large"}
+        meta = {"uid": str(number), "annotations": {"a": "large"}, "managedFields": ["large"], "labels": labels}
         further = {"continue": str(number + 1)} if number + 1 < self.objects else {}
         return json.dumps({"metadata": further, "items": [{"metadata": meta, "spec": {"a": "large"}}]})
 
@@ -144,7 +145,9 @@ def test_pages_of_large_objects_are_small() -> None:
 def test_lists_of_metadata_have_nothing_large() -> None:
     assert asyncio.run(OneByOne(3).list_uids("Benchmark", ["ns"])) == {"0", "1", "2"}
     listed = asyncio.run(OneByOne(2).list_metadata("Job", ["ns"]))
-    assert [each["metadata"] for each in listed] == [{"uid": uid, "labels": {"l": "x"}} for uid in ("0", "1")]
+    assert [each["metadata"] for each in listed] == [
+        {"uid": uid, "labels": {"fairlap.dev/step": "check"}} for uid in ("0", "1")
+    ]
 
 
 @pytest.mark.parametrize(("namespace", "found"), [("a", True), ("b", False)])
