@@ -61,8 +61,8 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         return COMPARISON_KIND
 
     async def _look_once(self, *, woken: bool) -> float:
-        comparison = self._newest()
-        if (comparison.get("status") or {}).get("phase") in COMPARISON_TERMINAL:
+        comparison = await self._newest()
+        if comparison is None or (comparison.get("status") or {}).get("phase") in COMPARISON_TERMINAL:
             return self._resync  # until its end is told
         try:
             seen = build_comparison_seen(comparison, self.operator.settings, datetime.now(UTC))

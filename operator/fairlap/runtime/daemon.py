@@ -41,8 +41,8 @@ class Daemon(DriveLoop[BenchmarkStatus]):
         return KIND
 
     async def _look_once(self, *, woken: bool) -> float:
-        benchmark = self._newest()
-        if (benchmark.get("status") or {}).get("phase") in TERMINAL:
+        benchmark = await self._newest()
+        if benchmark is None or (benchmark.get("status") or {}).get("phase") in TERMINAL:
             return self._resync  # until its end is told
         now = datetime.now(UTC)
         try:

@@ -48,6 +48,7 @@ from fairlap.runtime.project import (
     drop_record,
     drop_unread,
     project_child,
+    set_spec_aside,
 )
 from fairlap.runtime.quick_toggles import use_quick_toggles
 from fairlap.runtime.small_pages import use_small_pages
@@ -230,6 +231,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
         operator.places.observe(summarize(body))
         operator.races.observe(body)
         drop_numbers(body)
+        set_spec_aside(body)
 
     @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
     async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:
@@ -260,6 +262,7 @@ def _register_comparisons(registry: kopf.OperatorRegistry, operator: Operator, n
         cut_spec(body)
         operator.places.observe(summarize_comparison(body))
         drop_comparison(body)
+        set_spec_aside(body)
 
     @kopf.on.event(*COMPARISONS, id="comparison_changed", registry=registry)
     async def comparison_changed(

@@ -17,6 +17,11 @@ from fairlap_race.contract.untrusted import has_more_values
 Body = Mapping[str, Any]
 _KEPT_STATUS = {"phase", "completionTime", "conditions"}
 _KEPT_SPEC = {"ttlAfterFinished", "keepClusterFor", "rerunHistoryLimit"}
+_ASIDE = "aside"
+"""key of a spec that is not held; the API server keeps none that is not in its schema"""
+_STAYS = ("suspend",)
+_MOST_HELD, _OF_A_VALUE = 48 << 10, 100
+"""bytes of a spec, and of each value in it beside its characters"""
 _ANNOTATIONS = (rerun.ASKED, rerun.DONE, expiry.EXPIRED)
 _LARGE = ("spec", "status", "data", "binaryData", "endpoints")
 _OF_THE_SCHEMA = 4000
@@ -95,6 +100,48 @@ def cut_spec(body: Body, most: int = MOST_SPEC_VALUES + _OF_THE_SCHEMA) -> None:
             spec[part] = {field: bounded_copy(below, room=room) for field, below in value.items()}
         else:
             spec[part] = bounded_copy(value, room=room)
+
+
+def set_spec_aside(body: Body) -> None:
+    """Leave out, in place, a spec that takes much memory: who needs it reads it from the API server.
+
+    What is accepted may take a megabyte each, be it only 64 KiB of text, and a tenant may let hundreds wait in line.
+    """
+    spec = body.get("spec")
+    if isinstance(spec, dict) and _takes_more(spec, _MOST_HELD):
+        kept = {part: spec[part] for part in _STAYS if part in spec}
+        spec.clear()
+        spec |= {**kept, _ASIDE: True}
+
+
+def is_set_aside(body: Body) -> bool:
+    """Return whether the spec of an object is to be read from the API server."""
+    return _ASIDE in (body.get("spec") or {})
+
+
+def _takes_more(data: Any, most: int) -> bool:
+    """Return whether JSON data takes more than `most` bytes of memory, about; goes through it without recursion."""
+    left, level = most, [data]
+    while level:
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, Mapping):
+                left -= sum(map(len, each))
+                below += each.values()
+            elif isinstance(each, list):
+                below += each
+            left -= _OF_A_VALUE + (len(each) if isinstance(each, str) else 0)
+            if left < 0:
+                return True
+        level = below
+    return False
+
+
+def small_written(body: Body) -> Json:
+    """Return what is kept of an object that was written: metadata and status; its spec is that which events show."""
+    meta = dict(body["metadata"])
+    shrink_metadata(meta, _ANNOTATIONS)
+    return {"metadata": meta, "status": body.get("status") or {}}
 
 
 def drop_numbers(benchmark: Body) -> None:
