@@ -14,13 +14,20 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import COMPARISON_TERMINAL, ComparisonStatus
 from fairlap.api.names import COMPARISON_KIND, NOISE_CONFIG_MAP
 from fairlap.kube.api_error import ApiError
-from fairlap.plan.comparison.comparison_seen import ComparisonLook, ComparisonPlan, ComparisonSeen, RaceToCreate
+from fairlap.plan.comparison.comparison_seen import (
+    ComparisonLook,
+    ComparisonPlan,
+    ComparisonSeen,
+    ComparisonSubject,
+    RaceToCreate,
+)
 from fairlap.plan.outdated_crd import COMPARISON_STEERING
 from fairlap.queue.summary import Place
 from fairlap.runtime.announce import Announcement, comparison_announcements, comparison_words
 from fairlap.runtime.comparison_acts import Learn, RecordRace, create_race, learn, record_block
 from fairlap.runtime.comparison_reads import build_comparison_seen, read_blocks, read_races, try_variants
 from fairlap.runtime.drive_loop import DriveLoop
+from fairlap.runtime.project import is_set_aside
 from fairlap.runtime.reads import read_machines
 from fairlap.runtime.skew import Skew
 from fairlap.runtime.writes import write_status
@@ -54,6 +61,8 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
     hindrance: str = ""
     """a full quota, in the API server's words"""
     skew: Skew = field(default_factory=lambda: Skew(steering=COMPARISON_STEERING))
+    subject: ComparisonSubject | None = None
+    """what the last look was at, while a block is raced: with its variants it is large, and many may wait"""
 
     @property
     def kind(self) -> str:
@@ -65,10 +74,11 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         if comparison is None or (comparison.get("status") or {}).get("phase") in COMPARISON_TERMINAL:
             return self._resync  # until its end is told
         try:
-            seen = build_comparison_seen(comparison, self.operator.settings, datetime.now(UTC))
+            seen = build_comparison_seen(comparison, self.operator.settings, datetime.now(UTC), self.subject)
         except ValidationError as error:
             await self._take_in_unreadable(error, ComparisonSpec.__name__)
             return 0
+        self.subject = seen.subject if seen.status.block and not is_set_aside(self.body) else None
         if self.intended is not None:
             await self._write(comparison, seen.status, self.intended)
             return 0

@@ -28,6 +28,7 @@ from fairlap.runtime import comparison_reads
 from fairlap.runtime.comparison_acts import OfBenchmark
 from fairlap.runtime.comparison_daemon import VERDICTS, ComparisonDaemon, Deciders
 from fairlap.runtime.comparison_deciders import DECIDERS
+from fairlap.runtime.comparison_reads import build_comparison_seen
 from fairlap.runtime.drives import Stop
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
@@ -518,3 +519,18 @@ def test_a_whole_comparison_by_the_real_decisions(records: bool) -> None:
     else:
         assert (status.phase, status.reason) == ("Failed", "RacesInvalid"), server.status
         assert {block.reason for block in status.blocks if not block.valid} == {"RecordMissing"}
+
+
+def test_variants_are_made_once_while_a_block_is_raced() -> None:
+    meta = {"name": "c", "namespace": "n", "uid": "u", "generation": 1}
+    variants = [{"name": "a"}, {"name": "b", "patch": {"elasticsearch": {"version": "9.1.0"}}}]
+    template = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}}}
+    body = {"metadata": meta, "spec": {"template": template, "variants": variants, "baseline": "a"}}
+    settings, now = Settings(race_image="r"), datetime.now(UTC)
+    first = build_comparison_seen(body, settings, now).subject
+    assert build_comparison_seen(body, settings, now, first).subject is first
+    assert first.variants is first.variants and [each.name for each in first.variants] == ["a", "b"]
+    for uid, generation in (("u", 2), ("another", 1)):
+        changed = {**body, "metadata": {**meta, "uid": uid, "generation": generation}}
+        other = build_comparison_seen(changed, settings, now, first).subject
+        assert other is not first and (other.uid, other.generation) == (uid, generation)
