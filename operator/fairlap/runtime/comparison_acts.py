@@ -1,5 +1,6 @@
 """Carry out what a decision about a Comparison asks for. Every act can be repeated: names are fixed."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Final
@@ -98,7 +99,8 @@ async def learn(api_server: ApiServer, seen: ComparisonSeen, learnt: Learn) -> N
     try:
         for _ in range(_TRIES):
             there = await api_server.find("ConfigMap", namespace, NOISE_CONFIG_MAP)
-            data = learnt((there or {}).get("data") or {}, seen)
+            # In a thread, as the verdict: of many numbers it takes seconds.
+            data = await asyncio.to_thread(learnt, (there or {}).get("data") or {}, seen)
             if data is None or await _keep(api_server, namespace, there, data):
                 return
     except ApiError as error:

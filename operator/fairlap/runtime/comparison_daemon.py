@@ -1,5 +1,6 @@
 """Drives one Comparison: it looks, plans, writes the status and acts, and is woken by its Benchmarks' events."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -106,7 +107,8 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         while todo.look:
             for what in todo.look:
                 seen = await self._look_at(what, seen)
-            todo = self.deciders.plan(seen)
+            # Judging thousands of numbers takes seconds, which are nobody else's: the Lease is to be renewed meanwhile.
+            todo = await asyncio.to_thread(self.deciders.plan, seen) if seen.records else self.deciders.plan(seen)
         return seen, todo
 
     async def _look_at(self, what: ComparisonLook, seen: ComparisonSeen) -> ComparisonSeen:
@@ -124,6 +126,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
             case "races":
                 return replace(seen, confirmed=True, races=await read_races(api_server, seen))
             case "records":
+                await self._enter(self.operator.large_records)
                 return replace(seen, records=await read_blocks(api_server, seen))
             case "machines":
                 return replace(seen, machines=await read_machines(api_server))

@@ -77,9 +77,12 @@ class Daemon(DriveLoop[BenchmarkStatus]):
         todo = plan(seen)
         while todo.look:
             for what in todo.look:
-                seen = await look_at(what, seen, self._api_server, self.operator.prometheus)
+                seen = await look_at(what, seen, self._api_server, self.operator.prometheus, self._enter_large_records)
             todo = plan(seen)
         return seen, todo
+
+    async def _enter_large_records(self) -> None:
+        await self._enter(self.operator.large_records)
 
     async def _act(self, seen: Seen, todo: Plan) -> float:
         if todo.create or todo.delete or todo.start_job:

@@ -77,6 +77,8 @@ class DriveLoop(ABC, Generic[Status]):
     intended: Status | None = None
     """what was written and not stored, although decisions stand on it"""
     rate: WriteRate = field(default_factory=WriteRate)
+    entered: list[asyncio.Semaphore] = field(default_factory=list)
+    """what has room for a few looks at once, and for this one now"""
 
     @property
     @abstractmethod
@@ -137,10 +139,20 @@ class DriveLoop(ABC, Generic[Status]):
         return pause
 
     async def _look(self, *, woken: bool) -> float:
-        if not is_set_aside(self.body):
+        try:
+            if is_set_aside(self.body):
+                await self._enter(self.operator.large_specs)
             return await self._look_once(woken=woken)
-        async with self.operator.large_specs:  # not all that were woken at once hold theirs
-            return await self._look_once(woken=woken)
+        finally:
+            for room in self.entered:
+                room.release()
+            self.entered.clear()
+
+    async def _enter(self, room: asyncio.Semaphore) -> None:
+        """Wait until there is room for what this look will hold; it is left with the look's end."""
+        if room not in self.entered:
+            await room.acquire()
+            self.entered.append(room)
 
     def _stumble(self, error: Exception) -> float:
         """Take in an error that was not foreseen; return how many seconds may pass until the next attempt."""

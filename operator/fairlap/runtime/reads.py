@@ -1,7 +1,7 @@
 """What the operator reads from the API server about Benchmarks, in the words of the domain."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -31,8 +31,17 @@ from fairlap_race.contract.untrusted import MAX_JSON_VALUES, value_count
 log = logging.getLogger(__name__)
 MOST_VALUES_TOGETHER: Final = MAX_JSON_VALUES * 3 // 2
 """of all records of a Benchmark that are held at once, in JSON: its races' pods may have written anything"""
+LARGE_VALUES: Final = 50_000
+"""from which on records are large: one of `log_ingest` has a thousand"""
 _LOG_LINES: Final = 200
 _LOG_BYTES: Final = 2500
+
+
+HasRoom = Callable[[], Awaitable[None]]
+
+
+async def nothing_to_wait_for() -> None:
+    """Return at once, for who is alone."""
 
 
 async def queued_uids(api_server: ApiServer, namespaces: Iterable[str]) -> set[str]:
@@ -100,10 +109,13 @@ class Written(NamedTuple):
     machines: MachineTable | None = None
 
 
-async def read_records(api_server: ApiServer, subject: Subject, steps: Sequence[str]) -> dict[str, Written]:
+async def read_records(
+    api_server: ApiServer, subject: Subject, steps: Sequence[str], has_room: HasRoom = nothing_to_wait_for
+) -> dict[str, Written]:
     """Return what these steps have left in their records, each read once, by its name; the last step comes first.
 
-    Of the others there is nothing from the one on with which they would take too much memory together. Raises ApiError.
+    Of the others there is nothing from the one on with which they would take too much memory together. `has_room`
+    returns when there is room for large ones. Raises ApiError.
     """
     found, left = dict[str, Written](), MOST_VALUES_TOGETHER
     for step in reversed(steps):
@@ -113,6 +125,8 @@ async def read_records(api_server: ApiServer, subject: Subject, steps: Sequence[
         if there is not None and is_child(there, subject):
             record, table = text_of(there, KEY_RECORD), text_of(there, KEY_RESOURCES)
             left -= value_count(record or "") + value_count(table or "")
+            if MOST_VALUES_TOGETHER - left > LARGE_VALUES:
+                await has_room()
         if found and left <= 0:
             record = table = None
         found[step] = Written(Record.from_json(record), MachineTable.from_json(table))

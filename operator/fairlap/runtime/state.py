@@ -39,7 +39,9 @@ class Operator:
     newer_defaults: dict[str, Json] = field(default_factory=dict)
     """by kind, defaults of fields of a spec that the cluster knows and this operator does not"""
     large_specs: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
-    """how many at once may hold a spec that is read anew for each look"""
+    """for looks that read a large spec anew, which not all that are woken at once may hold"""
+    large_records: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    """for looks at records that take much memory, or time to be judged: one after the other"""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     """ends the operator; set by a signal and by the lease's loss"""
 
