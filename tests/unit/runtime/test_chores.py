@@ -141,7 +141,7 @@ def test_a_name_that_is_taken_unseen() -> None:
 
 
 def test_names_that_no_event_told_of_are_passed_over_one_by_one() -> None:
-    """A watch that is blind for Benchmarks: two taken names were asked for in turn, as fast as the API server answers."""
+    """A watch that is blind for Benchmarks: two taken names were asked for in turn, without an end."""
 
     class Patient(Server):
         def _request(self, *, before: bool) -> None:
