@@ -17,6 +17,8 @@ PAGE_CACHE_ANNOTATION: Final = f"{GROUP}/page-cache"
 """of a race's Job: whether the page cache was dropped before it, as a sentence"""
 PAGE_CACHE_DROPPED: Final = "the page cache was dropped on "
 UID_LABEL: Final = f"{GROUP}/uid"
+LONGEST_UID: Final = 64
+"""One in an owner reference may be any text; a longer one is nobody's, and is remembered."""
 STEP_LABEL: Final = f"{GROUP}/step"
 ROLE_LABEL: Final = f"{GROUP}/role"
 COMPARISON_LABEL: Final = f"{GROUP}/comparison"

@@ -230,8 +230,7 @@ class ApiServer:
         if method != "GET" and kind != "Lease" and not self.may_write():
             raise ApiError(0, "not sent: another operator may have taken over")
         prefix, plural = _KINDS[kind]
-        scope = f"{prefix}/namespaces/{quote(namespace)}" if namespace else prefix
-        path = "/".join(p for p in (scope, plural, quote(name), part) if p)
+        path = _path(prefix, plural, namespace, name, part)
         content = "application/merge-patch+json" if method == "PATCH" else "application/json"
         headers = {"Accept": accept, "Content-Type": content}
         began = time.monotonic()
@@ -261,6 +260,16 @@ class ApiServer:
         response = await self._api.call_api(*serialized, _request_timeout=_TIMEOUT_SECONDS)
         data: bytes = await response.read()
         return int(response.status), data.decode(errors="replace")
+
+
+def _path(prefix: str, plural: str, namespace: str, name: str, part: str) -> str:
+    """Return the path of a request; a name that somebody wrote, as in an owner reference, is one part of it."""
+    if name in (".", ".."):
+        raise ApiError(404, f"nothing is called {name}")
+    # Of the published schemas the name is a path itself.
+    shown = quote(name, safe="/" if plural == "v3" else "")
+    scope = f"{prefix}/namespaces/{quote(namespace, safe='')}" if namespace else prefix
+    return "/".join(part for part in (scope, plural, shown, part) if part)
 
 
 def fewer(limit: int, characters: int) -> int:

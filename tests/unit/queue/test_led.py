@@ -220,6 +220,8 @@ def test_the_hosts_of_all_variants_are_its_own(spec: Json) -> None:
     if "matrix" in spec:
         Matrix.model_validate(spec["matrix"])
     assert summarize_comparison({"metadata": META, "spec": spec}).hosts == {"es.ns:9200"}
+    over = {"metadata": META, "spec": spec, "status": {"phase": "Failed"}}
+    assert summarize_comparison(over).hosts == frozenset(), "nobody asks any more"
 
 
 OWNER: Json = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "c", "uid": "c", "controller": True}
@@ -233,6 +235,7 @@ OWNER: Json = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name
         ([{**OWNER, "apiVersion": "apps/v1"}], ""),
         ([{**OWNER, "kind": "Benchmark"}], ""),
         ([{"kind": "x"}, OWNER], "c"),
+        ([{**OWNER, "uid": "c" * 99_000}], "c" * 64),
         ("nonsense", ""),
         (None, ""),
         ([3], ""),
