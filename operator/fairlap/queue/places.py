@@ -131,7 +131,8 @@ class Places:
         """Return whether a Benchmark holds a place or may take one now, and if not, who is before it."""
         seen = self._seen.get(uid)
         if seen and seen.led_by:
-            return self._lent(seen)
+            lent = self._lent(seen)
+            return lent._replace(wanted=self._line("race").of(seen.led_by).wanted) if lent.mine else lent
         hosts = seen.hosts if seen and place == "race" else frozenset[str]()
         return self._line(place).of(uid, hosts)
 

@@ -32,7 +32,8 @@ class Turn(NamedTuple):
     share: int = 0
     """the share of its namespace, where that is what it waits for"""
     wanted: str = ""
-    """for a holder: when the last of those in line lined up, if its place would let one of them go on; else "" """
+    """for a holder, and for whom one lends its place: when the last of those in line lined up, if the place would let
+    one of them go on; else "" """
     led_by: str = ""
     """for a race of a Comparison: the name of that Comparison, or words for one that is not there"""
 

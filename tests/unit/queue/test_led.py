@@ -68,6 +68,15 @@ def test_whose_turn_it_is_says_the_comparison(leader: Summary, child: Summary, m
     assert places.assume(child.uid) is mine and places.is_lent_one(child.uid) is mine
 
 
+def test_whose_place_is_lent_is_told_whether_somebody_could_use_it() -> None:
+    queue = Queue(comparison(), led())
+    assert queue.places.turn("a").wanted == ""
+    queue.places.observe(stranger())
+    assert queue.places.turn("a").wanted == "s" == queue.places.turn("c").wanted
+    assert Queue(comparison(), led(), stranger(), most=2).places.turn("a").wanted == "", "it has a place of its own"
+    assert Queue(comparison("waits"), led(), stranger()).places.turn("a").wanted == ""
+
+
 def test_an_assumed_place_of_the_comparison_is_lent_too() -> None:
     places = Queue(comparison("waits"), led()).places
     assert not places.turn("a").mine and places.assume("c") and places.turn("a").mine
