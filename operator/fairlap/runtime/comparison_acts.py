@@ -67,7 +67,8 @@ async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock,
     if builder is None and seen.subject.spec.design.state == "Kept":
         text = "the Benchmark that has built its cluster was deleted, so nothing is known of that"
         return RaceRecord.model_validate({**said, "valid": False, "reason": CLUSTER_RESTARTED, "message": text})
-    found = record_race((there, await _record_of(api_server, there)), builder, race.variant)
+    raced = there, await _record_of(api_server, there)
+    found = await asyncio.to_thread(record_race, raced, builder, race.variant)  # it may be large
     return found.model_copy(update=said)
 
 

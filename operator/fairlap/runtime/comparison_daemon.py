@@ -162,6 +162,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         if todo.create and (foreign := await create_race(self._api_server, seen.subject, todo.create)):
             return foreign
         if todo.record:
+            await self._enter(self.operator.large_records)
             record_race = self.deciders.record_race
             if foreign := await record_block(self._api_server, seen, todo.record, record_race):
                 return foreign

@@ -1,5 +1,6 @@
 """What the operator reads from the API server about Benchmarks, in the words of the domain."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -122,15 +123,21 @@ async def read_records(
         name = object_name(subject.name, step)
         there = await api_server.find("ConfigMap", subject.namespace, name) if left > 0 else None
         record = table = None
+        large = False
         if there is not None and is_child(there, subject):
             record, table = text_of(there, KEY_RECORD), text_of(there, KEY_RESOURCES)
             left -= value_count(record or "") + value_count(table or "")
-            if MOST_VALUES_TOGETHER - left > LARGE_VALUES:
+            if large := MOST_VALUES_TOGETHER - left > LARGE_VALUES:
                 await has_room()
         if found and left <= 0:
             record = table = None
-        found[step] = Written(Record.from_json(record), MachineTable.from_json(table))
+        # Reading a large one takes seconds, which are not only its own.
+        found[step] = await asyncio.to_thread(_read, record, table) if large else _read(record, table)
     return found
+
+
+def _read(record: str | None, table: str | None) -> Written:
+    return Written(Record.from_json(record), MachineTable.from_json(table))
 
 
 async def read_noise(api_server: ApiServer, namespace: str) -> Mapping[str, Any] | None:
