@@ -1,11 +1,12 @@
 """The watch of one kind goes blind and stays so: the operator ends every race with the truth, only later."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 from tests.api.controlplane import ControlPlane
 from tests.api.every_spec import loud
-from tests.api.manifests import benchmark
+from tests.api.manifests import benchmark, comparison
 from tests.api.operator_process import Operator
 from tests.api.stage import Stage
 
@@ -38,6 +39,29 @@ def test_one_kind_is_not_seen(stage: Stage, plane: ControlPlane, namespace: str,
         told = {name: (status["phase"], status.get("reason"), status.get("message")) for name, status in ends.items()}
         assert {phase for phase, _, _ in told.values()} == {"Succeeded"}, told
         stage.is_clean(namespace, 120)
+        assert not loud(operator.log)
+    finally:
+        operator.lives()
+        operator.stop()
+
+
+@pytest.mark.parametrize("proxy", ["comparisons", "benchmarks"], indirect=True)
+def test_a_comparison_ends_although_it_or_its_races_are_not_seen(
+    stage: Stage, plane: ControlPlane, namespace: str, proxy: BlindProxy
+) -> None:
+    operator = Operator(plane, namespace)
+    proxy.stand_before(plane.folder / f"operator-{namespace}.kubeconfig")
+    operator.environment["FAIRLAP_RESYNC_SECONDS"] = "20"
+    operator.start()
+    try:
+        operator.wait_ready()
+        stage.apply(comparison(namespace, design={"stop": "fixed", "blocks": 2}))
+        began = time.monotonic()
+        status = stage.compares(namespace, "cmp", seconds=1200)
+        print(proxy.blind, f"{time.monotonic() - began:.0f} s")
+        assert proxy.stalled, "the watch was blind"
+        assert status["phase"] == "Complete", (status.get("reason"), status.get("message"))
+        assert (status["costRaces"], [block["valid"] for block in status["blocks"]]) == (4, [True] * 3)
         assert not loud(operator.log)
     finally:
         operator.lives()

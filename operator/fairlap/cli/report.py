@@ -15,6 +15,7 @@ from fairlap.cli.main_figures import main_rows
 from fairlap.cli.rows import Row, evidence_rows, machine_rows, result_rows
 from fairlap.cli.text_table import align
 from fairlap.comparison.race_facts import effective
+from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 
 _SHOWN = {"version", "buildHash", "java", "nodes", "heapBytes", "images", "rallyVersion", "trackDigest"}
 """Parts of the environment that have rows of their own."""
@@ -43,18 +44,14 @@ def _table(benchmarks: Sequence[Benchmark], shown: Sequence[Row]) -> str:
 def markdown(benchmarks: Sequence[Benchmark]) -> str:
     """Return the rows as a Markdown table, and the sentences below it."""
     head = ["", *(bm.name(b) for b in benchmarks)]
-    lines = [_md_line(head), _md_line(["---", *("---:" for _ in benchmarks)])]
-    lines += [_md_line([row.label, *row.texts()]) for row in rows(benchmarks)]
-    below = "".join(f"\n* {_md(sentence)}" for sentence in sentences(benchmarks))
+    lines = [_md_line([*map(markdown_text, head)]), _md_line(["---", *("---:" for _ in benchmarks)])]
+    lines += [_md_line([*map(markdown_text, [row.label, *row.texts()])]) for row in rows(benchmarks)]
+    below = "".join(f"\n* {markdown_text(sentence)}" for sentence in sentences(benchmarks))
     return "\n".join(lines) + (f"\n{below}" if below else "")
 
 
 def _md_line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(_md(cell) for cell in cells)} |"
-
-
-def _md(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return f"| {' | '.join(cells)} |"
 
 
 def comma_separated(benchmarks: Sequence[Benchmark]) -> str:
@@ -65,7 +62,8 @@ def comma_separated(benchmarks: Sequence[Benchmark]) -> str:
     parts = ("", " min", " max", " races", " requests beyond")
     writer.writerow(["subject", "what", "unit", *(name + part for name in names for part in parts)])
     for row in rows(benchmarks):
-        writer.writerow([row.subject, row.what, row.unit, *(cell for value in row.cells for cell in _csv(value))])
+        cells = (row.subject, row.what, row.unit, *(cell for value in row.cells for cell in _csv(value)))
+        writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in cells])
     return out.getvalue().rstrip("\n")
 
 

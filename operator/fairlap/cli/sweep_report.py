@@ -12,6 +12,7 @@ from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.exits import UsageError
 from fairlap.cli.figures import NOTHING, digits_for, number, percent
 from fairlap.cli.text_table import align
+from fairlap.comparison_report.guarded_text import csv_cell
 
 DRNBENCH = (
     "n_clients",
@@ -101,7 +102,7 @@ def drnbench(benchmark: Benchmark) -> str:
     writer = csv.writer(out, lineterminator="\n")
     shares = {str(row["step"]): _shares(benchmark, row) for row in rows}
     statuses = sorted({ABORTED, ANSWERED}.union(*shares.values()))
-    writer.writerow([*DRNBENCH, *statuses])
+    writer.writerow([*DRNBENCH, *map(csv_cell, statuses)])
     for row in rows:
         times, samples = row.get("serviceTimeMillis") or {}, row.get("samples") or 0
         writer.writerow(

@@ -79,6 +79,14 @@ _Held = Mapping[str, tuple[str, ...]]
 """fact -> its values over some races, each once; "nothing" for a race without it"""
 
 
+class _Ran(NamedTuple):
+    """What is known of one variant's races."""
+
+    everywhere: _Held
+    within: Sequence[_Held]
+    """the same block by block"""
+
+
 def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequence[BlockRecord]) -> Fairness:
     """Return whether the valid races of `blocks` differ in what the variants declare and what follows from it alone.
 
@@ -87,6 +95,7 @@ def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequ
     base = next(variant for variant in variants if variant.name == spec.baseline)
     contenders = sorted((variant for variant in variants if variant is not base), key=lambda it: it.name)
     specs = {variant.name: _spec_leaves(variant.spec) for variant in variants}
+    held = {name: _ran(name, blocks) for name in specs}
     found: list[_Found] = []
     why: dict[str, str] = {}
     by_facts = set[str]()
@@ -97,14 +106,14 @@ def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequ
         if words := words or _unproven(declared, base.name, specs[base.name], contender.name, specs[contender.name]):
             why[contender.name] = words
             ours = [_unfair(each, words) if variable_of(each.path) != NONE else each for each in ours]
-        ran = list(_of_races(base.name, contender.name, declared, blocks))
+        ran = list(_of_races(base.name, contender.name, declared, held, blocks))
         named = {each.path for each in ours}
         ran = [each for each in ran if each.path.removeprefix("spec.") not in named]
         if bad := [each for each in ran if each.rule == "MustMatch"]:
             by_facts.add(contender.name)
             why.setdefault(contender.name, _undeclared(base.name, contender.name, bad))
         found += [*ours, *ran]
-    varying = [each for name in sorted(specs) for each in _varying(name, blocks)]
+    varying = [each for name in sorted(specs) for each in _varying(name, held[name])]
     unknown = list(_without_facts(blocks))
     found += varying
     if unknown or varying:
@@ -205,13 +214,14 @@ def _undeclared(base: str, name: str, bad: Sequence[_Found]) -> str:
     return f"{name} differs from {base} in what it does not declare: {_listed(shown)}{more}"
 
 
-def _of_races(base: str, name: str, declared: set[str], blocks: Sequence[BlockRecord]) -> Iterator[_Found]:
+def _of_races(
+    base: str, name: str, declared: set[str], held: Mapping[str, _Ran], blocks: Sequence[BlockRecord]
+) -> Iterator[_Found]:
     """Yield what ran and was not the same: over all blocks, and within each what the machine decides."""
-    everywhere = [_held(races) for races in (_races_of(base, blocks), _races_of(name, blocks))]
-    yield from _differing(base, name, declared, *everywhere, of_machine=False)
+    ours, theirs = held[base], held[name]
+    yield from _differing(base, name, declared, ours.everywhere, theirs.everywhere, of_machine=False)
     seen = set[str]()
-    for block in blocks:
-        within = [_held(_races_of(each, [block])) for each in (base, name)]
+    for block, *within in zip(blocks, ours.within, theirs.within, strict=True):
         for each in _differing(base, name, declared, *within, of_machine=True):
             if each.path not in seen:
                 seen.add(each.path)
@@ -222,6 +232,10 @@ def _races_of(name: str, blocks: Iterable[BlockRecord]) -> list[RaceRecord]:
     """Return the valid races of a variant, those against itself included, of which something is known."""
     found = [race for block in blocks for race in block.races if race.valid and race.facts]
     return [race for race in found if race.variant.removesuffix(TWIN) == name]
+
+
+def _ran(name: str, blocks: Sequence[BlockRecord]) -> _Ran:
+    return _Ran(_held(_races_of(name, blocks)), [_held(_races_of(name, [block])) for block in blocks])
 
 
 def _held(races: Sequence[RaceRecord]) -> _Held:
@@ -287,12 +301,12 @@ def _message(rule: Rule, row: FactRow, declared: set[str]) -> str:
     }[rule]
 
 
-def _varying(name: str, blocks: Sequence[BlockRecord]) -> Iterator[_Found]:
+def _varying(name: str, ran: _Ran) -> Iterator[_Found]:
     """Yield what was not the same in all races of one variant: over all blocks, or on the machines of one."""
-    races, seen = _races_of(name, blocks), set[str]()
-    groups = [(races, False), *((_races_of(name, [block]), True) for block in blocks)]
+    seen = set[str]()
+    groups = [(ran.everywhere, False), *((held, True) for held in ran.within)]
     for group, of_machine in groups:
-        for path, values in _held(group).items():
+        for path, values in group.items():
             row = row_of(path)
             if len(values) < 2 or row.recorded or row.of_machine != of_machine or path in seen:
                 continue

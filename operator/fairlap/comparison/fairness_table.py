@@ -6,6 +6,7 @@ A variable is what one question changes: `elasticsearch.java`, say, or `elastics
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 Rule = Literal["Declared", "MustMatch", "MayFollow", "FollowsRelease", "RecordOnly"]
@@ -199,7 +200,16 @@ def row_of(path: str) -> FactRow:
     """Return the row that speaks of a fact, by its path."""
     if path.startswith("spec."):
         return _row_of_spec(path.removeprefix("spec."))
+    return _known_row(path) if len(path) <= _LONGEST_REMEMBERED else _row(path)
+
+
+def _row(path: str) -> FactRow:
     return next((row for pattern, row in _ROWS if pattern.fullmatch(path)), UNKNOWN_TO_THE_TABLE)
+
+
+# Races mostly have the same facts, each of which is asked for again and again.
+_LONGEST_REMEMBERED = 200
+_known_row = lru_cache(maxsize=4096)(_row)
 
 
 def variable_of(path: str) -> str:

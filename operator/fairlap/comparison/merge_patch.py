@@ -80,6 +80,11 @@ def changed_paths(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]
     return sorted(_differing(one, other, ""))
 
 
+def meaning(spec: Mapping[str, Any]) -> str:
+    """Return a text that two specs share when, and only when, `changed_paths` finds nothing between them."""
+    return json.dumps(_as_compared(spec, ""), sort_keys=True)
+
+
 def _merged(target: Any, patch: Any) -> Any:
     if not isinstance(patch, Mapping):
         return copy.deepcopy(patch)
@@ -96,10 +101,21 @@ def _differing(one: Mapping[str, Any], other: Mapping[str, Any], above: str) -> 
     for key in one.keys() | other.keys():
         path = f"{above}{key}"
         mine, theirs = comparable(path, one.get(key)), comparable(path, other.get(key))
+        if json.dumps(mine, sort_keys=True) == json.dumps(theirs, sort_keys=True):  # in Python true is 1
+            continue
         if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
             yield from _differing(mine, theirs, f"{path}.")
-        elif json.dumps(mine, sort_keys=True) != json.dumps(theirs, sort_keys=True):  # in Python true is 1
+        else:
             yield path
+
+
+def _as_compared(spec: Mapping[str, Any], above: str) -> Json:
+    compared = ((key, comparable(f"{above}{key}", value)) for key, value in spec.items())
+    return {
+        key: _as_compared(value, f"{above}{key}.") if isinstance(value, Mapping) else value
+        for key, value in compared
+        if value is not None
+    }
 
 
 def _inside(value: Any) -> list[Any]:

@@ -12,6 +12,7 @@ from prometheus_client import Counter, Histogram
 
 from fairlap.api.base import Json
 from fairlap.api.names import COMPARISON_KIND, COMPARISON_PLURAL, GROUP, KIND, PLURAL, VERSION
+from fairlap.api.small_metadata import shrink_metadata
 from fairlap.kube.api_error import ApiError
 
 _TIMEOUT_SECONDS: Final = 30.0
@@ -108,7 +109,7 @@ class ApiServer:
     ) -> list[Json]:
         """Return the objects of a kind with their metadata alone; without any namespace, those of the whole cluster.
 
-        Neither annotations nor managedFields are among it. Raises ApiError.
+        Of that there is only what `shrink_metadata` leaves, and no annotation. Raises ApiError.
         """
         found: list[Json] = []
         for namespace in tuple(namespaces) or ("",):
@@ -229,8 +230,7 @@ class ApiServer:
         if method != "GET" and kind != "Lease" and not self.may_write():
             raise ApiError(0, "not sent: another operator may have taken over")
         prefix, plural = _KINDS[kind]
-        scope = f"{prefix}/namespaces/{quote(namespace)}" if namespace else prefix
-        path = "/".join(p for p in (scope, plural, quote(name), part) if p)
+        path = _path(prefix, plural, namespace, name, part)
         content = "application/merge-patch+json" if method == "PATCH" else "application/json"
         headers = {"Accept": accept, "Content-Type": content}
         began = time.monotonic()
@@ -262,6 +262,16 @@ class ApiServer:
         return int(response.status), data.decode(errors="replace")
 
 
+def _path(prefix: str, plural: str, namespace: str, name: str, part: str) -> str:
+    """Return the path of a request; a name that somebody wrote, as in an owner reference, is one part of it."""
+    if name in (".", ".."):
+        raise ApiError(404, f"nothing is called {name}")
+    # Of the published schemas the name is a path itself.
+    shown = quote(name, safe="/" if plural == "v3" else "")
+    scope = f"{prefix}/namespaces/{quote(namespace, safe='')}" if namespace else prefix
+    return "/".join(part for part in (scope, plural, shown, part) if part)
+
+
 def fewer(limit: int, characters: int) -> int:
     """Return how many objects to ask for where `limit` of them were more than MOST_PAGE characters."""
     return max(1, limit * MOST_PAGE // (2 * characters))
@@ -269,8 +279,7 @@ def fewer(limit: int, characters: int) -> int:
 
 def _without_texts(each: Json) -> Json:
     """Take from an object, in place, what may be large in its metadata and nobody reads in a list."""
-    for part in ("annotations", "managedFields"):
-        each["metadata"].pop(part, None)
+    shrink_metadata(each["metadata"])
     return each
 
 

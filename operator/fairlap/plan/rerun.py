@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from fairlap.api.base import Json
-from fairlap.api.names import API_VERSION, GROUP, KIND, MAX_NAME
+from fairlap.api.names import API_VERSION, GROUP, KIND, MAX_NAME, RERUN_OF
 
 ASKED = f"{GROUP}/rerun"
 """what a user writes: any value, a new one for each run"""
@@ -17,8 +17,7 @@ SAID = f"{GROUP}/rerun-next"
 """JSON: the value that is worked on, and the name of the Benchmark for it"""
 DONE = f"{GROUP}/rerun-done"
 """the last value that was dealt with"""
-OF = f"{GROUP}/rerun-of"
-"""label and annotation of the new one: the name of the first; the annotation: of the one that was annotated"""
+OF = RERUN_OF
 OF_UID = f"{GROUP}/rerun-of-uid"
 VALUE = f"{GROUP}/rerun-value"
 

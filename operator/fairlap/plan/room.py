@@ -1,5 +1,6 @@
 """When no machine has room for a Benchmark's pods: how long it holds its place, and how it gives it up to who waits."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -39,13 +40,17 @@ def give_way(seen: Seen, step: Step, trouble: Trouble | None, search: RoomSearch
     """Return the plan that gives the place up, or None while it is held.
 
     It is given up when no machine has room, patience is over, and another Benchmark could go on in this place. What
-    was begun is removed first; no race has begun, since its pod has no machine.
+    was begun is removed first; no race has begun, since its pod has no machine. A race of a Comparison has failed.
     """
     wanted = _turn(seen, step).wanted
     if trouble is None or trouble.reason != Reason.UNSCHEDULABLE or _has_begun(seen):
         return None
     if not wanted or not search.this_try.passed(seen.now):
         return None
+    if _turn(seen, step).led_by:  # the place is its Comparison's, which lines up with the whole block
+        status = update(seen.status, gave_way=seen.status.gave_way + 1)
+        words = f"its place was given up to others: {trouble.message}"
+        return fail(replace(seen, status=status), Reason.UNSCHEDULABLE, words)
     words = f"{title(seen.subject.spec, step.name)} · gives its place up to others"
     status = enter(seen.status, step.name, "Cleaning", seen, job_uid=step.job_uid)
     status = update(

@@ -14,7 +14,7 @@ from typing import get_args
 
 from fairlap.api.names import COMPARISON_KIND, KIND
 from fairlap.queue.summary import Place, Summary
-from fairlap.queue.turn import Turn, Waiting, admissible, turn
+from fairlap.queue.turn import Turn, Turns, Waiting
 
 PLACES: tuple[Place, ...] = get_args(Place)
 GONE = "(not there)"
@@ -45,6 +45,8 @@ class Places:
         self._aside: set[str] = set()
         self._led: defaultdict[str, set[str]] = defaultdict(set)
         """the Benchmarks of each Comparison"""
+        self._turns: dict[Place, Turns] = {}
+        """everybody's turn, until something changes: when a place becomes free, all that wait look at it"""
 
     def observe(self, summary: Summary) -> None:
         """Take in what an event shows of a Benchmark or a Comparison."""
@@ -52,6 +54,9 @@ class Places:
         if before and any(before.says_it_holds(place) and summary.says_it_holds(place) for place in PLACES):
             # It races in the place that it began in, its own or a lent one, whoever is declared its owner meanwhile.
             summary = replace(summary, led_by=before.led_by)
+        if summary == before:
+            return
+        self._turns.clear()
         self._take_in(summary, before)
         if before and before.led_by != summary.led_by:
             self._leave(before)
@@ -87,6 +92,7 @@ class Places:
 
     def remove(self, uid: str) -> None:
         """Take out a Benchmark or a Comparison that was deleted."""
+        self._turns.clear()
         self._active.pop(uid, None)
         if before := self._seen.pop(uid, None):
             self._leave(before)
@@ -99,18 +105,22 @@ class Places:
     def vanish(self, uids: set[str]) -> None:
         """Leave out the Benchmarks that are gone although no event told so; `uids` are all of them."""
         if uids != self._vanished:
+            self._turns.clear()
             self._vanished = set(uids)
             self._wake_everyone()
 
     def set_aside(self, uid: str) -> None:
         """Leave out a Benchmark that cannot go on and cannot even say so: it holds no place and nobody waits for it."""
         if uid not in self._aside:
+            self._turns.clear()
             self._aside.add(uid)
             self._wake_everyone()
 
     def take_back(self, uid: str) -> None:
         """Let one that was set aside line up again; nothing happens for any other."""
-        self._aside.discard(uid)
+        if uid in self._aside:
+            self._turns.clear()
+            self._aside.discard(uid)
 
     def leave_out(self, namespace: str) -> None:
         """Take out all Benchmarks of a namespace that cannot be read, "" for all; events bring them back."""
@@ -121,9 +131,10 @@ class Places:
         """Return whether a Benchmark holds a place or may take one now, and if not, who is before it."""
         seen = self._seen.get(uid)
         if seen and seen.led_by:
-            return self._lent(seen)
+            lent = self._lent(seen)
+            return lent._replace(wanted=self._line("race").of(seen.led_by).wanted) if lent.mine else lent
         hosts = seen.hosts if seen and place == "race" else frozenset[str]()
-        return turn(uid, self._waiting(place), self._most[place], hosts, self._share)
+        return self._line(place).of(uid, hosts)
 
     def is_lent_one(self, uid: str) -> bool:
         """Return whether the place of a Comparison is lent to this Benchmark now."""
@@ -152,8 +163,9 @@ class Places:
         """Take a place, to be written into the Benchmark's status now; return whether there was one for it."""
         if not self.turn(uid, place).mine:
             return False
-        self._aside.discard(uid)  # else nobody would see that the place is taken while the write is on its way
+        self.take_back(uid)  # else nobody would see that the place is taken while the write is on its way
         if uid in self._seen and not self._holds(uid, place):  # the write will say of a deleted one that it is gone
+            self._turns.clear()
             self._assumed[place].add(uid)
         return True
 
@@ -161,6 +173,7 @@ class Places:
         """Give up what was assumed and not written, except for the place `but`; nothing happens for any other."""
         for place in PLACES:
             if place != but and uid in self._assumed[place]:
+                self._turns.clear()
                 self._assumed[place].discard(uid)
                 if not self._holds(uid, place):
                     # Who looked meanwhile, be it on the event of this write, saw the place taken.
@@ -231,6 +244,11 @@ class Places:
             if not mates:
                 del self._led[led.led_by]
 
+    def _line(self, place: Place) -> Turns:
+        if place not in self._turns:
+            self._turns[place] = Turns(self._waiting(place), self._most[place], self._share)
+        return self._turns[place]
+
     def _waiting(self, place: Place) -> Iterator[Waiting]:
         for seen in self._active.values():
             # What races though its Comparison does not lend it a place (any more) is in nobody's but its own.
@@ -247,5 +265,5 @@ class Places:
             self._wake_those_who_may_go(place)
 
     def _wake_those_who_may_go(self, place: Place) -> None:
-        for other in admissible(self._waiting(place), self._most[place], self._share):
+        for other in [*self._line(place).admissible()]:
             self._wake(other)

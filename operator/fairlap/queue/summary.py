@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.condition_types import ConditionType
-from fairlap.api.names import COMPARISON_KIND, GROUP, KIND
+from fairlap.api.names import COMPARISON_KIND, GROUP, KIND, LONGEST_UID
 from fairlap.api.status import TERMINAL, BenchmarkStatus
 from fairlap.queue.turn import addresses
 
@@ -81,7 +81,7 @@ def summarize(body: Mapping[str, Any]) -> Summary:
     """Return the summary of a Benchmark, whatever its spec and status hold: whoever calls has others to look after."""
     meta, status, spec = body["metadata"], _mapping(body.get("status")), _mapping(body.get("spec"))
     phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
-    hosts = _mapping(spec.get("target")).get("hosts")
+    hosts = None if phase in TERMINAL else _mapping(spec.get("target")).get("hosts")
     waits = phase not in TERMINAL and not admitted and not spec.get("suspend") and not status.get("step")
     unchecked, led_by = _is_unchecked(spec, status), leader_uid(body)
     return Summary(
@@ -104,7 +104,7 @@ def leader_uid(body: Mapping[str, Any]) -> str:
     for each in map(_mapping, references if isinstance(references, list) else ()):
         ours = each.get("kind") == COMPARISON_KIND and str(each.get("apiVersion")).partition("/")[0] == GROUP
         if ours and each.get("controller"):
-            return str(each.get("uid") or "")
+            return str(each.get("uid") or "")[:LONGEST_UID]
     return ""
 
 
@@ -123,7 +123,9 @@ def summarize_comparison(body: Mapping[str, Any]) -> Summary:
         phase=phase,
         admitted=admitted,
         lines_up=waits,
-        hosts=addresses(_hosts_of_variants(spec), str(meta["namespace"])),
+        hosts=frozenset()  # of one that is over nobody asks, and whatever stood in its patches would stay
+        if phase in COMPARISON_TERMINAL
+        else addresses(_hosts_of_variants(spec), str(meta["namespace"])),
         kind=COMPARISON_KIND,
         current=_current_race(status, str(meta["namespace"])),
     )

@@ -1,6 +1,7 @@
 """The queue: who may hold a cluster now, so that two Benchmarks never disturb each other's numbers."""
 
 import ipaddress
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -31,7 +32,8 @@ class Turn(NamedTuple):
     share: int = 0
     """the share of its namespace, where that is what it waits for"""
     wanted: str = ""
-    """for a holder: when the last of those in line lined up, if its place would let one of them go on; else "" """
+    """for a holder, and for whom one lends its place: when the last of those in line lined up, if the place would let
+    one of them go on; else "" """
     led_by: str = ""
     """for a race of a Comparison: the name of that Comparison, or words for one that is not there"""
 
@@ -59,82 +61,133 @@ def _shortest(address: str) -> str:
         return f"[{address}]"
 
 
+class _Before(NamedTuple):
+    """What one who comes to the line finds there."""
+
+    taken: int
+    """places that are held, or that those before it take next"""
+    last: str
+    """name of the last of these"""
+    mates: int
+    """how many of its namespace are before it"""
+    last_mate: str
+    full: bool
+    """whether its namespace has its share"""
+    place: int
+    """how many are before it altogether"""
+
+
 class _Line:
     """What is taken by those before one, while one goes along the line: the holders first, then who waits."""
 
     def __init__(self, share: int) -> None:
         self._share, self._used = share, Counter[str]()
-        self._hosts: set[str] = set()
-        self.before: list[Waiting] = []
-        """holders, and those that take the next free places"""
-
-    def is_full(self, namespace: str) -> bool:
-        return 0 < self._share <= self._used[namespace]
+        self._mates: dict[str, tuple[int, str]] = {}
+        self.taken, self._last, self._place = 0, "", 0
+        self.at_hosts: dict[str, list[int]] = {}
+        """for each host the places in the line of those that race against it, or wait for it"""
 
     def is_hindered(self, other: Waiting) -> bool:
         """Return whether another place that becomes free would be of no use to one that waits."""
-        return not other.hosts.isdisjoint(self._hosts) or self.is_full(_namespace(other))
+        return any(host in self.at_hosts for host in other.hosts) or self._is_full(_namespace(other))
+
+    def before(self, namespace: str) -> _Before:
+        """Return what one of that namespace finds here."""
+        return _Before(
+            self.taken, self._last, *self._mates.get(namespace, (0, "")), self._is_full(namespace), self._place
+        )
 
     def take(self, other: Waiting) -> None:
+        namespace = _namespace(other)
         if other.admitted or not self.is_hindered(other):
-            self.before.append(other)
-            self._used[_namespace(other)] += 1
+            self.taken, self._last = self.taken + 1, other.name
+            self._used[namespace] += 1
         # Who waits for a host is not overtaken there, whatever else it waits for: else it might wait for ever.
-        self._hosts |= other.hosts
+        for host in other.hosts:
+            self.at_hosts.setdefault(host, []).append(self._place)
+        self._mates[namespace] = (self._mates.get(namespace, (0, ""))[0] + 1, other.name)
+        self._place += 1
+
+    def _is_full(self, namespace: str) -> bool:
+        return 0 < self._share <= self._used[namespace]
+
+
+class Turns:
+    """The turns of all at once: first come, first served, `places` at once, `share` of a namespace (0: no limit).
+
+    One walk along the line, since all that wait look at it whenever a place becomes free: thousands that each sorted it
+    anew took minutes of everybody's time.
+
+    A Benchmark that already holds a place keeps it. One whose hosts somebody before it races against, or waits for,
+    takes no place until they are free, and one whose namespace has its share none until one of these is free; meanwhile
+    those behind it may go on.
+    """
+
+    def __init__(self, benchmarks: Iterable[Waiting], places: int, share: int = 0) -> None:
+        self._places, self._share = places, share
+        everyone = sorted(benchmarks, key=_order)
+        self._holders = [b for b in everyone if b.admitted]
+        self._others = [b for b in everyone if not b.admitted]
+        self._held = {b.uid for b in self._holders}
+        self._queued = [*self._holders, *(b for b in self._others if b.queued)]
+        self._found: dict[str, tuple[Waiting, _Before]] = {}
+        line = _Line(share)
+        for holder in self._holders:
+            line.take(holder)
+        for other in self._others:
+            self._found[other.uid] = other, line.before(_namespace(other))
+            if other.queued:
+                line.take(other)
+        self._end, self._at_hosts = line.before(""), line.at_hosts
+        self._latest = max((b.since for b in self._others if b.queued), default="")
+
+    def of(self, uid: str, hosts: frozenset[str] = frozenset()) -> Turn:
+        """Return the turn of a Benchmark; one that is not in line comes to its end, and races against `hosts`."""
+        if uid in self._held:
+            return Turn(mine=True, wanted=self._wanted(uid))
+        known = self._found.get(uid)
+        before, hosts = (known[1], known[0].hosts) if known else (self._end, hosts)
+        if rivals := self._rivals(hosts, before.place):
+            return Turn(mine=False, ahead=len(rivals), behind=self._queued[max(rivals)].name)
+        if before.full:
+            ahead = before.mates - self._share + 1
+            return Turn(mine=False, ahead=ahead, behind=before.last_mate, share=self._share)
+        if before.taken < self._places:
+            return Turn(mine=True)
+        return Turn(mine=False, ahead=before.taken - self._places + 1, behind=before.last)
+
+    def admissible(self, without: str = "") -> Iterator[str]:
+        """Yield the uids of all that wait and whose turn it is now, the first in line first; as if `without` left."""
+        line = _Line(self._share)
+        for other in self._queued:
+            if other.uid == without:
+                continue
+            if not other.admitted:
+                if line.taken >= self._places:
+                    return
+                if not line.is_hindered(other):
+                    yield other.uid
+            line.take(other)
+
+    def _rivals(self, hosts: frozenset[str], place: int) -> set[int]:
+        """Return the places in line of those before one that race against its hosts, or wait for one of these."""
+        found = (self._at_hosts.get(host, []) for host in hosts)
+        return set().union(*(at[: bisect_left(at, place)] for at in found))
+
+    def _wanted(self, uid: str) -> str:
+        return "" if set(self.admissible(uid)) <= set(self.admissible()) else self._latest
 
 
 def turn(
     uid: str, benchmarks: Iterable[Waiting], places: int, hosts: frozenset[str] = frozenset(), share: int = 0
 ) -> Turn:
-    """Return the turn of the Benchmark `uid`, which races against `hosts`: first come, first served, `places` at once.
-
-    A Benchmark that already holds a place keeps it. One whose hosts somebody before it races against, or waits for,
-    takes no place until they are free, and one whose namespace has its `share` (0: no limit) none until one of these is
-    free; meanwhile those behind it may go on. `benchmarks` need not contain `uid` itself.
-    """
-    everyone = sorted(benchmarks, key=_order)
-    holders = [b for b in everyone if b.admitted]
-    if any(b.uid == uid for b in holders):
-        return Turn(mine=True, wanted=_wanted(uid, everyone, places, share))
-    namespace = next((_namespace(b) for b in everyone if b.uid == uid), "")
-    line, rivals, mates = _Line(share), list[Waiting](), list[Waiting]()
-    for other in [*holders, *_earlier(uid, everyone)]:
-        line.take(other)
-        if other.hosts & hosts:
-            rivals.append(other)
-        if _namespace(other) == namespace:
-            mates.append(other)
-    if rivals:
-        return Turn(mine=False, ahead=len(rivals), behind=rivals[-1].name)
-    if line.is_full(namespace):
-        return Turn(mine=False, ahead=len(mates) - share + 1, behind=mates[-1].name, share=share)
-    if len(line.before) < places:
-        return Turn(mine=True)
-    return Turn(mine=False, ahead=len(line.before) - places + 1, behind=line.before[-1].name)
+    """Return the turn of one Benchmark, as `Turns` tells it."""
+    return Turns(benchmarks, places, share).of(uid, hosts)
 
 
 def admissible(benchmarks: Iterable[Waiting], places: int, share: int = 0) -> Iterator[str]:
-    """Yield the uids of all that wait and whose turn it is now, the first in line first."""
-    everyone, line = sorted(benchmarks, key=_order), _Line(share)
-    for other in [*(b for b in everyone if b.admitted), *(b for b in everyone if b.queued and not b.admitted)]:
-        if not other.admitted and len(line.before) < places and not line.is_hindered(other):
-            yield other.uid
-        line.take(other)
-
-
-def _earlier(uid: str, everyone: Iterable[Waiting]) -> Iterator[Waiting]:
-    for candidate in everyone:
-        if candidate.uid == uid:
-            return
-        if candidate.queued and not candidate.admitted:
-            yield candidate
-
-
-def _wanted(uid: str, everyone: list[Waiting], places: int, share: int) -> str:
-    others = [b for b in everyone if b.uid != uid]
-    if set(admissible(others, places, share)) <= set(admissible(everyone, places, share)):
-        return ""
-    return max(b.since for b in others if b.queued and not b.admitted)
+    """Yield the uids of all that wait and whose turn it is now, as `Turns` tells them."""
+    return Turns(benchmarks, places, share).admissible()
 
 
 def _namespace(benchmark: Waiting) -> str:

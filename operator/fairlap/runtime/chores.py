@@ -161,6 +161,7 @@ class Chores:
 
     async def _rerun(self, benchmark: Json) -> None:
         api_server, meta = self.connection(), benchmark["metadata"]
+        taken = set[str]()
         while True:
             found = await api_server.find(KIND, meta["namespace"], meta["name"])
             value = rerun.requested_value(found) if found and found["metadata"]["uid"] == meta["uid"] else None
@@ -171,7 +172,7 @@ class Chores:
                 name = rerun.free_name(rerun.first_name(found), self.names_in(meta["namespace"]))
                 upcoming = rerun.Next(value, name)
                 found = await annotate(api_server, found, {rerun.SAID: upcoming.to_text()})
-            await self._run_again(found, upcoming)
+            await self._run_again(found, upcoming, taken)
 
     async def _limit_history(self, benchmark: Json) -> None:
         await asyncio.sleep(_TOGETHER_SECONDS)
@@ -189,7 +190,11 @@ class Chores:
             words = f"{there['metadata']['name']} and its records are removed: rerunHistoryLimit keeps newer ones"
             self.post_event(benchmark, "Normal", "HistoryLimited", words)
 
-    async def _run_again(self, benchmark: Json, upcoming: rerun.Next) -> None:
+    async def _run_again(self, benchmark: Json, upcoming: rerun.Next, taken: set[str]) -> None:
+        """Create the next run, or say another name where that is taken; `taken`: the names found so, and that one.
+
+        Events may not tell of any: without these, two that are taken would be tried in turn for ever.
+        """
         api_server, meta = self.connection(), benchmark["metadata"]
         try:
             created: Json | None = await create_if_free(api_server, rerun.manifest(benchmark, upcoming))
@@ -203,8 +208,9 @@ class Chores:
             created = await api_server.find(KIND, meta["namespace"], upcoming.name)
             if created is None or not rerun.was_made_for(created, benchmark, upcoming.value):
                 # The name was taken by somebody else meanwhile: say another one.
-                taken = {*self.names_in(meta["namespace"]), upcoming.name}
-                another = rerun.Next(upcoming.value, rerun.free_name(rerun.first_name(benchmark), taken))
+                taken.add(upcoming.name)
+                there = {*self.names_in(meta["namespace"]), *taken}
+                another = rerun.Next(upcoming.value, rerun.free_name(rerun.first_name(benchmark), there))
                 await annotate(api_server, benchmark, {rerun.SAID: another.to_text()})
                 return
         await annotate(api_server, benchmark, {rerun.DONE: upcoming.value})

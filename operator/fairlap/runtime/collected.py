@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from fairlap.api.base import Json
 from fairlap.api.names import COMPARISON_KIND, COMPARISON_LABEL, KIND, UID_LABEL
+from fairlap.api.small_metadata import FOREGROUND
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.conditions import moment
@@ -21,8 +22,6 @@ from fairlap.runtime.ownership import controller
 
 log = logging.getLogger(__name__)
 GIVEN_BACK: Final = "PlaceGivenBack"
-_FINALIZERS: Final = {"foregroundDeletion", "orphan"}
-"""of a deletion that takes the children first; what others hold runs to its end"""
 _CHILDREN: Final[Mapping[str, tuple[str, ...]]] = {
     KIND: ("Elasticsearch", "Job", "ConfigMap"),
     COMPARISON_KIND: (KIND, "ConfigMap"),
@@ -31,9 +30,12 @@ _MOST_NAMES: Final = 5
 
 
 def is_collected(body: Mapping[str, Any]) -> bool:
-    """Return whether an object is being deleted children first: the finalizer alone may be anybody's."""
+    """Return whether an object is being deleted children first: the finalizer alone may be anybody's.
+
+    What others hold runs to its end.
+    """
     meta = body["metadata"]
-    return bool(meta.get("deletionTimestamp")) and bool(_FINALIZERS & set(meta.get("finalizers") or ()))
+    return bool(meta.get("deletionTimestamp")) and bool(FOREGROUND & set(meta.get("finalizers") or ()))
 
 
 def seconds_left(body: Mapping[str, Any], seconds: float, now: datetime) -> float:

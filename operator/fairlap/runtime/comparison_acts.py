@@ -1,5 +1,6 @@
 """Carry out what a decision about a Comparison asks for. Every act can be repeated: names are fixed."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Final
@@ -67,7 +68,8 @@ async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock,
     if builder is None and seen.subject.spec.design.state == "Kept":
         text = "the Benchmark that has built its cluster was deleted, so nothing is known of that"
         return RaceRecord.model_validate({**said, "valid": False, "reason": CLUSTER_RESTARTED, "message": text})
-    found = record_race((there, await _record_of(api_server, there)), builder, race.variant)
+    raced = there, await _record_of(api_server, there)
+    found = await asyncio.to_thread(record_race, raced, builder, race.variant)  # it may be large
     return found.model_copy(update=said)
 
 
@@ -99,7 +101,8 @@ async def learn(api_server: ApiServer, seen: ComparisonSeen, learnt: Learn) -> N
     try:
         for _ in range(_TRIES):
             there = await api_server.find("ConfigMap", namespace, NOISE_CONFIG_MAP)
-            data = learnt((there or {}).get("data") or {}, seen)
+            # In a thread, as the verdict: of many numbers it takes seconds.
+            data = await asyncio.to_thread(learnt, (there or {}).get("data") or {}, seen)
             if data is None or await _keep(api_server, namespace, there, data):
                 return
     except ApiError as error:

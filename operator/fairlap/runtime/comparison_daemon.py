@@ -1,5 +1,6 @@
 """Drives one Comparison: it looks, plans, writes the status and acts, and is woken by its Benchmarks' events."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,13 +15,20 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import COMPARISON_TERMINAL, ComparisonStatus
 from fairlap.api.names import COMPARISON_KIND, NOISE_CONFIG_MAP
 from fairlap.kube.api_error import ApiError
-from fairlap.plan.comparison.comparison_seen import ComparisonLook, ComparisonPlan, ComparisonSeen, RaceToCreate
+from fairlap.plan.comparison.comparison_seen import (
+    ComparisonLook,
+    ComparisonPlan,
+    ComparisonSeen,
+    ComparisonSubject,
+    RaceToCreate,
+)
 from fairlap.plan.outdated_crd import COMPARISON_STEERING
 from fairlap.queue.summary import Place
 from fairlap.runtime.announce import Announcement, comparison_announcements, comparison_words
 from fairlap.runtime.comparison_acts import Learn, RecordRace, create_race, learn, record_block
 from fairlap.runtime.comparison_reads import build_comparison_seen, read_blocks, read_races, try_variants
 from fairlap.runtime.drive_loop import DriveLoop
+from fairlap.runtime.project import is_set_aside
 from fairlap.runtime.reads import read_machines
 from fairlap.runtime.skew import Skew
 from fairlap.runtime.writes import write_status
@@ -54,6 +62,8 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
     hindrance: str = ""
     """a full quota, in the API server's words"""
     skew: Skew = field(default_factory=lambda: Skew(steering=COMPARISON_STEERING))
+    subject: ComparisonSubject | None = None
+    """what the last look was at, while a block is raced: with its variants it is large, and many may wait"""
 
     @property
     def kind(self) -> str:
@@ -61,14 +71,15 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         return COMPARISON_KIND
 
     async def _look_once(self, *, woken: bool) -> float:
-        comparison = self._newest()
-        if (comparison.get("status") or {}).get("phase") in COMPARISON_TERMINAL:
+        comparison = await self._newest()
+        if comparison is None or (comparison.get("status") or {}).get("phase") in COMPARISON_TERMINAL:
             return self._resync  # until its end is told
         try:
-            seen = build_comparison_seen(comparison, self.operator.settings, datetime.now(UTC))
+            seen = build_comparison_seen(comparison, self.operator.settings, datetime.now(UTC), self.subject)
         except ValidationError as error:
             await self._take_in_unreadable(error, ComparisonSpec.__name__)
             return 0
+        self.subject = seen.subject if seen.status.block and not is_set_aside(self.body) else None
         if self.intended is not None:
             await self._write(comparison, seen.status, self.intended)
             return 0
@@ -96,7 +107,8 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         while todo.look:
             for what in todo.look:
                 seen = await self._look_at(what, seen)
-            todo = self.deciders.plan(seen)
+            # Judging thousands of numbers takes seconds, which are nobody else's: the Lease is to be renewed meanwhile.
+            todo = await asyncio.to_thread(self.deciders.plan, seen) if seen.records else self.deciders.plan(seen)
         return seen, todo
 
     async def _look_at(self, what: ComparisonLook, seen: ComparisonSeen) -> ComparisonSeen:
@@ -114,6 +126,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
             case "races":
                 return replace(seen, confirmed=True, races=await read_races(api_server, seen))
             case "records":
+                await self._enter(self.operator.large_records)
                 return replace(seen, records=await read_blocks(api_server, seen))
             case "machines":
                 return replace(seen, machines=await read_machines(api_server))
@@ -149,6 +162,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         if todo.create and (foreign := await create_race(self._api_server, seen.subject, todo.create)):
             return foreign
         if todo.record:
+            await self._enter(self.operator.large_records)
             record_race = self.deciders.record_race
             if foreign := await record_block(self._api_server, seen, todo.record, record_race):
                 return foreign

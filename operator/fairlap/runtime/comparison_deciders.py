@@ -12,7 +12,7 @@ from fairlap.comparison.foresight import foresee
 from fairlap.comparison.judgement import judge_blocks
 from fairlap.comparison.race_facts import facts, record_facts
 from fairlap.comparison.raced_benchmark import race_record
-from fairlap.comparison.variants import VariantsRefusedError, expand
+from fairlap.comparison.variants import VariantsRefusedError
 from fairlap.plan.comparison.block_words import CLUSTER_RESTARTED, seconds_of_a_race
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_plan import plan_comparison
@@ -35,7 +35,7 @@ def decide(seen: ComparisonSeen) -> ComparisonPlan:
 def trials(seen: ComparisonSeen) -> Iterable[RaceToCreate]:
     """Return each variant's Benchmark as its preparation will have it; none when the variants are refused anyhow."""
     try:
-        return dry_run(seen.subject, expand(seen.subject.spec))
+        return dry_run(seen.subject, seen.subject.variants)
     except VariantsRefusedError:
         return ()
 

@@ -27,13 +27,17 @@ MOST_MEMORY: Final = 96 << 20
 """of all records that one Comparison is judged by: what races have written must not take all that the operator has"""
 
 
-def build_comparison_seen(comparison: Mapping[str, Any], settings: Settings, now: datetime) -> ComparisonSeen:
+def build_comparison_seen(
+    comparison: Mapping[str, Any], settings: Settings, now: datetime, known: ComparisonSubject | None = None
+) -> ComparisonSeen:
     """Return what a decision may look at, before anything was fetched.
 
+    `known`: what an earlier one looked at; its spec and variants are not made anew while its generation is the same.
     Raises pydantic.ValidationError when the spec is not one that this version of the operator can read.
     """
     meta = comparison["metadata"]
-    subject = ComparisonSubject(
+    same = known is not None and (known.uid, known.generation) == (meta["uid"], meta["generation"])
+    subject = (same and known) or ComparisonSubject(
         name=meta["name"],
         namespace=meta["namespace"],
         uid=meta["uid"],

@@ -41,8 +41,8 @@ class Daemon(DriveLoop[BenchmarkStatus]):
         return KIND
 
     async def _look_once(self, *, woken: bool) -> float:
-        benchmark = self._newest()
-        if (benchmark.get("status") or {}).get("phase") in TERMINAL:
+        benchmark = await self._newest()
+        if benchmark is None or (benchmark.get("status") or {}).get("phase") in TERMINAL:
             return self._resync  # until its end is told
         now = datetime.now(UTC)
         try:
@@ -77,9 +77,12 @@ class Daemon(DriveLoop[BenchmarkStatus]):
         todo = plan(seen)
         while todo.look:
             for what in todo.look:
-                seen = await look_at(what, seen, self._api_server, self.operator.prometheus)
+                seen = await look_at(what, seen, self._api_server, self.operator.prometheus, self._enter_large_records)
             todo = plan(seen)
         return seen, todo
+
+    async def _enter_large_records(self) -> None:
+        await self._enter(self.operator.large_records)
 
     async def _act(self, seen: Seen, todo: Plan) -> float:
         if todo.create or todo.delete or todo.start_job:

@@ -27,7 +27,7 @@ from fairlap.queue.summary import Place
 from fairlap.runtime.announce import Announcement
 from fairlap.runtime.crd_check import newer_defaults
 from fairlap.runtime.last_word import INTERNAL_ERRORS, say_last_word
-from fairlap.runtime.project import bounded_copy
+from fairlap.runtime.project import bounded_copy, cut_spec, is_set_aside, small_written
 from fairlap.runtime.skew import Skew
 from fairlap.runtime.state import Operator
 from fairlap.runtime.write_rate import WriteRate
@@ -77,6 +77,8 @@ class DriveLoop(ABC, Generic[Status]):
     intended: Status | None = None
     """what was written and not stored, although decisions stand on it"""
     rate: WriteRate = field(default_factory=WriteRate)
+    entered: list[asyncio.Semaphore] = field(default_factory=list)
+    """what has room for a few looks at once, and for this one now"""
 
     @property
     @abstractmethod
@@ -126,7 +128,7 @@ class DriveLoop(ABC, Generic[Status]):
             return left
         try:
             async with _counted():
-                pause = await (self._end_at_once() if self.ending else self._look_once(woken=woken))
+                pause = await (self._end_at_once() if self.ending else self._look(woken=woken))
         except ApiError as error:
             return self._stumble(error) if error.unfit else self._back_off(error)
         except Exception as error:  # one object's content must not stop anything but itself
@@ -135,6 +137,22 @@ class DriveLoop(ABC, Generic[Status]):
         if not self.ending:
             self.operator.places.take_back(self.uid)
         return pause
+
+    async def _look(self, *, woken: bool) -> float:
+        try:
+            if is_set_aside(self.body):
+                await self._enter(self.operator.large_specs)
+            return await self._look_once(woken=woken)
+        finally:
+            for room in self.entered:
+                room.release()
+            self.entered.clear()
+
+    async def _enter(self, room: asyncio.Semaphore) -> None:
+        """Wait until there is room for what this look will hold; it is left with the look's end."""
+        if room not in self.entered:
+            await room.acquire()
+            self.entered.append(room)
 
     def _stumble(self, error: Exception) -> float:
         """Take in an error that was not foreseen; return how many seconds may pass until the next attempt."""
@@ -174,14 +192,22 @@ class DriveLoop(ABC, Generic[Status]):
             words = f"{ending.reason}: {ending.message}"
             self._tell(Announcement("Warning", "Failed", words))
             self.logger.info("ended at once: %s", words)
-            self.written = said
+            self.written = small_written(said)
         self.not_before = time.monotonic() + self._resync  # until its end comes back over the watch, and ends this
         return self._resync
 
-    def _newest(self) -> Json:
-        """Return the object as it was last seen or written."""
-        seen, written = bounded_copy(self.body), self.written
-        newest = dict(bounded_copy(written)) if _version(written) > _version(seen) else dict(seen)
+    async def _newest(self) -> Json | None:
+        """Return the object as it was last seen or written; None when it is gone. Raises ApiError."""
+        newest, written = dict(bounded_copy(self.body)), self.written
+        if _version(written) > _version(newest):
+            newest |= bounded_copy(written)
+        if is_set_aside(newest):
+            meta = newest["metadata"]
+            there = await self._api_server.find(self.kind, meta["namespace"], meta["name"])
+            if there is None or there["metadata"]["uid"] != meta["uid"]:
+                return None
+            cut_spec(there)
+            newest["spec"] = bounded_copy(there["spec"])
         if newer := self.operator.newer_defaults.get(self.kind):
             newest["spec"] = without_defaults(newest["spec"], newer)
         return newest
@@ -213,7 +239,7 @@ class DriveLoop(ABC, Generic[Status]):
     async def _write(self, there: Json, before: Status, after: Status) -> None:
         await self._bide()
         try:
-            self.written = await self._send(there, after)
+            self.written = small_written(await self._send(there, after))
         except ApiError as error:
             # A place that may have been written is kept until a later look, which decides by what there is then.
             self.in_doubt = self.in_doubt or error.unanswered

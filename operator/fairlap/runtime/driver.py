@@ -27,6 +27,7 @@ from fairlap.api.names import (
     PLURAL,
     VERSION,
 )
+from fairlap.api.small_metadata import OWN_FINALIZER
 from fairlap.api.status import TERMINAL
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.repeat import repeat
@@ -47,6 +48,7 @@ from fairlap.runtime.project import (
     drop_record,
     drop_unread,
     project_child,
+    set_spec_aside,
 )
 from fairlap.runtime.quick_toggles import use_quick_toggles
 from fairlap.runtime.small_pages import use_small_pages
@@ -173,7 +175,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     """Set kopf up for one replica with namespaced permissions that never gives up on the API server."""
     settings.scanning.disabled = True  # else kopf asks for CRDs and namespaces, which we may not list
     settings.peering.standalone = True
-    settings.persistence.finalizer = f"{GROUP}/operator"  # an earlier version's, which kopf takes off
+    settings.persistence.finalizer = OWN_FINALIZER  # which kopf takes off
     settings.process.ultimate_exiting_timeout = None  # else the end of one kopf is the end of the process, later
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 10
@@ -229,6 +231,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
         operator.places.observe(summarize(body))
         operator.races.observe(body)
         drop_numbers(body)
+        set_spec_aside(body)
 
     @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
     async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:
@@ -259,6 +262,7 @@ def _register_comparisons(registry: kopf.OperatorRegistry, operator: Operator, n
         cut_spec(body)
         operator.places.observe(summarize_comparison(body))
         drop_comparison(body)
+        set_spec_aside(body)
 
     @kopf.on.event(*COMPARISONS, id="comparison_changed", registry=registry)
     async def comparison_changed(

@@ -20,6 +20,8 @@ from fairlap.queue.turn import Turn
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_of_job, is_pod_of, objects_of, step_of, uid_of
 from fairlap.runtime.reads import (
+    HasRoom,
+    nothing_to_wait_for,
     read_checker,
     read_children,
     read_config_map_keys,
@@ -96,8 +98,17 @@ def select_children(subject: Subject, step: Step, indexes: ChildIndexes) -> Chil
     )
 
 
-async def look_at(what: Look, seen: Seen, api_server: ApiServer, prometheus: Prometheus | None) -> Seen:
-    """Return what is seen with what a plan has asked for, read from the API server. Raises ApiError."""
+async def look_at(
+    what: Look,
+    seen: Seen,
+    api_server: ApiServer,
+    prometheus: Prometheus | None,
+    has_room: HasRoom = nothing_to_wait_for,
+) -> Seen:
+    """Return what is seen with what a plan has asked for, read from the API server. Raises ApiError.
+
+    `has_room` returns when there is room for a large record.
+    """
     namespace = seen.subject.namespace
     if isinstance(what, LogOf):
         text = await read_log_tail(api_server, namespace, what)
@@ -119,12 +130,12 @@ async def look_at(what: Look, seen: Seen, api_server: ApiServer, prometheus: Pro
         case "warnings":
             return replace(seen, warnings=await read_warnings(api_server, seen))
         case "records":
-            return await _with_records(seen, api_server, prometheus)
+            return await _with_records(seen, api_server, prometheus, has_room)
 
 
-async def _with_records(seen: Seen, api_server: ApiServer, prometheus: Prometheus | None) -> Seen:
+async def _with_records(seen: Seen, api_server: ApiServer, prometheus: Prometheus | None, has_room: HasRoom) -> Seen:
     steps = recorded_steps(seen.status)
-    written = await read_records(api_server, seen.subject, steps)
+    written = await read_records(api_server, seen.subject, steps, has_room)
     records = {step: found.record for step, found in written.items()}
     tables = {step: found.machines for step, found in written.items()}
     now, record = steps[-1], records[steps[-1]]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.names import GROUP, KIND, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL, UID_LABEL
+from fairlap.api.names import GROUP, KIND, LONGEST_UID, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL, UID_LABEL
 from fairlap.kube.index import UidIndex
 from fairlap.manifests.elasticsearch import NODE_SET
 from fairlap.plan.seen import Subject
@@ -27,7 +27,7 @@ def owner_uid(body: Body) -> str | None:
     """Return the uid of the Benchmark that controls an object; None when none does."""
     found = controller(body)
     is_ours = found.get("kind") == KIND and str(found.get("apiVersion")).partition("/")[0] == GROUP
-    return str(found["uid"]) if is_ours else None
+    return str(found["uid"])[:LONGEST_UID] if is_ours else None
 
 
 def claimed_uid(body: Body) -> str | None:

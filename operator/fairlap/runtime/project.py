@@ -1,12 +1,14 @@
 """What the indexes keep of an object: only what decisions read, so that thousands fit into memory."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.comparison_status import COMPARISON_TERMINAL
-from fairlap.api.names import GROUP, MOST_SPEC_VALUES, PAGE_CACHE_ANNOTATION
+from fairlap.api.names import MOST_SPEC_VALUES, PAGE_CACHE_ANNOTATION
+from fairlap.api.small_metadata import shrink_metadata, small_reference
 from fairlap.api.status import TERMINAL
+from fairlap.plan import expiry, rerun
 from fairlap.plan.keep import KEPT
 from fairlap.runtime.ownership import controller
 from fairlap_race.contract.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
@@ -15,6 +17,12 @@ from fairlap_race.contract.untrusted import has_more_values
 Body = Mapping[str, Any]
 _KEPT_STATUS = {"phase", "completionTime", "conditions"}
 _KEPT_SPEC = {"ttlAfterFinished", "keepClusterFor", "rerunHistoryLimit"}
+_ASIDE = "aside"
+"""key of a spec that is not held; the API server keeps none that is not in its schema"""
+_STAYS = ("suspend",)
+_MOST_HELD, _OF_A_VALUE = 48 << 10, 100
+"""bytes of a spec, and of each value in it beside its characters"""
+_ANNOTATIONS = (rerun.ASKED, rerun.DONE, expiry.EXPIRED)
 _LARGE = ("spec", "status", "data", "binaryData", "endpoints")
 _OF_THE_SCHEMA = 4000
 """values of a spec that have a schema, lists of a hundred names and the like: there are no more"""
@@ -27,8 +35,9 @@ def project_child(plural: str, body: Body) -> Json:
     """Return the parts of a child that decisions look at; `plural` names its kind as in the API's paths."""
     meta = body["metadata"]
     kept: Json = {"metadata": {key: meta[key] for key in _META if key in meta}}
+    shrink_metadata(kept["metadata"])
     if owner := controller(body):
-        kept["metadata"]["ownerReferences"] = [owner]
+        kept["metadata"]["ownerReferences"] = [small_reference(owner)]
     if plural == "configmaps":
         text = (body.get("data") or {}).get(KEY_PROGRESS)
         kept["progress"] = text if len(text or "") <= MAX_PROGRESS_CHARACTERS else None
@@ -37,11 +46,12 @@ def project_child(plural: str, body: Body) -> Json:
     elif plural == "jobs":
         if said := (meta.get("annotations") or {}).get(PAGE_CACHE_ANNOTATION):
             kept["metadata"]["annotations"] = {PAGE_CACHE_ANNOTATION: said}
-        kept |= {"spec": {"suspend": body["spec"].get("suspend", False)}, "status": dict(body.get("status") or {})}
+        suspended = {"suspend": body["spec"].get("suspend", False)}
+        kept |= {"spec": suspended, "status": _some(body.get("status") or {}, ("conditions",))}
     elif plural == "pods":
         kept |= {"spec": {"nodeName": body["spec"].get("nodeName")}, "status": _pod_status(body.get("status") or {})}
     else:
-        kept["status"] = dict(body.get("status") or {})
+        kept["status"] = _some(body.get("status") or {}, ("health", "phase", "observedGeneration", "conditions"))
     return kept
 
 
@@ -53,8 +63,7 @@ def drop_unread(child: Body) -> None:
     for part in _LARGE:
         if isinstance(held := child.get(part), dict | list):
             held.clear()
-    child["metadata"].pop("managedFields", None)
-    child["metadata"].pop("annotations", None)
+    shrink_metadata(child["metadata"])
 
 
 def bounded_copy(value: Any, levels: int = 60, room: Iterator[int] | None = None) -> Any:
@@ -93,14 +102,56 @@ def cut_spec(body: Body, most: int = MOST_SPEC_VALUES + _OF_THE_SCHEMA) -> None:
             spec[part] = bounded_copy(value, room=room)
 
 
+def set_spec_aside(body: Body) -> None:
+    """Leave out, in place, a spec that takes much memory: who needs it reads it from the API server.
+
+    What is accepted may take a megabyte each, be it only 64 KiB of text, and a tenant may let hundreds wait in line.
+    """
+    spec = body.get("spec")
+    if isinstance(spec, dict) and _takes_more(spec, _MOST_HELD):
+        kept = {part: spec[part] for part in _STAYS if part in spec}
+        spec.clear()
+        spec |= {**kept, _ASIDE: True}
+
+
+def is_set_aside(body: Body) -> bool:
+    """Return whether the spec of an object is to be read from the API server."""
+    return _ASIDE in (body.get("spec") or {})
+
+
+def _takes_more(data: Any, most: int) -> bool:
+    """Return whether JSON data takes more than `most` bytes of memory, about; goes through it without recursion."""
+    left, level = most, [data]
+    while level:
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, Mapping):
+                left -= sum(map(len, each))
+                below += each.values()
+            elif isinstance(each, list):
+                below += each
+            left -= _OF_A_VALUE + (len(each) if isinstance(each, str) else 0)
+            if left < 0:
+                return True
+        level = below
+    return False
+
+
+def small_written(body: Body) -> Json:
+    """Return what is kept of an object that was written: metadata and status; its spec is that which events show."""
+    meta = dict(body["metadata"])
+    shrink_metadata(meta, _ANNOTATIONS)
+    return {"metadata": meta, "status": body.get("status") or {}}
+
+
 def drop_numbers(benchmark: Body) -> None:
     """Drop, in place, what nobody reads of a Benchmark: once it is over, all but what says when its things go.
 
-    The API server keeps `managedFields` that a write leaves out. Before anything is handled kopf holds all objects of
+    The API server keeps what a write leaves out of the metadata. Before anything is handled kopf holds all objects of
     its first list: thousands of records at once.
     """
-    status, spec, meta = benchmark.get("status") or {}, benchmark.get("spec") or {}, benchmark["metadata"]
-    meta.pop("managedFields", None)
+    status, spec = benchmark.get("status") or {}, benchmark.get("spec") or {}
+    shrink_metadata(benchmark["metadata"], _ANNOTATIONS)
     if status.get("phase") not in TERMINAL:
         return
     status["conditions"] = [each for each in status.get("conditions") or () if each["type"] == KEPT]
@@ -108,8 +159,6 @@ def drop_numbers(benchmark: Body) -> None:
         del status[part]
     for part in spec.keys() - _KEPT_SPEC:
         del spec[part]
-    for name in [name for name in meta.get("annotations") or () if not name.startswith(f"{GROUP}/")]:
-        del meta["annotations"][name]
 
 
 def ended_run(benchmark: Json) -> Json | None:
@@ -125,20 +174,19 @@ def drop_record(benchmark: Any) -> None:
     """
     phase = (benchmark.get("status") or {}).get("phase")
     benchmark.pop("spec", None)
-    benchmark["metadata"].pop("managedFields", None)
+    shrink_metadata(benchmark["metadata"])
     benchmark["status"] = {"phase": phase}
 
 
 def drop_comparison(comparison: Body) -> None:
-    """Drop, in place, what nobody reads of a Comparison that is over: all but its phase."""
+    """Drop, in place, what nobody reads of a Comparison: of one that is over, all but its phase."""
+    shrink_metadata(comparison["metadata"])
     status = comparison.get("status") or {}
     if status.get("phase") not in COMPARISON_TERMINAL:
         return
     for part in status.keys() - {"phase"}:
         del status[part]
     (comparison.get("spec") or {}).clear()
-    comparison["metadata"].pop("managedFields", None)
-    (comparison["metadata"].get("annotations") or {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
 
 
 def _ready_addresses(body: Body) -> int:
@@ -151,4 +199,8 @@ def _ready_addresses(body: Body) -> int:
 
 def _pod_status(status: Mapping[str, Any]) -> Json:
     kept = ("phase", "reason", "message", "conditions", "containerStatuses", "initContainerStatuses", "qosClass")
-    return {key: status[key] for key in kept if key in status}
+    return _some(status, kept)
+
+
+def _some(of: Mapping[str, Any], kept: Iterable[str]) -> Json:
+    return {key: of[key] for key in kept if key in of}

@@ -62,6 +62,7 @@ def seen_race(benchmark: Body) -> SeenRace:
         deleted=text(meta, "deletionTimestamp") if is_collected(benchmark) else "",
         elasticsearch_on=tuple(map(str, machines)) if isinstance(machines, list) else (),
         load_generator_on=text(last, "loadGeneratorOn"),
+        gave_way=bool(status.get("gaveWay")),
     )
 
 

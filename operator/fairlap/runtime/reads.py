@@ -1,7 +1,8 @@
 """What the operator reads from the API server about Benchmarks, in the words of the domain."""
 
+import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -31,8 +32,17 @@ from fairlap_race.contract.untrusted import MAX_JSON_VALUES, value_count
 log = logging.getLogger(__name__)
 MOST_VALUES_TOGETHER: Final = MAX_JSON_VALUES * 3 // 2
 """of all records of a Benchmark that are held at once, in JSON: its races' pods may have written anything"""
+LARGE_VALUES: Final = 50_000
+"""from which on records are large: one of `log_ingest` has a thousand"""
 _LOG_LINES: Final = 200
 _LOG_BYTES: Final = 2500
+
+
+HasRoom = Callable[[], Awaitable[None]]
+
+
+async def nothing_to_wait_for() -> None:
+    """Return at once, for who is alone."""
 
 
 async def queued_uids(api_server: ApiServer, namespaces: Iterable[str]) -> set[str]:
@@ -100,23 +110,34 @@ class Written(NamedTuple):
     machines: MachineTable | None = None
 
 
-async def read_records(api_server: ApiServer, subject: Subject, steps: Sequence[str]) -> dict[str, Written]:
+async def read_records(
+    api_server: ApiServer, subject: Subject, steps: Sequence[str], has_room: HasRoom = nothing_to_wait_for
+) -> dict[str, Written]:
     """Return what these steps have left in their records, each read once, by its name; the last step comes first.
 
-    Of the others there is nothing from the one on with which they would take too much memory together. Raises ApiError.
+    Of the others there is nothing from the one on with which they would take too much memory together. `has_room`
+    returns when there is room for large ones. Raises ApiError.
     """
     found, left = dict[str, Written](), MOST_VALUES_TOGETHER
     for step in reversed(steps):
         name = object_name(subject.name, step)
         there = await api_server.find("ConfigMap", subject.namespace, name) if left > 0 else None
         record = table = None
+        large = False
         if there is not None and is_child(there, subject):
             record, table = text_of(there, KEY_RECORD), text_of(there, KEY_RESOURCES)
             left -= value_count(record or "") + value_count(table or "")
+            if large := MOST_VALUES_TOGETHER - left > LARGE_VALUES:
+                await has_room()
         if found and left <= 0:
             record = table = None
-        found[step] = Written(Record.from_json(record), MachineTable.from_json(table))
+        # Reading a large one takes seconds, which are not only its own.
+        found[step] = await asyncio.to_thread(_read, record, table) if large else _read(record, table)
     return found
+
+
+def _read(record: str | None, table: str | None) -> Written:
+    return Written(Record.from_json(record), MachineTable.from_json(table))
 
 
 async def read_noise(api_server: ApiServer, namespace: str) -> Mapping[str, Any] | None:

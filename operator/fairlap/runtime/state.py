@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.kube.api_server import ApiServer
@@ -18,6 +19,8 @@ from fairlap.runtime.namespaces import Namespaces
 from fairlap.runtime.ownership import objects_of
 from fairlap.runtime.races import Races
 from fairlap.settings import Settings
+
+_LARGE_AT_ONCE: Final = 8
 
 
 @dataclass
@@ -35,6 +38,10 @@ class Operator:
     """the Benchmarks of Comparisons"""
     newer_defaults: dict[str, Json] = field(default_factory=dict)
     """by kind, defaults of fields of a spec that the cluster knows and this operator does not"""
+    large_specs: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
+    """for looks that read a large spec anew, which not all that are woken at once may hold"""
+    large_records: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    """for looks at records that take much memory, or time to be judged: one after the other"""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     """ends the operator; set by a signal and by the lease's loss"""
 

@@ -29,8 +29,7 @@ async def write_status(api_server: ApiServer, benchmark: Json, status: Answer, k
         "apiVersion": API_VERSION,
         "kind": kind,
         "metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion")},
-        "spec": benchmark["spec"],
-        "status": status_json(status),
+        "status": status_json(status),  # without the spec: of this request the API server takes the status alone
     }
     return await api_server.replace(body, "status")
 

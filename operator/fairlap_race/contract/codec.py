@@ -94,6 +94,8 @@ class Bounds:
     """entries of a list or mapping"""
     depth: int = 20
     """levels of a value without a type"""
+    free: int = 100_000
+    """values in all that has no type, together: in Python one takes up to 200 bytes"""
     number: int = 1 << 53
     """a number is smaller than this: JSON's readers agree on all of these, and sums of thousands are still numbers"""
 
@@ -154,6 +156,7 @@ class _Reader:
     def __init__(self, *, strict: bool, bounds: Bounds | None = None) -> None:
         self._strict = strict
         self._bounds = bounds
+        self._free_left = bounds.free if bounds else 0
         self.cut: list[Cut] = []
 
     def dataclass(self, cls: Any, data: Mapping[str, Any], at: str) -> Any:
@@ -196,13 +199,22 @@ class _Reader:
 
     def _free(self, data: Any, depth: int, at: str) -> Any:
         """Return a value without a type, `depth` levels of it."""
-        if isinstance(data, list | Mapping) and depth == 0:
+        if isinstance(data, list | Mapping) and (depth == 0 or not self._is_room(data, at)):
             return None
         if isinstance(data, list):
             return [self._free(item, depth - 1, at) for item in self._first(data, at)]
         if isinstance(data, Mapping):
             return {key: self._free(item, depth - 1, at) for key, item in self._pairs(data, at)}
         return _within(data, self._bounds) if self._bounds else data
+
+    def _is_room(self, data: list[Any] | Mapping[str, Any], at: str) -> bool:
+        """Take as many of the values that may be free as these are; return whether there are so many."""
+        if self._bounds is None:
+            return True
+        self._free_left -= len(data)
+        if self._free_left < 0 and not any(it.kept == 0 for it in self.cut):  # said once
+            self.cut.append(Cut(at, len(data), 0))
+        return self._free_left >= 0
 
     def _first(self, data: list[Any], at: str) -> list[Any]:
         if self._bounds is None or len(data) <= self._bounds.items:

@@ -16,7 +16,7 @@ MAX_JSON_CHARACTERS = 8 << 20
 """Of one JSON text; a ConfigMap holds 1 MiB, so that only what was compressed comes near."""
 MAX_JSON_VALUES = 600_000
 """Of one JSON text. In Python a value takes up to 200 bytes and an empty list three characters, so that 8 MiB would be
-300 MB, and the operator may have 256."""
+300 MB, and the operator has not twice as much."""
 MAX_UNPACKED_BYTES = 32 << 20
 """Of one compressed text; the runner packs 4 MiB of a log at most."""
 _EARLIEST, _LATEST = 1970, 9998

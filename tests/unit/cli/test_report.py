@@ -187,6 +187,26 @@ def test_csv_has_plain_numbers() -> None:
     assert len({len(line) for line in lines}) == 1
 
 
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"])
+def test_no_name_of_a_task_or_a_version_is_a_formula(sign: str) -> None:
+    """A track of somebody else's names its tasks, and a spreadsheet would work out what follows."""
+    status = succeeded(f"{sign}9.0.0").to_json()
+    for task in status["results"]["tasks"]:
+        task["task"] = f"{sign}HYPERLINK(1)"
+    text = report.comma_separated([{**TWO[0], "status": status}])
+    lines = list(csv.reader(io.StringIO(text)))
+    assert any("HYPERLINK" in line[0] for line in lines) and "\r" not in text
+    assert not [cell for line in lines for cell in line if cell.startswith(sign)]
+
+
+def test_markdown_shows_names_as_they_are() -> None:
+    status = succeeded("9.0.0").to_json()
+    status["results"]["tasks"][0]["task"] = "[a](http://x.example) <b> @all www.x.example | c"
+    text = report.markdown([{**TWO[0], "status": status}])
+    shown = "\\[a\\](http\u2060://x.example) \\<b\\> @\u2060all www\u2060.x.example \\| c"
+    assert shown in text and "http://" not in text
+
+
 def test_json_has_everything() -> None:
     data = json.loads(report.as_json(TWO))
     assert [each["name"] for each in data["benchmarks"]] == ["es-8", "es-9"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.comparison import fairness, fairness_table
 from fairlap.comparison.fairness import Fairness, diff
 from fairlap.comparison.fairness_table import ROWS, VARIABLES, is_condition, row_of, variable_of
 
@@ -392,3 +393,21 @@ def test_an_index_setting_that_only_one_track_was_given_is_unfair_where_none_was
     raced = blocks([race("one"), race("other", {"ran: index settings as track parameter.codec": "default"})])
     found = two(ONE, OTHER, *raced)
     assert not found.fair and rules(found)["index settings as track parameter.codec"] == "MustMatch"
+
+
+def test_what_ran_is_gone_through_once_a_variant_and_each_fact_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve variants with all the facts that a Comparison may have took eight seconds a block of everybody's time."""
+    names, gone_through = [f"v{number}" for number in range(12)], list[str]()
+    held = fairness._held
+
+    def counted(races: Sequence[RaceRecord]) -> Any:
+        gone_through.append(races[0].variant)
+        return held(races)
+
+    monkeypatch.setattr(fairness, "_held", counted)
+    fairness_table._known_row.cache_clear()
+    facts = [{f"ran: index i{number}: setting a": "1"} for number in range(50)]
+    raced = blocks(*([race(name, *facts) for name in names] for _ in range(2)))
+    diff(comparison("v0", names), [resolved(name) for name in names], raced)
+    assert sorted(gone_through) == sorted(names * 3), "all blocks together, and each of the two"
+    assert fairness_table._known_row.cache_info().misses <= len(facts) + len(COMMON)

@@ -7,6 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.comparison import merge_patch
+from fairlap.comparison.equal_values import comparable
+from fairlap.comparison.merge_patch import changed_paths, meaning
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
 
 TEMPLATE: dict[str, Any] = {
@@ -296,3 +299,30 @@ MANY: tuple[str, list[Any]] = ("elasticsearch.nodes", list(range(1, 13)))
 )  # fmt: skip
 def test_what_is_wrong_with_a_matrix_is_a_sentence(spec: ComparisonSpec, sentence: str) -> None:
     assert sentence in refused(spec)
+
+
+LEAVES: Any = st.sampled_from([None, True, 1, 0, "1", "a", "2Gi", "2048Mi", "1g", "1024m", [], [{"a": None}], {}])
+PARTS = st.sampled_from(["elasticsearch", "resources", "limits", "memory", "heap", "race", "a"])
+SPECS = st.dictionaries(PARTS, st.recursive(LEAVES, lambda inner: st.dictionaries(PARTS, inner, max_size=3)))
+
+
+@given(SPECS, SPECS)
+def test_specs_have_one_meaning_when_nothing_differs_between_them(one: Any, other: Any) -> None:
+    assert (meaning(one) == meaning(other)) == (changed_paths(one, other) == [])
+    assert changed_paths(one, one) == [] and changed_paths(one, other) == changed_paths(other, one)
+
+
+def test_each_variant_is_gone_through_a_few_times_and_not_once_a_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve of the largest that is accepted took five seconds a look, in which nobody else's race went on."""
+    many, asked = 300, 0
+
+    def counted(path: str, value: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return comparable(path, value)
+
+    monkeypatch.setattr(merge_patch, "comparable", counted)
+    template = {**TEMPLATE, "race": {**TEMPLATE["race"], "params": {"p": {f"k{n}": n for n in range(many)}}}}
+    variants = [{"name": f"v{n}", "patch": {"elasticsearch": {"config": {"a.c": n}}}} for n in range(12)]
+    assert len(expand(comparison(variants, baseline="v0", template=template))) == 12
+    assert asked < 4 * 12 * many

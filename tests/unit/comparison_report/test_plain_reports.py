@@ -8,8 +8,11 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.comparison_report.synthetic import Made, cases, condition
 
+from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 from fairlap.comparison_report.plain_reports import report_csv, report_junit, report_markdown
 
 MADE = cases()
@@ -179,3 +182,18 @@ def test_the_same_input_gives_the_same_bytes(name: str) -> None:
     made = MADE[name]
     for write in (report_markdown, report_csv, report_junit):
         assert write(made.comparison, made.blocks) == write(made.comparison, made.blocks[::-1])
+
+
+@given(st.text(st.characters() | st.sampled_from("=+-@\t\r\n,\"'"), max_size=8))
+def test_a_text_is_one_cell_and_no_formula(text: str) -> None:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow([csv_cell(text), "end"])
+    (line,) = csv.reader(io.StringIO(out.getvalue(), newline=""))
+    assert len(line) == 2 and not line[0].startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+@pytest.mark.parametrize("text", ["https://x.example/a", "HTTP://x", "www.x.example", "ftp://x", "a@x.example"])
+def test_no_name_becomes_a_link_by_itself(text: str) -> None:
+    shown = markdown_text(f"see {text}")
+    assert shown.replace("\u2060", "").replace("\\", "") == f"see {text}"
+    assert not re.search(r"(?i)(https?|ftp)://|www\.|\w@\w", shown)

@@ -95,7 +95,8 @@ class OneByOne(ApiServer):
         number = int(query.get("continue", 0))
         self.done.append(f"page {number}")
         self.limits.add(query["limit"])
-        meta = {"uid": str(number), "annotations": {"a": "large"}, "managedFields": ["large"], "labels": {"l": "x"}}
+        labels = {"fairlap.dev/step": "check", "l": "large"}
+        meta = {"uid": str(number), "annotations": {"a": "large"}, "managedFields": ["large"], "labels": labels}
         further = {"continue": str(number + 1)} if number + 1 < self.objects else {}
         return json.dumps({"metadata": further, "items": [{"metadata": meta, "spec": {"a": "large"}}]})
 
@@ -144,7 +145,9 @@ def test_pages_of_large_objects_are_small() -> None:
 def test_lists_of_metadata_have_nothing_large() -> None:
     assert asyncio.run(OneByOne(3).list_uids("Benchmark", ["ns"])) == {"0", "1", "2"}
     listed = asyncio.run(OneByOne(2).list_metadata("Job", ["ns"]))
-    assert [each["metadata"] for each in listed] == [{"uid": uid, "labels": {"l": "x"}} for uid in ("0", "1")]
+    assert [each["metadata"] for each in listed] == [
+        {"uid": uid, "labels": {"fairlap.dev/step": "check"}} for uid in ("0", "1")
+    ]
 
 
 @pytest.mark.parametrize(("namespace", "found"), [("a", True), ("b", False)])
@@ -189,3 +192,30 @@ def test_one_that_may_have_lost_its_lease_writes_nothing(write: str, kind: str) 
     manifest = {"kind": kind, "metadata": {"name": "bm", "namespace": "ns"}}
     with pytest.raises(ApiError, match="another operator"):
         asyncio.run(server.patch(kind, "ns", "bm", {}) if write == "patch" else getattr(server, write)(manifest))
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespace", "name", "asked"),
+    [
+        ("Job", "ns", "bm-race-1", "/apis/batch/v1/namespaces/ns/jobs/bm-race-1"),
+        ("Node", "", "a.b", "/api/v1/nodes/a.b"),
+        ("OpenAPI", "", "apis/fairlap.dev/v1alpha1", "/openapi/v3/apis/fairlap.dev/v1alpha1"),
+        ("Comparison", "ns", "../../x", "/apis/fairlap.dev/v1alpha1/namespaces/ns/comparisons/..%2F..%2Fx"),
+        ("Comparison", "ns", "a?b#c", "/apis/fairlap.dev/v1alpha1/namespaces/ns/comparisons/a%3Fb%23c"),
+        ("Comparison", "ns", "..", None),
+        ("Comparison", "ns", ".", None),
+    ],
+)
+def test_a_name_that_somebody_wrote_asks_for_nothing_else(
+    kind: str, namespace: str, name: str, asked: str | None
+) -> None:
+    """An owner reference may name anything: its text led to any other path, with the operator's rights."""
+    paths = list[str]()
+
+    class Asked(ApiServer):
+        async def _send(self, method: str, path: str, *_: Any) -> tuple[int, str]:
+            paths.append(path)
+            return 200, "{}"
+
+    assert asyncio.run(Asked(None).find(kind, namespace, name)) == ({} if asked else None)  # type: ignore[arg-type]
+    assert paths == ([asked] if asked else [])

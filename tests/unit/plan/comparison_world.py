@@ -198,7 +198,7 @@ class Film:
             self.step()
         raise AssertionError(f"never: {self.progress}")
 
-    def finish(self, phase: str = "Succeeded", **changes: str) -> None:
+    def finish(self, phase: str = "Succeeded", **changes: Any) -> None:
         block = self.status.block
         if block and block.stage == "Running" and block.races[-1].benchmark in self.races:
             self.now += timedelta(minutes=self.minutes)

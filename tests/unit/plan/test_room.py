@@ -18,6 +18,7 @@ from fairlap.queue.turn import Turn
 CHECKED = spec(race={"params": {"bulk_size": 100}}, smokeTest=False)
 HELD = Turn(mine=True)
 WANTED = Turn(mine=True, wanted=stamp(START))
+LENT = Turn(mine=True, wanted=stamp(START), led_by="upgrade")
 PATIENCE = 301
 """seconds after which a place is given up"""
 
@@ -75,6 +76,18 @@ def test_after_a_bounded_time_the_place_is_given_up_to_who_waits(look: Any) -> N
     again = plan(seen(waits.status, spec(smokeTest=False), now=later(seconds=900))).status
     assert again.step and again.step.stage == "Provisioning"
     assert (again.admitted_time, again.queued_time, again.gave_way) == (stamp(later(seconds=900)), None, 1)
+
+
+@pytest.mark.parametrize("look", [builds, loads])
+def test_a_race_of_a_comparison_fails_where_others_could_go_on(look: Any) -> None:
+    """Its place is the Comparison's: it was held for all of timeouts.provisioning, a day at most, by every race."""
+    for patient in (look(Turn(mine=True, led_by="upgrade")), look(LENT, seconds=299)):
+        todo = plan(patient).status
+        assert not todo.failing and todo.gave_way == 0
+    status = plan(look(LENT)).status
+    assert (status.failing, status.reason, status.gave_way) == (True, "Unschedulable", 1)
+    assert status.message.startswith("its place was given up to others: pod ")
+    assert status.step and status.step.stage == "Cleaning" and not status.step.gives_way and status.queued_time is None
 
 
 def test_it_lines_up_behind_all_who_wait_whatever_their_clock_says() -> None:

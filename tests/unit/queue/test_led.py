@@ -68,6 +68,15 @@ def test_whose_turn_it_is_says_the_comparison(leader: Summary, child: Summary, m
     assert places.assume(child.uid) is mine and places.is_lent_one(child.uid) is mine
 
 
+def test_whose_place_is_lent_is_told_whether_somebody_could_use_it() -> None:
+    queue = Queue(comparison(), led())
+    assert queue.places.turn("a").wanted == ""
+    queue.places.observe(stranger())
+    assert queue.places.turn("a").wanted == "s" == queue.places.turn("c").wanted
+    assert Queue(comparison(), led(), stranger(), most=2).places.turn("a").wanted == "", "it has a place of its own"
+    assert Queue(comparison("waits"), led(), stranger()).places.turn("a").wanted == ""
+
+
 def test_an_assumed_place_of_the_comparison_is_lent_too() -> None:
     places = Queue(comparison("waits"), led()).places
     assert not places.turn("a").mine and places.assume("c") and places.turn("a").mine
@@ -220,6 +229,8 @@ def test_the_hosts_of_all_variants_are_its_own(spec: Json) -> None:
     if "matrix" in spec:
         Matrix.model_validate(spec["matrix"])
     assert summarize_comparison({"metadata": META, "spec": spec}).hosts == {"es.ns:9200"}
+    over = {"metadata": META, "spec": spec, "status": {"phase": "Failed"}}
+    assert summarize_comparison(over).hosts == frozenset(), "nobody asks any more"
 
 
 OWNER: Json = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "c", "uid": "c", "controller": True}
@@ -233,6 +244,7 @@ OWNER: Json = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name
         ([{**OWNER, "apiVersion": "apps/v1"}], ""),
         ([{**OWNER, "kind": "Benchmark"}], ""),
         ([{"kind": "x"}, OWNER], "c"),
+        ([{**OWNER, "uid": "c" * 99_000}], "c" * 64),
         ("nonsense", ""),
         (None, ""),
         ([3], ""),

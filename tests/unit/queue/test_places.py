@@ -492,3 +492,58 @@ def test_a_look_at_the_queue_asks_none_of_those_that_are_over(monkeypatch: pytes
     monkeypatch.setattr(Summary, "over", property(lambda self: bool(asked.append(self.uid))))
     assert places.turn("a").mine and places.holders() == {"a"}
     assert set(asked) == {"a"}
+
+
+def test_when_all_look_at_the_line_it_is_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenant may have thousands in line. Each that was woken sorted all of them: minutes, for every place freed."""
+    many, asked = 300, 0
+    queue = Woken(1, a="holds")
+    for number in range(many):
+        queue.places.observe(summary(f"b{number:03}"))
+    waits_for = Summary.waits_for
+
+    def counted(self: Summary, place: Any) -> bool:
+        nonlocal asked
+        asked += 1
+        return waits_for(self, place)
+
+    monkeypatch.setattr(Summary, "waits_for", counted)
+    for number in range(many):
+        uid = f"b{number:03}"
+        assert not queue.places.turn(uid).mine and queue.places.turn(uid, "check").mine
+        queue.places.observe(summary(uid))  # the event of what it says meanwhile
+    assert queue.places.turn("b299").ahead == many
+    assert asked <= 4 * many
+    queue.places.observe(summary("a", "over"))
+    assert queue.places.turn("b000").mine and queue.places.turn("b299").ahead == many - 1
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["turn", "waits", "holds", "over", "unchecked", "gone",
+             "assume", "forget", "aside", "back", "vanish"])), max_size=40),
+    st.integers(1, 2),
+    st.integers(0, 1),
+)  # fmt: skip
+def test_what_is_remembered_of_the_line_is_what_it_is(acts: list[tuple[str, str]], most: int, share: int) -> None:
+    places = Places(most, lambda _: None, lambda: None, 1, share)
+    for uid, act in acts:
+        match act:
+            case "turn":
+                places.turn(uid)
+            case "gone":
+                places.remove(uid)
+            case "assume":
+                places.assume(uid)
+            case "forget":
+                places.forget(uid)
+            case "aside":
+                places.set_aside(uid)
+            case "back":
+                places.take_back(uid)
+            case "vanish":
+                places.vanish({uid})
+            case _:
+                places.observe(summary(uid, act))
+        told = {each: (places.turn(each), places.turn(each, "check")) for each in "abcd"}
+        places._turns.clear()
+        assert told == {each: (places.turn(each), places.turn(each, "check")) for each in "abcd"}

@@ -10,7 +10,7 @@ from fairlap.api.names import MOST_SPEC_VALUES
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.variants import VariantsRefusedError, expand
 from fairlap.plan.accept import objections
-from fairlap.runtime.project import bounded_copy, cut_spec, project_child
+from fairlap.runtime.project import bounded_copy, cut_spec, is_set_aside, project_child, set_spec_aside
 from fairlap.settings import Settings
 
 
@@ -85,6 +85,35 @@ def test_no_spec_that_is_accepted_is_cut() -> None:
     before = copy.deepcopy(body)
     cut_spec(body)
     assert body == before
+
+
+SMALL = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"name": "geonames"}, "params": {"a": 1}}}
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        {"race": {"params": {"a": [{}] * (MOST_SPEC_VALUES - 10)}}},
+        {"race": {"params": {f"k{number}": "x" * 900 for number in range(60)}}},
+        {"elasticsearch": {"config": {f"k{number:05}": "" for number in range(5000)}}},
+    ],
+    ids=["lists", "texts", "names"],
+)
+def test_a_spec_that_takes_much_memory_is_left_to_the_api_server(large: dict[str, Any]) -> None:
+    """Each is 64 KiB of text that may be accepted, and a megabyte in Python: 200 in line were more than there is."""
+    body: Any = {"metadata": {"name": "a"}, "spec": {**copy.deepcopy(SMALL), "suspend": True, **copy.deepcopy(large)}}
+    set_spec_aside(body)
+    assert is_set_aside(body) and body["spec"]["suspend"] is True and len(str(body)) < 200
+    again = copy.deepcopy(body)
+    set_spec_aside(again)
+    assert again == body
+
+
+def test_a_usual_spec_stays() -> None:
+    body: Any = {"spec": {**SMALL, "race": {**SMALL["race"], "params": {f"p{n}": "a value" for n in range(150)}}}}
+    before = copy.deepcopy(body)
+    set_spec_aside(body)
+    assert body == before and not is_set_aside(body) and not is_set_aside({"metadata": {}})
 
 
 def test_a_long_progress_is_not_kept() -> None:

@@ -140,6 +140,30 @@ def test_a_name_that_is_taken_unseen() -> None:
     assert sorted(server.benchmarks) == ["bm", "bm-2", "other"]
 
 
+def test_names_that_no_event_told_of_are_passed_over_one_by_one() -> None:
+    """A watch that is blind for Benchmarks: two taken names were asked for in turn, without an end."""
+
+    class Patient(Server):
+        def _request(self, *, before: bool) -> None:
+            super()._request(before=before)
+            assert self.requests < 30, "it goes on for ever"
+
+    server = Patient()
+    server.add("bm", annotations={rerun.ASKED: "v"})
+    for number in (2, 3, 4):
+        server.add(f"bm-{number}")
+    told: list[str] = []
+
+    async def run() -> None:
+        work = chores(server, told)
+        work.names_in = lambda _: set()
+        work.look(server.benchmarks["bm"])
+        await asyncio.wait_for(done(work), 5)
+
+    asyncio.run(run())
+    assert sorted(server.benchmarks) == ["bm", "bm-2", "bm-3", "bm-4", "bm-5"] and "bm-5: RerunOf" in told
+
+
 def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
     server, told = Server(), list[str]()
     over = server.add("bm")

@@ -28,6 +28,7 @@ from fairlap.runtime import comparison_reads
 from fairlap.runtime.comparison_acts import OfBenchmark
 from fairlap.runtime.comparison_daemon import VERDICTS, ComparisonDaemon, Deciders
 from fairlap.runtime.comparison_deciders import DECIDERS
+from fairlap.runtime.comparison_reads import build_comparison_seen
 from fairlap.runtime.drives import Stop
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
@@ -543,3 +544,54 @@ def test_a_machine_that_was_slower_around_one_race_of_a_block_has_the_block_race
     assert all(block.valid for block in counted) and [block.number for block in counted] == [1, 2]
     told = {race.benchmark: race.message for race in aside.races}
     assert told["cmp-1a"] == "" and "20 ms around this race and 10 ms around that of a in its block" in told["cmp-1b"]
+
+
+def test_variants_are_made_once_while_a_block_is_raced() -> None:
+    meta = {"name": "c", "namespace": "n", "uid": "u", "generation": 1}
+    variants = [{"name": "a"}, {"name": "b", "patch": {"elasticsearch": {"version": "9.1.0"}}}]
+    template = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}}}
+    body = {"metadata": meta, "spec": {"template": template, "variants": variants, "baseline": "a"}}
+    settings, now = Settings(race_image="r"), datetime.now(UTC)
+    first = build_comparison_seen(body, settings, now).subject
+    assert build_comparison_seen(body, settings, now, first).subject is first
+    assert first.variants is first.variants and [each.name for each in first.variants] == ["a", "b"]
+    for uid, generation in (("u", 2), ("another", 1)):
+        changed = {**body, "metadata": {**meta, "uid": uid, "generation": generation}}
+        other = build_comparison_seen(changed, settings, now, first).subject
+        assert other is not first and (other.uid, other.generation) == (uid, generation)
+
+
+def test_while_one_judges_its_numbers_others_go_on_but_none_judges_beside_it() -> None:
+    """Judging the most that there may be takes seconds, and memory: the Lease is renewed meanwhile."""
+    at_once, most, judged = 0, 0, list[str]()
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        nonlocal at_once, most
+        if seen.records is None:
+            return ComparisonPlan(seen.status, look=("records",))
+        at_once += 1
+        most = max(most, at_once)
+        time.sleep(0.2)
+        at_once -= 1
+        judged.append(seen.subject.name)
+        return ComparisonPlan(seen.status, wake_in=60)
+
+    async def work() -> int:
+        server, stop, ticks = Server(RECORDING), Stop(), 0
+        block = BlockRecord(number=1, races=[RaceRecord(variant="a", benchmark="cmp-1a")])
+        packed_block = base64.b64encode(pack_block(block)).decode()
+        server.add(owned("ConfigMap", "cmp-block-1", binaryData={KEY_BLOCK: packed_block}))
+        body, logger = server.objects["Comparison", "cmp"], logging.getLogger("test")
+        both = [
+            ComparisonDaemon(server.operator, copy.deepcopy(body), "c", None, logger, deciders=deciders(plan))
+            for _ in range(2)
+        ]
+        tasks = [asyncio.create_task(each.run(stop)) for each in both]
+        while len(judged) < 2:
+            await asyncio.sleep(0.01)
+            ticks += 1
+        stop.set()
+        await asyncio.gather(*tasks)
+        return ticks
+
+    assert asyncio.run(asyncio.wait_for(work(), 20)) >= 10 and most == 1

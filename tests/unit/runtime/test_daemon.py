@@ -17,6 +17,7 @@ from fairlap.runtime import daemon, skew
 from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.look import ChildIndexes
+from fairlap.runtime.project import is_set_aside, set_spec_aside
 from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
 
@@ -561,3 +562,75 @@ def test_who_lines_up_again_does_not_take_the_place_that_late_events_still_show(
     server = play(prepare, 1.0)
     assert (server.holders(), server.most_holders) == (["next"], 1)
     assert server.bodies["first"]["status"]["phase"] == "Queued"
+
+
+LARGE = {"track": {"builtin": "log_ingest"}, "params": {"days": 1, "more": [[] for _ in range(2000)]}}
+
+
+def held_small(server: Server) -> list[str]:
+    """Let events leave large specs out, as the index does, and count how often one is read."""
+    reads = list[str]()
+    show, find = server.show, server.find
+
+    def shown(body: Json) -> None:
+        show(body)
+        set_spec_aside(server.shown[body["metadata"]["uid"]])
+
+    async def read(kind: str, namespace: str, name: str) -> Json | None:
+        reads.append(name)
+        return await find(kind, namespace, name)
+
+    server.show = server.on_write = shown  # type: ignore[method-assign]
+    server.find = read  # type: ignore[method-assign]
+    return reads
+
+
+def test_a_large_spec_is_read_when_something_is_decided_and_not_held() -> None:
+    reads: list[str] = []
+
+    def prepare(server: Server) -> None:
+        nonlocal reads
+        reads = held_small(server)
+        server.add("first", WAITS, race=LARGE)
+        server.add("next", WAITS)
+
+    server = play(prepare)
+    assert server.holders() == ["first"] and set(reads) == {"first"}
+    assert is_set_aside(server.shown["first"]) and not is_set_aside(server.shown["next"])
+    assert server.bodies["first"]["spec"]["race"] == LARGE
+
+
+def test_one_with_a_large_spec_that_is_gone_is_left_alone() -> None:
+    def prepare(server: Server) -> None:
+        held_small(server)
+        server.add("first", WAITS, race=LARGE)
+        meta = server.bodies["first"]["metadata"]
+        server.bodies["first"] = {**server.bodies["first"], "metadata": {**meta, "uid": "another"}}
+        server.shown["another"] = {}
+
+    server = play(prepare)
+    assert server.writes == 0 and server.holders() == []
+
+
+def test_of_what_was_written_no_spec_is_held() -> None:
+    written: list[Json] = []
+
+    class Watched(Daemon):
+        async def _look_once(self, *, woken: bool) -> float:
+            pause = await super()._look_once(woken=woken)
+            written.append(self.written)
+            return pause
+
+    async def work() -> None:
+        server = Server()
+        server.add("first", WAITS)
+        server.bodies["first"]["metadata"]["managedFields"] = ["large"]
+        stopped, logger = Stopped(), logging.getLogger("test")
+        watched = Watched(server.operator, server.shown["first"], "first", server.indexes, logger)
+        working = asyncio.create_task(watched.run(stopped))
+        await asyncio.sleep(0.1)
+        stopped.event.set()
+        await working
+
+    asyncio.run(work())
+    assert written[-1].keys() == {"metadata", "status"} and "managedFields" not in written[-1]["metadata"]

@@ -10,14 +10,16 @@ import pytest
 from fairlap.plan.expiry import expires_at
 from fairlap.plan.rerun import OF, requested_value
 from fairlap.plan.rerun_history import limited_history
-from fairlap.runtime.project import drop_numbers, drop_record, drop_unread, project_child
+from fairlap.runtime.project import drop_comparison, drop_numbers, drop_record, drop_unread, project_child
 
-LABELS = {"fairlap.dev/uid": "u", "fairlap.dev/step": "race-1", "kubernetes.io/service-name": "bm-race-1-es-http"}
+LABELS = {"fairlap.dev/uid": "u", "fairlap.dev/step": "race-1"}
+OTHERS = {"kubernetes.io/service-name": "bm-race-1-es-http"}
 OWNER = {"apiVersion": "v1", "kind": "Service", "name": "s", "uid": "2", "controller": True}
 META = {"name": "x", "namespace": "ns", "uid": "1", "labels": LABELS, "ownerReferences": [OWNER]}
 BODY = {
     "metadata": {
         **META,
+        "labels": LABELS | OTHERS,
         "ownerReferences": [{"uid": "3"}, OWNER],
         "managedFields": ["large"],
         "annotations": {"a": "large"},
@@ -97,12 +99,22 @@ def test_of_a_child_kopf_holds_no_more_than_whose_it_is(plural: str, more: dict[
     kept = project_child(plural, kopf.Body(raw))
     drop_unread(kopf.Body(raw))
     assert kept == before
-    owned = {**META, "ownerReferences": BODY["metadata"]["ownerReferences"]}
-    assert raw == {"metadata": owned, **{part: type(held)() for part, held in more.items()}}
+    assert raw == {"metadata": META, **{part: type(held)() for part, held in more.items()}}
     assert project_child(plural, kopf.Body(raw))["metadata"] == before["metadata"]
 
 
-def test_of_an_active_benchmark_only_the_api_servers_own_notes_go() -> None:
-    benchmark = {"metadata": {**META, "managedFields": ["large"]}, "spec": {"a": 1}, "status": {"phase": "Racing"}}
+def test_of_an_active_benchmark_only_what_nobody_reads_of_its_metadata_goes() -> None:
+    meta = {**META, "managedFields": ["large"], "labels": LABELS | OTHERS, "annotations": {"mine": "large"}}
+    benchmark = {"metadata": meta, "spec": {"a": 1}, "status": {"phase": "Racing"}}
     drop_numbers(kopf.Body(benchmark))
     assert benchmark == {"metadata": META, "spec": {"a": 1}, "status": {"phase": "Racing"}}
+
+
+def test_a_comparison_has_nothing_large_whether_it_is_over_or_not() -> None:
+    meta = {**META, "managedFields": ["large"], "labels": LABELS | OTHERS, "annotations": {"mine": "large"}}
+    racing = {"metadata": dict(meta), "spec": {"a": 1}, "status": {"phase": "Racing"}}
+    drop_comparison(kopf.Body(racing))
+    assert racing == {"metadata": META, "spec": {"a": 1}, "status": {"phase": "Racing"}}
+    over = {"metadata": dict(meta), "spec": {"a": 1}, "status": {"phase": "Complete", "blocks": []}}
+    drop_comparison(kopf.Body(over))
+    assert over == {"metadata": META, "spec": {}, "status": {"phase": "Complete"}}

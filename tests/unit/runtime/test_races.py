@@ -15,6 +15,10 @@ def bench(uid: str, leader: str = "c", namespace: str = "ns", **status: Any) -> 
     return {"metadata": {**meta, "ownerReferences": [owner] if leader else []}, "status": status}
 
 
+def test_one_that_gave_its_place_up_says_so() -> None:
+    assert seen_race(bench("a", phase="Failed", gaveWay=1)).gave_way and not seen_race(bench("a")).gave_way
+
+
 def test_races_come_and_go_with_their_events() -> None:
     races = Races()
     for each in (bench("a"), bench("b"), bench("d", "other"), bench("e", ""), bench("f", namespace="elsewhere")):

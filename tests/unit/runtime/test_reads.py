@@ -91,6 +91,21 @@ def test_records_of_earlier_races_that_are_too_large_together_are_left_out(monke
     assert alone["race-5"].record and not alone["race-4"].record, "the race that is to be judged is read in any case"
 
 
+@pytest.mark.parametrize(("large", "waited"), [(10_000, 0), (0, 1)])
+def test_who_reads_what_is_large_waits_for_room(large: int, waited: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A race and two checks may end at once, and the record of each may take a hundred megabytes to be read."""
+    waits = list[str]()
+
+    async def has_room() -> None:
+        waits.append(server.read[-1])
+
+    monkeypatch.setattr(reads, "LARGE_VALUES", large)
+    entries = packed({KEY_RECORD: good_record().to_json()})
+    server: Any = Server(ConfigMap={"bm-race-1": {"metadata": OWN, "binaryData": entries}})
+    found = run(reads.read_records(server, SEEN.subject, ("race-1",), has_room))
+    assert found["race-1"].record == good_record() and waits == ["bm-race-1"] * waited
+
+
 def test_what_an_earlier_race_image_wrote_is_read_too() -> None:
     data = {KEY_RECORD: good_record().to_json()}
     server: Any = Server(ConfigMap={"bm-race-1": {"metadata": OWN, "data": data}})

@@ -107,10 +107,14 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
         return ComparisonPlan(
             status, observed=(Observation(ComparisonCondition.ACCEPTED, True, ComparisonReason.PREPARED, text),)
         )
-    # Where blocks count, spec and track were prepared before.
-    if over.reason in _NOT_OF_THE_SPEC or counting(status.blocks):
-        return _race_again(seen, status, over)
     race = over.races[-1]
+    there = seen.races.get(race.benchmark)
+    # Others went on before a machine could come; once no block may be raced again, it has had its time.
+    gave_way = there is not None and there.uid == race.uid and there.gave_way
+    in_turn = gave_way and not retries_spent(spec.design, status.blocks)
+    # Where blocks count, spec and track were prepared before.
+    if in_turn or over.reason in _NOT_OF_THE_SPEC or counting(status.blocks):
+        return _race_again(seen, status, over)
     if race.reason == ComparisonReason.UNKNOWN_TASK:
         # It was asked of the Benchmark by a field that the Comparison itself wrote.
         told = race.message.removeprefix("requireTasks: ")

@@ -13,7 +13,7 @@ from fairlap.api.condition_types import ComparisonReason
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.expectation import calibrated_every
-from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
+from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError
 from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
 from fairlap.plan.comparison.answer import answer_at_deadline, answer_without_retries, rows_left_out, unfair_by_specs
@@ -58,7 +58,7 @@ def plan_comparison(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
 def _decide(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
     status = seen.status
     try:
-        variants = expand(seen.subject.spec)
+        variants = seen.subject.variants
     except VariantsRefusedError as error:
         return refuse(seen, _first(seen), ComparisonReason.INVALID_SPEC, str(error))
     if status.phase is None or (status.phase == "Pending" and not status.variants):

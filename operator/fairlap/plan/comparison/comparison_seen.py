@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus
+from fairlap.comparison.variants import ResolvedVariant, expand
 from fairlap.plan.conditions import Observation
 from fairlap.plan.node_processors import MachineCapacity
 from fairlap.queue.turn import Turn
@@ -25,6 +27,11 @@ class ComparisonSubject:
     uid: str
     generation: int
     spec: ComparisonSpec
+
+    @cached_property
+    def variants(self) -> list[ResolvedVariant]:
+        """Its variants, the baseline first; raises VariantsRefusedError."""
+        return expand(self.spec)
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,8 @@ class SeenRace:
     elasticsearch_on: tuple[str, ...] = ()
     """machines of its (last) race"""
     load_generator_on: str = ""
+    gave_way: bool = False
+    """no machine had room for it, and it has given the place up to others"""
 
 
 @dataclass(frozen=True)

@@ -495,6 +495,21 @@ def test_more_memory_than_any_machine_has_is_said_and_a_test_race_shows_it_befor
     assert film.status.findings and not film.status.cost_races
 
 
+def test_a_preparation_that_gave_its_place_up_is_made_again_in_turn_and_not_for_ever() -> None:
+    film, retries = with_large(template={**comparison().template.to_json(), "smokeTest": False}), 3
+    for attempt in range(1, retries + 2):
+        film.until("Running", 0, 1)
+        assert film.status.block and film.status.block.attempt == attempt and film.status.admitted_time
+        film.finish("Failed", reason="Unschedulable", message="pod es-0: 0/1 nodes", gave_way=True)
+        while film.status.block:
+            film.step(confirmed=True)
+        assert film.status.admitted_time is None
+        if attempt <= retries:
+            assert film.status.phase == "Queued" and film.status.queued_time
+    assert (film.status.phase, film.status.reason) == ("Failed", "PreparationFailed")
+    assert film.status.message == "variant large: Unschedulable: pod es-0: 0/1 nodes"
+
+
 def test_a_machine_that_comes_is_raced_on_and_nothing_is_said_any_more() -> None:
     film = with_large(template={**comparison().template.to_json(), "smokeTest": False}).run()
     prepared, races = film.created[:2], film.created[2:]

@@ -141,6 +141,20 @@ def test_a_list_that_is_too_long_cannot_be_judged_by():
     assert table.remarks == ("machines has 12000 entries, and 10000 are read",)
 
 
+def test_of_what_has_no_type_so_many_values_are_kept_altogether():
+    """Else 590,000 of them stay in memory for as long as the race is judged: 100 MB of one tenant's record."""
+    params = {f"g{group}": {f"{number:x}": 1 for number in range(9900)} for group in range(30)}
+    found = record(track={"params": params})
+    assert sum(len(group or ()) for group in found.track.params.values()) <= Bounds().free
+    assert found.track.params["g0"] == params["g0"] and found.track.params["g29"] is None
+    assert found.outcome.reason is Reason.RECORD_MISSING
+    assert found.outcome.message == (
+        "the record is too large to be judged by: track.params.g10 has 9900 entries, and 0 are read"
+    )
+    fitting = dict(list(params.items())[:10])
+    assert record(track={"params": fitting}).track.params == fitting
+
+
 def test_an_unknown_reason_of_half_characters_is_said_in_whole_ones():
     """Else the API server stores another text than was written, and the status is never as it should be."""
     found = record(outcome={"reason": "\ud800", "message": "m"}).outcome
