@@ -20,7 +20,7 @@ TRACKS = sorted(path.parent for path in Path(HOME).rglob("track.json")) if HOME 
 BUGS = {"duplicate-key", "variable-without-value", "dependencies"}
 """Warnings that some of them deserve."""
 DESERVED = {"elastic/security": "there is no operation type 'raw-bulk'"}
-"""Errors that some of them have: in the branch 7.17 nothing registers that type for this track, and Rally cannot run it."""
+"""Errors that some of them have: in the branch 7.17 nothing registers that type for it, so Rally cannot run it."""
 
 
 @pytest.mark.skipif(not HOME, reason="FAIRLAP_RALLY_TRACKS names no checkout")

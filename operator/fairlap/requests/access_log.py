@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from fairlap.requests.found import InputLine, Skipped, accepted, member, unwrapped
+from fairlap.requests.found import InputLine, Skipped, accepted, member, read_entry
 from fairlap_race.contract.request_lines import RequestLine
 from fairlap_race.contract.untrusted import read_object
 
@@ -49,7 +49,7 @@ def from_access_log(
     `without_body`: searches that say nothing in their path are kept, as they would find everything.
     """
     for line in lines:
-        entry = _entry(line.text) or _entry(unwrapped(line.text))
+        entry = read_entry(line.text, _from_json, _from_text)
         if entry is None:
             yield Skipped(line.number, NO_ENTRY)
         elif entry.method != "GET":
@@ -76,10 +76,6 @@ def _path(target: str, strip: str) -> str:
 
 def _percent(escape: re.Match[str]) -> str:
     return f"%{escape[1]}" if escape[1] else f"%{ord(_ESCAPED[escape[2]]):02X}"
-
-
-def _entry(text: str) -> _Entry | None:
-    return _from_json(text) if text.lstrip().startswith("{") else _from_text(text)
 
 
 def _from_text(text: str) -> _Entry | None:

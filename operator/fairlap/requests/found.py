@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from fairlap_race.contract.request_lines import LinesError, RequestLine, read_lines
 from fairlap_race.contract.untrusted import read_object
 
+Entry = TypeVar("Entry")
 _WRAPPERS = ("log", "message", "event.original")
 """Of Docker's files of logs, and of shippers of logs."""
 _OF_A_CONTAINER = re.compile(r"\d{4}-\d\d-\d\dT\S+ std(?:out|err) F (.*)", re.DOTALL)
@@ -48,6 +49,12 @@ def unwrapped(text: str) -> str:
     data = read_object(text, _MOST_CHARACTERS) if text.lstrip().startswith("{") else None
     found = next((it for name in _WRAPPERS if isinstance(it := member(data or {}, name), str)), "")
     return found.strip()
+
+
+def read_entry(text: str, as_json: Callable[[str], Entry | None], as_text: Callable[[str], Entry | None]) -> Entry | None:
+    """Return what a line of a log tells by the reader of its form, wrapped by another log or not; None for nothing."""
+    lines = (text, unwrapped(text))
+    return next((it for line in lines if (it := (as_json if line.lstrip()[:1] == "{" else as_text)(line))), None)
 
 
 def member(data: Mapping[str, Any], name: str, default: Any = None) -> Any:

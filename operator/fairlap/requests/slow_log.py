@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from fairlap.requests.found import Doubt, InputLine, Skipped, accepted, member, unwrapped
+from fairlap.requests.found import Doubt, InputLine, Skipped, accepted, member, read_entry
 from fairlap.requests.logged_search import LogEntry, Search, gather
 from fairlap_race.contract.request_lines import RequestLine
 from fairlap_race.contract.untrusted import read_object
@@ -59,7 +59,7 @@ def from_slow_log(lines: Iterable[InputLine]) -> Iterator[RequestLine | Skipped 
     sources: dict[str, str] = {}
     last = 0.0
     for line in lines:
-        logged = _logged(line.text) or _logged(unwrapped(line.text))
+        logged = read_entry(line.text, _from_json, _from_text)
         if logged is None:
             yield Skipped(line.number, NO_ENTRY)
             continue
@@ -97,10 +97,6 @@ def _entry(line: int, logged: _Logged, source: str, ended: float) -> LogEntry:
     shards = _whole(logged.shards) or None
     place = (logged.name, int(logged.shard))
     return LogEntry(line, place, logged.phase == "fetch", source, logged.sender, shards, ended, took / 1000)
-
-
-def _logged(text: str) -> _Logged | None:
-    return _from_json(text) if text.lstrip().startswith("{") else _from_text(text)
 
 
 def _from_json(text: str) -> _Logged | None:

@@ -63,13 +63,13 @@ def test_what_is_measured_has_the_machine_watched_and_a_canary_around_it(
     done = []
 
     def work(*_):
-        done.append(len(race._tasks))
+        done.append(len(race.parts.tasks))
         return Canary("now", 0.01, 0.02, 0.001)
 
     def send(_):
         now = time.time()
         moments = {"started_at": timestamp(now - 9), "measured_from": timestamp(now - 8), "ended_at": timestamp(now)}
-        race._tasks.append(Task("c1", samples=Counts(0, 9), **moments))
+        race.parts.tasks.append(Task("c1", samples=Counts(0, 9), **moments))
         if fails:
             raise FailedError(Reason.LOAD_GENERATOR_DIED, "k6 ended")
 
