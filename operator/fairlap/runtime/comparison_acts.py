@@ -8,7 +8,7 @@ from typing import Final
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_status import PREPARATION, RaceOfBlock
-from fairlap.api.names import KIND, NOISE_CONFIG_MAP
+from fairlap.api.names import KIND, MANAGED_BY, MANAGER, NOISE_CONFIG_MAP
 from fairlap.comparison.block_pack import pack_block
 from fairlap.comparison.disturbed_race import with_slower_machines
 from fairlap.kube.api_error import ApiError
@@ -101,6 +101,9 @@ async def learn(api_server: ApiServer, seen: ComparisonSeen, learnt: Learn) -> N
     try:
         for _ in range(_TRIES):
             there = await api_server.find("ConfigMap", namespace, NOISE_CONFIG_MAP)
+            if there is not None and (there["metadata"].get("labels") or {}).get(MANAGED_BY) != MANAGER:
+                log.warning("ConfigMap %s/%s is not ours: noise is not kept there", namespace, NOISE_CONFIG_MAP)
+                return
             # In a thread, as the verdict: of many numbers it takes seconds.
             data = await asyncio.to_thread(learnt, (there or {}).get("data") or {}, seen)
             if data is None or await _keep(api_server, namespace, there, data):

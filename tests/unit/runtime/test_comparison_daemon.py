@@ -21,6 +21,7 @@ from fairlap.api.names import NOISE_CONFIG_MAP
 from fairlap.comparison.block_pack import pack_block
 from fairlap.comparison.noise_store import Shown, encode_noise, noise_key
 from fairlap.kube.api_error import ApiError
+from fairlap.manifests.comparison import noise_config_map
 from fairlap.plan import unforeseen
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.queue.summary import summarize_comparison
@@ -433,11 +434,15 @@ def test_a_verdict_is_learnt_from_counted_and_announced() -> None:
 
 def test_what_was_learnt_by_others_is_kept_and_no_refusal_stops_anything() -> None:
     over = ComparisonStatus(phase="Complete", verdict="Mixed", completion_time=SINCE)
-    known = {"kind": "ConfigMap", "metadata": {"name": "fairlap-noise", "namespace": "n"}, "data": {"known": "0"}}
+    known = noise_config_map("n", "fairlap-noise", {"known": "0"})
     server = Server(STARTING)
     server.add(known)
     server.drive(lambda seen: ComparisonPlan(over, learn=True))
     assert server.acts == ["patch ConfigMap fairlap-noise", "say Complete"]
+    taken = Server(STARTING)
+    taken.add({**known, "metadata": {"name": "fairlap-noise", "namespace": "n"}})
+    taken.drive(lambda seen: ComparisonPlan(over, learn=True))
+    assert taken.acts == ["say Complete"], "what somebody else has called so is left alone"
     forbidden = Server(STARTING)
     forbidden.refuses = {"fairlap-noise": ApiError(403, "cannot create resource")}
     forbidden.drive(lambda seen: ComparisonPlan(over, learn=True))
