@@ -51,7 +51,9 @@ def unwrapped(text: str) -> str:
     return found.strip()
 
 
-def read_entry(text: str, as_json: Callable[[str], Entry | None], as_text: Callable[[str], Entry | None]) -> Entry | None:
+def read_entry(
+    text: str, as_json: Callable[[str], Entry | None], as_text: Callable[[str], Entry | None]
+) -> Entry | None:
     """Return what a line of a log tells by the reader of its form, wrapped by another log or not; None for nothing."""
     lines = (text, unwrapped(text))
     return next((it for line in lines if (it := (as_json if line.lstrip()[:1] == "{" else as_text)(line))), None)
