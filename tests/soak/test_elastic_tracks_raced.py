@@ -66,7 +66,13 @@ LACKING = {
 """How the Elasticsearch here says that it lacks something; the groups name it."""
 
 
-REQUESTS_FAILED = (Reason.CORPUS_MISSING, Reason.REQUEST_ERRORS, Reason.ERROR_RATE, Reason.RALLY_FAILED, Reason.TRACK_INVALID)
+REQUESTS_FAILED = (
+    Reason.CORPUS_MISSING,
+    Reason.REQUEST_ERRORS,
+    Reason.ERROR_RATE,
+    Reason.RALLY_FAILED,
+    Reason.TRACK_INVALID,
+)
 
 
 @dataclass
