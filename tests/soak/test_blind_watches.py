@@ -57,7 +57,7 @@ def test_a_comparison_ends_although_it_or_its_races_are_not_seen(
         operator.wait_ready()
         stage.apply(comparison(namespace, design={"stop": "fixed", "blocks": 2}))
         began = time.monotonic()
-        status = stage.compares(namespace, "cmp", seconds=1200)
+        status = stage.compares(namespace, "cmp", seconds=1800)  # of each of its writes it is told by a new list
         print(proxy.blind, f"{time.monotonic() - began:.0f} s")
         assert proxy.stalled, "the watch was blind"
         assert status["phase"] == "Complete", (status.get("reason"), status.get("message"))

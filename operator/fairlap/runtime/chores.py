@@ -24,6 +24,7 @@ from fairlap.queue.summary import leader_uid
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.ownership import owner_uid
 from fairlap.runtime.project import bounded_copy, ended_run
+from fairlap.runtime.reads import find_run
 from fairlap.runtime.writes import annotate, create_if_free
 
 log = logging.getLogger(__name__)
@@ -119,7 +120,7 @@ class Chores:
         await _wait_until(due)
         api_server, meta = self.connection(), benchmark["metadata"]
         while True:
-            found = await api_server.find(KIND, meta["namespace"], meta["name"])
+            found = await find_run(api_server, KIND, meta["namespace"], meta["name"])
             if found is None or found["metadata"]["uid"] != meta["uid"] or expiry.is_due(found) is None:
                 return
             if not await self._is_compared_yet(found):
@@ -142,7 +143,7 @@ class Chores:
         """Return the Comparison that controls the Benchmark; None when none does, or it is gone. Raises ApiError."""
         uid, meta = leader_uid(benchmark), benchmark["metadata"]
         name = next((each["name"] for each in meta.get("ownerReferences") or () if uid and each["uid"] == uid), "")
-        there = await self.connection().find(COMPARISON_KIND, meta["namespace"], name) if name else None
+        there = await find_run(self.connection(), COMPARISON_KIND, meta["namespace"], name) if name else None
         return there if there is not None and there["metadata"]["uid"] == uid else None
 
     async def _remove_records(self, benchmark: Json, due: datetime) -> None:
@@ -163,7 +164,7 @@ class Chores:
         api_server, meta = self.connection(), benchmark["metadata"]
         taken = set[str]()
         while True:
-            found = await api_server.find(KIND, meta["namespace"], meta["name"])
+            found = await find_run(api_server, KIND, meta["namespace"], meta["name"])
             value = rerun.requested_value(found) if found and found["metadata"]["uid"] == meta["uid"] else None
             if found is None or value is None:
                 return
@@ -171,7 +172,8 @@ class Chores:
             if upcoming is None:
                 name = rerun.free_name(rerun.first_name(found), self.names_in(meta["namespace"]))
                 upcoming = rerun.Next(value, name)
-                found = await annotate(api_server, found, {rerun.SAID: upcoming.to_text()})
+                said = await annotate(api_server, found, {rerun.SAID: upcoming.to_text()})
+                found = {**found, "metadata": said["metadata"]}
             await self._run_again(found, upcoming, taken)
 
     async def _limit_history(self, benchmark: Json) -> None:
@@ -205,7 +207,7 @@ class Chores:
             await annotate(api_server, benchmark, {rerun.DONE: upcoming.value})
             return
         if created is None:
-            created = await api_server.find(KIND, meta["namespace"], upcoming.name)
+            created = await find_run(api_server, KIND, meta["namespace"], upcoming.name)
             if created is None or not rerun.was_made_for(created, benchmark, upcoming.value):
                 # The name was taken by somebody else meanwhile: say another one.
                 taken.add(upcoming.name)

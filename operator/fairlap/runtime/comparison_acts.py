@@ -19,6 +19,7 @@ from fairlap.plan.comparison.block_words import CLUSTER_RESTARTED
 from fairlap.plan.comparison.comparison_seen import ComparisonSeen, ComparisonSubject, RaceToCreate
 from fairlap.runtime.comparison_reads import is_of
 from fairlap.runtime.ownership import owner_uid
+from fairlap.runtime.reads import find_run
 from fairlap.runtime.writes import create_child, create_if_free
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ async def record_block(api_server: ApiServer, seen: ComparisonSeen, name: str, r
 
 async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock, record_race: RecordRace) -> RaceRecord:
     subject = seen.subject
-    there = await api_server.find(KIND, subject.namespace, race.benchmark)
+    there = await find_run(api_server, KIND, subject.namespace, race.benchmark)
     said: Json = {"variant": race.variant, "benchmark": race.benchmark, "uid": race.uid}
     if race.valid is False:
         said |= {"valid": False, "reason": race.reason, "message": race.message}
@@ -78,7 +79,7 @@ async def _builder(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBloc
     if seen.subject.spec.design.state != "Kept":
         return None
     name = benchmark_of(seen.status, race, range(PREPARATION, PREPARATION + 1))
-    there = await api_server.find(KIND, seen.subject.namespace, name) if name else None
+    there = await find_run(api_server, KIND, seen.subject.namespace, name) if name else None
     if there is None or not is_of(there, seen.subject):
         return None
     return there, await _record_of(api_server, there)

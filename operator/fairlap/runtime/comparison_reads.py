@@ -18,6 +18,7 @@ from fairlap.plan.comparison.comparison_seen import ComparisonSeen, ComparisonSu
 from fairlap.queue.summary import leader_uid
 from fairlap.queue.turn import Turn
 from fairlap.runtime.races import seen_race
+from fairlap.runtime.reads import find_run
 from fairlap.settings import Settings
 from fairlap_race.contract.untrusted import MAX_JSON_VALUES, unpacked, value_count
 
@@ -91,7 +92,7 @@ async def read_races(api_server: ApiServer, seen: ComparisonSeen) -> dict[str, S
     uids = {each["metadata"]["name"]: each["metadata"]["uid"] for each in listed if is_of(each, subject)}
     found = {name: race for name, race in seen.races.items() if race.uid == uids.get(name) and name not in current}
     for name in sorted((uids.keys() | current) - found.keys()):
-        there = await api_server.find(KIND, subject.namespace, name)
+        there = await find_run(api_server, KIND, subject.namespace, name)
         if there is not None and is_of(there, subject):
             found[name] = seen_race(there)
     return found

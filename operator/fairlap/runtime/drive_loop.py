@@ -27,7 +27,8 @@ from fairlap.queue.summary import Place
 from fairlap.runtime.announce import Announcement
 from fairlap.runtime.crd_check import newer_defaults
 from fairlap.runtime.last_word import INTERNAL_ERRORS, say_last_word
-from fairlap.runtime.project import bounded_copy, cut_spec, is_set_aside, small_written
+from fairlap.runtime.project import bounded_copy, is_set_aside, small_written
+from fairlap.runtime.reads import find_run
 from fairlap.runtime.skew import Skew
 from fairlap.runtime.state import Operator
 from fairlap.runtime.write_rate import WriteRate
@@ -203,10 +204,9 @@ class DriveLoop(ABC, Generic[Status]):
             newest |= bounded_copy(written)
         if is_set_aside(newest):
             meta = newest["metadata"]
-            there = await self._api_server.find(self.kind, meta["namespace"], meta["name"])
+            there = await find_run(self._api_server, self.kind, meta["namespace"], meta["name"])
             if there is None or there["metadata"]["uid"] != meta["uid"]:
                 return None
-            cut_spec(there)
             newest["spec"] = bounded_copy(there["spec"])
         if newer := self.operator.newer_defaults.get(self.kind):
             newest["spec"] = without_defaults(newest["spec"], newer)

@@ -15,7 +15,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.explain.leftover import name_leftover
 from fairlap.plan.unforeseen import Ending, last_word
-from fairlap.runtime.reads import list_children
+from fairlap.runtime.reads import find_run, list_children
 
 log = logging.getLogger(__name__)
 INTERNAL_ERRORS: Final = Counter(
@@ -50,7 +50,7 @@ async def say_last_word(
 
     When the API server refuses what is known with it, the smallest status is written instead. Raises ApiError.
     """
-    found = await api_server.find(kind, meta["namespace"], meta["name"])
+    found = await find_run(api_server, kind, meta["namespace"], meta["name"])
     if found is None or found["metadata"]["uid"] != meta["uid"]:
         return None
     stored = found.get("status") or {}

@@ -23,7 +23,7 @@ from fairlap.plan.seen import Checker, Children, LogOf, Seen, Subject, Warned
 from fairlap.plan.steps import CHECK, object_name
 from fairlap.runtime.crd_check import newer_defaults
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_pod_of, owner_uid, uid_of
-from fairlap.runtime.project import bounded_copy, project_child
+from fairlap.runtime.project import bounded_copy, cut_spec, project_child
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
@@ -83,9 +83,20 @@ def recorded_steps(status: BenchmarkStatus) -> tuple[str, ...]:
     return (*(race.name for race in status.races if race.valid and race.name != current), current)
 
 
+async def find_run(api_server: ApiServer, kind: str, namespace: str, name: str) -> Json | None:
+    """Return a Benchmark or a Comparison, None when there is none. Raises ApiError.
+
+    Of a spec that has more values than any that is accepted, a part is left out: several may be read at once.
+    """
+    found = await api_server.find(kind, namespace, name)
+    if found is not None:
+        cut_spec(found)
+    return found
+
+
 async def read_checker(api_server: ApiServer, namespace: str, name: str) -> Checker:
     """Return the Benchmark of that name, without a spec when there is none or it cannot be read. Raises ApiError."""
-    there = bounded_copy(await api_server.find(KIND, namespace, name) or {})
+    there = bounded_copy(await find_run(api_server, KIND, namespace, name) or {})
     try:
         return _checker(there)
     except ValidationError as error:

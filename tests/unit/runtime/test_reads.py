@@ -232,3 +232,11 @@ def test_another_benchmark_is_read_as_far_as_it_can_be() -> None:
 )
 def test_what_comparisons_have_shown_of_noise_is_read_or_unknown(config_maps: Any, data: Any) -> None:
     assert run(reads.read_noise(Server(ConfigMap=config_maps), "ns")) == data  # type: ignore[arg-type]
+
+
+def test_of_what_is_larger_than_any_that_is_accepted_a_part_is_read() -> None:
+    """checkedBy may name a megabyte of lists in lists, which is forty in Python, and many may name it at once."""
+    large = {"metadata": {"name": "large"}, "spec": {"race": {"params": {"a": [[]] * 300_000}}}}
+    found = run(reads.find_run(Server(Benchmark={"large": large}), "Benchmark", "ns", "large"))  # type: ignore[arg-type]
+    assert len(found["spec"]["race"]["params"]["a"]) < 30_000
+    assert run(reads.find_run(Server(Benchmark={}), "Benchmark", "ns", "none")) is None  # type: ignore[arg-type]
