@@ -97,6 +97,13 @@ class Namespace:
         found = self.attempt("get", "configmap", record, "-o", "jsonpath={.binaryData.rally\\.log\\.gz}").stdout
         return gzip.decompress(base64.b64decode(found)).decode(errors="replace") if found else ""
 
+    def until_no_pod_is_alone(self, seconds: float = 300) -> None:
+        """Wait while a pod of any namespace has its machine for itself: no other of ours is scheduled meanwhile."""
+        path = "{range .items[*]}{.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution}{end}"
+        end = time.monotonic() + seconds
+        while self.kubectl("get", "pods", "-A", "-o", f"jsonpath={path}").strip() and time.monotonic() < end:
+            time.sleep(2)
+
     def until_over(self, name: str, seconds: float = 420) -> Json:
         """The terminal status of a Benchmark; what it last said when the time is over."""
         self.wait(name, "{.status.completionTime}", seconds)

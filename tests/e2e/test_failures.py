@@ -57,10 +57,14 @@ def test_a_setting_that_elasticsearch_refuses_is_explained_by_its_log(namespace:
 
 @pytest.mark.produces(Reason.PROVISIONING_TIMEOUT)
 def test_a_cluster_that_needs_longer_than_it_may(namespace: Namespace) -> None:
-    namespace.apply(benchmark("hasty", race={"params": {}}, timeouts={"provisioning": "5s"}))
-    status = namespace.until_over("hasty", 120)
+    for name in ("hasty", "hasty-again", "hasty-at-last"):
+        namespace.until_no_pod_is_alone()
+        namespace.apply(benchmark(name, race={"params": {}}, timeouts={"provisioning": "5s"}))
+        status = namespace.until_over(name, 120)
+        namespace.nothing_left_of(name)
+        if "anti-affinity" not in status["message"]:  # else a test beside this one began to have the machine alone
+            break
     assert status["reason"] == "ProvisioningTimeout" and "0/1 nodes ready" in status["message"], status
-    namespace.nothing_left_of("hasty")
 
 
 @pytest.mark.long
