@@ -178,18 +178,6 @@ class Turns:
         return "" if set(self.admissible(uid)) <= set(self.admissible()) else self._latest
 
 
-def turn(
-    uid: str, benchmarks: Iterable[Waiting], places: int, hosts: frozenset[str] = frozenset(), share: int = 0
-) -> Turn:
-    """Return the turn of one Benchmark, as `Turns` tells it."""
-    return Turns(benchmarks, places, share).of(uid, hosts)
-
-
-def admissible(benchmarks: Iterable[Waiting], places: int, share: int = 0) -> Iterator[str]:
-    """Yield the uids of all that wait and whose turn it is now, as `Turns` tells them."""
-    return Turns(benchmarks, places, share).admissible()
-
-
 def _namespace(benchmark: Waiting) -> str:
     return benchmark.name.partition("/")[0]
 

@@ -1,9 +1,21 @@
 """The queue: first come, first served, never more than the places there are."""
 
+from collections.abc import Iterable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.queue.turn import Waiting, addresses, admissible, turn
+from fairlap.queue.turn import Turn, Turns, Waiting, addresses
+
+
+def turn(
+    uid: str, everyone: Iterable[Waiting], places: int, hosts: frozenset[str] = frozenset(), share: int = 0
+) -> Turn:
+    return Turns(everyone, places, share).of(uid, hosts)
+
+
+def admissible(everyone: Iterable[Waiting], places: int, share: int = 0) -> list[str]:
+    return [*Turns(everyone, places, share).admissible()]
 
 
 @given(
@@ -74,7 +86,7 @@ def test_those_that_may_go_now_are_those_whose_turn_it_is(
         for i, (created, admitted, queued, hosts) in enumerate(entries)
     ]
     waiting = sorted((b for b in everyone if b.queued and not b.admitted), key=lambda b: (b.since, b.name))
-    assert list(admissible(everyone, places)) == [b.uid for b in waiting if turn(b.uid, everyone, places, b.hosts).mine]
+    assert admissible(everyone, places) == [b.uid for b in waiting if turn(b.uid, everyone, places, b.hosts).mine]
 
 
 def waits(name: str, since: str = "2026", *, admitted: bool = False) -> Waiting:
@@ -83,11 +95,11 @@ def waits(name: str, since: str = "2026", *, admitted: bool = False) -> Waiting:
 
 def test_a_namespace_that_has_its_share_waits_and_others_go_on() -> None:
     everyone = [waits("a/1", "1", admitted=True), waits("a/2", "2"), waits("a/3", "3"), waits("b/1", "4")]
-    assert list(admissible(everyone, 3, 1)) == ["b/1"]
+    assert admissible(everyone, 3, 1) == ["b/1"]
     assert turn("b/1", everyone, 3, share=1).mine
     assert turn("a/3", everyone, 3, share=1)[:4] == (False, 2, "a/2", 1)
-    assert list(admissible(everyone, 3, 2)) == ["a/2", "b/1"], "its share of two"
-    assert list(admissible(everyone, 3)) == ["a/2", "a/3"], "no share"
+    assert admissible(everyone, 3, 2) == ["a/2", "b/1"], "its share of two"
+    assert admissible(everyone, 3) == ["a/2", "a/3"], "no share"
     # Those that wait for their share do not keep the places for themselves, those that wait for a place do.
     assert turn("b/1", everyone, 2, share=1).mine and not turn("b/1", everyone, 2, share=2).mine
 
@@ -116,7 +128,7 @@ def test_no_limit_is_passed_and_no_place_is_left_empty(
         Waiting(str(i), f"{namespace}/{i:02}", str(since), admitted, not admitted, frozenset(hosts))
         for i, (since, admitted, namespace, hosts) in enumerate(entries)
     ]
-    chosen = list(admissible(everyone, places, share))
+    chosen = admissible(everyone, places, share)
     waiting = sorted((b for b in everyone if not b.admitted), key=lambda b: (b.since, b.name))
     assert chosen == [b.uid for b in waiting if turn(b.uid, everyone, places, b.hosts, share).mine]
     holding = [b for b in everyone if b.admitted]
