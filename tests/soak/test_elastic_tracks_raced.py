@@ -56,7 +56,7 @@ HAS_MODULES = ELASTICSEARCH.startswith("7.")
 OFFERED = {*(["percolator"] if HAS_MODULES else []), *(["processors"] if ELASTICSEARCH != VERSION else [])}
 """What an Elasticsearch of another version has here, beside the modules."""
 LACKING = {
-    r"Cannot find \[([^\]]+)\]\. Please disable offline mode": "its own code would download",
+    r"Cannot find \[([^\]{}]+)\]\. Please disable offline mode": "its own code would download",
     r"No processor type exists with name \[(\w+)\]": "it lacks the processor",
     r"No handler for type \[(\w+)\]|no handler found for uri \[([^\]?]+)": "it lacks",
     r"Unknown aggregation type \[(\w+)\]|Incorrect HTTP method for uri \[([^\]?]+)": "it lacks",
