@@ -33,7 +33,7 @@ def test_one_kind_is_not_seen(stage: Stage, plane: ControlPlane, namespace: str,
     try:
         operator.wait_ready()
         stage.apply(*(benchmark(namespace, name, smokeTest=False) for name in NAMES))
-        # A watch on which nothing comes is given up after a while, and what is there is listed anew.
+        # What no event tells of is noticed by a resync after the other, and listed anew.
         ends = {name: stage.ends(namespace, name, seconds=300) for name in NAMES}
         assert proxy.stalled, "the watch was blind"
         told = {name: (status["phase"], status.get("reason"), status.get("message")) for name, status in ends.items()}
@@ -57,7 +57,9 @@ def test_a_comparison_ends_although_it_or_its_races_are_not_seen(
         operator.wait_ready()
         stage.apply(comparison(namespace, design={"stop": "fixed", "blocks": 2}))
         began = time.monotonic()
-        status = stage.compares(namespace, "cmp", seconds=1800)  # of each of its writes it is told by a new list
+        status = stage.compares(
+            namespace, "cmp", seconds=1800
+        )  # of each of its writes it is told by a new list, at a resync
         print(proxy.blind, f"{time.monotonic() - began:.0f} s")
         assert proxy.stalled, "the watch was blind"
         assert status["phase"] == "Complete", (status.get("reason"), status.get("message"))

@@ -116,14 +116,14 @@ class ApiServer:
             found += await self._pages(kind, namespace, query or {}, _METADATA, _without_texts)
         return found
 
-    async def list_uids(self, kind: str, namespaces: Iterable[str]) -> set[str]:
-        """Return the uids of all objects of a kind; without any namespace, of those of the whole cluster.
+    async def list_versions(self, kind: str, namespaces: Iterable[str]) -> dict[str, str]:
+        """Return the resourceVersion of each object of a kind by uid; without any namespace, of the whole cluster.
 
         Raises ApiError.
         """
-        found = set[str]()
+        found = dict[str, str]()
         for namespace in tuple(namespaces) or ("",):
-            found.update(await self._pages(kind, namespace, {}, _METADATA, lambda each: str(each["metadata"]["uid"])))
+            found.update(await self._pages(kind, namespace, {}, _METADATA, _version))
         return found
 
     async def read_schemas(self, path: str) -> Json:
@@ -275,6 +275,11 @@ def _path(prefix: str, plural: str, namespace: str, name: str, part: str) -> str
 def fewer(limit: int, characters: int) -> int:
     """Return how many objects to ask for where `limit` of them were more than MOST_PAGE characters."""
     return max(1, limit * MOST_PAGE // (2 * characters))
+
+
+def _version(each: Json) -> tuple[str, str]:
+    """Return uid and resourceVersion of an object."""
+    return str(each["metadata"]["uid"]), str(each["metadata"]["resourceVersion"])
 
 
 def _without_texts(each: Json) -> Json:

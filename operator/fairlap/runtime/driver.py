@@ -51,9 +51,9 @@ from fairlap.runtime.project import (
     set_spec_aside,
 )
 from fairlap.runtime.quick_toggles import use_quick_toggles
+from fairlap.runtime.resync import hold_beside_lists
 from fairlap.runtime.small_pages import use_small_pages
 from fairlap.runtime.state import Operator
-from fairlap.runtime.vanished import look_for_vanished
 
 BENCHMARKS = (GROUP, VERSION, PLURAL)
 COMPARISONS = (GROUP, VERSION, COMPARISON_PLURAL)
@@ -104,7 +104,9 @@ def _repeated(operator: Operator) -> list[asyncio.Task[None]]:
         await remove_ownerless(operator.connection(), operator.namespaces.readable())
 
     async def resync() -> None:
-        await look_for_vanished(operator.connection(), operator.places, operator.namespaces.readable())
+        listed = operator.namespaces.readable()
+        for blind in await hold_beside_lists(operator.connection(), operator.places, operator.watches, listed):
+            operator.namespaces.read_anew(blind)
 
     async def compare() -> None:
         await check_crd(operator.connection())
@@ -112,7 +114,7 @@ def _repeated(operator: Operator) -> list[asyncio.Task[None]]:
     every = operator.settings
     return [
         repeat(every.resync_seconds, compare, "the CustomResourceDefinition was not looked at", at_once=True),
-        repeat(every.resync_seconds, resync, "vanished Benchmarks were not looked for"),
+        repeat(every.resync_seconds, resync, "what is there was not held beside what events told"),
         repeat(every.sweep_seconds, sweep, "claims without a cluster were not looked for"),
     ]
 
@@ -227,6 +229,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
     async def observe(body: kopf.Body, **_: Any) -> None:
         # An index, since kopf calls it for every Benchmark before any handler: nobody gets a place in a queue that is
         # known in part. A coroutine, since kopf calls others in threads, and alarms may be set in this one only.
+        operator.watches.show(body["metadata"]["uid"], body["metadata"]["resourceVersion"])
         cut_spec(body)
         operator.places.observe(summarize(body))
         operator.races.observe(body)
@@ -240,6 +243,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
         leader = operator.places.leader(uid, body["metadata"]["namespace"])
         if event["type"] == "DELETED":
             operator.places.remove(uid)
+            operator.watches.forget(uid)
             operator.races.remove(uid)
             operator.chores.forget(uid)
         else:
@@ -259,6 +263,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
 def _register_comparisons(registry: kopf.OperatorRegistry, operator: Operator, namespace: str) -> None:
     @kopf.index(*COMPARISONS, id="comparisons", registry=registry)
     async def observe_comparison(body: kopf.Body, **_: Any) -> None:
+        operator.watches.show(body["metadata"]["uid"], body["metadata"]["resourceVersion"])
         cut_spec(body)
         operator.places.observe(summarize_comparison(body))
         drop_comparison(body)
@@ -271,6 +276,7 @@ def _register_comparisons(registry: kopf.OperatorRegistry, operator: Operator, n
         over = event["type"] == "DELETED" or status.get("phase") in COMPARISON_TERMINAL
         if event["type"] == "DELETED":
             operator.places.remove(uid)
+            operator.watches.forget(uid)
         if _is_driven(operator, COMPARISON_KIND, body, over=over):
             operator.drives.follow(namespace, ComparisonDaemon(operator, body, uid, None, logger, deciders=DECIDERS))
         operator.namespaces.indexed(namespace)

@@ -45,6 +45,8 @@ class _Place:
     """when it was first waited for"""
     looks: int = 0
     """how often it was looked at since something went wrong or began"""
+    blind: bool = False
+    """whether a watch there is open and tells of nothing"""
 
     @property
     def called(self) -> str:
@@ -91,6 +93,10 @@ class Namespaces:
         """Return a sentence for each that is left out."""
         return [f"{place.called} is left out: {place.trouble}" for place in self._places.values() if place.left_out]
 
+    def read_anew(self, name: str) -> None:
+        """List all in one anew at its next look, since a watch tells of nothing there; not while it is listed."""
+        self._places[name].blind = self._places[name].ready
+
     def indexed(self, name: str) -> None:
         """Take in that a handler was called for a Benchmark there: kopf calls none before all are indexed."""
         place = self._places[name]
@@ -128,12 +134,15 @@ class Namespaces:
             log.info("%s can be read again", place.called)
             place.left_out, place.looks, place.began = False, 0, time.monotonic()
         place.refused_since, place.trouble = None, ""
-        if place.following is not None and not kinds <= place.kinds:
-            log.info("%s: %s is there now", place.called, _called(kinds - place.kinds))
+        if place.following is not None and (place.blind or not kinds <= place.kinds):
+            if place.blind:
+                log.warning("%s: a watch on its Benchmarks or Comparisons tells of nothing: listed anew", place.called)
+            else:
+                log.info("%s: %s is there now", place.called, _called(kinds - place.kinds))
             await self._end(place)
             self.pause(place.name)
         if place.following is None:
-            place.kinds = kinds
+            place.kinds, place.blind = kinds, False
             if missing := LATE_KINDS.keys() - kinds:
                 log.warning("%s: the API server has no %s (yet)", place.called, _called(missing))
             place.following = asyncio.create_task(follow(place.name), name=f"follow {place.called}")

@@ -45,15 +45,15 @@ async def nothing_to_wait_for() -> None:
     """Return at once, for who is alone."""
 
 
-async def queued_uids(api_server: ApiServer, namespaces: Iterable[str]) -> set[str]:
-    """Return the uids of all Benchmarks and Comparisons in some namespaces; without any, in the whole cluster.
+async def queued_versions(api_server: ApiServer, namespaces: Iterable[str]) -> dict[str, str]:
+    """Return the resourceVersions of all Benchmarks and Comparisons in some namespaces, or the cluster, by uid.
 
     Raises ApiError; a cluster that does not have Comparisons (yet) has none.
     """
-    spaces, found = tuple(namespaces), set[str]()
+    spaces, found = tuple(namespaces), dict[str, str]()
     for kind in (KIND, COMPARISON_KIND):
         try:
-            found |= await api_server.list_uids(kind, spaces)
+            found |= await api_server.list_versions(kind, spaces)
         except ApiError as error:
             if kind == KIND or error.status != 404:
                 raise

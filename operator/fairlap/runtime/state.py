@@ -12,6 +12,7 @@ from fairlap.kube.index import UidIndex
 from fairlap.machines.prometheus import Prometheus
 from fairlap.queue.places import Places
 from fairlap.queue.wakers import Wakers
+from fairlap.runtime.blind_watches import BlindWatches
 from fairlap.runtime.chores import Chores, PostEvent
 from fairlap.runtime.collected import Deletions
 from fairlap.runtime.drives import Drives
@@ -21,6 +22,8 @@ from fairlap.runtime.races import Races
 from fairlap.settings import Settings
 
 _LARGE_AT_ONCE: Final = 8
+_LATE_SECONDS: Final = 15
+"""which no event takes on an API server that is only slow, however short the resync"""
 
 
 @dataclass
@@ -52,6 +55,7 @@ class Operator:
         self.events = Events(self.connection)
         self.post_event: PostEvent = self.events.post
         watched, patience = self.settings.namespaces, self.settings.unreachable_seconds
+        self.watches = BlindWatches(max(self.settings.resync_seconds, _LATE_SECONDS))
         self.namespaces = Namespaces(
             watched, patience, self.connection, self.drives.allow, self.drives.end_in, self._forget
         )
@@ -93,6 +97,7 @@ class Operator:
             self.collected.forget(uid)
             self.wakers.drop(uid)
             self.races.remove(uid)
+            self.watches.forget(uid)
         self.places.leave_out(namespace)
 
     def _names_in(self, namespace: str) -> set[str]:

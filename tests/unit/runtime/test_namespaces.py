@@ -135,6 +135,23 @@ def test_an_api_server_that_does_not_answer_leaves_nobody_out() -> None:
     assert watched.play(scene) == ["follow a", "end a"]
 
 
+def test_one_where_a_watch_is_blind_is_listed_anew_once_it_is_known() -> None:
+    async def scene(watched: Watched) -> None:
+        watched.namespaces.read_anew("a")  # it is being listed for the first time
+        await until(lambda: watched.known)
+        asked = watched.asked
+        await until(lambda: watched.asked > asked + 8)
+        assert watched.notes == ["follow a"]
+        watched.namespaces.read_anew("a")
+        await until(lambda: watched.notes.count("follow a") == 2)
+        asked = watched.asked
+        await until(lambda: watched.asked > asked + 8)
+        assert watched.namespaces.readiness() == {"a": True}
+
+    watched = Watched("a", patience=0.01)
+    assert watched.play(scene) == ["follow a", "end a", "pause a", "follow a", "end a"]
+
+
 @pytest.mark.parametrize("kind", LATE_KINDS)
 def test_a_kind_that_comes_later_is_noticed(kind: str) -> None:
     """kopf looks for kinds once: what it does not find then, it never watches."""

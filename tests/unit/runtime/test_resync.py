@@ -1,12 +1,19 @@
-"""Benchmarks that went while nobody watched: found out by asking the API server itself."""
+"""What went, or changed, while nobody watched: found out by asking the API server itself."""
 
 import asyncio
 from collections.abc import Iterable
+from typing import Any
 
 from fairlap.kube.api_error import ApiError
 from fairlap.queue.places import Places
 from fairlap.queue.summary import Summary
-from fairlap.runtime.vanished import look_for_vanished
+from fairlap.runtime.blind_watches import BlindWatches
+from fairlap.runtime.resync import hold_beside_lists
+
+
+def hold(server: Any, places: Places, namespaces: Iterable[str], watches: BlindWatches | None = None) -> list[str]:
+    """Return the namespaces whose watches are blind."""
+    return asyncio.run(hold_beside_lists(server, places, watches or BlindWatches(300), namespaces))
 
 
 class Server:
@@ -15,10 +22,10 @@ class Server:
     def __init__(self, places: Places, *uids: str) -> None:
         self.places, self.uids = places, uids
 
-    async def list_uids(self, kind: str, namespaces: Iterable[str]) -> set[str]:
+    async def list_versions(self, kind: str, namespaces: Iterable[str]) -> dict[str, str]:
         assert kind in ("Benchmark", "Comparison") and tuple(namespaces) == ("ns",)
         self.places.observe(Summary("new", "ns/new", "2026", "Queued", False, True))
-        return {uid for uid in self.uids if uid.startswith("c") is (kind == "Comparison")}
+        return {uid: "1" for uid in self.uids if uid.startswith("c") is (kind == "Comparison")}
 
 
 def test_who_is_gone_loses_its_place_and_who_is_new_stays() -> None:
@@ -26,9 +33,9 @@ def test_who_is_gone_loses_its_place_and_who_is_new_stays() -> None:
     places = Places(1, woken.append, lambda: woken.append("everyone"))
     places.observe(Summary("a", "ns/a", "2025", "Racing", True, False))
     places.observe(Summary("b", "ns/b", "2025", "Queued", False, True))
-    asyncio.run(look_for_vanished(Server(places, "a", "b"), places, ["ns"]))  # type: ignore[arg-type]
+    hold(Server(places, "a", "b"), places, ["ns"])
     assert places.holders() == {"a"} and not woken
-    asyncio.run(look_for_vanished(Server(places, "b", "new"), places, ["ns"]))  # type: ignore[arg-type]
+    hold(Server(places, "b", "new"), places, ["ns"])
     assert {found.uid for found in places.benchmarks()} == {"b", "new"}
     assert places.assume("b") and woken == ["everyone"]
 
@@ -36,9 +43,9 @@ def test_who_is_gone_loses_its_place_and_who_is_new_stays() -> None:
 def test_a_comparison_that_is_there_has_not_vanished() -> None:
     places = Places(1, str, lambda: None)
     places.observe(Summary("c", "ns/c", "2025", "Racing", True, False, kind="Comparison"))
-    asyncio.run(look_for_vanished(Server(places, "c", "new"), places, ["ns"]))  # type: ignore[arg-type]
+    hold(Server(places, "c", "new"), places, ["ns"])
     assert places.holders() == {"c"}
-    asyncio.run(look_for_vanished(Server(places, "new"), places, ["ns"]))  # type: ignore[arg-type]
+    hold(Server(places, "new"), places, ["ns"])
     assert not places.holders()
 
 
@@ -48,17 +55,34 @@ def test_of_a_namespace_that_cannot_be_read_nothing_new_is_known() -> None:
     class Lost:
         trouble = False
 
-        async def list_uids(self, kind: str, namespaces: Iterable[str]) -> set[str]:
+        async def list_versions(self, kind: str, namespaces: Iterable[str]) -> dict[str, str]:
             (namespace,) = namespaces
             if namespace == "lost" and self.trouble:
                 raise ApiError(403, "forbidden")
-            return {"there"} if namespace == "lost" else set()
+            return {"there": "1"} if namespace == "lost" else {}
 
     places, server = Places(1, lambda _: None, lambda: None), Lost()
     for uid, name in (("there", "lost/a"), ("gone", "lost/b"), ("other", "ns/c")):
         places.observe(Summary(uid, name, "2025", "Queued", False, True))
-    asyncio.run(look_for_vanished(server, places, ["lost"]))  # type: ignore[arg-type]
+    hold(server, places, ["lost"])
     assert places.vanished() == {"gone"}
     server.trouble = True
-    asyncio.run(look_for_vanished(server, places, ["lost", "ns"]))  # type: ignore[arg-type]
+    hold(server, places, ["lost", "ns"])
     assert places.vanished() == {"gone", "other"}
+
+
+def test_a_namespace_where_a_watch_is_blind_is_named() -> None:
+    places, watches = Places(1, lambda _: None, lambda: None), BlindWatches(0)
+    for uid in ("a", "c"):
+        watches.show(uid, "1")
+    assert hold(Server(places, "a", "c"), places, ["ns"], watches) == []
+    watches.show("a", "0")
+    assert hold(Server(places, "a", "c"), places, ["ns"], watches) == ["ns"]
+
+
+def test_what_is_gone_is_not_waited_for() -> None:
+    places, watches = Places(1, lambda _: None, lambda: None), BlindWatches(0)
+    places.observe(Summary("a", "ns/a", "2025", "Queued", False, True))
+    watches.show("a", "0")
+    hold(Server(places), places, ["ns"], watches)
+    assert hold(Server(places, "a"), places, ["ns"], watches) == ["ns"], "one that is listed again was never shown"
