@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-from .controlplane import ControlPlane, die_with_parent, free_port
+from .controlplane import ControlPlane, free_port
+from .forked import PROGRAM, Forked
 from .tools import ROOT, patience, tool
 
 Json = dict[str, Any]
@@ -59,22 +60,13 @@ class Operator:
             "KUBECONFIG": str(config),
             **given,
         }
-        self.command = [sys.executable, "-m", "fairlap"]
+        self.command = [sys.executable, *PROGRAM]
         self.log = plane.folder / f"operator-{namespace}.log"
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Forked | None = None
 
     def start(self) -> None:
         """Start the process; does not wait."""
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                self.command,
-                env=self.environment,
-                cwd=self.plane.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                preexec_fn=die_with_parent,  # noqa: PLW1509  # it calls nothing that takes a lock
-            )
+        self.process = Forked(self.command[1:], self.environment, self.plane.folder, self.log)
 
     def kill(self) -> None:
         """End the process at once, as a node that fails does."""
