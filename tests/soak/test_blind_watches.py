@@ -39,6 +39,8 @@ def test_one_kind_is_not_seen(stage: Stage, plane: ControlPlane, namespace: str,
         told = {name: (status["phase"], status.get("reason"), status.get("message")) for name, status in ends.items()}
         assert {phase for phase, _, _ in told.values()} == {"Succeeded"}, told
         stage.is_clean(namespace, 120)
+        anew = "tells of nothing: listed anew" in operator.log.read_text()
+        assert anew == ("benchmarks" in proxy.blind), "of the other kinds what decides is read when it is needed"
         assert not loud(operator.log)
     finally:
         operator.lives()
@@ -57,9 +59,8 @@ def test_a_comparison_ends_although_it_or_its_races_are_not_seen(
         operator.wait_ready()
         stage.apply(comparison(namespace, design={"stop": "fixed", "blocks": 2}))
         began = time.monotonic()
-        status = stage.compares(
-            namespace, "cmp", seconds=1800
-        )  # of each of its writes it is told by a new list, at a resync
+        # Of each of its writes the operator is told by a new list, at a resync.
+        status = stage.compares(namespace, "cmp", seconds=1800)
         print(proxy.blind, f"{time.monotonic() - began:.0f} s")
         assert proxy.stalled, "the watch was blind"
         assert status["phase"] == "Complete", (status.get("reason"), status.get("message"))

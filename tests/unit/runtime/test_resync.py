@@ -83,6 +83,6 @@ def test_a_namespace_where_a_watch_is_blind_is_named() -> None:
 def test_what_is_gone_is_not_waited_for() -> None:
     places, watches = Places(1, lambda _: None, lambda: None), BlindWatches(0)
     places.observe(Summary("a", "ns/a", "2025", "Queued", False, True))
-    watches.show("a", "0")
+    watches.show("a", "1")
     hold(Server(places), places, ["ns"], watches)
     assert hold(Server(places, "a"), places, ["ns"], watches) == ["ns"], "one that is listed again was never shown"
