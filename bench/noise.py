@@ -213,11 +213,11 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
             )
             for name in size.levers
         ]
-    name = f"noise-{size.track.replace('_', '-')}-{size.state}"
+    name = f"noise-{size.track.replace('_', '-')}-{size.state[0]}"  # a Comparison's name has 20 characters at most
     return [
         series.Planned(
             {**common, "state": size.state, "number": number},
-            throwaway.comparison(f"{name}-{number}", BENCH, source_spec(size)),
+            throwaway.comparison(f"{name}{number}", BENCH, source_spec(size)),
             prepare,
             keep,
             pairs=True,

@@ -18,6 +18,7 @@ from parts.raced_blocks import Number, costs, measured, nested, numbers_of, pair
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Curve, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.names import MAX_COMPARISON_NAME
 from fairlap.comparison.block_pack import pack_block
 from fairlap.comparison.fairness import diff
 from fairlap.comparison.variants import expand
@@ -251,6 +252,15 @@ def test_flags_change_what_both_variants_race_and_only_when_they_are_given(state
     assert before.key == after.key and before.design != after.design
     smallest = noise.source_spec(size("--state", state, "--smallest", "--param", "documents=3000"))
     assert smallest["template"]["race"]["params"] == {**noise.SMALLEST, "documents": 3000}
+
+
+@pytest.mark.parametrize("track", [*noise.KEPT_TASKS, noise.REQUESTS])
+@pytest.mark.parametrize("state", ["kept", "targets", "fresh"])
+def test_the_names_of_comparisons_are_short_enough(track: str, state: str) -> None:
+    if track == noise.REQUESTS and state != "targets":
+        return
+    names = [each.name for each in noise.planned(None, size("--track", track, "--state", state, "--comparisons", "99"))]  # type: ignore[arg-type]
+    assert len(set(names)) == 99 and max(map(len, names)) <= MAX_COMPARISON_NAME
 
 
 @pytest.mark.parametrize(
