@@ -134,7 +134,14 @@ class Runner:
 class Race:
     """One runner process."""
 
-    def __init__(self, folder: Path, spec: Json, program: tuple[str, ...] = QUICK) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        spec: Json,
+        program: tuple[str, ...] = QUICK,
+        before: Callable[[int], list[str]] = lambda port: [],
+    ) -> None:
+        """Start it; `before` makes words to write before its command of the port at which it finds the API server."""
         self.work = folder / f"work{len(list(folder.glob('work*')))}"
         self.work.mkdir()
         account = folder / "account"
@@ -153,8 +160,8 @@ class Race:
         self.output = self.work / "runner.out"
         with self.output.open("wb") as out:
             self.process = subprocess.Popen(
-                [str(PYTHON), *program], env=env, cwd=self.work, stdin=subprocess.DEVNULL, stdout=out,
-                stderr=out, start_new_session=True,
+                [*before(self.api.server_address[1]), str(PYTHON), *program], env=env, cwd=self.work,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
             )  # fmt: skip
 
     def await_racing(self, seconds: float = 300, task: str = "search") -> None:

@@ -19,9 +19,12 @@ from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.http_spec import MOST_HOSTS, HttpSpec, find_wrong
 from fairlap_race.contract.probe import ProbeSpec, find_wrong_probes
 from fairlap_race.contract.sweep import SweepSpec, find_wrong_steps
+from fairlap_race.contract.turns import TurnsSpec, find_wrong_turns
 
 FORMAT = 1
 SPEC_VARIABLE = "FAIRLAP_RACE_SPEC"
+POD_IP_VARIABLE = "POD_IP"
+"""with the address of the pod, where others are to find it"""
 MOST_SPEC_BYTES = (128 << 10) - len(f"{SPEC_VARIABLE}=") - 1
 """of its value in UTF-8: Linux starts no process with a longer variable (MAX_ARG_STRLEN, its name and NUL included)"""
 REPLAY = "replay"
@@ -32,7 +35,7 @@ NOT_OVER_HTTP = frozenset(
     {
         *("track", "corpora", "offline", "challenge", "params", "include_tasks", "exclude_tasks"),
         *("expect", "client_options", "telemetry", "telemetry_params", "down_sampling", "user_tags", "index", "cores"),
-        *("metrics_store", "most_warmup_seconds"),
+        *("metrics_store", "most_warmup_seconds", "turns"),
     }
 )
 """Fields that only Rally or Elasticsearch have a use for."""
@@ -204,6 +207,8 @@ class RaceSpec:
     """looked at in every step, and filled after a race that counts"""
     most_warmup_seconds: float | None = None
     """warm-ups go on until their task has settled, for so long at most; None where each ends as the track says"""
+    turns: TurnsSpec | None = None
+    """set where it is raced in turn with others, request by request"""
     cores: int | None = None
     stall_seconds: float = 600.0
     timeout_seconds: float = 21600.0
@@ -264,6 +269,16 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
     yield from _wrong_hosts("hosts", spec.hosts)
     if store := spec.metrics_store:
         yield from _wrong_store(store)
+    yield from _wrong_turns(spec)
+
+
+def _wrong_turns(spec: RaceSpec) -> Iterator[str]:
+    if spec.turns is not None:
+        yield from find_wrong_turns(spec.turns)
+        if spec.mode is not Mode.RACE:
+            yield f"turns: a race alone takes turns, not {spec.mode.value}"
+        if spec.sweep is not None or spec.most_warmup_seconds is not None:
+            yield "turns: a race with steps, or whose warm-ups go on until they have settled, cannot take turns"
 
 
 def _wrong_hosts(name: str, hosts: tuple[str, ...]) -> Iterator[str]:

@@ -25,6 +25,7 @@ _METRICS_STORE: Final = "tests/race/test_metrics_store.py"
 _PROBES: Final = "tests/race/test_probes.py"
 _MEASUREMENTS: Final = "tests/race/test_measurements.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
+_TURNS: Final = "tests/race/test_taking_turns.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
 
 
@@ -689,6 +690,14 @@ class Reason(StrEnum):
         recognized="Rally's log: Dropping sample … due to a full sampling queue.",
         example="Rally dropped samples because its queue was full",
         test=_RACE,
+    )
+    NOT_IN_TURN = _Entry(
+        "NotInTurn",
+        cause="Races that were to take turns, request by request, did not: their requests met other moments.",
+        cure="Race tasks that send as many requests in all variants, or for as long: a number of searches, say.",
+        recognized="Rally's clients count the requests that they sent in turn, 95 % of each task's at least.",
+        example=("task search sent 20 of 220 requests while the others that it takes turns with did not"),
+        test=_TURNS,
     )
     TRACK_CHANGED = _Entry(
         "TrackChanged",

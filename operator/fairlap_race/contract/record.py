@@ -28,6 +28,7 @@ from fairlap_race.contract.settling import Settling
 from fairlap_race.contract.stored_metrics import StoredMetrics
 from fairlap_race.contract.task_load import TaskLoad
 from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.turns import TaskTurns, is_address
 from fairlap_race.contract.untrusted import characters, parse_time, read_object, time_text
 
 FORMAT = 1
@@ -69,6 +70,8 @@ class Progress:
     """1-based number of the schedule element that runs"""
     steps: int | None = None
     first_request_at: str | None = None
+    meets_at: str = ""
+    """where the races of a duet meet, ADDRESS:PORT; empty for all but the one that keeps the table"""
 
     def to_json(self) -> str:
         """Return the JSON text for `data.progress`; a long name of a task is cut, since long texts are not read."""
@@ -83,7 +86,8 @@ class Progress:
             return None
         found, _ = decode_bounded(Progress, data, _OF_PROGRESS)
         known = found.percent is not None and 0 <= found.percent <= 100
-        return replace(found, percent=found.percent if known else None)
+        meets_at = found.meets_at if is_address(found.meets_at) else ""
+        return replace(found, percent=found.percent if known else None, meets_at=meets_at)
 
 
 @dataclass(frozen=True)
@@ -354,6 +358,8 @@ class Task:
     """None without a measured request, or left out of the record"""
     http: HttpAnswers | None = None
     """only of a race over HTTP"""
+    turns: TaskTurns | None = None
+    """only where races take turns"""
 
     @property
     def warmup_seconds(self) -> float | None:

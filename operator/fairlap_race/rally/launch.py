@@ -29,6 +29,7 @@ from fairlap_race.rally import (
     searched,
     store_documents,
     swept,
+    taking_turns,
     telemetry_file,
     told_workers,
     warm_until,
@@ -245,6 +246,7 @@ def install(directory: Path) -> None:
     telemetry_file.install(directory, metrics.MetricsStore, telemetry.SegmentStats, telemetry.TransformStatsRecorder)
     store_documents.install(directory, racecontrol.BenchmarkCoordinator, metrics.IndexTemplateProvider)
     warm_until.install(directory, driver, metrics.SampleType)
+    taking_turns.install(directory, driver)
     searched.install(directory, driver, metrics.SampleType, _names)
     observer = Observer(directory)
     _after(driver.Driver, "update_samples", lambda _, samples: observer.samples(samples))

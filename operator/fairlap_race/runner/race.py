@@ -53,13 +53,14 @@ from fairlap_race.runner.connect import connect, connection_reason, look_before,
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.harvest import LATE_EVIDENCE, Versions, evidence_limit, look_after, read_numbers
 from fairlap_race.runner.host import look_at_machine
+from fairlap_race.runner.in_turn import RaceInTurn
 from fairlap_race.runner.keep_samples import refuse_unwritable
 from fairlap_race.runner.parts import STOPPED, Connected, FailedError, Host, Numbers, Parts, Prepared, assemble
 from fairlap_race.runner.probes import ProbeReader, probe_reader
 from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.sampler import MachineSampler, summed_up
 from fairlap_race.runner.store_metrics import LONGEST_COPY, refuse_unusable, store_metrics
-from fairlap_race.runner.supervise import Ended, Supervisor
+from fairlap_race.runner.supervise import Ended, Supervisor, Watched
 from fairlap_race.runner.telemetry_kept import KeptTelemetry, keep_telemetry
 from fairlap_race.runner.watchdog import Watchdog
 from fairlap_race.track.ask import describe_track, make_request, make_track_record
@@ -90,6 +91,7 @@ class RaceRunner:
         owner = os.environ.get("POD_NAME", "")
         private = self.files.work / "corpora"
         self._corpora = CorporaSource(self.spec.corpora, private, self.spec.offline, self.stop, self._preparing, owner)
+        self._in_turn = RaceInTurn(self.spec.turns, self.stop)
 
     @property
     def record(self) -> Record:
@@ -105,11 +107,13 @@ class RaceRunner:
 
     def run(self) -> Record:
         """Run the race and return its record, whatever happened: what was known before a bug is kept, too."""
-        self.tell(Progress(at=timestamp(time.time()), stage="preparing"))
+        self._tell(Progress(at=timestamp(time.time()), stage="preparing"))
         try:
             with self._keeping_failure():
+                self._in_turn.open()
                 self._run()
         finally:
+            self._in_turn.close(finished=self.record.outcome.reason is None)
             self._corpora.close()
         return self._finished()
 
@@ -174,13 +178,15 @@ class RaceRunner:
         probes.read_before()  # what cannot be read is refused before documents are fetched for hours
         track = self._prepare(before)
         about = track.description
-        canary_before = self._canary(host)
+        self._in_turn.await_others(lambda: self._preparing("waiting for the races that it takes turns with", None))
+        canary_before = self._in_turn.one_by_one("canary-before", lambda: self._canary(host))
         site = self._visit(client, about.touches, about.unforeseen)
         write_files(self.spec, self.files, about.params, connection.password, host.cores, connection.api_key)
         self._plan_looks(track, before)
         watch = ClusterWatch(client)
         watch.begin()
         write_addresses(self.files.live, watch.addresses())
+        self._in_turn.write(self.files.live)
         write_accepted(self.files.live, tuple(self.spec.allowed_errors))
         if self.spec.metrics_store and self.spec.mode is Mode.RACE:
             store_documents.want(self.files.live)
@@ -197,7 +203,7 @@ class RaceRunner:
                 sampler.stop()
                 self.parts.probes = self._read_probes(probes, ended)
                 self._collect(client, before, ended, track, watch)
-                canaries = (canary_before, self._canary(host))
+                canaries = (canary_before, self._in_turn.one_by_one("canary-after", lambda: self._canary(host)))
                 self.resources = summed_up(sampler, self.record, ask=not self.stop.is_set(), canaries=canaries)
                 if self.parts.numbers and self.parts.numbers.outcome.reason is None:
                     until = min(time.monotonic() + LONGEST_COPY, self._limit + LATE_EVIDENCE)
@@ -282,7 +288,10 @@ class RaceRunner:
     def _preparing(self, words: str, percent: int | None) -> None:
         if time.monotonic() > self._limit:
             raise FailedError(Reason.RACE_TIMEOUT, f"the race was not over at its deadline, while {words}")
-        self.tell(Progress(at=timestamp(time.time()), stage="preparing", task=words, percent=percent))
+        self._tell(Progress(at=timestamp(time.time()), stage="preparing", task=words, percent=percent))
+
+    def _tell(self, progress: Progress) -> None:
+        self.tell(replace(progress, meets_at=self._in_turn.address))
 
     def _race(self, connection: Connected, host: Host, track: Prepared) -> Ended:
         """Run Rally and return how it ended."""
@@ -293,12 +302,12 @@ class RaceRunner:
         now = time.monotonic()
         watchdog = Watchdog(now, spec.stall_seconds, max(1.0, self._limit - now))
         running = process.start(argv, rally_env(self.files, os.environ), self.files.work, self.files.output)
-        sleeps, guest = frozenset(about.sleeps), spec.target is not None
-        supervisor = Supervisor(
-            running, self.files.live, connection.client, watchdog, self.tell, self.stop, sleeps, guest
-        )
+        in_turn = self._in_turn
+        watched = Watched(frozenset(about.sleeps), spec.target is not None, lambda: in_turn.left)
+        supervisor = Supervisor(running, self.files.live, connection.client, watchdog, self._tell, self.stop, watched)
         ended = supervisor.watch(host.may_use)
         LOG.info("Rally ended: exit code %s", ended.exit_code)
+        in_turn.meet("raced")  # what is asked of Elasticsearch now would disturb those that still race
         return ended
 
     def _collect(

@@ -47,6 +47,18 @@ class Ended:
     """cores of the load generator"""
 
 
+@dataclass(frozen=True)
+class Watched:
+    """What must be known of a race to watch it."""
+
+    sleeps: frozenset[str] = frozenset()
+    """tasks that only wait"""
+    guest: bool = False
+    """it is on a cluster that exists already"""
+    others_left: Callable[[], str] = str
+    """says that a race which it takes turns with has ended; "" while none has"""
+
+
 class Supervisor:
     """Watches one Rally process until it has ended."""
 
@@ -58,8 +70,7 @@ class Supervisor:
         watchdog: Watchdog,
         tell: Callable[[Progress], None],
         stop: threading.Event,
-        sleeps: frozenset[str],
-        guest: bool = False,
+        about: Watched,
     ) -> None:
         self._running = running
         self._live = live
@@ -67,8 +78,9 @@ class Supervisor:
         self._watchdog = watchdog
         self._tell = tell
         self._stop = stop
-        self._sleeps = sleeps
-        self._guest = guest
+        self._sleeps = about.sleeps
+        self._guest = about.guest
+        self._others_left = about.others_left
         self._cost = Cost()
         self._cpu: tuple[float, dict[int, float]] = (time.monotonic(), {})
         self._cpu_share = 0.0
@@ -78,12 +90,15 @@ class Supervisor:
         """Return how Rally ended; `may_use`: cores of the load generator. No process of Rally is alive afterwards."""
         outcome = Outcome()
         next_look = time.monotonic()
-        while self._running.poll() is None and outcome.reason is None:
+        while self._running.poll() is None and outcome.reason is None and not self._others_left():
             if self._stop.wait(POLL_SECONDS):
                 outcome = Outcome(Reason.RACE_ABORTED, f"the runner was told to stop {self._where()}")
             elif time.monotonic() >= next_look:
                 next_look = time.monotonic() + LOOK_SECONDS
                 outcome = self._look()
+        if self._others_left() and (outcome.reason is None) and self._running.returncode != 0:
+            # Its clients hear of it, too, and Rally may have ended by itself.
+            outcome = Outcome(Reason.RACE_ABORTED, f"{self._others_left()}, {self._where()}")
         if outcome.reason is None:
             code: int | None = self._running.returncode
             process.kill_all(self._running.pid)
