@@ -9,12 +9,17 @@ from typing import Any
 from fairlap_race.contract.config_maps import packed, progress_name
 from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError, parse_spec
 from fairlap_race.contract.record import LoadGeneratorHost, Progress, timestamp
+from fairlap_race.contract.turns import TurnsSpec
 
 from .fake_eck import ENDINGS, Eck, running, unschedulable, waiting
 from .fakes import BENCHMARK, STEP, UID, Run, World, create_pod, owned_by
 from .records import hostile, record, resources
 from .rest import Json, RestError
 from .tools import patience
+
+DEATHS = {"dies": (1, "Error"), "out-of-memory": (137, "OOMKilled"), "evicted": (137, "Evicted")}
+TABLE = "10.0.0.7:9330"
+"""where races that take turns meet"""
 
 
 class Jobs:
@@ -57,6 +62,9 @@ class Jobs:
             return
         await self._pod(pod, running(pod))
         world.running.add(run)
+        benchmark = await world.rest.get("benchmarks", run.namespace, labels[BENCHMARK])
+        if in_turn := ((benchmark or {}).get("spec") or {}).get("inTurn"):
+            world.blocks[run.benchmark_uid] = in_turn["block"]
         self._note_concurrency(run)
         try:
             ended = await self._play(job, pod, run, fault)
@@ -67,7 +75,8 @@ class Jobs:
 
     def _note_concurrency(self, run: Run) -> None:
         world = self.world
-        racing = {r.benchmark_uid for r in world.running if r.namespace == run.namespace and r.step != "check"}
+        beside = [r for r in world.running if r.namespace == run.namespace and r.step != "check"]
+        racing = {world.blocks.get(r.benchmark_uid, r.benchmark_uid) for r in beside}
         world.most_running[run.namespace] = max(world.most_running[run.namespace], len(racing))
         checks = sum(r.step == "check" for r in world.running if r.namespace == run.namespace)
         world.most_checks[run.namespace] = max(world.most_checks[run.namespace], checks)
@@ -81,10 +90,14 @@ class Jobs:
         elasticsearch = await self._cluster(job, pod, spec)
         knobs = world.of(job)
         send = self._sender(job, pod, spec)
+        met = spec.turns is None or await self._met(job, spec.turns, send)
         if fault == "hangs":
             await send({"progress": _progress("racing", 1)})
             await self._gone[run.job_uid].wait()
+        if fault == "hangs" or self._gone[run.job_uid].is_set():
             return None
+        if not met:
+            return 1, "Error"
         for percent in (10, 60):
             if not await send({"progress": _progress("racing", percent)}):
                 return 1, "Error"
@@ -95,12 +108,8 @@ class Jobs:
                 await self.eck.restart(run.namespace, run.name, *ENDINGS[harm])
             if percent == 10 and knobs.cluster_fault(run.step) == "evicted":
                 await self.eck.evict(run.namespace, run.name)
-        if fault == "dies":
-            return 1, "Error"
-        if fault == "out-of-memory":
-            return 137, "OOMKilled"
-        if fault == "evicted":
-            return 137, "Evicted"
+        if fault in DEATHS:
+            return DEATHS[fault]
         host = LoadGeneratorHost(pod["metadata"]["name"], pod["spec"]["nodeName"], spec.cores, 2.0, 2**31, "6.1.0")
         made = record(spec, elasticsearch, started, host, fault)
         text = made.to_json()
@@ -112,6 +121,19 @@ class Jobs:
         # Without this word, what the operator sees is what a watch on ConfigMaps shows that has gone blind.
         said = fault == "silent" or await send({"progress": _progress("done", 100)})
         return (0, "Completed") if written and said else (1, "Error")
+
+    async def _met(self, job: Json, turns: TurnsSpec, send: Callable[..., Awaitable[bool]]) -> bool:
+        """Return when all races of a block that are raced in turn are there; False when they do not come."""
+        gone, there = self._gone[job["metadata"]["uid"]], self.world.tables[turns.block]
+        if turns.number == 0:
+            await send({"progress": Progress(_now(), "preparing", meets_at=TABLE).to_json()})
+        elif turns.at != TABLE:
+            self.world.blame(job, f"it is to meet the others at {turns.at}")
+        there.add(turns.number)
+        end = time.monotonic() + patience(5)
+        while len(there) < turns.races and not gone.is_set() and time.monotonic() < end:
+            await self.world.pause((0.02, 0.05))
+        return len(there) == turns.races
 
     def _told(self, job: Json) -> RaceSpec | None:
         (container,) = job["spec"]["template"]["spec"]["containers"]

@@ -88,6 +88,10 @@ class World:
     """by namespace"""
     ready: set[str] = field(default_factory=set)
     """uids of clusters whose http service has endpoints"""
+    tables: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """by the block of races that are raced in turn which of them are there"""
+    blocks: dict[str, str] = field(default_factory=dict)
+    """by the uid of such a Benchmark its block, which has one place"""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def of(self, thing: Json) -> Knobs:

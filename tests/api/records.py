@@ -48,6 +48,7 @@ from fairlap_race.contract.resources import (
     missing,
 )
 from fairlap_race.contract.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.turns import TaskTurns
 from fairlap_race.track.settings_passed import asked
 
 DOCUMENTS = 100_000
@@ -128,6 +129,8 @@ def record(
         requests=RequestEvidence(answers=tuple(SearchAnswer(name) for name, kind, _ in TASKS if kind == "search")),
         totals=Totals(store_bytes=4_000_000, segments=3, young_gc_count=5, young_gc_millis=40),
     )
+    if spec.turns:
+        made = replace(made, tasks=tuple(replace(it, turns=TaskTurns(it.task, in_turn=100)) for it in made.tasks))
     if fault == "other-kernel":
         made = replace(made, environment=replace(made.environment, load_generator=replace(host, kernel="6.2.0")))
     if fault == "pipelines":

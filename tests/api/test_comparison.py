@@ -15,6 +15,7 @@ from .stage import Stage
 
 pytestmark = pytest.mark.independent
 TWO_BLOCKS = {"stop": "fixed", "blocks": 2}
+DUET = {**TWO_BLOCKS, "kind": "Duet"}
 KEPT = {**TWO_BLOCKS, "state": "Kept", "tasks": ["search-request"]}
 FAST = {"eck": (0.0, 0.05), "run": (0.05, 0.1)}
 RACES = ["cmp-0a", "cmp-0b", *(f"cmp-{block}{letter}" for block in (1, 2, 3) for letter in "ab")]
@@ -214,6 +215,57 @@ def test_strangers_share_no_machine_with_a_block(stage: Stage, plane: ControlPla
             stage.delete("comparisons" if name == "cmp" else "benchmarks", namespace, name)
 
 
+@pytest.mark.parametrize("design", [DUET, {**KEPT, "kind": "Duet"}], ids=["fresh", "kept"])
+def test_races_in_turn_are_raced_together_in_one_place(
+    stage: Stage, plane: ControlPlane, namespace: str, design: Json
+) -> None:
+    stage.behave(namespace, **FAST)
+    with comparing(plane, namespace):
+        stage.apply(comparison(namespace, design=design))
+        stage.until(lambda: len(stage.world.tables) and in_block(stage, namespace, 1), "block 1 is raced", 60)
+        stage.apply(benchmark(namespace, "other", smokeTest=False))
+        status = ended_well(stage, namespace)
+        assert [block["valid"] for block in status["blocks"]] == [True] * 3, status["blocks"]
+        assert stage.ends(namespace, "other")["phase"] == "Succeeded"
+        assert stage.world.most_running[namespace] == 1, "those of a block have one place together"
+        for block in (1, 2):
+            (one, two) = (stage.benchmark(namespace, f"cmp-{block}{letter}") for letter in "ab")
+            turns = sorted((it["spec"]["inTurn"] for it in (one, two)), key=lambda it: it["number"])
+            assert [(it["number"], it.get("at")) for it in turns] == [(0, None), (1, "10.0.0.7:9330")]
+            assert turns[0]["block"] == turns[1]["block"] and turns[0]["races"] == 2
+        metrics = {gate["metric"] for contender in status["contenders"] for gate in contender["gates"]}
+        assert {"serviceTimeP50"} <= metrics <= {"serviceTimeP50", "serviceTimeP99", "storeBytes"}
+        assert any("sent in turn" in text for text in status["scope"])
+        stage.promises_kept(namespace)
+
+
+def in_block(stage: Stage, namespace: str, number: int) -> bool:
+    return any(name.startswith(f"cmp-{number}") for name in raced(stage, namespace))
+
+
+def test_with_places_for_others_races_in_turn_share_their_machine(
+    stage: Stage, plane: ControlPlane, namespace: str
+) -> None:
+    """Both demand to be away from strangers, and the first is made before the second is known."""
+    stage.behave(namespace, **FAST)
+    with comparing(plane, namespace, maxActive=2):
+        stage.apply(comparison(namespace, design=DUET))
+        stage.until(lambda: len(in_turn(stage, namespace)) == 4, "two clusters and two load generators", 60)
+        pods = in_turn(stage, namespace)
+        for pod in pods:
+            affinity, labels = pod["spec"]["affinity"], pod["metadata"]["labels"]
+            (term,) = affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            own = {"key": "fairlap.dev/in-turn", "operator": "NotIn", "values": [labels["fairlap.dev/in-turn"]]}
+            assert own in term["labelSelector"]["matchExpressions"]
+        nodes = {(pod["metadata"]["labels"]["fairlap.dev/role"], pod["spec"]["nodeName"]) for pod in pods}
+        assert len(nodes) == 2, "on the machines of the first one"
+        ended_well(stage, namespace)
+
+
+def in_turn(stage: Stage, namespace: str) -> list[Json]:
+    return [pod for pod in stage.all("pods", namespace) if "fairlap.dev/in-turn" in pod["metadata"]["labels"]]
+
+
 @pytest.mark.long
 def test_killed_at_random_moments_no_race_is_lost_or_doubled(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     seed = random.SystemRandom().randrange(1, 10**6)
@@ -240,7 +292,12 @@ def test_killed_at_random_moments_no_race_is_lost_or_doubled(stage: Stage, plane
 
 
 @pytest.mark.parametrize(
-    "design", [pytest.param(TWO_BLOCKS, id="fresh"), pytest.param(KEPT, id="kept", marks=pytest.mark.long)]
+    "design",
+    [
+        pytest.param(TWO_BLOCKS, id="fresh"),
+        pytest.param(KEPT, id="kept", marks=pytest.mark.long),
+        pytest.param(DUET, id="duet", marks=pytest.mark.long),
+    ],
 )
 def test_killed_at_some_of_its_writes(stage: Stage, plane: ControlPlane, namespace: str, design: Json) -> None:
     """Each of them in tests/soak; here a sample, each in a Comparison of its own."""

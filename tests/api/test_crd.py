@@ -412,9 +412,15 @@ def test_a_comparison_says_itself_who_has_checked(plane: ControlPlane) -> None:
 
     assert "template.checkedBy is written by the Comparison itself, which checks each variant once" in create()
     del spec["checkedBy"]
+    spec["inTurn"] = {"block": "b", "races": 2, "number": 0}
+    assert "template.inTurn is written by the Comparison itself: leave it out, and write design.kind: Duet" in create()
+    del spec["inTurn"]
     assert create() == ""
 
 
+DUET: Json = {
+    "design__kind": "Duet", "design__state": "Kept", "design__tasks": ["search"], "calibrate": False,
+}  # fmt: skip
 KEPT: dict[str, tuple[Json, str]] = {
     "tasks of fresh clusters": ({"design__tasks": ["search"]}, "design.tasks is for design.state: Kept; with fresh"),
     "no tasks": ({"design__state": "Kept"}, "design.state: Kept needs design.tasks: the tasks that are raced in each"),
@@ -447,6 +453,29 @@ KEPT: dict[str, tuple[Json, str]] = {
          "gates": [{"task": "search", "metric": "throughput", "margin": 5}]},
         "",
     ),
+    "in turn on fresh clusters": ({"design__kind": "Duet", "calibrate": True}, ""),
+    "in turn with itself on one cluster": (
+        {**DUET, "calibrate": True}, "spec.calibrate must be false with design.kind: Duet and design.state: Kept"
+    ),
+    "in turn on machines of their own": (
+        {"design__kind": "Duet", "template__elasticsearch__scheduling": {"exclusiveNodes": True}},
+        "template.elasticsearch.scheduling.exclusiveNodes contradicts design.kind: Duet",
+    ),
+    "a rate in turn": (
+        {**DUET, "gates": [{"metric": "throughput", "margin": 5}]},
+        "gates[].metric takes no throughput and no latency with design.kind: Duet",
+    ),
+    "a latency in turn": (
+        {**DUET, "gates": [{"metric": "serviceTimeP50", "margin": 5}, {"metric": "latencyP99", "margin": 5}]},
+        "gates[].metric takes no throughput and no latency with design.kind: Duet",
+    ),
+    "warm-ups of any length in turn": (
+        {**DUET, "template__race__steady": {"maxWarmup": "5m"}}, "template.race takes no steady, sweep or capacity with"
+    ),
+    "a capacity in turn": (
+        {**DUET, "template__race__capacity": CAPACITY}, "template.race takes no steady, sweep or capacity with"
+    ),
+    "in turn": ({**DUET, "gates": [{"task": "search", "metric": "serviceTimeP99", "margin": 5}]}, ""),
 }  # fmt: skip
 
 

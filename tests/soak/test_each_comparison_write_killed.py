@@ -6,13 +6,13 @@ from tests.api.kill_points import counted, kill_points, killed
 from tests.api.manifests import Json
 from tests.api.operator_process import Operator
 from tests.api.stage import Stage
-from tests.api.test_comparison import FAST, KEPT, TWO_BLOCKS, killed_at, one_comparison
+from tests.api.test_comparison import DUET, FAST, KEPT, TWO_BLOCKS, killed_at, one_comparison
 
 from .progress import Progress
 
 
 @pytest.mark.timeout(14400)
-@pytest.mark.parametrize("design", [TWO_BLOCKS, KEPT], ids=["fresh", "kept"])
+@pytest.mark.parametrize("design", [TWO_BLOCKS, KEPT, DUET], ids=["fresh", "kept", "duet"])
 def test_comparison_killed_at_each_write(
     stage: Stage, plane: ControlPlane, namespace: str, progress: Progress, design: Json
 ) -> None:

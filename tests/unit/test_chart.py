@@ -18,6 +18,7 @@ import yaml
 from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, ROLE_LOAD_GENERATOR
 from fairlap.environ import settings_from_environment
 from fairlap.settings import Settings
+from fairlap_race.contract.turns import TURNS_PORT
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "fairlap"
@@ -300,7 +301,9 @@ def test_each_pod_may_talk_to_what_it_needs_and_to_nothing_else() -> None:
     template = only(manifests, "Deployment")["spec"]["template"]
     assert operator["podSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
     assert operator["ingress"] == [{"ports": [{"port": "metrics"}]}]
-    assert "ingress" not in race
+    each_other = [{"podSelector": {"matchLabels": {ROLE_LABEL: ROLE_LOAD_GENERATOR}}}]
+    assert race["ingress"] == [{"from": each_other, "ports": [{"port": TURNS_PORT}]}], "those that take turns"
+    assert {"to": each_other, "ports": [{"port": TURNS_PORT}]} in race["egress"]
     api_server = {"to": [{"ipBlock": {"cidr": "10.96.0.1/32"}}], "ports": [{"port": 443}]}
     assert api_server in operator["egress"]
     assert api_server in race["egress"]

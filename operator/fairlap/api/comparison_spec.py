@@ -20,6 +20,10 @@ LOOKS = (3, 5, 7, 10)
 """after how many blocks a sequential design looks; its error rates were simulated for these alone"""
 _WHOLE_RACE = "['storeBytes', 'segments', 'documents', 'memoryPeakBytes', 'diskWriteBytes']"
 
+_EXCLUSIVE = (
+    "has(self.template.elasticsearch) && has(self.template.elasticsearch.scheduling) && "
+    "self.template.elasticsearch.scheduling.exclusiveNodes"
+)
 _AS_IT_IS = "self.variants.filter(v, !has(v.patch) && !has(v.target))"
 
 
@@ -46,6 +50,10 @@ class Template(BenchmarkSpec):
             rule(
                 "!has(self.checkedBy)",
                 "template.checkedBy is written by the Comparison itself, which checks each variant once: leave it out",
+            ),
+            rule(
+                "!has(self.inTurn)",
+                "template.inTurn is written by the Comparison itself: leave it out, and write design.kind: Duet",
             ),
         )
     )
@@ -140,6 +148,10 @@ class Design(Api):
             ),
         )
     )
+    kind: Literal["Races", "Duet"] = "Races"
+    """Races: the variants of a block are raced one after the other. Duet: their clusters stand side by side and are
+    raced in turn, one request of each, so that a machine's moments meet all of them alike: smaller differences are seen
+    in fewer blocks. There is no throughput of a variant then; its service times tell."""
     stop: Literal["sequential", "fixed"] = "sequential"
     """sequential: looks after 3, 5, 7 and 10 blocks and ends when all is decided; fixed: looks once, after `blocks`."""
     blocks: Annotated[int | None, Field(ge=2, le=MAX_BLOCKS)] = None
@@ -246,6 +258,32 @@ class ComparisonSpec(Api):
                 "blocks",
             ),
             rule(
+                "self.design.kind == 'Races' || self.design.state == 'Fresh' || !self.calibrate",
+                "spec.calibrate must be false with design.kind: Duet and design.state: Kept: the baseline's one "
+                "cluster cannot be searched against itself at the same time",
+            ),
+            rule(
+                "self.design.kind == 'Races' || has(self.template.race.track)",
+                "design.kind: Duet is for races on a track: with targets of kind http write design.kind: Races",
+            ),
+            rule(
+                f"self.design.kind == 'Races' || !({_EXCLUSIVE})",
+                "template.elasticsearch.scheduling.exclusiveNodes contradicts design.kind: Duet, where the clusters of "
+                "all variants are on the same machines: leave it out",
+            ),
+            rule(
+                "self.design.kind == 'Races' || !self.gates.exists(g, g.metric == 'throughput' || "
+                "g.metric.startsWith('latency'))",
+                "gates[].metric takes no throughput and no latency with design.kind: Duet, where requests wait for "
+                "those of others: write serviceTimeP50",
+            ),
+            rule(
+                "self.design.kind == 'Races' || !(has(self.template.race.steady) || has(self.template.race.sweep) || "
+                "has(self.template.race.capacity))",
+                "template.race takes no steady, sweep or capacity with design.kind: Duet: all variants must send as "
+                "many requests",
+            ),
+            rule(
                 "has(self.template.race.capacity) || !self.gates.exists(g, g.metric == 'capacity')",
                 "gates[].metric capacity needs template.race.capacity: write what is looked for there, or gate on "
                 "throughput",
@@ -289,7 +327,8 @@ class ComparisonSpec(Api):
     """How many blocks are raced and in which order."""
     gates: Annotated[list[GateSpec], Field(max_length=8)] = []
     """What decides. None: geometric means over the measured tasks of throughput, p50 and p99 of service time, and the
-    store's size, with margins of 5, 5, 10 and 2 %; with template.race.capacity the capacity alone, with 10 %."""
+    store's size, with margins of 5, 5, 10 and 2 %; with template.race.capacity the capacity alone, with 10 %. With
+    design.kind: Duet all of these but the throughput."""
     on_inconclusive: Literal["fail", "pass", "extend"] = "fail"
     """What becomes of GatePassed when it cannot be told. extend: more blocks up to design.maxBlocks, then fail."""
     calibrate: bool = True

@@ -85,6 +85,8 @@ class CurrentBlock(Block):
     """Machines that the block's first race ran on: the others are bound to them."""
     load_generator_on: Text = ""
     """Machine of the load generator of the block's first race."""
+    meets_at: Annotated[str, Field(max_length=60)] = ""
+    """With kind: Duet, where its races meet: the address that the first one has said."""
 
 
 class GateStatus(Answer):

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from fairlap.api.base import FREE_FORM, Api, Json, rule, rules, some_time
 from fairlap.api.capacity_spec import CapacityGoal
 from fairlap.api.load_spec import REQUESTS, RequestLoad
-from fairlap.api.names import MAX_REPETITIONS
+from fairlap.api.names import MAX_REPETITIONS, MAX_VARIANTS
 from fairlap.api.quantity import DURATION, HEAP, QUANTITY, parse_quantity
 from fairlap.api.sweep_spec import Sweep
 
@@ -743,6 +743,27 @@ class Race(Api):
     """Which machines the load generator may run on; it keeps off those of Elasticsearch where there is room."""
 
 
+class InTurn(Api):
+    """With whom a race takes turns, request by request; a Comparison writes it (`design.kind: Duet`)."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            rule(
+                "self.number < self.races && has(self.at) == (self.number > 0)",
+                "inTurn is written by a Comparison: leave it out, and write design.kind: Duet there",
+            )
+        )
+    )
+    block: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+    """What all of its races call it."""
+    races: Annotated[int, Field(ge=2, le=MAX_VARIANTS)]
+    """How many they are."""
+    number: Annotated[int, Field(ge=0, le=MAX_VARIANTS - 1)]
+    """Which one this is; 0 keeps the table at which they meet, and begins."""
+    at: Annotated[str | None, Field(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[0-9.]+):[0-9]{1,5}$", max_length=60)] = None
+    """Where the table is: the address and port that race 0 has said."""
+
+
 class PullSecret(Api):
     """A Secret of the Benchmark's own namespace with the credentials of a registry; only the kubelet reads it."""
 
@@ -793,6 +814,7 @@ class TtlAfterFinished(Api):
     """Whether the Benchmark itself goes with its records, status and results included."""
 
 
+_STEPWISE = "has(self.race.sweep) || has(self.race.capacity) || has(self.race.steady)"
 _OVER_HTTP = "has(self.target) && self.target.kind == 'http'"
 RALLYS_OWN = {
     "corpora": "has(self.race.corpora)",
@@ -859,7 +881,7 @@ class BenchmarkSpec(Api):
                     f" && (!has(self.{field}) || self.{field} == oldSelf.{field})",
                     f"spec.{field} is immutable: create another Benchmark instead",
                 )
-                for field in ("elasticsearch", "target", "checkedBy", "ttlAfterFinished", "rerunHistoryLimit")
+                for field in ("elasticsearch", "target", "checkedBy", "inTurn", "ttlAfterFinished", "rerunHistoryLimit")
             ),
             rule(
                 "[has(self.elasticsearch), has(self.target)].filter(x, x).size() == 1",
@@ -874,6 +896,10 @@ class BenchmarkSpec(Api):
                 "and rest",
             ),
             *_HTTP_RULES,
+            rule(
+                f"!has(self.inTurn) || (has(self.race.track) && !({_STEPWISE}) && self.repetitions == 1)",
+                "inTurn is for one race on a track, without sweep, capacity and steady: leave these out",
+            ),
             bounded_duration(
                 "keepClusterFor", "keepClusterFor", LONGEST_KEEP, "a kept cluster occupies its machines until then"
             ),
@@ -905,6 +931,8 @@ class BenchmarkSpec(Api):
     over. Only if it has passed, for the same `race` (but for where it runs, its resources, its tags and fewer
     `requireTasks`), the same index settings and the same target; in any other case the track is checked here. Files of
     a track that were changed since are not noticed."""
+    in_turn: InTurn | None = None
+    """With which other Benchmarks of a Comparison's block it is raced in turn; written by the Comparison."""
     keep_cluster: Literal["Never", "OnFailure", "Always"] = "Never"
     """Whether the last cluster stays for inspection. On a target: whether what the track created there stays."""
     keep_cluster_for: Duration = "24h"

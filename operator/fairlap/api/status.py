@@ -60,6 +60,12 @@ class Step(Answer):
     """The load generator's container has been seen running."""
     job_uid: Annotated[str | None, Field(alias="jobUID", max_length=64)] = None
     """The one Job that runs this step; if it vanishes the step has failed, it never runs twice."""
+    meets_at: Annotated[str, Field(max_length=60)] = ""
+    """Where the races of a block that are raced in turn meet: the address that the one which keeps the table has."""
+    elasticsearch_on: Annotated[list[Text], AtMost(50)] = []
+    """Its machines, said with the address: the others are bound to them."""
+    load_generator_on: Text = ""
+    """That of its load generator."""
     gives_way: bool = False
     """No machine had room for its pods while others waited: it is cleaned up, and the Benchmark lines up again."""
 

@@ -122,8 +122,10 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
     least, most = races_of(first, variants, every), races_of(last, variants, every)
     races = f"{least}" if least == most else f"{least} to {most}"
     kept, tested = spec.design.state == "Kept", " and raced in test mode" if spec.template.smoke_test else ""
+    in_turn = spec.design.kind == "Duet"
     of_tasks = f"of {', '.join(spec.design.tasks)} alone, on kept clusters"
     on = of_tasks if kept else "each on a cluster of its own where one is built"
+    on += ", those of a block in turn, one request of each" if in_turn else ""
     yield (
         f"Races: {races}, {on}; each variant's track is checked before{tested}, once. "
         f"Up to {spec.design.retries} blocks may be raced again{_for_disturbances(spec)}."
@@ -137,7 +139,8 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
     if known.seconds is None:
         yield "How long: not known before a race; --race-time 4m reckons with that."
     else:
-        times = [_hours(count * known.seconds) for count in dict.fromkeys((least, most))]
+        counts = (first, last) if in_turn else (least, most)
+        times = [_hours(count * known.seconds) for count in dict.fromkeys(counts)]
         why = ", as in earlier Comparisons" if known.race_seconds is None else ""
         yield f"How long: {' to '.join(times)}, at {_hours(known.seconds)} a race{why}."
     if known.noise is not None:

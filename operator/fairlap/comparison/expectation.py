@@ -46,11 +46,12 @@ def expect(
     every = calibrated_every(spec, seconds_of_a_race)
     twins = math.ceil(blocks / every) if every else 0
     races = len(variants) * blocks + twins
+    one_by_one = blocks if spec.design.kind == "Duet" else races
     seen = visible_changes(spec, len(variants) - 1, looks[-1], noise or {})
     return Expected(
         blocks=[look.blocks for look in looks],
         races=races,
-        minutes=None if seconds_of_a_race is None else round(races * seconds_of_a_race / 60, 1),
+        minutes=None if seconds_of_a_race is None else round(one_by_one * seconds_of_a_race / 60, 1),
         smallest_change=round(max(seen.values()), 2) if seen else None,
     )
 

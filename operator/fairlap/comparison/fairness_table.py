@@ -42,7 +42,7 @@ VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"race\.steady\b", STEADY),
     (r"race\.(corpora|offline|userTags|requireTasks|expect|samples|metricsStore)\b", NONE),
     (
-        r"(repetitions|smokeTest|checkedBy|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|rerunHistoryLimit"
+        r"(repetitions|smokeTest|checkedBy|inTurn|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|rerunHistoryLimit"
         r"|imagePullSecrets)\b",
         NONE,
     ),

@@ -56,6 +56,8 @@ DEFAULT_MARGINS: Final[Mapping[Metric, float]] = {
 """In per cent, of the gates that there are when none is declared."""
 DEFAULT_GATES: Final = tuple(GateSpec(metric=metric, margin=margin) for metric, margin in DEFAULT_MARGINS.items())
 """Geometric means over the measured tasks, and the store's size."""
+DUET_GATES: Final = tuple(gate for gate in DEFAULT_GATES if gate.metric != "throughput")
+"""Of races in turn, whose rate is that of all together."""
 CAPACITY_GATE: Final = GateSpec(metric="capacity", margin=10.0)
 """Of races that look for the capacity: twice its default resolution."""
 
@@ -66,6 +68,8 @@ if set(METRICS) != set(get_args(Metric)):
 def gates_of(spec: ComparisonSpec) -> Sequence[GateSpec]:
     """Return the gates that decide: the declared ones, or the default ones; a capacity is that of its one task."""
     sought = spec.template.race.capacity
+    if sought is None and spec.design.kind == "Duet":
+        return spec.gates or DUET_GATES
     if sought is None:
         return spec.gates or DEFAULT_GATES
     of_its_task = {"task": sought.task}

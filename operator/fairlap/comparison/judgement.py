@@ -129,7 +129,7 @@ def judge_blocks(
         found += twin_findings(spec, numbers) + hints(spec, others, numbers, priors)
     passed = _gates_passed(contenders) if final else None
     value: Verdict = verdict.value
-    return Judgement(contenders, value, sentence, settled, futile, passed, found[:20], scope(blocks, spec.design.state))
+    return Judgement(contenders, value, sentence, settled, futile, passed, found[:20], scope(blocks, spec.design))
 
 
 def _tell(

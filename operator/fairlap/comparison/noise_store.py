@@ -89,9 +89,11 @@ def noise_key(spec: ComparisonSpec, blocks: Sequence[BlockRecord]) -> str:
 
     Without blocks it is the workload alone, the beginning of the keys of all machines.
     """
-    kept = {}
+    kept: Json = {}
     if spec.design.state == "Kept":  # what differs from one filling to the next is not in their noise
         kept = {"state": spec.design.state, "tasks": sorted(spec.design.tasks)}
+    if spec.design.kind == "Duet":
+        kept["kind"] = spec.design.kind
     races = [race.facts for block in blocks for race in block.races if race.variant == spec.baseline]
     return _key(spec.template.race, kept, races)
 

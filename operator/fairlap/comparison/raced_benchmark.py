@@ -127,7 +127,8 @@ def task_numbers(task: Task, nodes: Sequence[UsageByTask] = ()) -> Iterator[Meas
         return
     # The same that `fairlap compare` takes from race.json.
     rate = rally.throughput.median if rally.throughput.mean is None else rally.throughput.mean
-    yield from _measured(task.task, "throughput", rate, unit=(task.unit or "")[:63], requests=requests)
+    if task.turns is None:  # of requests in turn the rate is that of all races together
+        yield from _measured(task.task, "throughput", rate, unit=(task.unit or "")[:63], requests=requests)
     for metrics, times in ((SERVICE_TIMES, rally.service_time_millis), (LATENCIES, _latencies(task))):
         for metric in metrics:
             kind = METRICS[metric]

@@ -4,19 +4,22 @@ import re
 from collections.abc import Sequence
 
 from fairlap.api.block_record import BlockRecord, RaceRecord
+from fairlap.api.comparison_spec import Design
 
 _MEMORY_TO_DATA = re.compile(r"ran: nodeData\[\d+\]\.memoryToData")
 _ELASTICSEARCH_ON, _LOAD_FROM = "ran: machines of Elasticsearch", "ran: machine of the load generator"
 _MOST_NAMES = 5
+_IN_TURN = (
+    "it holds for requests that are sent in turn with those of the other variants: each client waits for theirs before "
+    "its next one, so no cluster is at full load"
+)
 
 
-def scope(blocks: Sequence[BlockRecord], state: str = "Fresh") -> list[str]:
-    """Return sentences that say where the verdict holds, as far as the facts of the races tell.
-
-    `state`: that of the design, Fresh or Kept.
-    """
+def scope(blocks: Sequence[BlockRecord], design: Design) -> list[str]:
+    """Return sentences that say where the verdict holds, as far as the facts of the races tell."""
     races = [race for block in blocks for race in block.races if race.valid]
-    return [text for text in (_machines(races), _memory(races), _load(races), _warmth(state)) if text]
+    load = _IN_TURN if design.kind == "Duet" else _load(races)
+    return [text for text in (_machines(races), _memory(races), load, _warmth(design.state)) if text]
 
 
 def _warmth(state: str) -> str:

@@ -32,6 +32,7 @@ _DECIDED: Final = {
     "suspend": "it belongs to the Comparison: write spec.suspend",
     "keepCluster": "a cluster that is kept would stand beside the next race: leave it out",
     "checkedBy": "the Comparison writes it: leave it out",
+    "inTurn": "the Comparison writes it: leave it out, and write design.kind: Duet",
 }
 _VERSION: Final = re.compile(r"(?<![0-9.])[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9])")
 _SHORT_VERSION: Final = re.compile(r"(es|elasticsearch)?[-_]?([5-9](?:\.[0-9]{1,3})?)", re.IGNORECASE)

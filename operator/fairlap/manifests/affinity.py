@@ -4,7 +4,7 @@ import copy
 from collections.abc import Collection, Iterable
 
 from fairlap.api.base import Json
-from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, STEP_LABEL, UID_LABEL
+from fairlap.api.names import IN_TURN_LABEL, ROLE_ELASTICSEARCH, ROLE_LABEL, STEP_LABEL, UID_LABEL
 from fairlap.api.spec import Scheduling
 from fairlap.plan.seen import Subject
 from fairlap.plan.steps import CHECK, PROBE
@@ -61,8 +61,11 @@ def anti_affinity(subject: Subject, roles: tuple[str, ...], *, exclusive: bool =
 def away_from_strangers(subject: Subject, beside: Collection[str] = ()) -> Json:
     """Return the demand to share a machine with no pod of another Benchmark that races; it is kept both ways, too.
 
-    `beside`: the uids of Benchmarks that are none of these strangers.
+    `beside`: the uids of Benchmarks that are none of these strangers; nor are those that it is raced in turn with,
+    which are made after it.
     """
+    in_turn = subject.spec.in_turn
+    with_it = [{"key": IN_TURN_LABEL, "operator": "NotIn", "values": [in_turn.block]}] if in_turn else []
     return {
         "topologyKey": _MACHINE,
         "labelSelector": {
@@ -70,6 +73,7 @@ def away_from_strangers(subject: Subject, beside: Collection[str] = ()) -> Json:
                 {"key": ROLE_LABEL, "operator": "Exists"},
                 {"key": UID_LABEL, "operator": "NotIn", "values": [subject.uid, *sorted(beside)]},
                 {"key": STEP_LABEL, "operator": "NotIn", "values": [PROBE, CHECK]},
+                *with_it,
             ],
         },
         "namespaceSelector": {},

@@ -12,7 +12,7 @@ from fairlap.api.spec import Elasticsearch, Resources, Storage
 from fairlap.api.status import NodeProcessors
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.background import switched_off
-from fairlap.manifests.meta import labels, metadata
+from fairlap.manifests.meta import in_turn_labels, labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.plan.seen import Subject
 from fairlap.settings import Settings
@@ -146,7 +146,8 @@ def _pod_template(subject: Subject, step: str, settings: Settings, resources: Re
         spec["volumes"].append({"name": DATA_VOLUME, "emptyDir": wanted.storage.ephemeral.to_json()})
     if wanted.java is not None:
         _use_jdk(spec, container, wanted.java, settings)
-    meta = {"labels": labels(subject, step, ROLE_ELASTICSEARCH), "annotations": dict(UNDISTURBED)}
+    own = {**labels(subject, step, ROLE_ELASTICSEARCH), **in_turn_labels(subject, step)}
+    meta = {"labels": own, "annotations": dict(UNDISTURBED)}
     return {"metadata": meta, "spec": spec}
 
 

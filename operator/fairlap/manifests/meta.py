@@ -1,9 +1,19 @@
 """Names, labels and owners of everything that is made."""
 
 from fairlap.api.base import Json
-from fairlap.api.names import API_VERSION, BENCHMARK_LABEL, KIND, MANAGED_BY, MANAGER, ROLE_LABEL, STEP_LABEL, UID_LABEL
+from fairlap.api.names import (
+    API_VERSION,
+    BENCHMARK_LABEL,
+    IN_TURN_LABEL,
+    KIND,
+    MANAGED_BY,
+    MANAGER,
+    ROLE_LABEL,
+    STEP_LABEL,
+    UID_LABEL,
+)
 from fairlap.plan.seen import Subject
-from fairlap.plan.steps import object_name
+from fairlap.plan.steps import CHECK, PROBE, SMOKE, object_name
 
 
 def labels(subject: Subject, step: str, role: str | None = None) -> dict[str, str]:
@@ -15,6 +25,12 @@ def labels(subject: Subject, step: str, role: str | None = None) -> dict[str, st
         STEP_LABEL: step,
     }
     return {**found, ROLE_LABEL: role} if role else found
+
+
+def in_turn_labels(subject: Subject, step: str) -> dict[str, str]:
+    """Return the further label of a pod that sends its requests in turn with those of other Benchmarks."""
+    in_turn = subject.spec.in_turn
+    return {IN_TURN_LABEL: in_turn.block} if in_turn and step not in (PROBE, CHECK, SMOKE) else {}
 
 
 def owner(subject: Subject) -> Json:

@@ -13,7 +13,7 @@ from fairlap.manifests import metrics_store, target
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.elasticsearch import resource_requirements
 from fairlap.manifests.http_load import http_spec
-from fairlap.manifests.meta import labels, metadata
+from fairlap.manifests.meta import in_turn_labels, labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.manifests.target import CA, CREDENTIALS
 from fairlap.manifests.track_source import SAMPLES, corpora_spec, requests_source, track_source
@@ -35,8 +35,9 @@ from fairlap_race.contract.config_maps import progress_name
 from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.probe import ProbeSpec
-from fairlap_race.contract.race_spec import SPEC_VARIABLE, IndexSpec, Mode, RaceSpec
+from fairlap_race.contract.race_spec import POD_IP_VARIABLE, SPEC_VARIABLE, IndexSpec, Mode, RaceSpec
 from fairlap_race.contract.record import KEY_PROGRESS
+from fairlap_race.contract.turns import TurnsSpec
 
 API = ("batch", "v1", "jobs")
 _UID = 1000
@@ -84,6 +85,9 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         metrics_store=metrics_store.metrics_store_spec(race.metrics_store) if step != PROBE else None,
         most_warmup_seconds=parse_duration(race.steady.max_warmup).total_seconds()
         if race.steady and step not in (PROBE, CHECK, SMOKE)
+        else None,
+        turns=TurnsSpec(**spec.in_turn.model_dump(exclude_none=True))
+        if spec.in_turn and step not in (PROBE, CHECK, SMOKE)
         else None,
         stall_seconds=_STALL_SECONDS,
         timeout_seconds=_timeout(subject, step),
@@ -134,7 +138,7 @@ def job(subject: Subject, step: str, settings: Settings, image: str | None = Non
             "activeDeadlineSeconds": _timeout(subject, step) + _JOB_GRACE_SECONDS,
             "template": {
                 "metadata": {
-                    "labels": labels(subject, step, ROLE_LOAD_GENERATOR),
+                    "labels": {**labels(subject, step, ROLE_LOAD_GENERATOR), **in_turn_labels(subject, step)},
                     "annotations": dict(UNDISTURBED),
                 },
                 "spec": pod,
@@ -226,6 +230,7 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
             },
             _downward("POD_NAME", "metadata.name"),
             _downward("NODE_NAME", "spec.nodeName"),
+            *([_downward(POD_IP_VARIABLE, "status.podIP")] if in_turn_labels(subject, step) else ()),
         ],
         "resources": resource_requirements(race.resources),
         "securityContext": {

@@ -6,6 +6,7 @@ crash between any two operations loses nothing, and a race number never runs twi
 uid is recorded, and only then is it let run; if it vanishes, the race has failed.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -305,7 +306,7 @@ def _running(seen: Seen, step: Step) -> Plan:
         progress=one_line(
             children.foreign or f"{title(spec, step.name)} · {describe_progress(progress, started=started)}", hindrance
         ),
-        step=step.model_copy(update={"job_started": started}),
+        step=_with_table(step.model_copy(update={"job_started": started}), seen, progress),
     )
     return Plan(
         status,
@@ -318,6 +319,24 @@ def _running(seen: Seen, step: Step) -> Plan:
             not load_generators(children.pods),
         ),
     )
+
+
+def _with_table(step: Step, seen: Seen, progress: Progress | None) -> Step:
+    """Return the step with where those that are raced in turn with it meet, once it says so."""
+    if not (progress and progress.meets_at) or step.meets_at:
+        return step
+    pods = seen.children.pods
+    return step.model_copy(
+        update={
+            "meets_at": progress.meets_at,
+            "elasticsearch_on": _machines(elasticsearch_pods(pods)),
+            "load_generator_on": next(iter(_machines(load_generators(pods))), ""),
+        }
+    )
+
+
+def _machines(pods: Iterable[Json]) -> list[str]:
+    return sorted({str(pod["spec"]["nodeName"]) for pod in pods if pod["spec"].get("nodeName")})
 
 
 def _pods_refused(seen: Seen, step: Step, missing: bool, owner: str) -> Plan | None:

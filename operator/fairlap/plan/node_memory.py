@@ -25,8 +25,15 @@ def lacking_memory(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | No
     return "; ".join(text for text in found if text)
 
 
-def lacking_together(specs: Iterable[BenchmarkSpec], machines: Sequence[MachineCapacity] | None) -> str:
-    """Return a sentence where clusters that are kept side by side ask for more memory than is there for pods, else "".
+def lacking_together(
+    specs: Iterable[BenchmarkSpec],
+    machines: Sequence[MachineCapacity] | None,
+    asks: str = "design.state: Kept",
+    else_write: str = "design.state: Fresh",
+) -> str:
+    """Return a sentence where clusters that stand side by side ask for more memory than is there for pods, else "".
+
+    `asks`: the field that wants them so; `else_write`: the one that does not.
 
     They are placed on the machines of the first one, which are as many as it has nodes at most, unless another one has
     more nodes than that.
@@ -41,8 +48,8 @@ def lacking_together(specs: Iterable[BenchmarkSpec], machines: Sequence[MachineC
         return ""
     where = "the largest machine has" if len(theirs) == 1 else f"the {len(theirs)} largest machines have"
     return (
-        f"design.state: Kept needs the clusters of all variants at once, which ask for {_shown(asked)} of memory, and "
-        f"{where} {_shown(sum(theirs))} for pods: write less memory, fewer variants, or design.state: Fresh"
+        f"{asks} needs the clusters of all variants at once, which ask for {_shown(asked)} of memory, and "
+        f"{where} {_shown(sum(theirs))} for pods: write less memory, fewer variants, or {else_write}"
     )
 
 

@@ -4,7 +4,8 @@ What the API server has comes back over a watch a little later than it was writt
 first (`assume`), then written into the Benchmark's status, and given up (`forget`) when the write was refused: two that
 decide at the same moment never get the same place.
 
-A Comparison lines up like a Benchmark. Its own Benchmarks never do: its place is lent to the one that its status names.
+A Comparison lines up like a Benchmark. Its own Benchmarks never do: its place is lent to the one that its status names,
+or to several that are raced in turn.
 """
 
 from collections import defaultdict
@@ -13,7 +14,7 @@ from dataclasses import replace
 from typing import get_args
 
 from fairlap.api.names import COMPARISON_KIND, KIND
-from fairlap.queue.summary import Place, Summary
+from fairlap.queue.summary import Current, Place, Summary
 from fairlap.queue.turn import Turn, Turns, Waiting
 
 PLACES: tuple[Place, ...] = get_args(Place)
@@ -234,8 +235,7 @@ class Places:
             return Turn(mine=False, led_by=GONE)
         name = leader.name.partition("/")[2]
         # By its uid: one that was deleted and made again under the same name is another race.
-        named = leader.current and (leader.current.name, leader.current.uid) == (seen.name, seen.uid)
-        mine = bool(named) and self._holds(leader.uid, "race")
+        mine = Current(seen.name, seen.uid) in leader.current and self._holds(leader.uid, "race")
         return Turn(mine=mine, led_by=f"{name}, which is over" if leader.over else name)
 
     def _leave(self, led: Summary) -> None:

@@ -6,10 +6,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.condition_types import ConditionType
-from fairlap.api.names import COMPARISON_KIND, GROUP, KIND, LONGEST_UID
+from fairlap.api.names import COMPARISON_KIND, GROUP, KIND, LONGEST_UID, MAX_VARIANTS
 from fairlap.api.status import TERMINAL, BenchmarkStatus
 from fairlap.queue.turn import addresses
 
+MOST_RACES: Final = MAX_VARIANTS + 1
+"""of a block"""
 CHECK: Final = "check"
 """the step that a place among the track checks is for"""
 Place = Literal["race", "check"]
@@ -17,7 +19,7 @@ Place = Literal["race", "check"]
 
 
 class Current(NamedTuple):
-    """The one Benchmark that a Comparison lends its place to."""
+    """A Benchmark that a Comparison lends its place to."""
 
     name: str
     """namespace/name"""
@@ -48,8 +50,8 @@ class Summary:
     kind: str = KIND
     led_by: str = ""
     """uid of the Comparison that controls this Benchmark: it never lines up, that one's place is lent to it"""
-    current: Current | None = None
-    """the race of a Comparison's block that may be raced now"""
+    current: tuple[Current, ...] = ()
+    """the races of a Comparison's block that may be raced now: one, or all where they are raced in turn"""
 
     @property
     def over(self) -> bool:
@@ -127,17 +129,21 @@ def summarize_comparison(body: Mapping[str, Any]) -> Summary:
         if phase in COMPARISON_TERMINAL
         else addresses(_hosts_of_variants(spec), str(meta["namespace"])),
         kind=COMPARISON_KIND,
-        current=_current_race(status, str(meta["namespace"])),
+        current=_current_races(status, str(meta["namespace"])),
     )
 
 
-def _current_race(status: Mapping[str, Any], namespace: str) -> Current | None:
+def _current_races(status: Mapping[str, Any], namespace: str) -> tuple[Current, ...]:
     block = _mapping(status.get("block"))
     races = block.get("races")
-    if not isinstance(races, list) or not races or block.get("stage", "Starting") not in ("Starting", "Running"):
-        return None
-    last = _mapping(races[-1])
-    return Current(f"{namespace}/{last['benchmark']}", str(last.get("uid") or "")) if last.get("benchmark") else None
+    if not isinstance(races, list) or block.get("stage", "Starting") not in ("Starting", "Running"):
+        return ()
+    under_way = (race for race in map(_mapping, races[:MOST_RACES]) if race.get("valid") is None)
+    return tuple(
+        Current(f"{namespace}/{race['benchmark']}", str(race.get("uid") or ""))
+        for race in under_way
+        if race.get("benchmark")
+    )
 
 
 def _hosts_of_variants(spec: Mapping[str, Any]) -> Iterator[str]:

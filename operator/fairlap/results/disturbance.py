@@ -37,10 +37,12 @@ def remarks(
     reading: Collection[str] = (),
     *,
     over_http: bool = False,
+    in_turn: bool = False,
 ) -> Iterator[RaceRemark]:
     """Yield that the machine was disturbed, and by what is known; the pods' machines tell whose CPU time is whose.
 
-    `reading`: the tasks in which Elasticsearch only reads; `over_http`: nothing but the load generator was watched.
+    `reading`: the tasks in which Elasticsearch only reads; `over_http`: nothing but the load generator was watched;
+    `in_turn`: other races, whose use is not known here, were raced at the same time.
     """
     if table is None or table.watch is None:
         return
@@ -48,7 +50,7 @@ def remarks(
         *canary_words(table.watch),
         *_steal(table.watch),
         *_stalls(table.watch, "it" if over_http else "it or Elasticsearch"),
-        *_others(table, elasticsearch_on, load_generator_on),
+        *(() if in_turn else _others(table, elasticsearch_on, load_generator_on)),
         *(_writers(table, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
     ]
     if found:

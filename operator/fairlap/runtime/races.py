@@ -7,6 +7,7 @@ from typing import Any
 from fairlap.plan.comparison.comparison_seen import SeenRace
 from fairlap.queue.summary import leader_uid
 from fairlap.runtime.collected import is_collected
+from fairlap_race.contract.turns import is_address
 
 Body = Mapping[str, Any]
 
@@ -42,13 +43,15 @@ class Races:
 def seen_race(benchmark: Body) -> SeenRace:
     """Return what a decision about its Comparison may look at of a Benchmark, whatever its status holds."""
     meta, status = benchmark["metadata"], _mapping(benchmark.get("status"))
-    races = status.get("races")
-    last = _mapping(races[-1]) if isinstance(races, list) and races else {}
-    machines = last.get("elasticsearchOn")
 
     def text(of: Body, key: str) -> str:
         return str(of.get(key) or "")
 
+    races = status.get("races")
+    last = _mapping(races[-1]) if isinstance(races, list) and races else {}
+    step = _mapping(status.get("step"))
+    place = step if step.get("meetsAt") else last
+    machines, meets_at = place.get("elasticsearchOn"), text(step, "meetsAt")
     return SeenRace(
         name=str(meta["name"]),
         uid=str(meta["uid"]),
@@ -61,7 +64,8 @@ def seen_race(benchmark: Body) -> SeenRace:
         ended=text(status, "completionTime"),
         deleted=text(meta, "deletionTimestamp") if is_collected(benchmark) else "",
         elasticsearch_on=tuple(map(str, machines)) if isinstance(machines, list) else (),
-        load_generator_on=text(last, "loadGeneratorOn"),
+        load_generator_on=text(place, "loadGeneratorOn"),
+        meets_at=meets_at if is_address(meets_at) else "",
         gave_way=bool(status.get("gaveWay")),
     )
 

@@ -19,7 +19,7 @@ from fairlap.comparison.variants import expand
 from fairlap.statistics.gates import fixed
 
 ROOT = Path(__file__).parents[3]
-STATES = ("targets", "fresh", *(("kept",) if aa.HAS_KEPT else ()))
+STATES = ("targets", "fresh", "duet", *(("kept",) if aa.HAS_KEPT else ()))
 
 
 def gate(verdict: str, metric: str = "throughput", **more: Any) -> dict[str, Any]:

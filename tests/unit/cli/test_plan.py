@@ -98,6 +98,15 @@ def test_a_key_with_dots_is_found() -> None:
         ({"design": {"disturbed": "Count", "retries": 2}}, "Up to 2 blocks may be raced again.\n"),
         ({}, "Races: 9 to 30, each on a cluster of its own where one is built; "),
         ({"design": {"state": "Kept", "tasks": ["a", "b"]}}, "Races: 9 to 30, of a, b alone, on kept clusters; "),
+        (
+            {"design": {"kind": "Duet"}},
+            "Races: 9 to 30, each on a cluster of its own where one is built, those of a "
+            "block in turn, one request of each; ",
+        ),
+        (
+            {"design": {"kind": "Duet"}},
+            "What decides: serviceTimeP50 (5 %), serviceTimeP99 (10 %), storeBytes (2 %), over",
+        ),
         ({"design": {"state": "Kept", "tasks": ["a"]}}, "Clusters: 2, each built and filled once"),
         ({"design": {"state": "Kept", "tasks": ["a"]}}, "with state: Fresh it would be 9 to 30 clusters"),
         ({}, "for example (it is drawn at"),

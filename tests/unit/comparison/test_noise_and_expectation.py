@@ -68,6 +68,8 @@ def test_what_it_will_take() -> None:
     assert rough.minutes is None and rough.smallest_change is None
     long = expect(a_spec(design={"stop": "fixed", "blocks": 4}), ["a", "b", "c"], 3600.0, {})
     assert long.blocks == [4] and long.races == 3 * 4 + 2
+    together = expect(a_spec(design={"kind": "Duet", "stop": "fixed", "blocks": 4}), ["a", "b", "c"], 600.0, {})
+    assert (together.races, together.minutes) == (3 * 4 + 4, 40), "those of a block take as long as one"
 
 
 @pytest.mark.parametrize(
@@ -175,6 +177,8 @@ def test_noise_of_other_work_or_of_kept_clusters_is_another() -> None:
         *(a_spec(template=replay) for replay in replays),
         a_spec(design={**kept, "tasks": ["search-request"]}),
         a_spec(design={**kept, "tasks": ["search-request", "search-response"]}),
+        a_spec(design={"stop": "fixed", "blocks": 5, "kind": "Duet"}),
+        a_spec(design={**kept, "tasks": ["search-request"], "kind": "Duet"}),
         a_spec(template=settled),
         a_spec(
             template={**template, "race": {**template["race"], "sweep": {"task": "search-request", "clients": [1]}}}

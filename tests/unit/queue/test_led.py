@@ -22,7 +22,7 @@ META: Json = {"uid": "c", "name": "upgrade", "namespace": "ns", "creationTimesta
 def comparison(state: str = "holds", current: str = "upgrade-1a", uid: str = "a", name: str = "ns/upgrade") -> Summary:
     phase = {"holds": "Racing", "waits": "Queued", "over": "Complete"}[state]
     found = Summary("c", name, "c", phase, state == "holds", state == "waits", kind=COMPARISON_KIND)
-    return replace(found, current=Current(f"{found.namespace}/{current}", uid) if current else None)
+    return replace(found, current=(Current(f"{found.namespace}/{current}", uid),) if current else ())
 
 
 def led(uid: str = "a", name: str = "ns/upgrade-1a", state: str = "", by: str = "c") -> Summary:
@@ -165,6 +165,19 @@ def test_who_is_not_there_lends_nothing() -> None:
     assert not places.turn("a").mine and places.leader("a", "ns") == "c" and places.leader("a", "other") == ""
 
 
+def test_a_place_is_lent_to_all_that_are_raced_in_turn_and_stays_one_place() -> None:
+    together = replace(comparison(), current=(Current("ns/upgrade-1a", "a"), Current("ns/upgrade-1b", "b")))
+    queue = Queue(together, led(), led("b", "ns/upgrade-1b"), led("d", "ns/upgrade-1d"), stranger())
+    places = queue.places
+    assert places.turn("a").mine and places.turn("b").mine and not places.turn("d").mine
+    assert places.assume("a") and places.assume("b") and not places.turn("s").mine
+    places.observe(led("a", state="over"))
+    assert places.turn("b").mine and not places.turn("s").mine
+    queue.woken.clear()
+    places.observe(replace(together, current=(Current("ns/upgrade-1a", "a"),)))
+    assert {"a", "b", "d"} <= set(queue.woken) and not places.turn("b").mine
+
+
 def test_benchmarks_and_comparisons_are_counted_apart() -> None:
     places = Queue(comparison(), led()).places
     assert [found.uid for found in places.benchmarks()] == ["a"]
@@ -174,22 +187,26 @@ def test_benchmarks_and_comparisons_are_counted_apart() -> None:
 @pytest.mark.parametrize(
     ("status", "spec", "expected"),
     [
-        ({}, {}, (False, False, None)),
-        ({"phase": "Pending"}, {}, (False, False, None)),
-        ({"phase": "Queued"}, {}, (False, True, None)),
-        ({"phase": "Queued"}, {"suspend": True}, (False, False, None)),
-        ({"phase": "Racing", "admittedTime": "2026"}, {"suspend": True}, (True, False, None)),
-        ({"phase": "Racing", "admittedTime": "2026", "block": {"races": [{"benchmark": "x"}, {"benchmark": "y"}]}}, {},
-         (True, False, Current("ns/y"))),
+        ({}, {}, (False, False, ())),
+        ({"phase": "Pending"}, {}, (False, False, ())),
+        ({"phase": "Queued"}, {}, (False, True, ())),
+        ({"phase": "Queued"}, {"suspend": True}, (False, False, ())),
+        ({"phase": "Racing", "admittedTime": "2026"}, {"suspend": True}, (True, False, ())),
+        ({"phase": "Racing", "admittedTime": "2026", "block": {
+          "races": [{"benchmark": "x", "valid": True}, {"benchmark": "y"}, {"benchmark": "z", "valid": False}]}}, {},
+         (True, False, (Current("ns/y"),))),
         ({"phase": "Racing", "admittedTime": "2026", "block": {"stage": "Running",
-          "races": [{"benchmark": "y", "uid": "u"}]}}, {}, (True, False, Current("ns/y", "u"))),
+          "races": [{"benchmark": "x", "uid": "u"}, {"benchmark": "y", "uid": "v"}]}}, {},
+         (True, False, (Current("ns/x", "u"), Current("ns/y", "v")))),
+        ({"phase": "Racing", "admittedTime": "2026", "block": {"stage": "Running",
+          "races": [{"benchmark": "y", "uid": "u"}]}}, {}, (True, False, (Current("ns/y", "u"),))),
         ({"phase": "Racing", "admittedTime": "2026", "block": {"stage": "Recording", "races": [{"benchmark": "y"}]}},
-         {}, (True, False, None)),
-        ({"phase": "Complete"}, {}, (False, False, None)),
-        ("nonsense", [], (False, False, None)),
-        ({"phase": "Queued", "block": {"races": [3]}}, {"variants": 3}, (False, True, None)),
+         {}, (True, False, ())),
+        ({"phase": "Complete"}, {}, (False, False, ())),
+        ("nonsense", [], (False, False, ())),
+        ({"phase": "Queued", "block": {"races": [3]}}, {"variants": 3}, (False, True, ())),
         ({"phase": "Queued"}, {"matrix": {"include": [3, {"at": 4}, {"at": {"target.hosts": 5}}]}},
-         (False, True, None)),
+         (False, True, ())),
     ],
 )  # fmt: skip
 def test_a_comparison_is_summarized_from_its_body(status: Any, spec: Any, expected: tuple[object, ...]) -> None:
@@ -286,7 +303,7 @@ def test_whatever_tenants_declare_they_win_no_place(data: st.DataObject, most: i
             if told.kind == COMPARISON_KIND and told.admitted and not was.mine:
                 continue  # only the operator writes that, when it was its turn
             raced = {Current(NAMES[0], uid) for uid in racing if queue.places.is_lent_one(uid)}
-            if told.kind == COMPARISON_KIND and told.admitted and raced - {told.current}:
+            if told.kind == COMPARISON_KIND and told.admitted and raced - {*told.current}:
                 continue  # it names the next one, or none, only when the one before has ended
             named[told.uid] = told.name
             queue.places.observe(replace(told, admitted=holding or told.admitted))

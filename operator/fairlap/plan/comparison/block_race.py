@@ -1,5 +1,8 @@
 """The races of a block, one after the other: the next Benchmark is created, watched to its end, and then recorded.
 
+Where they are raced in turn (`design.kind: Duet`) the next one is created when the first can be met, and all are
+watched to their ends.
+
 A race is said before its Benchmark is created, and its Benchmark's uid is said before that may begin: what vanishes
 after that has voided its block, and is never raced a second time under the same name.
 """
@@ -12,21 +15,28 @@ from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.block_close import close_block, seconds_until_given_up
 from fairlap.plan.comparison.block_words import (
     NAME_TAKEN,
-    RACE_DELETED,
+    OTHERS_LEFT,
     RACE_REFUSED,
-    RACE_SUSPENDED,
     block_title,
     no_room,
     race_title,
 )
-from fairlap.plan.comparison.children import TWIN_LETTER, benchmark_name, letter_of, race_to_create
+from fairlap.plan.comparison.children import (
+    TWIN_LETTER,
+    benchmark_name,
+    letter_of,
+    race_to_create,
+    races_in_turn,
+)
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.race_order import race_order
+from fairlap.plan.comparison.race_state import RaceState, race_state
 from fairlap.plan.comparison.verdict_reached import changed
 from fairlap.plan.conditions import moment, stamp
-from fairlap.plan.deadline import Deadline, wake_in
+from fairlap.plan.deadline import Deadline
 from fairlap.plan.transition import one_line
+from fairlap_race.contract.reasons import Reason
 
 # A Benchmark shows up within moments; only a watch that tells nothing hides it for longer.
 _SHOWS_UP = timedelta(seconds=15)
@@ -83,7 +93,7 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
     title = race_title(seen.subject.spec, block)
     if there is not None:
         following = _enter(seen, block, "Running", races=[*block.races[:-1], _with(race, uid=there.uid)])
-        words = one_line(f"{title} · {_words(there)}")
+        words = one_line(f"{title} · {there.progress or there.phase.lower() or 'starting'}")
         return ComparisonPlan(changed(seen.status, block=following, progress=words))
     if since.passed(seen.now) and not seen.confirmed:
         return ComparisonPlan(seen.status, look=("races",))
@@ -113,32 +123,64 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
 
 
 def _running(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
-    race = block.races[-1]
-    there = seen.races.get(race.benchmark)
-    if there is not None and there.deleted and there.phase not in ("Succeeded", "Failed"):
-        going = Deadline(moment(there.deleted), timedelta(seconds=seen.settings.cleanup_seconds))
-        if not going.passed(seen.now):
-            text = f"{race_title(seen.subject.spec, block)} · waiting for its Benchmark, which was deleted, to go away"
-            return ComparisonPlan(changed(seen.status, progress=one_line(text)), wake_in=wake_in(seen.now, going))
-        there = None  # something holds it, and others wait for the place
-    if there is not None and there.uid == race.uid and there.phase != "Failed":
-        if there.phase == "Succeeded":
-            return _raced(seen, block, there)
-        words = one_line(f"{race_title(seen.subject.spec, block)} · {_words(there)}")
-        waiting = changed(seen.status, progress=words)
-        if not there.suspended:
-            return ComparisonPlan(waiting)
-        left = seconds_until_given_up(seen, block)
-        if left > 0:  # the place is held for it, and others wait for that
-            return ComparisonPlan(waiting, wake_in=max(left, 1.0))
-        text = f"Benchmark {race.benchmark} was suspended while its block was raced: suspend the Comparison instead"
-        return _void(seen, block, RACE_SUSPENDED, text)
-    if not seen.confirmed:  # an index may not know of it yet, or show one that is no longer there
+    if races_in_turn(seen.subject.spec, block.number):
+        return _running_in_turn(seen, block)
+    state = race_state(seen, block, block.races[-1])
+    if state.doubtful:
         return ComparisonPlan(seen.status, look=("races",))
-    if there is None or there.uid != race.uid:
-        return _void(seen, block, RACE_DELETED, f"Benchmark {race.benchmark} was deleted before its race was over")
-    message = there.message or f"Benchmark {race.benchmark} failed"
-    return _void(seen, block, there.reason or "Failed", message, there)
+    if state.valid is None:
+        words = one_line(f"{race_title(seen.subject.spec, block)} · {state.words}")
+        return ComparisonPlan(changed(seen.status, progress=words), wake_in=state.wake_in)
+    if state.valid and state.there:
+        return _raced(seen, block, state.there)
+    return _void(seen, block, state.reason, state.message, state.there)
+
+
+def _running_in_turn(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
+    """Return what follows for races that are under way together: the next one joins when they can meet.
+
+    Where one fails the others end by themselves, and none of them is to blame.
+    """
+    states = [race_state(seen, block, race) for race in block.races]
+    if any(state.doubtful for state in states):
+        return ComparisonPlan(seen.status, look=("races",))
+    over = [state.valid is not None for state in states]
+    if not all(over):
+        first = seen.races.get(block.races[0].benchmark)
+        meets_at = block.meets_at or (first.meets_at if first else "")
+        if first and meets_at and not any(over) and len(block.races) < len(block.order):
+            where = {"elasticsearch_on": list(first.elasticsearch_on), "load_generator_on": first.load_generator_on}
+            block = block.model_copy(update={"meets_at": meets_at, **(where if not block.meets_at else {})})
+            return ComparisonPlan(_next_race(seen, seen.status, block, seen.subject.name))
+        running = next(number for number, ended in enumerate(over) if not ended)
+        who = f"{block.races[running].variant} ({len(block.races)} of {len(block.order)} in turn)"
+        words = one_line(f"{block_title(seen.subject.spec, block)} · {who} · {states[running].words}")
+        wakes = [state.wake_in for state in states if state.wake_in is not None]
+        return ComparisonPlan(changed(seen.status, progress=words), wake_in=min(wakes, default=None))
+    faults = [state.reason for state in states if not state.valid]
+    missing = [OTHERS_LEFT] if len(block.races) < len(block.order) else []
+    blamed = next((each for each in faults if each != Reason.RACE_ABORTED), next(iter([*faults, *missing]), ""))
+    races = [_ended_in_turn(*each, blamed) for each in zip(block.races, states, strict=True)]
+    changes: dict[str, object] = {"valid": False, "reason": blamed[:63]} if blamed else {}
+    block = block.model_copy(update={**changes, "races": races})
+    longest = max((race.seconds or 0.0 for race in races), default=0.0)
+    status = changed(
+        seen.status,
+        cost_races=seen.status.cost_races + sum(bool(race.uid) for race in races),
+        cost_seconds=seen.status.cost_seconds + longest,
+    )
+    return _to_record(seen, status, block)
+
+
+def _ended_in_turn(race: RaceOfBlock, state: RaceState, blamed: str) -> RaceOfBlock:
+    """Return a race that is over; one that ended since another one had, says so."""
+    seconds = _seconds(state.there) if state.there else None
+    if race.valid is not None:
+        return race
+    if state.valid:
+        return _with(race, valid=True, seconds=seconds)
+    reason = OTHERS_LEFT if state.reason == Reason.RACE_ABORTED != blamed else state.reason
+    return _with(race, valid=False, reason=reason[:63], message=state.message, seconds=seconds)
 
 
 def _raced(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> ComparisonPlan:
@@ -160,6 +202,9 @@ def _void(
     """Return the plan for a block in which a race does not count: it is over as a whole."""
     race = block.races[-1]
     ended = _with(race, valid=False, reason=reason[:63], message=message, seconds=_seconds(there) if there else None)
+    if len(block.races) > 1 and races_in_turn(seen.subject.spec, block.number):  # the others are still under way
+        block = _enter(seen, block, "Running", races=[*block.races[:-1], ended])
+        return ComparisonPlan(changed(seen.status, block=block))
     block = block.model_copy(update={"races": [*block.races[:-1], ended], "valid": False, "reason": reason[:63]})
     return _to_record(seen, _paid(seen.status, block, ended), block)
 
@@ -182,10 +227,6 @@ def _enter(seen: ComparisonSeen, block: CurrentBlock, stage: BlockStage, **chang
 
 def _with(race: RaceOfBlock, **changes: object) -> RaceOfBlock:
     return RaceOfBlock.model_validate({**race.model_dump(), **changes})  # cuts what is too long
-
-
-def _words(race: SeenRace) -> str:
-    return race.progress or race.phase.lower() or "starting"
 
 
 def _seconds(race: SeenRace) -> float | None:

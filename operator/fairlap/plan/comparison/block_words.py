@@ -16,14 +16,16 @@ RACE_DELETED = "RaceDeleted"
 NAME_TAKEN = "NameTaken"
 RACE_REFUSED = "RaceRefused"
 RACE_SUSPENDED = "RaceSuspended"
+OTHERS_LEFT = "OthersLeft"
+"""of a race that ended since one that it was raced in turn with had"""
 RECORD_LOST = "RecordLost"
 CLUSTER_RESTARTED = "ClusterRestarted"
 CLUSTER_IN_DOUBT = "ClusterInDoubt"
 """of a preparation whose kept clusters are built again, since a race on one of them did not count"""
 NOT_A_VARIANTS_FAULT = frozenset(
     {
-        RACE_DELETED, RACE_SUSPENDED, NAME_TAKEN, RACE_REFUSED, RECORD_LOST, CLUSTER_RESTARTED, CLUSTER_IN_DOUBT,
-        DISTURBED,
+        RACE_DELETED, RACE_SUSPENDED, OTHERS_LEFT, NAME_TAKEN, RACE_REFUSED, RECORD_LOST, CLUSTER_RESTARTED,
+        CLUSTER_IN_DOUBT, DISTURBED,
     }
 )  # fmt: skip
 """reasons for which a race or a block does not count that say nothing of what was raced"""

@@ -12,7 +12,7 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, CurrentBlock, VariantStatus
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject, RaceToCreate
-from fairlap.plan.comparison.kept_clusters import built_once, on_kept_cluster
+from fairlap.plan.comparison.kept_clusters import built_once, on_kept_cluster, sharing_processors
 
 TWIN_LETTER: Final = "z"
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
@@ -88,6 +88,8 @@ def race_to_create(
         spec["smokeTest"] = True
     if kept_by and block.number != PREPARATION:
         spec = on_kept_cluster(spec, subject.spec.design.tasks, kept_by, subject.namespace)
+    if races_in_turn(subject.spec, block.number):
+        spec["inTurn"] = _in_turn(subject, block)
     if len(block.races) > 1 and (block.number != PREPARATION or subject.spec.design.state == "Kept"):
         first = by_name[block.races[0].variant.removesuffix(TWIN)]
         fits = _nodes(variant.spec) <= _nodes(first.spec)
@@ -95,6 +97,22 @@ def race_to_create(
     elif block.number != PREPARATION:
         _place(spec, "avoidMachines", *avoid)
     return RaceToCreate(race.benchmark, race.variant, block.number, spec)
+
+
+def races_in_turn(spec: ComparisonSpec, number: int) -> bool:
+    """Return whether the races of a block send their requests in turn; the preparation's are one after the other."""
+    return spec.design.kind == "Duet" and number != PREPARATION
+
+
+def _in_turn(subject: ComparisonSubject, block: CurrentBlock) -> Json:
+    """Return with whom the block's newest race takes turns: the first keeps the table at which they meet."""
+    number = len(block.races) - 1
+    found: Json = {
+        "block": f"{subject.uid[:40]}-{block.number}-{block.attempt}".lower(),
+        "races": len(block.order),
+        "number": number,
+    }
+    return {**found, "at": block.meets_at} if number else found
 
 
 def _spec(
@@ -110,6 +128,8 @@ def _spec(
         spec["race"]["requireTasks"] = sorted({*spec["race"].get("requireTasks", ()), *tasks})
     if block.number == PREPARATION:
         return built_once(spec) if of.design.state == "Kept" else {**spec, "repetitions": 0}
+    if races_in_turn(of, block.number):  # whole ones would be one's alone while another has its turn
+        spec = sharing_processors(spec)
     spec |= {"repetitions": 1, "smokeTest": False}
     return {**spec, "checkedBy": checked_by} if checked_by else spec
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import COMPARISON_TERMINAL, PREPARATION, ComparisonStatus
 from fairlap.api.condition_types import ComparisonReason
 from fairlap.api.quantity import parse_duration
@@ -35,6 +36,7 @@ from fairlap.plan.comparison.verdict_reached import changed, refuse
 from fairlap.plan.conditions import conditions, moment, stamp
 from fairlap.plan.deadline import Deadline, wake_in
 from fairlap.plan.node_memory import lacking_memory, lacking_together
+from fairlap.plan.node_processors import MachineCapacity
 from fairlap.plan.transition import describe_wait, one_line
 
 _LOOK_AGAIN_SECONDS = 30.0
@@ -111,7 +113,7 @@ def _understood(
     expected = judges.expect(spec, variants, seen.race_seconds, seen.priors)
     specs = {variant.name: BenchmarkSpec.model_validate(variant.spec) for variant in variants}
     lacking = {name: lacking_memory(each, machines) for name, each in specs.items()}
-    together = lacking_together(specs.values(), machines) if spec.design.state == "Kept" else ""
+    together = _lacking_side_by_side(spec, list(specs.values()), machines)
     told = [*(f"variant {name}: {text}" for name, text in lacking.items() if text), *([together] if together else [])]
     return changed(
         status,
@@ -123,6 +125,18 @@ def _understood(
         findings=told,
         progress=one_line("; ".join([*told, expectation(len(variants), expected)])),
     )
+
+
+def _lacking_side_by_side(
+    spec: ComparisonSpec, specs: Sequence[BenchmarkSpec], machines: Sequence[MachineCapacity] | None
+) -> str:
+    """Return what the clusters of all variants, baseline first, lack of memory where they are there at once."""
+    if spec.design.state == "Kept":
+        return lacking_together(specs, machines)
+    if spec.design.kind == "Duet":
+        twin = specs[:1] if spec.calibrate else []
+        return lacking_together([*specs, *twin], machines, "design.kind: Duet", "design.kind: Races")
+    return ""
 
 
 def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:

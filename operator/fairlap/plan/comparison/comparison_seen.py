@@ -55,6 +55,8 @@ class SeenRace:
     elasticsearch_on: tuple[str, ...] = ()
     """machines of its (last) race"""
     load_generator_on: str = ""
+    meets_at: str = ""
+    """where those that are raced in turn with it meet, when it keeps the table"""
     gave_way: bool = False
     """no machine had room for it, and it has given the place up to others"""
 

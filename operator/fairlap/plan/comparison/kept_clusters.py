@@ -25,10 +25,11 @@ def built_once(spec: Json) -> Json:
     """
     # It goes with its Comparison, which may need it beyond its deadline: for the block that it has begun by then.
     kept = {"keepCluster": "Always", "keepClusterFor": LONGEST_KEEP}
-    return {**_sharing_processors(spec), "repetitions": 1, **kept}
+    return {**sharing_processors(spec), "repetitions": 1, **kept}
 
 
-def _sharing_processors(spec: Json) -> Json:
+def sharing_processors(spec: Json) -> Json:
+    """Return the spec of a Benchmark whose cluster has a share of all processors, unless a CPU is named."""
     built = spec.get("elasticsearch")
     resources = Resources.model_validate((built or {}).get("resources") or {})
     if built is None or resources.names_cpu():

@@ -25,6 +25,7 @@ from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.document_count import count_documents
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
+from fairlap_race.contract.turns import LEAST_IN_TURN, TaskTurns
 
 # Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
 _FRESH_INDEXING_MILLIS = 2000
@@ -182,6 +183,18 @@ def _no_sample_was_dropped(record: Record, _: BenchmarkSpec) -> Violation | None
     return None
 
 
+def _turns_were_taken(record: Record, spec: BenchmarkSpec) -> Violation | None:
+    for task in record.tasks if spec.in_turn else ():
+        turns = task.turns or TaskTurns(task.task, alone=task.samples.warmup + task.samples.normal)
+        if turns.share < LEAST_IN_TURN:
+            return Violation(
+                Reason.NOT_IN_TURN,
+                f"task {task.task} sent {turns.alone} of {turns.in_turn + turns.alone} requests while the others that "
+                "it takes turns with did not",
+            )
+    return None
+
+
 def _documents_are_all_there(record: Record, _: BenchmarkSpec) -> Violation | None:
     mismatch = count_documents(record).mismatch
     return Violation(Reason.DOCUMENT_COUNT_MISMATCH, mismatch) if mismatch else None
@@ -250,6 +263,7 @@ CHECKS: tuple[Check, ...] = (
     _every_task_has_numbers,
     measurement.violation,
     _no_sample_was_dropped,
+    _turns_were_taken,
     requests_done.documents_lost,
     requests_done.searches_hit_nothing,
     requests_done.searches_incomplete,

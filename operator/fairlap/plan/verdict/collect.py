@@ -251,7 +251,8 @@ def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
         said = [*said, RaceRemark(Reason.PAGE_CACHE_KEPT, race.page_cache)]
     reading = {task.task for task in record.tasks if task.type in disturbance.READING}
     on = race.elasticsearch_on, race.load_generator_on
-    disturbed = disturbance.remarks(table, *on, reading, over_http=record.http is not None)
+    in_turn = seen.subject.spec.in_turn is not None
+    disturbed = disturbance.remarks(table, *on, reading, over_http=record.http is not None, in_turn=in_turn)
     # What runs behind an HTTP target is not known, so its machines cannot be looked at.
     of_machines = [] if record.http else machine_remarks(table)
     throttled = throttled_nodes.remarks(table, measurement.unread_tasks(record))

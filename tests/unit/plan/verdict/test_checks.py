@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 from world import good_record, spec
 
+from fairlap.api.spec import InTurn
 from fairlap.plan.verdict.checks import first_violation, java_major, remarks
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.turns import TaskTurns
 
 GOOD = good_record()
 BULK = GOOD.tasks[0]
@@ -60,6 +62,17 @@ def test_a_good_record_is_valid() -> None:
 def test_each_lie_is_caught(record: rec.Record, reason: Reason) -> None:
     violation = first_violation(record, spec())
     assert violation is not None and violation.reason == reason and violation.message
+
+
+@pytest.mark.parametrize(
+    ("turns", "counts"),
+    [(TaskTurns("bulk", 95, 5), True), (TaskTurns("bulk", 94, 6), False), (None, False), (TaskTurns("bulk"), True)],
+)
+def test_requests_that_were_to_be_sent_in_turn_were(turns: TaskTurns | None, counts: bool) -> None:
+    in_turn = spec().model_copy(update={"in_turn": InTurn(block="b", races=2, number=0)})
+    found = first_violation(bulk(turns=turns), in_turn)
+    assert (found is None) is counts and (found is None or found.reason is Reason.NOT_IN_TURN)
+    assert first_violation(bulk(turns=turns), spec()) is None
 
 
 @pytest.mark.parametrize(

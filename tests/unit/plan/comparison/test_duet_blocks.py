@@ -1,0 +1,207 @@
+"""Blocks whose races are raced in turn: the next joins when the first can be met, and all are over together."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from comparison_world import Film, comparison
+from test_comparison_interleavings import World, check
+
+from fairlap.api.comparison_status import CurrentBlock
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.conditions import stamp
+
+AT = "10.0.0.7:9330"
+DUET: dict[str, Any] = {
+    "stop": "fixed", "blocks": 2, "seed": 1, "state": "Kept", "tasks": ["search"], "kind": "Duet", "retries": 3,
+}  # fmt: skip
+
+
+def duet(**changes: Any) -> Any:
+    return comparison(design={**DUET, **changes}, calibrate=False)
+
+
+@dataclass
+class Duet(Film):
+    """Its races go on until a test ends them."""
+
+    def begin(self) -> CurrentBlock:
+        """Go on until block 1 is under way with both of its races, and return it."""
+        self.until("Running", 1, 1)
+        self.meet()
+        self.until("Running", 1, 2)
+        assert self.status.block
+        return self.status.block
+
+    def finish(self, phase: str = "Succeeded", **changes: Any) -> None:
+        if self.status.block and self.status.block.number == 0:
+            super().finish(phase, **changes)
+
+    def meet(self) -> None:
+        block = self.status.block
+        assert block
+        name = block.races[0].benchmark
+        self.races[name] = replace(self.races[name], meets_at=AT)
+
+    def end(self, number: int, phase: str = "Succeeded", **changes: Any) -> None:
+        block = self.status.block
+        assert block
+        self.now += timedelta(minutes=1)
+        name = block.races[number].benchmark
+        self.races[name] = replace(self.races[name], phase=phase, ended=stamp(self.now), **changes)
+
+
+def test_the_races_of_a_block_are_raced_together() -> None:
+    film = Duet(duet())
+    film.until("Running", 1, 1)
+    for _ in range(3):
+        film.step()
+    assert len(film.created) == 3, "nobody can join before the first says where"
+    assert film.status.progress == "block 1/2 · 9.0.0 (1 in turn) · racing" or "in turn" in film.status.progress
+    film.meet()
+    film.until("Running", 1, 2)
+    first, second = film.created[2:]
+    block = film.status.block
+    assert block and block.meets_at == AT and [race.valid for race in block.races] == [None, None]
+    for number, race in enumerate((first, second)):
+        asked = {"block": "u-1-1-1", "races": 2, "number": number, **({"at": AT} if number else {})}
+        assert race.spec["inTurn"] == asked
+        assert BenchmarkSpec.model_validate(race.spec).in_turn
+        where = {"machines": ["lg"]} if number else None
+        assert race.spec["race"].get("scheduling") == where, "each is where the first one is"
+    assert "inTurn" not in film.created[0].spec, "clusters are filled one after the other"
+    before = film.status.cost_races, film.status.cost_seconds
+    film.end(0)
+    film.step()
+    assert film.status.block and film.status.block.stage == "Running", "the other one still races"
+    film.end(1)
+    for _ in range(4):
+        film.step()
+    done = film.status.blocks[-1]
+    assert (done.number, done.valid, [race.valid for race in done.races]) == (1, True, [True, True])
+    assert film.status.cost_races == before[0] + 2
+    assert film.status.cost_seconds == before[1] + 120, "the time in which both raced counts once"
+
+
+@pytest.mark.parametrize(
+    ("reasons", "blamed", "told"),
+    [
+        (("OutOfMemory", "RaceAborted"), "OutOfMemory", ["OutOfMemory", "OthersLeft"]),
+        (("RaceAborted", "OutOfMemory"), "OutOfMemory", ["OthersLeft", "OutOfMemory"]),
+        (("RaceAborted", "RaceAborted"), "RaceAborted", ["RaceAborted", "RaceAborted"]),
+        (("NotInTurn", ""), "NotInTurn", ["NotInTurn", ""]),
+    ],
+)
+def test_one_that_fails_ends_the_others_and_they_are_not_to_blame(
+    reasons: tuple[str, str], blamed: str, told: list[str]
+) -> None:
+    film = Duet(duet())
+    film.begin()
+    for number, reason in enumerate(reasons):
+        film.end(number, *(("Failed",) if reason else ()), **({"reason": reason} if reason else {}))
+        film.step(confirmed=True)
+        assert film.status.block and film.status.block.stage == ("Running" if number == 0 else "Recording")
+    for _ in range(3):
+        film.step()
+    void = next(block for block in film.status.blocks if block.number == 1)
+    assert (void.valid, void.reason, [race.reason for race in void.races]) == (False, blamed, told)
+
+
+def test_one_that_fails_before_the_others_joined_voids_its_block() -> None:
+    film = Duet(duet())
+    film.until("Running", 1, 1)
+    film.end(0, "Failed", reason="ClusterUnreachable", message="no answer")
+    for _ in range(4):
+        film.step(confirmed=True)
+    void = next(block for block in film.status.blocks if block.number == 1)
+    assert (void.valid, void.reason, len(void.races)) == (False, "ClusterUnreachable", 1)
+
+
+def test_one_that_is_refused_waits_for_the_one_that_races() -> None:
+    film = Duet(duet())
+    film.until("Running", 1, 1)
+    film.meet()
+    film.until("Starting", 1, 2)
+    for _ in range(2):
+        film.step(refusal="spec: too odd")
+    block = film.status.block
+    assert block and block.stage == "Running" and [race.valid for race in block.races] == [None, False]
+    film.end(0, "Failed", reason="RaceAborted")
+    for _ in range(4):
+        film.step(confirmed=True)
+    void = next(block for block in film.status.blocks if block.number == 1)
+    assert [race.reason for race in void.races] == ["OthersLeft", "RaceRefused"] and void.reason == "RaceRefused"
+
+
+def test_what_an_index_does_not_show_is_read_before_it_is_believed() -> None:
+    film = Duet(duet())
+    block = film.begin()
+    gone = film.races.pop(block.races[0].benchmark)
+    assert film.step(confirmed=False).look == ("races",)
+    film.races[block.races[0].benchmark] = gone
+    film.step(confirmed=True)
+    assert film.status.block and film.status.block.stage == "Running"
+
+
+class DuetWorld(World):
+    """Races of a block begin together, and end when all have begun or one has failed."""
+
+    def move(self) -> None:
+        block = self.status.block
+        if block is None or block.number == 0:
+            super().move()
+            return
+        self.free = self.chance(0.7)
+        names = [race.benchmark for race in block.races]
+        for race in block.races:
+            there = self.races.get(race.benchmark)
+            if there is None or not race.uid or there.uid != race.uid or race.valid is not None:
+                continue
+            if not there.phase and block.stage in ("Starting", "Running") and self.chance(0.6):
+                assert self.status.admitted_time, "a race began while the place was not held"
+                self.began.append(there.name)
+                keeps = names.index(there.name) == 0
+                self.races[there.name] = replace(there, phase="Racing", meets_at=AT if keeps else "")
+            elif there.phase == "Racing":
+                self._end(block, there.name)
+            if self.chance(self.delete):
+                self.races.pop(there.name, None)
+        for name in list(self.records):
+            if self.chance(self.lose_record):
+                del self.records[name]
+        self.history.append((self.status, dict(self.races), self.free))
+
+    def _end(self, block: CurrentBlock, name: str) -> None:
+        there, others = self.races[name], [self.races.get(race.benchmark) for race in block.races]
+        all_met = len(others) == len(block.order) and all(it and it.phase for it in others)
+        gone = any(race.uid and it is None for race, it in zip(block.races, others, strict=True))
+        one_left = gone or any(it is not None and it.phase == "Failed" for it in others)
+        if self.chance(self.fail):
+            self.races[name] = replace(there, phase="Failed", reason="OutOfMemory", ended=stamp(self.now))
+        elif one_left and self.chance(0.5):
+            self.races[name] = replace(there, phase="Failed", reason="RaceAborted", ended=stamp(self.now))
+        elif all_met and not one_left and self.chance(0.5):
+            self.races[name] = replace(there, phase="Succeeded", ended=stamp(self.now))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_crashes_and_stale_views_lose_nothing_and_double_nothing(seed: int) -> None:
+    world = DuetWorld(seed, duet(blocks=4))
+    world.crash, world.stale = 0.3, 0.3
+    status = world.drive()
+    check(world, status)
+    assert (status.phase, status.verdict, status.blocks_done) == ("Complete", "NoDifference", "4/4")
+    assert [block.valid for block in status.blocks] == [True] * 5, "nothing was lost"
+    assert len(world.made) == len({name for _, _, name in world.made}) == 2 + 4 * 2
+    assert status.cost_races + status.cost_preparations == len(world.began)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_gets_lost_it_ends_and_no_race_runs_twice(seed: int) -> None:
+    world = DuetWorld(seed, duet(blocks=4, retries=20))
+    world.crash, world.stale, world.delete, world.fail, world.lose_record = 0.2, 0.2, 0.01, 0.05, 0.003
+    status = world.drive()
+    check(world, status)
+    if status.phase != "Complete":
+        assert status.reason in ("RacesInvalid", "PreparationFailed")
