@@ -6,7 +6,8 @@ and prints them beside the promised 5 %, with the interval that so few compariso
 
 - targets: two clusters that the script builds, in the same way, anew for each comparison, and removes in the end;
 - kept: clusters that the Comparison keeps over its blocks (spec.design.state), where this version has it;
-- fresh: a cluster for each race.
+- fresh: a cluster for each race;
+- duet: the same, and the races of a block in turn, request by request (spec.design.kind).
 
     KUBECONFIG=... .venv/bin/python bench/aa.py --namespace NS --comparisons 20 --blocks 5 --state targets
 
@@ -78,6 +79,8 @@ def spec(size: Size) -> Json:
         variants = [{"name": CLUSTERS[0]}, {"name": CLUSTERS[1], "patch": {"timeouts": {"race": "31m"}}}]
     if size.state == "kept":
         design |= {"state": "Kept", "tasks": SEARCHES}
+    if size.state == "duet":
+        design |= {"kind": "Duet"}
     return {
         "baseline": CLUSTERS[0], "template": template, "variants": variants, "design": design, "calibrate": False,
     }  # fmt: skip
@@ -174,7 +177,9 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--namespace", default="fairlap")
     parser.add_argument("--comparisons", type=int, default=20)
     parser.add_argument("--blocks", type=int, default=5)
-    parser.add_argument("--state", choices=("targets", "kept", "fresh"), default="kept" if HAS_KEPT else "targets")
+    parser.add_argument(
+        "--state", choices=("targets", "kept", "fresh", "duet"), default="kept" if HAS_KEPT else "targets"
+    )
     parser.add_argument("--results", type=Path, default=RESULTS, help="a JSON line for each comparison")
     parser.add_argument("--dry-run", action="store_true", help="print the manifests and do nothing")
     parser.add_argument("--clean", action="store_true", help="remove what a stopped run left in the cluster")

@@ -36,12 +36,14 @@ def test_the_operator_is_compared_with_a_script(namespace: Namespace) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("script", ["aa", "power"])
-def test_comparisons_of_known_truth_are_raced_and_counted(script: str, namespace: Namespace, tmp_path: Path) -> None:
-    """bench/aa.py: two clusters that are the same; bench/power.py: one cluster through a proxy that slows searches."""
+@pytest.mark.parametrize(("script", "state"), [("aa", "targets"), ("aa", "duet"), ("power", "")])
+def test_comparisons_of_known_truth_are_raced_and_counted(
+    script: str, state: str, namespace: Namespace, tmp_path: Path
+) -> None:
+    """bench/aa.py: two clusters that are the same, one after the other and in turn; bench/power.py: one cluster through
+    a proxy that slows searches."""
     results = tmp_path / "results.jsonl"
-    state = ("--state", "targets") if script == "aa" else ()
-    told = measured(f"{script}.py", namespace, "--results", str(results), *state)
+    told = measured(f"{script}.py", namespace, "--results", str(results), *(("--state", state) if state else ()))
     (line,) = (json.loads(text) for text in results.read_text().splitlines())
     assert (line["phase"], line["fair"]) == ("Complete", "True"), line
     assert line["races"] >= 4 and line["gates"], line
