@@ -756,9 +756,9 @@ class InTurn(Api):
     )
     block: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
     """What all of its races call it."""
-    races: Annotated[int, Field(ge=2, le=MAX_VARIANTS)]
-    """How many they are."""
-    number: Annotated[int, Field(ge=0, le=MAX_VARIANTS - 1)]
+    races: Annotated[int, Field(ge=2, le=MAX_VARIANTS + 1)]
+    """How many they are: the variants, and the baseline against itself."""
+    number: Annotated[int, Field(ge=0, le=MAX_VARIANTS)]
     """Which one this is; 0 keeps the table at which they meet, and begins."""
     at: Annotated[str | None, Field(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[0-9.]+):[0-9]{1,5}$", max_length=60)] = None
     """Where the table is: the address and port that race 0 has said."""

@@ -14,7 +14,8 @@ TURNS_PORT = 9330
 """where the table is, in the pod of the race that keeps it"""
 LEAST_IN_TURN = 0.95
 """share of a task's requests that were sent in turn, below which its race is no part of a duet"""
-MOST_RACES = 12
+MOST_RACES = 13
+"""of a block: all variants that there may be, and the baseline against itself"""
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[0-9.]{7,15}):[0-9]{1,5}")
 LONGEST_ADDRESS = 60
 

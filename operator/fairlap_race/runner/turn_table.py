@@ -10,12 +10,14 @@ goes away without a word all hear `left NUMBER`, and the seats are taken away.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
 
 from fairlap_race.contract.turns import TURNS_PORT
 
+LOG = logging.getLogger(__name__)
 _LONGEST_LINE = 4096
 _FIRST_WORD_SECONDS = 10.0
 _START_SECONDS = 30.0
@@ -96,8 +98,8 @@ class TurnTable:
                     await self._race(int(number), reader, writer)
                 case ["seat", self._block, number, task, client] if number.isdecimal() and int(number) < self._races:
                     await self._seat(int(number), (task, client), reader, writer)
-        except (OSError, ValueError, TimeoutError, asyncio.CancelledError):
-            pass
+        except (OSError, ValueError, TimeoutError, asyncio.CancelledError) as error:
+            LOG.info("a connection to the table for turns ended: %s", error or type(error).__name__)
         finally:
             writer.close()
 

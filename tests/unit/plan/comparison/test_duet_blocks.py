@@ -58,7 +58,7 @@ def test_the_races_of_a_block_are_raced_together() -> None:
     for _ in range(3):
         film.step()
     assert len(film.created) == 3, "nobody can join before the first says where"
-    assert film.status.progress == "block 1/2 · 9.0.0 (1 in turn) · racing" or "in turn" in film.status.progress
+    assert film.status.progress.endswith(" (1 of 2 in turn) · racing")
     film.meet()
     film.until("Running", 1, 2)
     first, second = film.created[2:]
@@ -82,6 +82,20 @@ def test_the_races_of_a_block_are_raced_together() -> None:
     assert (done.number, done.valid, [race.valid for race in done.races]) == (1, True, [True, True])
     assert film.status.cost_races == before[0] + 2
     assert film.status.cost_seconds == before[1] + 120, "the time in which both raced counts once"
+
+
+def test_the_baseline_has_a_second_cluster_against_itself() -> None:
+    film = Duet(comparison(design={"stop": "fixed", "blocks": 2, "seed": 1, "kind": "Duet"}))
+    film.until("Running", 1, 1)
+    film.meet()
+    film.until("Running", 1, 3)
+    races = film.created[2:]
+    assert {race.variant for race in races} == {"8.11.0", "8.11.0*", "9.0.0"}
+    assert [race.spec["inTurn"]["number"] for race in races] == [0, 1, 2]
+    for race in races:
+        spec = BenchmarkSpec.model_validate(race.spec)
+        assert spec.elasticsearch and spec.elasticsearch.resources.requests.cpu == "100m", "they share the processors"
+    assert races[1].spec["elasticsearch"]["scheduling"]["machines"] == [f"m-{races[0].name}"]
 
 
 @pytest.mark.parametrize(
