@@ -7,6 +7,10 @@ task, or of indexing with one client: several would fill the processors meanwhil
 
     KUBECONFIG=... .venv/bin/python bench/power.py --namespace NS --comparisons 6 [--race-image IMAGE]
     KUBECONFIG=... .venv/bin/python bench/power.py --namespace NS --percent 10 --steady 5m --param search_time_period=30
+    KUBECONFIG=... .venv/bin/python bench/power.py --namespace NS --duet
+
+With --duet the races of a block are in turn (`design.kind: Duet`). Two races at a time need two clusters, which are
+built anew for each comparison: the baseline goes to one of them, the contender to the other, through the same proxy.
 
 Prints for each cell how many comparisons found the slowdown, called it no difference, could not tell (with how many
 more blocks they said would settle it, and how often so many do in simulations), or claimed an improvement; beside it
@@ -43,6 +47,8 @@ from fairlap.statistics.moderation import MOST_PRIOR_DF, Prior
 
 BENCH = "power"
 CLUSTER, USER, PROXY = "power-es", "power-user", "power-proxy"
+OTHER_CLUSTER = "power-es-other"
+"""where the contender's requests go that are sent in turn with the baseline's"""
 RESULTS = Path(__file__).parent / "results" / "power.jsonl"
 PLAIN_PORT, FIRST_PORT, PORTS_A_KIND = 9200, 9300, 100
 TASKS = {delaying_proxy.SEARCH: "search-request", delaying_proxy.INDEXING: "bulk-index"}
@@ -54,6 +60,8 @@ SHORT: Json = {
     "documents": 20000, "bulk_size": 100, "bulk_indexing_clients": 1, "search_iterations": 400,
     "search_warmup_iterations": 50,
 }  # fmt: skip
+IN_TURN: Json = {**SHORT, "search_iterations": 1000, "search_warmup_iterations": 500}
+"""two JVMs compile at the same time here, and what one of them is behind in is no noise that turns take away"""
 SMALLEST: Json = {
     "documents": 2000, "bulk_size": 100, "bulk_indexing_clients": 1, "search_iterations": 20,
     "search_warmup_iterations": 2,
@@ -97,16 +105,19 @@ class Size:
         self.smallest: bool = options.smallest
         self.comparisons: int = 1 if self.smallest else options.comparisons
         self.cells = cells([20])[:1] if self.smallest else cells(options.percent)
-        params = SMALLEST if self.smallest else SHORT
+        self.in_turn: bool = options.duet
+        params = SMALLEST if self.smallest else IN_TURN if self.in_turn else SHORT
         race: Json = {"track": {"builtin": "log_ingest"}, "params": params, "resources": throwaway.LOAD}
         self.race = race_flags.changed(race, options)
-        self.words = race_flags.in_words(options)
+        self.words = f"{', in turn' if self.in_turn else ''}{race_flags.in_words(options)}"
         most = options.max_blocks
         self.design: Json = (
             {"stop": "fixed", "blocks": 2, **throwaway.BESIDE_OTHERS}
             if self.smallest
             else {"stop": "sequential", "maxBlocks": most}
         )
+        if self.in_turn:
+            self.design["kind"] = "Duet"
 
     @property
     def looks(self) -> Sequence[Look]:
@@ -115,7 +126,7 @@ class Size:
 
 
 def spec(cell: Cell, size: Size) -> Json:
-    """Return the spec of a Comparison of the same cluster through two ports of the proxy."""
+    """Return the spec of a Comparison of the same cluster, or of two that are alike, through two ports of the proxy."""
 
     def target(port: int) -> Json:
         return {"hosts": [f"http://{PROXY}:{port}"], "credentialsSecret": {"name": USER}}
@@ -137,11 +148,12 @@ def spec(cell: Cell, size: Size) -> Json:
     }
 
 
-def proxy(image: str, wanted: Sequence[Cell]) -> list[Json]:
-    """Return the manifests of the proxy with a port for each cell."""
+def proxy(image: str, wanted: Sequence[Cell], slowed_cluster: str) -> list[Json]:
+    """Return the manifests of the proxy with a port for each cell, before the cluster whose answers it holds."""
     labels = {"app": PROXY, throwaway.LABEL: BENCH}
     source = Path(delaying_proxy.__file__).read_text(encoding="utf-8")
-    listens = [f"--listen={PLAIN_PORT}=none:0", *(f"--listen={c.port}={c.kind}:{c.percent}" for c in wanted)]
+    held = (f"--listen={c.port}={c.kind}:{c.percent}@{slowed_cluster}-es-http:9200" for c in wanted)
+    listens = [f"--listen={PLAIN_PORT}=none:0", *held]
     container = {
         "name": "proxy",
         "image": image,
@@ -175,20 +187,22 @@ def proxy(image: str, wanted: Sequence[Cell]) -> list[Json]:
 
 
 def support(image: str, size: Size) -> list[Json]:
-    """Return the manifests of what all comparisons race against."""
+    """Return the manifests of what comparisons race against."""
+    names = [CLUSTER, OTHER_CLUSTER] if size.in_turn else [CLUSTER]
     return [
         throwaway.user(USER, BENCH),
-        throwaway.elasticsearch(CLUSTER, BENCH, USER, size.smallest),
-        *proxy(image, size.cells),
+        *(throwaway.elasticsearch(name, BENCH, USER, size.smallest) for name in names),
+        *proxy(image, size.cells, names[-1]),
     ]
 
 
 def planned(size: Size, prepare: series.Prepare) -> list[series.Planned]:
     """Return all comparisons, one of each cell after the other: a run that is stopped has some of all."""
+    name, turns = ("duet", {"state": "duet"}) if size.in_turn else (BENCH, {})
     return [
         series.Planned(
-            {"bench": BENCH, "kind": cell.kind, "percent": cell.percent, "number": number},
-            throwaway.comparison(f"power-{cell.kind}-{cell.percent}-{number}", BENCH, spec(cell, size)),
+            {"bench": BENCH, "kind": cell.kind, "percent": cell.percent, "number": number, **turns},
+            throwaway.comparison(f"{name}-{cell.kind}-{cell.percent}-{number}", BENCH, spec(cell, size)),
             prepare,
         )
         for number in range(1, size.comparisons + 1)
@@ -291,12 +305,13 @@ def run(kubectl: Kubectl, size: Size, image: str, results: Path) -> int:
     )
     manifests = support(image, size)
 
-    @functools.cache
     def prepare() -> None:
-        series.print_progress("building the cluster and the proxy")
+        if size.in_turn:  # what one of two clusters has by luck would else be in all comparisons alike
+            throwaway.take_down(kubectl, BENCH, [throwaway.ELASTICSEARCH])
+        series.print_progress(f"building {'two clusters' if size.in_turn else 'the cluster'} and the proxy")
         throwaway.bring_up(kubectl, manifests)
 
-    lines = series.run(kubectl, BENCH, planned(size, prepare), results)
+    lines = series.run(kubectl, BENCH, planned(size, prepare if size.in_turn else functools.cache(prepare)), results)
     print(f"\n{table(lines, size.cells, size.looks)}")
     return 0
 
@@ -309,13 +324,17 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--comparisons", type=int, default=6, help="for each cell")
     parser.add_argument("--percent", type=slowdown, nargs="+", default=[5, 10, 20], help="slowdowns")
     parser.add_argument("--max-blocks", type=int, choices=(3, 5, 7, 10), default=5, help="of a comparison")
+    parser.add_argument("--duet", action="store_true", help="races in turn, on two clusters that are alike")
     race_flags.add_race_flags(parser.add_argument)
     parser.add_argument("--results", type=Path, default=RESULTS, help="a JSON line for each comparison")
     parser.add_argument("--tables", action="store_true", help="print the table of what is there")
     parser.add_argument("--dry-run", action="store_true", help="print the manifests and do nothing")
     parser.add_argument("--clean", action="store_true", help="remove what a stopped run left in the cluster")
     parser.add_argument("--smallest", action="store_true", help="one comparison of two blocks of the shortest races")
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    if options.duet and options.steady:
+        parser.error("--steady: races in turn send as many requests each; use --param search_warmup_iterations=N")
+    return options
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,6 +1,7 @@
 """A plain HTTP proxy before an Elasticsearch that holds answers for a share of their own service time.
 
     python delaying_proxy.py --upstream HOST:PORT --listen 9200=none:0 --listen 9201=search:5 --listen 9202=indexing:20
+    python delaying_proxy.py --upstream HOST:PORT --listen 9200=none:0 --listen 9201=search:5@OTHER-HOST:PORT
 
 Each port holds the answers to one kind of request: at 9201 an answer to a search that took 10 ms is held for 0.5 ms.
 The time is counted from the request's arrival here, so that what the proxy itself takes is slowed alike. All ports are
@@ -41,12 +42,27 @@ class Slowdown(NamedTuple):
         return self.kind in KINDS and bool(KINDS[self.kind].search(path))
 
 
-def listens(text: str) -> tuple[int, Slowdown]:
-    """Return port and slowdown from PORT=KIND:PERCENT, as 9201=search:5; raises ArgumentTypeError."""
-    found = re.fullmatch(r"(\d+)=(search|indexing|none):(\d+(?:\.\d+)?)", text)
+class Listen(NamedTuple):
+    """A port, what it holds, and before whom it stands."""
+
+    port: int
+    slowdown: Slowdown
+    upstream: tuple[str, int] | None = None
+    """None: the one of --upstream"""
+
+
+def listens(text: str) -> Listen:
+    """Return what PORT=KIND:PERCENT[@HOST:PORT] says, as 9201=search:5; raises ArgumentTypeError."""
+    found = re.fullmatch(r"(\d+)=(search|indexing|none):(\d+(?:\.\d+)?)(?:@([\w.-]+:\d+))?", text)
     if not found:
-        raise argparse.ArgumentTypeError(f"{text} is not PORT=KIND:PERCENT, for example 9201=search:5")
-    return int(found[1]), Slowdown(found[2], float(found[3]) / 100)
+        raise argparse.ArgumentTypeError(f"{text} is not PORT=KIND:PERCENT[@HOST:PORT], for example 9201=search:5")
+    return Listen(int(found[1]), Slowdown(found[2], float(found[3]) / 100), address(found[4]) if found[4] else None)
+
+
+def address(text: str) -> tuple[str, int]:
+    """Return host and port of HOST:PORT."""
+    host, _, port = text.rpartition(":")
+    return host, int(port)
 
 
 def wait_until(moment: float) -> None:
@@ -165,11 +181,11 @@ def main() -> None:
     """Serve until killed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--upstream", required=True, help="HOST:PORT, without TLS")
-    parser.add_argument("--listen", type=listens, action="append", required=True, help="PORT=KIND:PERCENT")
+    parser.add_argument("--listen", type=listens, action="append", required=True, help="PORT=KIND:PERCENT[@HOST:PORT]")
     asked = parser.parse_args()
-    host, _, port = asked.upstream.rpartition(":")
-    for own_port, slowdown in asked.listen:
-        DelayingProxy(("", own_port), (host, int(port)), slowdown).begin()  # a pod's every address
+    for each in asked.listen:
+        upstream = each.upstream or address(asked.upstream)
+        DelayingProxy(("", each.port), upstream, each.slowdown).begin()  # a pod's every address
     threading.Event().wait()
 
 

@@ -36,14 +36,17 @@ def test_the_operator_is_compared_with_a_script(namespace: Namespace) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("script", "state"), [("aa", "targets"), ("aa", "duet"), ("power", "")])
+@pytest.mark.parametrize(
+    "words", [("aa", "--state", "targets"), ("aa", "--state", "duet"), ("power",), ("power", "--duet")], ids=" ".join
+)
 def test_comparisons_of_known_truth_are_raced_and_counted(
-    script: str, state: str, namespace: Namespace, tmp_path: Path
+    words: tuple[str, ...], namespace: Namespace, tmp_path: Path
 ) -> None:
     """bench/aa.py: two clusters that are the same, one after the other and in turn; bench/power.py: one cluster through
-    a proxy that slows searches."""
+    a proxy that slows searches, and two in turn."""
+    script, *flags = words
     results = tmp_path / "results.jsonl"
-    told = measured(f"{script}.py", namespace, "--results", str(results), *(("--state", state) if state else ()))
+    told = measured(f"{script}.py", namespace, "--results", str(results), *flags)
     (line,) = (json.loads(text) for text in results.read_text().splitlines())
     assert (line["phase"], line["fair"]) == ("Complete", "True"), line
     assert line["races"] >= 4 and line["gates"], line

@@ -130,7 +130,8 @@ def test_a_hold_ends_neither_early_nor_late() -> None:
 
 
 def test_a_port_is_told_by_one_word() -> None:
-    assert listens("9201=search:5") == (9201, Slowdown("search", 0.05))
+    assert listens("9201=search:5") == (9201, Slowdown("search", 0.05), None)
+    assert listens("9201=search:5@other-es-http:9200") == (9201, Slowdown("search", 0.05), ("other-es-http", 9200))
     for wrong in ("9201", "9201=merge:5", "9201=search:-5", "search:5"):
         with pytest.raises(argparse.ArgumentTypeError, match="PORT=KIND:PERCENT"):
             listens(wrong)

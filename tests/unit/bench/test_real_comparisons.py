@@ -11,7 +11,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from parts import series, throwaway
+from parts import delaying_proxy, series, throwaway
 from parts.lines import append, read
 
 from fairlap.api.comparison_spec import ComparisonSpec
@@ -64,6 +64,26 @@ def test_a_cell_is_the_same_comparison_whatever_else_is_raced() -> None:
         power.arguments(["--percent", "100"])
 
 
+def test_in_turn_each_of_two_clusters_has_a_port_of_one_proxy() -> None:
+    in_turn, plain = (power.Size(power.arguments(words)) for words in (("--duet",), ()))
+    assert len(in_turn.cells) == 6 and in_turn.race["params"] == power.IN_TURN
+    manifests = power.support("image", in_turn)
+    clusters = [each["metadata"]["name"] for each in manifests if each["kind"] == "Elasticsearch"]
+    (deployment,) = (each for each in manifests if each["kind"] == "Deployment")
+    words = deployment["spec"]["template"]["spec"]["containers"][0]["command"][2:]
+    assert words[:2] == [f"--upstream={clusters[0]}-es-http:9200", f"--listen={power.PLAIN_PORT}=none:0"]
+    held = [delaying_proxy.listens(word.removeprefix("--listen=")) for word in words[2:]]
+    assert [each.port for each in held] == [cell.port for cell in in_turn.cells]
+    assert {each.upstream for each in held} == {(f"{clusters[1]}-es-http", 9200)}
+    for cell in in_turn.cells:
+        design = ComparisonSpec.model_validate(power.spec(cell, in_turn)).design
+        assert (design.kind, design.stop) == ("Duet", "sequential")
+    apart = [{each.name for each in power.planned(size, lambda: None)} for size in (in_turn, plain)]
+    assert not apart[0] & apart[1], "both may be in one namespace"
+    with pytest.raises(SystemExit):
+        power.arguments(["--duet", "--steady", "5m"])
+
+
 def test_the_table_of_power_needs_no_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wanted = power.planned(power.Size(power.arguments(["--percent", "10"])), lambda: None)[0]
     status = {"phase": "Complete", "verdict": "Regressed", "costSeconds": 900, "contenders": [{"gates": [
@@ -86,7 +106,7 @@ def test_flags_change_what_power_races_and_only_when_they_are_given() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [("aa.py", "--state", "targets"), ("power.py",)], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [("aa.py", "--state", "targets"), ("power.py",), ("power.py", "--duet")], ids=" ".join)
 def test_a_dry_run_prints_manifests(words: tuple[str, ...]) -> None:
     argv = [sys.executable, f"bench/{words[0]}", *words[1:], "--dry-run"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
