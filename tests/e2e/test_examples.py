@@ -16,8 +16,8 @@ ELSEWHERE = ("storage-classes", "pull-request", "groonga-clients", "groonga-host
 EXAMPLES = sorted(
     path for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_") and path.name not in ELSEWHERE
 )
-LONG = ("capacity", "client-sweep", "codec-best-compression", "replicas-0-vs-1")
-DECIDING = ("codec-best-compression", "java", "replicas-0-vs-1", "version-8-vs-9")
+LONG = ("capacity", "client-sweep", "codec-best-compression", "replicas-0-vs-1", "searches-8-vs-9")
+DECIDING = ("codec-best-compression", "java", "replicas-0-vs-1", "searches-8-vs-9", "version-8-vs-9")
 """What somebody decides by is measured for long enough; at a reduced size nothing is."""
 NEEDS = {"upgrade": FOLDER / "inline-track" / "1-track.yaml"}
 """What an example takes from its user."""

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.quantity import parse_quantity
 from fairlap.comparison.variants import expand
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -24,6 +25,7 @@ def comparison(path: str) -> tuple[str, ComparisonSpec]:
     [
         ("version-8-vs-9/comparison.yaml", "elasticsearch.version", {"8.11.0": "8.11.0", "9.0.0": "9.0.0"}),
         ("demo.yaml", "elasticsearch.version", {"8.11.0": "8.11.0", "9.0.0": "9.0.0"}),
+        ("searches-8-vs-9/comparison.yaml", "elasticsearch.version", {"8.11.0": "8.11.0", "9.0.0": "9.0.0"}),
         ("upgrade/comparison.yaml", "elasticsearch.version", {"today": "8.11.0", "tomorrow": "9.0.0"}),
         ("java/comparison.yaml", "elasticsearch.java", {"17": 17, "21": 21}),
         ("replicas-0-vs-1/comparison.yaml", "elasticsearch.index.replicas", {"0": 0, "1": 1}),
@@ -75,7 +77,24 @@ def test_a_latency_is_asked_for_at_a_rate_with_enough_requests(folder: str, rate
         assert rate * 30 >= (368 if gate.metric == "latencyP99" else 6)
 
 
-@pytest.mark.parametrize("folder", ["version-8-vs-9", "java", "pull-request"])
+SEARCHES = ("search-request", "search-response", "search-time-range", "requests-per-hour")
+
+
+@pytest.mark.parametrize("folder", ["searches-8-vs-9", "java"])
+def test_races_in_turn_decide_by_each_search(folder: str) -> None:
+    """Their number of documents alone is another one, so that each search is measured for its 30 s."""
+    _, spec = comparison(f"{folder}/comparison.yaml")
+    assert spec.design.kind == "Duet" and set(spec.template.race.params or {}) == {"documents"}
+    assert [(gate.task, gate.metric) for gate in spec.gates] == [(task, "serviceTimeP50") for task in SEARCHES]
+    assert spec.template.elasticsearch and spec.template.elasticsearch.resources.requests.cpu
+    together = 3 * sum(
+        parse_quantity(str(each.requests.cpu))
+        for each in (spec.template.elasticsearch.resources, spec.template.race.resources)
+    )
+    assert together < 1.5, "three clusters and their load generators on two processors, beside the system"
+
+
+@pytest.mark.parametrize("folder", ["version-8-vs-9", "pull-request"])
 def test_log_ingest_is_measured_long_enough_to_decide(folder: str) -> None:
     """Its default challenge is; tests/rally/test_generated_tracks.py knows how long that one measures."""
     _, spec = comparison(f"{folder}/comparison.yaml")

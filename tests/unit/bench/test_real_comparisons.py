@@ -106,7 +106,9 @@ def test_flags_change_what_power_races_and_only_when_they_are_given() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [("aa.py", "--state", "targets"), ("power.py",), ("power.py", "--duet")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("aa.py", "--state", "targets"), ("power.py",), ("power.py", "--duet")], ids=" ".join
+)
 def test_a_dry_run_prints_manifests(words: tuple[str, ...]) -> None:
     argv = [sys.executable, f"bench/{words[0]}", *words[1:], "--dry-run"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
