@@ -7,13 +7,15 @@ logarithms, bench/parts/components.py). --state says what a cluster is:
 - kept: clusters that a Comparison keeps over its blocks; searches alone are raced on them. The one state that knows
   what building and filling a cluster costs, and so how often it pays (Kalibera and Jones 2013);
 - targets: two clusters that the script builds anew for each comparison; each race indexes and searches;
-- fresh: a cluster for each race: what differs between clusters and between races is one number.
+- fresh: a cluster for each race: what differs between clusters and between races is one number;
+- duet: the same, and the races of a block in turn, request by request (spec.design.kind).
 
 With --lever, two identical variants without it and two with it race in the same blocks, on fresh clusters of
 log_ingest, so that both are alternating; printed is what becomes of the spread of identical pairs.
 
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --track log_ingest --state kept --label before
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --state fresh --challenge quick --steady 5m
+    KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --state duet --param documents=700000
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --lever warm --lever cores
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --track requests --state targets --load warmup=0s
 
@@ -40,7 +42,7 @@ from parts import covariate, groonga, race_flags, series, throwaway
 from parts.kubectl import Json, Kubectl
 from parts.lines import read
 from parts.noise_tables import allocation_table, lever_table, sources_table
-from parts.raced_blocks import measured, numbers_of
+from parts.raced_blocks import ONE_RACE_EACH, measured, numbers_of
 
 from fairlap.api.quantity import parse_quantity
 
@@ -140,6 +142,8 @@ def source_spec(size: Size) -> Json:
         variants = [{"name": CLUSTERS[0]}, {"name": CLUSTERS[1], "patch": {"timeouts": {"race": "61m"}}}]
     if size.state == "kept":
         design |= {"state": "Kept", "tasks": KEPT_TASKS[size.track]}
+    if size.state == "duet":
+        design |= {"kind": "Duet"}
     return {
         "baseline": CLUSTERS[0], "template": template, "variants": variants, "design": design, "calibrate": False,
     }  # fmt: skip
@@ -273,8 +277,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add: Callable[..., object] = parser.add_argument
     add("--namespace", default="fairlap")
     add("--track", choices=[*sorted(KEPT_TASKS), REQUESTS], default="log_ingest")
-    add("--state", choices=("kept", "targets", "fresh"), default="kept")
-    add("--comparisons", type=int, default=4, help="each has two clusters, or with fresh as many as races")
+    add("--state", choices=("kept", "targets", *ONE_RACE_EACH), default="kept")
+    add("--comparisons", type=int, default=4, help="each has two clusters, or with fresh and duet one a race")
     add("--blocks", type=int, default=6, help="races of each cluster")
     race_flags.add_race_flags(add)
     add("--lever", choices=sorted(LEVERS), action="append", default=[], help="may be given several times")
@@ -294,6 +298,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("--lever: a lever says itself what is raced; leave out --challenge, --steady and --param")
     if options.track == REQUESTS and (options.state != "targets" or race_flags.in_words(options)):
         parser.error("--track requests: give --state targets, and neither --challenge, --steady nor --param")
+    if options.state == "duet" and options.steady:
+        parser.error("--steady: races in turn send as many requests each; use --param search_warmup_time_period=N")
     if options.load and options.track != REQUESTS:
         parser.error("--load is how k6 sends: give --track requests")
     if options.smallest and options.track != "log_ingest":

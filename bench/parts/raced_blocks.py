@@ -18,6 +18,8 @@ _MACHINE = ("machines[0].cpuModel", "machines[0].processors", "machines[0].kerne
 _LOAD_GENERATOR = ("load generator's CPU", "load generator's kernel")
 """of a race over HTTP, which knows no other machine"""
 LEAST_PARTS = 2
+ONE_RACE_EACH = ("fresh", "duet")
+"""states in which each race has a cluster of its own"""
 
 
 class Number(NamedTuple):
@@ -89,13 +91,13 @@ def numbers_of(lines: Iterable[Json]) -> list[Number]:
 def nested(lines: Sequence[Json], number: Number, state: str) -> tuple[Nested, float]:
     """Return the logarithms of a number by cluster, race and part, and how long a part is in seconds (0 without parts).
 
-    Throughput has the parts of the measured time where all races have some. With `state` fresh each race is a cluster.
+    Throughput has the parts of the measured time where all races have some. A `state` tells what a cluster is.
     """
     races = list(_races_with(lines, number))
     split = number.metric == "throughput" and all(_rates(race, number.task) for _, race in races)
     clusters: dict[tuple[object, ...], list[list[float]]] = {}
     for line_number, race in races:
-        name = (line_number, race["variant"], *((race["block"],) if state == "fresh" else ()))
+        name = (line_number, race["variant"], *((race["block"],) if state in ONE_RACE_EACH else ()))
         values = _rates(race, number.task) if split else [_value(race, number)]
         clusters.setdefault(name, []).append([math.log(value) for value in values])
     seconds = [race["parts"][number.task]["seconds"] for _, race in races] if split else []

@@ -119,3 +119,21 @@ def test_what_the_demo_found_is_told_as_it_was_recorded() -> None:
         interval = gate["sentence"].partition(" interval ")[2].partition(",")[0]
         assert interval in row and f"{gate['change']:+.1f} %" in row and f"±{gate['noise']:.1f} %" in row
         assert str(gate.get("moreBlocks", "")) in row.split("|")[-2]
+
+
+FOUND = [
+    json.loads(line) for line in (EXAMPLES.parent / "bench" / "results" / "examples.jsonl").read_text().splitlines()
+]
+
+
+@pytest.mark.parametrize("found", FOUND, ids=lambda found: str(found["example"]))
+def test_what_an_example_found_is_told_as_it_was_recorded(found: dict[str, Any]) -> None:
+    """Each gate with its change, its interval, its blocks and the baseline against itself."""
+    told = (EXAMPLES / found["example"] / "README.md").read_text()
+    assert f"`{found['verdict']}`" in told and found["at"][:10] in told and found["machine"].partition(",")[0] in told
+    assert f"{found['races']} races" in told
+    for gate in found["gates"]:
+        (row,) = (line for line in told.splitlines() if line.startswith(f"| `{gate['task']}`"))
+        interval = gate["sentence"].partition(" interval ")[2].partition(",")[0]
+        cells = (f"{gate['change']:+.1f} %", interval, f"({gate['confidence']:.1f} %)", f"±{gate['noise']:.1f} %")
+        assert all(cell in row for cell in cells) and f"| {gate['blocks']} |" in row

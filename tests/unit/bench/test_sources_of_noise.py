@@ -30,13 +30,14 @@ def size(*words: str) -> noise.Size:
     return noise.Size(noise.arguments(words))
 
 
-@pytest.mark.parametrize("state", ["kept", "targets", "fresh"])
+@pytest.mark.parametrize("state", ["kept", "targets", "fresh", "duet"])
 @pytest.mark.parametrize("words", [(), ("--smallest",), ("--track", "percolator"), ("--track", "page_cache")])
 def test_sources_are_raced_by_variants_that_differ_in_nothing(state: str, words: tuple[str, ...]) -> None:
     spec = ComparisonSpec.model_validate(noise.source_spec(size("--state", state, *words)))
     one, two = (variant.spec for variant in expand(spec))
     assert one["race"] == two["race"] and one.get("elasticsearch") == two.get("elasticsearch")
     assert not spec.calibrate and spec.design.stop == "fixed"
+    assert spec.design.kind == ("Duet" if state == "duet" else "Races")
 
 
 def test_what_k6_sends_goes_to_two_engines_that_differ_in_nothing() -> None:
@@ -202,8 +203,9 @@ def test_the_table_of_sources_has_the_components_that_the_races_have() -> None:
     assert f"the worst but p99s {kept} (search throughput)" in below[1] or "(search service time p50)" in below[1]
 
 
-def test_fresh_clusters_do_not_tell_clusters_and_races_apart() -> None:
-    text = noise.sources_table(simulated(2), "fresh", noise.CLUSTERS)
+@pytest.mark.parametrize("state", ["fresh", "duet"])
+def test_fresh_clusters_do_not_tell_clusters_and_races_apart(state: str) -> None:
+    text = noise.sources_table(simulated(2), state, noise.CLUSTERS)
     clusters, races, *_, kept, spread, apart = row(text, "search throughput")
     assert races == "in clusters" and kept == "unknown"
     assert (spread, apart) == ("unknown", "unknown"), "there are no pairs of these variants"
@@ -255,7 +257,7 @@ def test_flags_change_what_both_variants_race_and_only_when_they_are_given(state
 
 
 @pytest.mark.parametrize("track", [*noise.KEPT_TASKS, noise.REQUESTS])
-@pytest.mark.parametrize("state", ["kept", "targets", "fresh"])
+@pytest.mark.parametrize("state", ["kept", "targets", "fresh", "duet"])
 def test_the_names_of_comparisons_are_short_enough(track: str, state: str) -> None:
     if track == noise.REQUESTS and state != "targets":
         return
@@ -264,12 +266,19 @@ def test_the_names_of_comparisons_are_short_enough(track: str, state: str) -> No
 
 
 @pytest.mark.parametrize(
-    "words", [("--param", "documents"), ("--param", "=1"), ("--lever", "steady", "--steady", "5m")]
-)
-def test_flags_that_say_nothing_are_refused(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    ("words", "why"),
+    [
+        (("--param", "documents"), "is not KEY=VALUE"), (("--param", "=1"), "is not KEY=VALUE"),
+        (("--lever", "steady", "--steady", "5m"), "leave out --challenge"),
+        (("--state", "duet", "--steady", "5m"), "send as many requests each"),
+    ],
+)  # fmt: skip
+def test_flags_that_say_nothing_are_refused(
+    words: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         noise.arguments(words)
-    assert "is not KEY=VALUE" in (told := capsys.readouterr().err) or "leave out --challenge" in told
+    assert why in capsys.readouterr().err
 
 
 def test_lines_that_were_raced_before_stay_counted() -> None:
