@@ -89,6 +89,21 @@ class CurrentBlock(Block):
     """With kind: Duet, where its races meet: the address that the first one has said."""
 
 
+class AllBlocksStatus(Answer):
+    """What all blocks say of a gate that fewer had settled: its size, better known."""
+
+    blocks: int
+    """How many they are."""
+    change: float
+    """Estimated change in per cent of the baseline: below 0 is less."""
+    low: float
+    """Lower end of its interval, in per cent."""
+    high: float
+    """Upper end of its interval, in per cent."""
+    confidence: float
+    """Of that interval, in per cent: simultaneous over all gates and looks."""
+
+
 class GateStatus(Answer):
     """What one gate says of one contender."""
 
@@ -120,6 +135,8 @@ class GateStatus(Answer):
     """Unit of both."""
     blocks: int = 0
     """With how many blocks it was decided."""
+    all_blocks: AllBlocksStatus | None = None
+    """Present where more blocks were raced than it was decided with, since others were open. It decides nothing."""
     noise: float | None = None
     """Standard deviation of the baseline against itself from block to block, in per cent; absent when not raced."""
     spread: float | None = None

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec, GateSpec
-from fairlap.api.comparison_status import ContenderStatus, GateStatus, Verdict
+from fairlap.api.comparison_status import AllBlocksStatus, ContenderStatus, GateStatus, Verdict
 from fairlap.comparison.block_numbers import BlockNumbers, Pairs
 from fairlap.comparison.gate_metrics import METRICS, family, gates_of
 from fairlap.comparison.gate_words import (
@@ -26,10 +26,10 @@ from fairlap.comparison.hints import hints, twin_findings
 from fairlap.comparison.reach import scope
 from fairlap.comparison.remarked_races import remark_findings
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict, together
-from fairlap.statistics.gates import Gate, GateFinding, Look, is_futile, is_open, judge
+from fairlap.statistics.gates import AllBlocks, Gate, GateFinding, Look, is_futile, is_open, judge, over_all_blocks
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.paired import as_change
-from fairlap.statistics.sentences import change_of, describe
+from fairlap.statistics.sentences import all_blocks_words, change_of, describe
 
 NO_SPREAD = 1e-9
 """Log ratios that differ by less have none: not even rounding would hide so little noise."""
@@ -69,6 +69,8 @@ class _Told(NamedTuple):
     verdict: ComparisonVerdict
     finding: GateFinding | None = None
     """of a number with noise"""
+    all_blocks: AllBlocks | None = None
+    """where more blocks were raced than its finding is of"""
     shift: float | None = None
     """ln of the cost ratio of a number without any, where it is known"""
     text: str = ""
@@ -160,9 +162,11 @@ def _tell(
                 noisy[number] = pairs, ratios
     if noisy:
         gates = [_statistical(cells[number][1]) for number in noisy]
-        findings = judge([ratios for _, ratios in noisy.values()], gates, reached, priors)
-        for (number, (pairs, _)), finding in zip(noisy.items(), findings, strict=True):
-            found[number] = _Told(*cells[number], pairs, ComparisonVerdict(finding.verdict), finding)
+        series = [ratios for _, ratios in noisy.values()]
+        findings = judge(series, gates, reached, priors)
+        later = over_all_blocks(series, gates, findings, reached, priors)
+        for (number, (pairs, _)), finding, more in zip(noisy.items(), findings, later, strict=True):
+            found[number] = _Told(*cells[number], pairs, ComparisonVerdict(finding.verdict), finding, more)
     return [found[number] for number in range(len(cells))]
 
 
@@ -263,6 +267,7 @@ def _gate_status(spec: ComparisonSpec, told: _Told, numbers: BlockNumbers, final
         contender=two,
         unit=pairs.unit,
         blocks=told.finding.blocks if told.finding else len(pairs.baseline),
+        all_blocks=_all_blocks(told),
         noise=noise,
         spread=_spread(told),
         more_blocks=told.finding.more_blocks if told.finding else 0,
@@ -275,7 +280,8 @@ def _gate_sentence(told: _Told, change: float | None, noise: str) -> str:
     title = gate_title(told.gate, told.pairs)
     if told.finding:
         more = METRICS[told.gate.metric].more_is_better
-        return describe(title, told.finding, _margin(told.gate), more_is_better=more) + noise
+        text = describe(title, told.finding, _margin(told.gate), more_is_better=more)
+        return text + all_blocks_words(told.all_blocks, more_is_better=more) + noise
     if told.shift is None:
         return told.text if told.text.startswith(title) else f"{title}: cannot tell: {told.text}"
     share = None if change is None else change / 100
@@ -293,6 +299,15 @@ def _interval(told: _Told) -> tuple[float | None, float | None, float | None, fl
     one, two = told.pairs.medians()
     exact = 100 * (two / one - 1) if one else None
     return exact, exact, exact, None
+
+
+def _all_blocks(told: _Told) -> AllBlocksStatus | None:
+    if told.all_blocks is None:
+        return None
+    more = METRICS[told.gate.metric].more_is_better
+    change, low, high = (100 * each for each in change_of(told.all_blocks, more_is_better=more))
+    confidence = 100 * told.all_blocks.confidence
+    return AllBlocksStatus(blocks=told.all_blocks.blocks, change=change, low=low, high=high, confidence=confidence)
 
 
 def _spread(told: _Told) -> float | None:

@@ -16,6 +16,8 @@ from fairlap.comparison_report.markup import Child, Markup, element
 from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount, duration, interval, percent
 from fairlap.comparison_report.report_data import manifest
 
+_AGAINST_ITSELF = "the baseline against itself:"
+
 
 def report_markdown(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     """Return the report for a pull request, the verdict in its first line; raises NotAComparisonError."""
@@ -104,12 +106,10 @@ def _md_row(contender: str, gate: GateStatus) -> str:
 
 def _in_words(view: ComparisonView) -> Iterator[str]:
     for contender, gate in view.judged:
-        noise = (
-            f"; noise of the baseline against itself {percent(gate.noise, sign=False)}"
-            if gate.noise is not None
-            else ""
-        )
-        yield f"- {markdown_text(f'{contender.name}: {gate.sentence or label_of(gate)}{noise}')}"
+        told = gate.sentence or label_of(gate)
+        if gate.noise is not None and _AGAINST_ITSELF not in told:
+            told += f"; {_AGAINST_ITSELF} {percent(gate.noise, sign=False)}"
+        yield f"- {markdown_text(f'{contender.name}: {told}')}"
     yield from (f"- {markdown_text(line)}" for line in view.status.scope)
 
 

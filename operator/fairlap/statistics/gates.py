@@ -79,6 +79,20 @@ class GateFinding(NamedTuple):
     """a difference is shown, be it one that does not matter"""
 
 
+class AllBlocks(NamedTuple):
+    """What all blocks say of a gate that an earlier look has settled. It tells a size and changes no verdict."""
+
+    estimate: Estimate
+    """of the cost's log ratio"""
+    low: float
+    high: float
+    """interval of that mean"""
+    confidence: float
+    """of that interval, for all gates at once"""
+    blocks: int
+    """how many they are"""
+
+
 def judge(
     ratios: Sequence[Sequence[float]],
     gates: Sequence[Gate],
@@ -111,6 +125,27 @@ def judge(
             if not before or finding.differs or finding.not_worse
         }
     return [found[number] for number in range(len(gates))]
+
+
+def over_all_blocks(
+    ratios: Sequence[Sequence[float]],
+    gates: Sequence[Gate],
+    found: Sequence[GateFinding],
+    looks: Sequence[Look],
+    priors: Mapping[str, Prior] | None = None,
+) -> list[AllBlocks | None]:
+    """Return for each gate what the blocks up to the last look that is reached say; None where its finding says it.
+
+    Repeated confidence intervals (Jennison and Turnbull 1989): each look's is at that look's level, so that those of
+    all looks hold together; all gates share the level (Bonferroni), also those that were settled before.
+    """
+    last = max((look for look in looks if look.blocks <= min(map(len, ratios))), key=lambda look: look.blocks)
+    estimates = _estimates([series[: last.blocks] for series in ratios], gates, priors or {})
+    level = last.alpha / len(gates)
+    return [
+        AllBlocks(estimate, *estimate.interval(level), 1 - level, last.blocks) if finding.blocks < last.blocks else None
+        for estimate, finding in zip(estimates, found, strict=True)
+    ]
 
 
 def judge_estimates(

@@ -2,14 +2,14 @@
 
 import math
 
-from fairlap.statistics.gates import MOST_MORE_BLOCKS, GateFinding, GateVerdict
+from fairlap.statistics.gates import MOST_MORE_BLOCKS, AllBlocks, GateFinding, GateVerdict
 from fairlap.statistics.paired import as_change
 
 _LOPSIDED = 0.1
 """A margin above which up and down are visibly not as far in per cent: -33 % is as far from none as +50 %."""
 
 
-def change_of(finding: GateFinding, *, more_is_better: bool) -> tuple[float, float, float]:
+def change_of(finding: GateFinding | AllBlocks, *, more_is_better: bool) -> tuple[float, float, float]:
     """Return a number's change and both ends of its interval, as shares of the baseline's (-0.1: a tenth less)."""
     low, high = sorted(as_change(-end if more_is_better else end) for end in (finding.low, finding.high))
     return as_change(-finding.estimate.mean if more_is_better else finding.estimate.mean), low, high
@@ -34,6 +34,15 @@ def describe(what: str, finding: GateFinding, margin: float, *, more_is_better: 
             return f"{what} is {_amount(change)} ({interval}): {size}"
         case GateVerdict.IMPROVED | GateVerdict.REGRESSED:
             return f"{what} is {_amount(change)} ({interval})"
+
+
+def all_blocks_words(found: AllBlocks | None, *, more_is_better: bool) -> str:
+    """Return what all blocks say of a gate that fewer had settled, to follow its sentence; "" where they say it."""
+    if found is None:
+        return ""
+    change, low, high = change_of(found, more_is_better=more_is_better)
+    interval = f"{confidence_words(found.confidence)} interval {signed(low)} to {signed(high)}"
+    return f"; all {found.blocks} together: {signed(change)} ({interval})"
 
 
 def about_so_many(more: int) -> str:

@@ -299,6 +299,29 @@ def test_hopeless_noise_is_futile_and_an_effect_in_it_is_not() -> None:
                       last=False).futile  # fmt: skip
 
 
+def test_a_gate_that_was_settled_before_the_last_block_says_what_all_blocks_say() -> None:
+    """Blocks that others were raced on for make its size better known, and its verdict no other one."""
+    by = [-0.02, 0.0, 0.02, -0.01, 0.01]
+    settled = one_number("throughput", 0.3, by)
+    unsettled = one_number("serviceTimeP50", 0.0, [4 * each for each in by])
+    blocks = [
+        one.model_copy(update={"races": [
+            race.model_copy(update={"numbers": [*race.numbers, *other.numbers]})
+            for race, other in zip(one.races, two.races, strict=True)
+        ]})
+        for one, two in zip(settled, unsettled, strict=True)
+    ]  # fmt: skip
+    found = judged(blocks, [gate_of("throughput"), gate_of("serviceTimeP50")], SEQUENTIAL, last=False)
+    first, second = found.contenders[0].gates
+    assert (first.blocks, second.blocks) == (3, 5) and second.all_blocks is None
+    assert first.verdict == "Regressed" and first.all_blocks is not None and first.all_blocks.blocks == 5
+    assert first.low is not None and first.high is not None
+    assert first.low < first.all_blocks.low < first.all_blocks.change < first.all_blocks.high < first.high < 0
+    assert first.all_blocks.change == pytest.approx(-25.9, abs=0.05)
+    words = f"3 pairs); all 5 together: {first.all_blocks.change:+.1f} % (99.4 % interval {first.all_blocks.low:+.1f} %"
+    assert words in first.sentence
+
+
 def test_a_trade_in_one_sentence() -> None:
     blocks = []
     for number, each in enumerate(SPREAD):
