@@ -146,6 +146,22 @@ def test_which_processors_a_container_had_is_no_fact_of_a_machine() -> None:
     assert one == two and one["ran: machines[0].exclusiveCpus"] == "true"
 
 
+def test_the_same_collector_is_the_same_fact_whatever_java_tells_of_it() -> None:
+    """Java 20 and later name a part of G1 that earlier ones have without a name; other collectors stay as they are."""
+    told = {
+        "17": ["G1 Young Generation", "G1 Old Generation"],
+        "21": ["G1 Young Generation", "G1 Concurrent GC", "G1 Old Generation"],
+        "parallel": ["PS MarkSweep", "PS Scavenge"],
+    }
+    found = {}
+    for name, beans in told.items():
+        status = RACED.model_copy(update={"environment": Environment(version="9.0.0", gc=beans)})
+        known = facts(benchmark("es", status, elasticsearch={"version": "9.0.0"}))
+        found[name] = {path: value for path, value in known.items() if path.startswith("ran: gc")}
+    assert found["17"] == found["21"] == {"ran: gc[0]": "G1 Young Generation", "ran: gc[1]": "G1 Old Generation"}
+    assert found["parallel"] != found["17"]
+
+
 def test_a_race_bound_to_machines_is_asked_for_the_same_as_one_that_is_not() -> None:
     free = {"spec": {"elasticsearch": {"version": "9.0.0"}, "race": {}}}
     pinned = {"version": "9.0.0", "scheduling": {"nodeSelector": {}, "tolerations": [], "exclusiveNodes": False}}
