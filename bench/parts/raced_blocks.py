@@ -91,7 +91,7 @@ def numbers_of(lines: Iterable[Json]) -> list[Number]:
 def nested(lines: Sequence[Json], number: Number, state: str) -> tuple[Nested, float]:
     """Return the logarithms of a number by cluster, race and part, and how long a part is in seconds (0 without parts).
 
-    Throughput has the parts of the measured time where all races have some. A `state` tells what a cluster is.
+    Throughput has the parts of the measured time where all races have some. With ONE_RACE_EACH a race is a cluster.
     """
     races = list(_races_with(lines, number))
     split = number.metric == "throughput" and all(_rates(race, number.task) for _, race in races)

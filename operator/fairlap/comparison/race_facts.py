@@ -27,8 +27,8 @@ _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "
 """What two volumes have in common; names and fill are never the same."""
 _DEFAULT_OF_A_PIN = ("spec.elasticsearch.scheduling.exclusiveNodes", False)
 """What the API server adds to a scheduling that only binds a block's later races to the first one's machines."""
-_NOT_TOLD_BEFORE_JAVA_20 = "G1 Concurrent GC"
-"""A part of G1 that is there in earlier releases, too, which have no name of it (JDK-8297247)."""
+_UNNAMED_BY_OLDER_JAVA = "G1 Concurrent GC"
+"""A part of G1 that Java 21 names and Java 17, with the same collector, does not."""
 _OF_AN_INDEX = ("shards", "replicas", "codec", "algorithm")
 _VALUED_FLAG = re.compile(r"(?P<name>-(?:XX:|D|Xlog:)?[^=:]+)[=:](?P<value>.*)")
 _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
@@ -163,7 +163,7 @@ def effective(benchmark: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     environment = (benchmark.get("status") or {}).get("environment") or {}
     for key, value in environment.items():
         if key == "gc" and isinstance(value, list):
-            yield from leaves("ran: gc", [name for name in value if name != _NOT_TOLD_BEFORE_JAVA_20])
+            yield from leaves("ran: gc", [name for name in value if name != _UNNAMED_BY_OLDER_JAVA])
         elif key not in _NOT_FLAT:
             yield from leaves(f"ran: {key}", value)
     if params := _parsed(environment.get("trackParams") or "{}"):
