@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,8 @@ from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
 
 Json = dict[str, Any]
+PATIENCE = 60
+"""seconds for what takes one or two; machines stall"""
 SPEC = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}, "params": {"days": 1}}}
 SINCE = "2026-01-01T00:00:00Z"
 CHECKED = {"phase": "Pending", "step": {"name": "check", "stage": "Cleaning", "since": SINCE}}
@@ -119,23 +122,30 @@ class Server:
     async def create(self, manifest: Json) -> Json:
         return manifest
 
-    async def drive(self, seconds: float) -> None:
-        """Let the daemons of all Benchmarks work for so long."""
+    async def drive(self, seconds: float, until: Callable[["Server"], bool] | None) -> None:
+        """Let the daemons of all Benchmarks work for so long, or, on a slow machine for longer, until that is so."""
         stopped = Stopped()
         logger = logging.getLogger("test")
         daemons = [Daemon(self.operator, self.shown[uid], uid, self.indexes, logger) for uid in self.bodies]
         working = [asyncio.create_task(daemon.run(stopped)) for daemon in daemons]
-        await asyncio.sleep(seconds)
+        if until is None:
+            await asyncio.sleep(seconds)
+        else:
+            end = time.monotonic() + PATIENCE
+            while not until(self) and time.monotonic() < end:  # noqa: ASYNC110 - what is waited for is many things
+                await asyncio.sleep(0.02)
         stopped.event.set()
         await asyncio.gather(*working)
         await self.operator.events.flush(1)
 
 
-def play(prepare: Callable[[Server], None], seconds: float = 0.3) -> Server:
+def play(
+    prepare: Callable[[Server], None], seconds: float = 0.3, until: Callable[[Server], bool] | None = None
+) -> Server:
     async def work() -> Server:
         server = Server()
         prepare(server)
-        await server.drive(seconds)
+        await server.drive(seconds, until)
         return server
 
     return asyncio.run(work())
@@ -229,6 +239,10 @@ OWNER = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "name": "fir
 CHILD = {"metadata": {"name": "c", "namespace": "n", "uid": "c", "ownerReferences": [OWNER]}}
 
 
+def next_holds(server: Server) -> bool:
+    return server.operator.places.holders() == {"next"}
+
+
 @pytest.fixture
 def odd(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every decision on the Benchmark `first` ends in an error; what takes a minute takes no time."""
@@ -257,7 +271,7 @@ def test_a_look_that_never_ends_well_ends_in_a_status(caplog: pytest.LogCaptureF
         server.owned = {"Elasticsearch": [CHILD], "Job": [{"metadata": {**CHILD["metadata"], "ownerReferences": []}}]}
         server.operator.post_event = lambda about, *event: events.append((about["metadata"]["name"], *event))
 
-    server = play(prepare, 3)
+    server = play(prepare, until=lambda server: next_holds(server) and bool(events))
     said = server.bodies["first"]["status"]
     assert (said["phase"], said["reason"]) == ("Failed", "InternalError") and "step" not in said
     assert said["message"].endswith("OverflowError: date value out of range")
@@ -285,7 +299,7 @@ def test_one_that_cannot_even_say_so_holds_up_nobody(status: Json) -> None:
 
         server.replace = replace  # type: ignore[method-assign]
 
-    server = play(prepare, 3)
+    server = play(prepare, until=next_holds)
     assert server.bodies["first"]["status"] == status
     assert server.operator.places.holders() == {"next"}
 
@@ -330,7 +344,7 @@ def test_one_whose_status_is_refused_for_good_holds_up_nobody(status: Json, erro
         server.add("next", WAITS)
         refusing(server, error, "first")
 
-    server = play(prepare, 1.5)
+    server = play(prepare, until=lambda server: next_holds(server) and server.refusals >= 5)
     assert server.bodies["first"]["status"] == status
     assert server.holders() == ["next"] and server.operator.places.holders() == {"next"}
     assert 3 <= server.refusals <= 12
@@ -359,7 +373,7 @@ def test_what_may_not_be_removed_is_said_when_the_time_for_that_is_over(asked: s
 
         setattr(server, asked, refuse)
 
-    server = play(prepare, 3)
+    server = play(prepare, until=lambda server: next_holds(server) and not server.owned["Job"])
     said = server.bodies["first"]["status"]
     assert (said["phase"], said["reason"]) == ("Failed", "InternalError")
     assert said["message"].endswith(f"could be removed: {error}")
@@ -375,7 +389,7 @@ def test_one_whose_last_word_is_refused_gives_its_place_back(error: ApiError) ->
         server.add("next", WAITS)
         refusing(server, error, "first")
 
-    server = play(prepare, 2)
+    server = play(prepare, until=lambda server: next_holds(server) and server.refusals >= 3)
     assert server.bodies["first"]["status"] == RACING
     assert server.operator.places.holders() == {"next"} and server.refusals >= 3
 
@@ -389,7 +403,10 @@ def test_all_that_were_refused_go_on_when_they_are_not_any_more(error: ApiError)
         refused = refusing(server, error, "first", "next", "last")
         asyncio.get_running_loop().call_later(1, refused.clear)
 
-    server = play(prepare, 2.5)
+    def all_said(server: Server) -> bool:
+        return bool(server.holders()) and all(body["status"].get("progress") for body in server.bodies.values())
+
+    server = play(prepare, until=all_said)
     assert len(server.holders()) == 1 == server.most_holders
     assert all(body["status"]["progress"] for body in server.bodies.values())
     others = set(server.bodies) - set(server.holders())
@@ -422,7 +439,8 @@ def test_a_status_that_is_refused_for_its_content_is_said_in_short(code: int, mo
 
         server.stored = stored
 
-    said = play(prepare, 1).bodies["first"]["status"]
+    server = play(prepare, until=lambda server: server.bodies["first"]["status"]["phase"] == "Failed")
+    said = server.bodies["first"]["status"]
     assert (said["phase"], said["reason"]) == ("Failed", "InternalError")
     assert said["message"].endswith(f"ApiError: {code}: environment.version: Too long")
     assert "environment" not in said
@@ -477,7 +495,7 @@ def test_nothing_goes_on_without_what_decisions_stand_on(monkeypatch: pytest.Mon
 
         server.stored = stored
 
-    server = play(prepare, 3)
+    server = play(prepare, until=lambda server: "step" in server.bodies["first"]["status"])
     assert 2 <= len(seen) <= 4 and seen[1].startswith("CRDOutdated: the CustomResourceDefinition")
     assert server.bodies["first"]["status"]["step"]["name"] == "smoke"
 
