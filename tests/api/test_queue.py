@@ -1,5 +1,6 @@
 """The queue under a flood of checks, with shares of namespaces, without machines, and beside a kept cluster."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -74,6 +75,29 @@ def test_who_finds_no_machine_lets_others_go_first(stage: Stage, namespace: str)
     assert stage.runs(namespace) == ["small-race-1", "no-node-race-1", "no-rally-race-1"]
     assert stage.world.most_running[namespace] == 1
     assert all("queuedTime" not in status and "gaveWay" not in status for status in ended.values())
+    operator.stop()
+    assert not operator.refused() and "Traceback" not in operator.log.read_text()
+    stage.is_clean(namespace)
+
+
+def test_who_finds_no_machine_lets_go_for_one_that_is_still_in_its_check(stage: Stage, namespace: str) -> None:
+    """The check may find no machine either, because of the cluster that waits there: then nobody would ever line up."""
+    operator = Operator(stage.plane, namespace)
+    operator.environment["FAIRLAP_UNSCHEDULABLE_SECONDS"] = "3"
+    operator.start()
+    stage.behave(namespace, "no-node", cluster="unschedulable")
+    stage.behave(namespace, "next", race="unschedulable", steps=("check",))
+    stage.apply(benchmark(namespace, "no-node", smokeTest=False))
+    stage.reaches(namespace, "no-node", "Provisioning")
+    time.sleep(5)
+    assert not stage.status(namespace, "no-node").get("gaveWay"), "nobody wants its place"
+    stage.apply(benchmark(namespace, "next", smokeTest=False, **GIT))
+    stage.until(lambda: stage.status(namespace, "no-node").get("gaveWay"), "it gives way", 60)
+    assert stage.status(namespace, "next")["step"]["name"] == "check"
+    for name in ("next", "no-node"):
+        stage.behave(namespace, name)
+    stage.delete("benchmarks", namespace, "next")
+    assert stage.ends(namespace, "no-node")["phase"] == "Succeeded"
     operator.stop()
     assert not operator.refused() and "Traceback" not in operator.log.read_text()
     stage.is_clean(namespace)

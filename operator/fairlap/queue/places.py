@@ -256,7 +256,8 @@ class Places:
             if seen.uid not in self._vanished and seen.uid not in self._aside and not lent:
                 hosts = seen.hosts if place == "race" else frozenset[str]()
                 holds, waits = self._holds(seen.uid, place), seen.waits_for(place)
-                yield Waiting(seen.uid, seen.name, seen.since, admitted=holds, queued=waits, hosts=hosts)
+                comes = place == "race" and seen.comes and not holds
+                yield Waiting(seen.uid, seen.name, seen.since, admitted=holds, queued=waits, hosts=hosts, comes=comes)
 
     def _is_free(self, place: Place) -> None:
         if place == "race":

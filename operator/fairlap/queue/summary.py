@@ -47,6 +47,8 @@ class Summary:
     """its status says that it is in its track check and holds a place for that"""
     awaits_check: bool = False
     """is waiting for a place for its track check"""
+    comes: bool = False
+    """is in its track check or waiting for that, and will line up then"""
     kind: str = KIND
     led_by: str = ""
     """uid of the Comparison that controls this Benchmark: it never lines up, that one's place is lent to it"""
@@ -86,6 +88,8 @@ def summarize(body: Mapping[str, Any]) -> Summary:
     hosts = None if phase in TERMINAL else _mapping(spec.get("target")).get("hosts")
     waits = phase not in TERMINAL and not admitted and not spec.get("suspend") and not status.get("step")
     unchecked, led_by = _is_unchecked(spec, status), leader_uid(body)
+    checks = not admitted and _mapping(status.get("step")).get("name") == CHECK
+    awaits_check = waits and unchecked and not led_by
     return Summary(
         uid=str(meta["uid"]),
         name=f"{meta['namespace']}/{meta['name']}",
@@ -94,8 +98,9 @@ def summarize(body: Mapping[str, Any]) -> Summary:
         admitted=admitted,
         lines_up=waits and not unchecked and not led_by,
         hosts=addresses(map(str, hosts), str(meta["namespace"])) if isinstance(hosts, list) else frozenset(),
-        checks=not admitted and _mapping(status.get("step")).get("name") == CHECK,
-        awaits_check=waits and unchecked and not led_by,
+        checks=checks,
+        awaits_check=awaits_check,
+        comes=awaits_check or (checks and phase not in TERMINAL and not spec.get("suspend") and not led_by),
         led_by=led_by,
     )
 

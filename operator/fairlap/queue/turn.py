@@ -21,6 +21,8 @@ class Waiting(NamedTuple):
     """is waiting for a place"""
     hosts: frozenset[str] = frozenset()
     """existing hosts that it races against, which nobody else may at the same time"""
+    comes: bool = False
+    """is in, or waits for, its track check, after which it lines up"""
 
 
 class Turn(NamedTuple):
@@ -32,8 +34,8 @@ class Turn(NamedTuple):
     share: int = 0
     """the share of its namespace, where that is what it waits for"""
     wanted: str = ""
-    """for a holder, and for whom one lends its place: when the last of those in line lined up, if the place would let
-    one of them go on; else "" """
+    """for a holder, and for whom one lends its place: when the last of those lined up that are in line or will be when
+    their track is checked, if the place would let one of them go on; else "" """
     led_by: str = ""
     """for a race of a Comparison: the name of that Comparison, or words for one that is not there"""
 
@@ -139,7 +141,9 @@ class Turns:
             if other.queued:
                 line.take(other)
         self._end, self._at_hosts = line.before(""), line.at_hosts
-        self._latest = max((b.since for b in self._others if b.queued), default="")
+        # A check that finds no machine either, since what a holder built is on it, would never line up.
+        self._coming = [*self._holders, *(b for b in self._others if b.queued or b.comes)]
+        self._latest = max((b.since for b in self._others if b.queued or b.comes), default="")
 
     def of(self, uid: str, hosts: frozenset[str] = frozenset()) -> Turn:
         """Return the turn of a Benchmark; one that is not in line comes to its end, and races against `hosts`."""
@@ -156,10 +160,14 @@ class Turns:
             return Turn(mine=True)
         return Turn(mine=False, ahead=before.taken - self._places + 1, behind=before.last)
 
-    def admissible(self, without: str = "") -> Iterator[str]:
-        """Yield the uids of all that wait and whose turn it is now, the first in line first; as if `without` left."""
+    def admissible(self) -> Iterator[str]:
+        """Yield the uids of all that wait and whose turn it is now, the first in line first."""
+        return self._admissible(self._queued)
+
+    def _admissible(self, queued: Iterable[Waiting], without: str = "") -> Iterator[str]:
+        """Yield the same of another line; as if `without` left it."""
         line = _Line(self._share)
-        for other in self._queued:
+        for other in queued:
             if other.uid == without:
                 continue
             if not other.admitted:
@@ -175,7 +183,8 @@ class Turns:
         return set().union(*(at[: bisect_left(at, place)] for at in found))
 
     def _wanted(self, uid: str) -> str:
-        return "" if set(self.admissible(uid)) <= set(self.admissible()) else self._latest
+        as_it_is, as_if_it_left = self._admissible(self._coming), self._admissible(self._coming, without=uid)
+        return "" if set(as_if_it_left) <= set(as_it_is) else self._latest
 
 
 def _namespace(benchmark: Waiting) -> str:

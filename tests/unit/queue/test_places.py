@@ -20,7 +20,8 @@ def summary(
 ) -> Summary:
     phase = {"over": "Succeeded", "holds": "Racing", "waits": "Queued"}.get(state, "Pending")
     found = Summary(uid, f"{namespace}/{uid}", since or uid, phase, state == "holds", state == "waits", hosts)
-    return replace(found, checks=state == "checks", awaits_check=state == "unchecked")
+    checks, awaits = state == "checks", state == "unchecked"
+    return replace(found, checks=checks, awaits_check=awaits, comes=checks or awaits)
 
 
 class Woken:
@@ -239,10 +240,12 @@ def test_a_track_check_has_a_line_of_its_own(status: dict[str, Any], found: str)
     assert (told.lines_up, told.awaits_check, told.checks) == tuple(
         found == word for word in ("waits", "unchecked", "checks")
     )
+    assert told.comes == (found in ("unchecked", "checks"))
     place = told.says_it_holds("check"), told.says_it_holds("race")
     held = held_place(BenchmarkStatus.model_validate({**status, "conditions": [], **_step(status)}))
     assert place == (held == "check", held == "race")
-    assert not summarize({"metadata": meta, "spec": {"suspend": True}, "status": status}).awaits_check
+    suspended = summarize({"metadata": meta, "spec": {"suspend": True}, "status": status})
+    assert not suspended.awaits_check and not suspended.comes
     on_target = summarize({"metadata": meta, "spec": {"target": {"hosts": ["http://es:9200"]}}, "status": status})
     assert not on_target.awaits_check, "its check is made in the place for its races"
 

@@ -113,6 +113,16 @@ def test_a_holder_is_told_whether_somebody_could_use_its_place() -> None:
     assert turn("a/1", [holder, waits("a/3", "5")], 3, share=1).wanted == "5"
 
 
+def test_who_is_in_its_track_check_could_use_the_place_of_a_holder_soon_and_takes_nobodys_turn() -> None:
+    """Its check may find no machine just because of what the holder has built there."""
+    holder, comes = waits("a/1", "1", admitted=True), Waiting("b/1", "b/1", "3", False, False, comes=True)
+    assert turn("a/1", [holder, comes], 1).wanted == "3"
+    assert turn("a/1", [holder, comes, waits("b/2", "2")], 1).wanted == "3", "the last of both"
+    assert turn("a/1", [holder, comes], 2).wanted == "", "there is a place for it"
+    assert turn("a/1", [holder, comes._replace(name="a/3")], 2, share=1).wanted == "3", "the namespace's share"
+    assert admissible([comes, waits("b/2", "4")], 1) == ["b/2"]
+
+
 @given(
     st.lists(
         st.tuples(st.integers(0, 9), st.booleans(), st.sampled_from("ab"), st.sets(st.sampled_from("xyz"), max_size=2)),
