@@ -40,14 +40,14 @@ def stop(paths: Paths) -> None:
     """End the node, if there is one, and remove what it had. Raises StepFailedError if something stays."""
     running = process(paths)
     if running:
-        namespace = processes.pid_namespace(running.pid)
-        running.kill()
-        ended = namespace is None or processes.wait_until(lambda: not processes.members(namespace), 30)
-        if not ended:
-            raise StepFailedError(
-                f"processes of the node do not end: {processes.members(namespace or '')}",
-                hint="they hang in the kernel (disk or mount); look with `ps -o stat,wchan,args`",
-            )
+        with processes.held_pid_namespace(running.pid) as namespace:
+            running.kill()
+            ended = namespace is None or processes.wait_until(lambda: not processes.members(namespace), 30)
+            if not ended:
+                raise StepFailedError(
+                    f"processes of the node do not end: {processes.members(namespace or '')}",
+                    hint="they hang in the kernel (disk or mount); look with `ps -o stat,wchan,args`",
+                )
     # First the cgroup: when it is in use, the link belongs to a node that runs, and stays.
     if not cgroups.remove():
         raise StepFailedError(

@@ -3,7 +3,8 @@
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,23 @@ def pid_namespace(pid: int) -> str | None:
         return str(Path(f"/proc/{pid}/ns/pid").readlink())
     except OSError:
         return None
+
+
+@contextmanager
+def held_pid_namespace(pid: int) -> Iterator[str | None]:
+    """Yield the name of a process's PID namespace, which no other gets meanwhile; None when the process has gone.
+
+    The kernel gives the number of a namespace that is gone to the next one, which may be that of somebody's container.
+    """
+    try:
+        held = os.open(f"/proc/{pid}/ns/pid", os.O_RDONLY)
+    except OSError:
+        yield None
+        return
+    try:
+        yield str(Path(f"/proc/self/fd/{held}").readlink())
+    finally:
+        os.close(held)
 
 
 def members(namespace: str) -> list[int]:

@@ -30,18 +30,6 @@ def localkube(call: str) -> str:
     return done.stdout.strip()
 
 
-def namespaces() -> set[str]:
-    """Every mount, network and PID namespace that a process is in."""
-    found = set()
-    for process in Path("/proc").iterdir():
-        for kind in ("mnt", "net", "pid"):
-            try:
-                found.add(str((process / "ns" / kind).readlink()))
-            except OSError:  # it ended, or it is none
-                continue
-    return found
-
-
 def traces(node: Path) -> list[str]:
     """What is left of the node on this machine, but for what is kept for its next start."""
     mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if f"{node}/" in line]
@@ -55,19 +43,19 @@ def test_a_crash_is_no_hindrance_and_nothing_stays() -> None:
     assert traces(node) == []
     try:
         first = start()
-        inside = processes.pid_namespace(first)
-        assert inside and len(processes.members(inside)) > 5
-        lost = {str(Path(f"/proc/{first}/ns/{kind}").readlink()) for kind in ("mnt", "net", "pid")}
-        for process in processes.members(inside):
-            with contextlib.suppress(ProcessLookupError):  # the end of the first one is the end of all
-                os.kill(process, signal.SIGKILL)
-        assert processes.wait_until(lambda: not lost & namespaces(), 240)
+        with processes.held_pid_namespace(first) as inside:
+            assert inside and len(processes.members(inside)) > 5
+            for process in processes.members(inside):
+                with contextlib.suppress(ProcessLookupError):  # the end of the first one is the end of all
+                    os.kill(process, signal.SIGKILL)
+            assert processes.wait_until(lambda: not processes.members(inside), 240)
         second = start()
         assert second != first
-        lost = {str(Path(f"/proc/{second}/ns/{kind}").readlink()) for kind in ("mnt", "net", "pid")}
+        with processes.held_pid_namespace(second) as inside:
+            localkube("node.stop(paths)")
+            assert inside and not processes.members(inside)
     finally:
         localkube("node.stop(paths)")
-    assert not lost & namespaces()
     assert processes.wait_until(lambda: traces(node) == [], 240), traces(node)
 
 
