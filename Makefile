@@ -48,10 +48,10 @@ test-unit: venv ## the pure parts alone
 	$(BIN)/pytest -n 2 --dist worksteal -q tests/unit  # some wait for seconds, one after the other in a file
 .PHONY: test prepare test-unit test-full-size test-rally test-race test-api test-e2e test-together
 test: prepare test-together test-e2e ## everything
-prepare:  # a cluster that starts is mostly waited for: what needs none passes meanwhile
-	@$(MAKE) --no-print-directory --jobs=4 venv-rally cluster check test-rally
-test-together: venv venv-rally cluster  # what is built, is built before: then they share the processors
-	$(MAKE) --jobs=3 --output-sync=target test-race test-api test-report
+prepare:  # a cluster that starts is mostly waited for: the gate passes meanwhile
+	@$(MAKE) --no-print-directory --jobs=3 venv-rally cluster check
+test-together: venv venv-rally cluster  # what is built, is built before: then all of them share the processors
+	$(MAKE) --jobs=3 --output-sync=target test-rally test-race test-api test-report
 test-rally: venv-rally ## the track checks against Rally's own loader
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
 .PHONY: test-elastic-tracks
@@ -61,7 +61,7 @@ test-elastic-tracks: ## TRACKS=DIR: a checkout of Elastic's repository: `track c
 	FAIRLAP_RALLY_TRACKS="$(abspath $(TRACKS))" PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally/test_elastic_tracks.py
 	FAIRLAP_RALLY_TRACKS="$(abspath $(TRACKS))" FAIRLAP_RALLY_ELASTICSEARCH="$(VERSION)" $(BIN)/pytest tests/soak/test_elastic_tracks_raced.py
 test-race: venv venv-rally ## the race runner against a real Elasticsearch on loopback
-	$(BIN)/pytest -n 3 --maxschedchunk=1 --durations=10 -m "not long" tests/race
+	$(BIN)/pytest -n 2 --durations=10 -m "not long" tests/race
 test-api: venv ## a real API server, fake ECK and Job controllers, kill -9 loops
 	$(BIN)/pytest -n 4 --dist loadfile -m "not long" tests/api
 AXE := tests/report/node_modules/.done

@@ -30,6 +30,18 @@ def localkube(call: str) -> str:
     return done.stdout.strip()
 
 
+def inhabitants(first: int) -> list[processes.Process]:
+    """Every process in the mount, network or PID namespace of one process; by its start, since numbers are reused."""
+    own = {(Path(f"/proc/{first}/ns") / kind).readlink() for kind in ("mnt", "net", "pid")}
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended
+            inside = own & {(entry / "ns" / kind).readlink() for kind in ("mnt", "net", "pid")}
+            if inside and (start := processes.start_of(int(entry.name))):
+                found.append(processes.Process(int(entry.name), start))
+    return found
+
+
 def traces(node: Path) -> list[str]:
     """What is left of the node on this machine, but for what is kept for its next start."""
     mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if f"{node}/" in line]
@@ -45,15 +57,19 @@ def test_a_crash_is_no_hindrance_and_nothing_stays() -> None:
         first = start()
         with processes.held_pid_namespace(first) as inside:
             assert inside and len(processes.members(inside)) > 5
+            lost = inhabitants(first)
             for process in processes.members(inside):
                 with contextlib.suppress(ProcessLookupError):  # the end of the first one is the end of all
                     os.kill(process, signal.SIGKILL)
             assert processes.wait_until(lambda: not processes.members(inside), 240)
+            assert processes.wait_until(lambda: not any(process.alive() for process in lost), 240)
         second = start()
         assert second != first
         with processes.held_pid_namespace(second) as inside:
+            lost = inhabitants(second)
             localkube("node.stop(paths)")
             assert inside and not processes.members(inside)
+            assert len(lost) > 5 and not any(process.alive() for process in lost)
     finally:
         localkube("node.stop(paths)")
     assert processes.wait_until(lambda: traces(node) == [], 240), traces(node)

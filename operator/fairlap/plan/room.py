@@ -39,8 +39,9 @@ def room_search(seen: Seen, step: Step, allowed: timedelta) -> RoomSearch:
 def give_way(seen: Seen, step: Step, trouble: Trouble | None, search: RoomSearch) -> Plan | None:
     """Return the plan that gives the place up, or None while it is held.
 
-    It is given up when no machine has room, patience is over, and another Benchmark could go on in this place. What
-    was begun is removed first; no race has begun, since its pod has no machine. A race of a Comparison has failed.
+    It is given up when no machine has room, patience is over, and another Benchmark could go on in this place, or will
+    when its track is checked. What was begun is removed first; no race has begun, since its pod has no machine.
+    A race of a Comparison has failed.
     """
     wanted = _turn(seen, step).wanted
     if trouble is None or trouble.reason != Reason.UNSCHEDULABLE or _has_begun(seen):

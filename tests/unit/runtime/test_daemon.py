@@ -123,17 +123,15 @@ class Server:
         return manifest
 
     async def drive(self, seconds: float, until: Callable[["Server"], bool] | None) -> None:
-        """Let the daemons of all Benchmarks work for so long, or, on a slow machine for longer, until that is so."""
+        """Let the daemons of all Benchmarks work for so long; on a slow machine for longer, until that is so."""
         stopped = Stopped()
         logger = logging.getLogger("test")
         daemons = [Daemon(self.operator, self.shown[uid], uid, self.indexes, logger) for uid in self.bodies]
         working = [asyncio.create_task(daemon.run(stopped)) for daemon in daemons]
-        if until is None:
-            await asyncio.sleep(seconds)
-        else:
-            end = time.monotonic() + PATIENCE
-            while not until(self) and time.monotonic() < end:  # noqa: ASYNC110 - what is waited for is many things
-                await asyncio.sleep(0.02)
+        await asyncio.sleep(seconds)
+        end = time.monotonic() + PATIENCE
+        while until and not until(self) and time.monotonic() < end:  # noqa: ASYNC110 - it is many things
+            await asyncio.sleep(0.02)
         stopped.event.set()
         await asyncio.gather(*working)
         await self.operator.events.flush(1)
@@ -271,7 +269,7 @@ def test_a_look_that_never_ends_well_ends_in_a_status(caplog: pytest.LogCaptureF
         server.owned = {"Elasticsearch": [CHILD], "Job": [{"metadata": {**CHILD["metadata"], "ownerReferences": []}}]}
         server.operator.post_event = lambda about, *event: events.append((about["metadata"]["name"], *event))
 
-    server = play(prepare, until=lambda server: next_holds(server) and bool(events))
+    server = play(prepare, 3, lambda server: next_holds(server) and bool(events))
     said = server.bodies["first"]["status"]
     assert (said["phase"], said["reason"]) == ("Failed", "InternalError") and "step" not in said
     assert said["message"].endswith("OverflowError: date value out of range")
@@ -299,7 +297,7 @@ def test_one_that_cannot_even_say_so_holds_up_nobody(status: Json) -> None:
 
         server.replace = replace  # type: ignore[method-assign]
 
-    server = play(prepare, until=next_holds)
+    server = play(prepare, 3, next_holds)
     assert server.bodies["first"]["status"] == status
     assert server.operator.places.holders() == {"next"}
 
@@ -344,7 +342,7 @@ def test_one_whose_status_is_refused_for_good_holds_up_nobody(status: Json, erro
         server.add("next", WAITS)
         refusing(server, error, "first")
 
-    server = play(prepare, until=lambda server: next_holds(server) and server.refusals >= 5)
+    server = play(prepare, 1.5, lambda server: next_holds(server) and server.refusals >= 3)
     assert server.bodies["first"]["status"] == status
     assert server.holders() == ["next"] and server.operator.places.holders() == {"next"}
     assert 3 <= server.refusals <= 12
@@ -373,7 +371,7 @@ def test_what_may_not_be_removed_is_said_when_the_time_for_that_is_over(asked: s
 
         setattr(server, asked, refuse)
 
-    server = play(prepare, until=lambda server: next_holds(server) and not server.owned["Job"])
+    server = play(prepare, 3, lambda server: next_holds(server) and not server.owned["Job"])
     said = server.bodies["first"]["status"]
     assert (said["phase"], said["reason"]) == ("Failed", "InternalError")
     assert said["message"].endswith(f"could be removed: {error}")
@@ -389,7 +387,7 @@ def test_one_whose_last_word_is_refused_gives_its_place_back(error: ApiError) ->
         server.add("next", WAITS)
         refusing(server, error, "first")
 
-    server = play(prepare, until=lambda server: next_holds(server) and server.refusals >= 3)
+    server = play(prepare, 2, lambda server: next_holds(server) and server.refusals >= 3)
     assert server.bodies["first"]["status"] == RACING
     assert server.operator.places.holders() == {"next"} and server.refusals >= 3
 
@@ -406,7 +404,7 @@ def test_all_that_were_refused_go_on_when_they_are_not_any_more(error: ApiError)
     def all_said(server: Server) -> bool:
         return bool(server.holders()) and all(body["status"].get("progress") for body in server.bodies.values())
 
-    server = play(prepare, until=all_said)
+    server = play(prepare, 2.5, all_said)
     assert len(server.holders()) == 1 == server.most_holders
     assert all(body["status"]["progress"] for body in server.bodies.values())
     others = set(server.bodies) - set(server.holders())
@@ -439,7 +437,7 @@ def test_a_status_that_is_refused_for_its_content_is_said_in_short(code: int, mo
 
         server.stored = stored
 
-    server = play(prepare, until=lambda server: server.bodies["first"]["status"]["phase"] == "Failed")
+    server = play(prepare, 1, lambda server: server.bodies["first"]["status"]["phase"] == "Failed")
     said = server.bodies["first"]["status"]
     assert (said["phase"], said["reason"]) == ("Failed", "InternalError")
     assert said["message"].endswith(f"ApiError: {code}: environment.version: Too long")
@@ -495,7 +493,7 @@ def test_nothing_goes_on_without_what_decisions_stand_on(monkeypatch: pytest.Mon
 
         server.stored = stored
 
-    server = play(prepare, until=lambda server: "step" in server.bodies["first"]["status"])
+    server = play(prepare, 3, lambda server: "step" in server.bodies["first"]["status"])
     assert 2 <= len(seen) <= 4 and seen[1].startswith("CRDOutdated: the CustomResourceDefinition")
     assert server.bodies["first"]["status"]["step"]["name"] == "smoke"
 
