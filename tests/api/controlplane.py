@@ -280,20 +280,21 @@ class ControlPlane:
             time.sleep(0.1)
 
     def _answers(self, url: str, *, verified: bool) -> bool:
-        context = None
-        if url.startswith("https"):
-            if verified and not self.ca.exists():
-                return False
-            context = ssl.create_default_context(cafile=self.ca if verified else None)
-            if not verified:
-                # The controller manager makes a certificate for itself alone; only "it is up" is read from it.
-                context.check_hostname = False
-                context.verify_mode = ssl.CERT_NONE
         try:
+            # Inside: the server writes its certificate while it starts, and half a file is no certificate yet.
+            context = self._context(verified=verified) if url.startswith("https") else None
             with urllib.request.urlopen(url, timeout=10, context=context) as answer:  # noqa: S310
                 return bool(answer.status == 200)
         except (OSError, urllib.error.URLError):
             return False
+
+    def _context(self, *, verified: bool) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=self.ca if verified else None)
+        if not verified:
+            # The controller manager makes a certificate for itself alone; only "it is up" is read from it.
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
 
 
 def die_with_parent() -> None:
