@@ -45,7 +45,7 @@ lint: venv ## ruff and mypy
 	$(BIN)/mypy operator/fairlap operator/fairlap_race operator/fairlap_docs localkube
 check: lint test-unit ## the gate before each commit: lint, types, pure tests
 test-unit: venv ## the pure parts alone
-	$(BIN)/pytest -n 2 --dist worksteal -q tests/unit  # some wait for seconds, one after the other in a file
+	$(BIN)/pytest -n 4 --dist worksteal -q tests/unit  # some wait for seconds, one after the other in a file
 .PHONY: test prepare test-unit test-full-size test-rally test-race test-api test-e2e test-together
 test: prepare test-together test-e2e ## everything
 prepare:  # a cluster that starts is mostly waited for: the gate passes meanwhile
