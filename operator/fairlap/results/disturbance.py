@@ -82,7 +82,7 @@ def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:
     for stall in watch.stalls:
         if stall.task and stall.seconds - stall.collected_seconds >= STALL_SECONDS:
             collected = f", {stall.collected_seconds:.1f} s of it to collect garbage" if stall.collected_seconds else ""
-            yield f"{who} stood still for {stall.seconds:.1f} s in task {stall.task}{collected}"
+            yield f"{who} stood still for {stall.seconds:.1f} s or more in task {stall.task}{collected}"
 
 
 def _writers(table: MachineTable, reading: Collection[str]) -> Iterator[str]:
