@@ -89,6 +89,7 @@ def test_who_finds_no_machine_lets_go_for_one_that_is_still_in_its_check(stage: 
     stage.behave(namespace, "next", race="unschedulable", steps=("check",))
     stage.apply(benchmark(namespace, "no-node", smokeTest=False))
     stage.reaches(namespace, "no-node", "Provisioning")
+    stage.until(lambda: any(place == namespace for place, _ in stage.world.built), "its cluster is begun", 60)
     time.sleep(5)
     assert not stage.status(namespace, "no-node").get("gaveWay"), "nobody wants its place"
     stage.behave(namespace, "no-node")  # from its next cluster on, which may come at once
