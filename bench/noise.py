@@ -41,7 +41,7 @@ from typing import Any, NamedTuple
 from parts import covariate, groonga, race_flags, series, throwaway
 from parts.kubectl import Json, Kubectl
 from parts.lines import read
-from parts.noise_tables import allocation_table, lever_table, sources_table
+from parts.noise_tables import allocation_table, aside_words, lever_table, sources_table
 from parts.raced_blocks import ONE_RACE_EACH, measured, numbers_of
 
 from fairlap.api.quantity import parse_quantity
@@ -138,7 +138,8 @@ def source_spec(size: Size) -> Json:
             for name in CLUSTERS
         ]
     else:
-        template["elasticsearch"] = throwaway.built(size.smallest) | ({} if size.smallest else {"resources": NO_CPU})
+        changed = {} if size.smallest else {"resources": NO_CPU, "version": size.options.version}
+        template["elasticsearch"] = throwaway.built(size.smallest) | changed
         variants = [{"name": CLUSTERS[0]}, {"name": CLUSTERS[1], "patch": {"timeouts": {"race": "61m"}}}]
     if size.state == "kept":
         design |= {"state": "Kept", "tasks": KEPT_TASKS[size.track]}
@@ -233,8 +234,9 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
 def in_words(size: Size) -> str:
     """Return what is raced and how."""
     load = "".join(f", {name} {value}" for name, value in size.options.load)
+    version = "" if size.options.version == throwaway.VERSION else f" of {size.options.version}"
     engines = f" at {size.options.cpu} processors an engine{load}" if size.track == REQUESTS else ""
-    return f"{size.track}{race_flags.in_words(size.options)}{engines}"
+    return f"{size.track}{version}{race_flags.in_words(size.options)}{engines}"
 
 
 def tables(lines: Sequence[Json], size: Size) -> str:
@@ -254,7 +256,7 @@ def tables(lines: Sequence[Json], size: Size) -> str:
             f"{head}; state {size.state}, {len(known)} comparisons, {races} races",
             sources_table(known, size.state, CLUSTERS),
             allocation_table(known, size.state),
-            *filter(None, [covariate.table(known, numbers_of(known), *CLUSTERS)]),
+            *filter(None, [aside_words(known, CLUSTERS), covariate.table(known, numbers_of(known), *CLUSTERS)]),
         ]
     )
 
@@ -265,7 +267,7 @@ def run(kubectl: Kubectl, size: Size, results: Path) -> int:
     raced = in_words(size)
     if size.track == REQUESTS and (why := lacking(kubectl.get("nodes").get("items") or [], size.options.cpu)):
         raise SystemExit(why)
-    raced_of = "Groonga" if size.track == REQUESTS else throwaway.VERSION
+    raced_of = "Groonga" if size.track == REQUESTS else size.options.version
     print(f"{datetime.now(UTC):%Y-%m-%d} · {raced_of} against itself, {raced}, {what}", flush=True)
     print(f"\n{tables(series.run(kubectl, BENCH, planned(kubectl, size), results), size)}")
     return 0
@@ -280,6 +282,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--state", choices=("kept", "targets", *ONE_RACE_EACH), default="kept")
     add("--comparisons", type=int, default=4, help="each has two clusters, or with fresh and duet one a race")
     add("--blocks", type=int, default=6, help="races of each cluster")
+    add("--version", default=throwaway.VERSION, help="of the Elasticsearch that a Comparison builds")
     race_flags.add_race_flags(add)
     add("--lever", choices=sorted(LEVERS), action="append", default=[], help="may be given several times")
     add("--cpu", default="500m", help="processors of each Groonga that k6 sends to: a share, or whole ones such as 1")
@@ -300,6 +303,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("--track requests: give --state targets, and neither --challenge, --steady nor --param")
     if options.state == "duet" and options.steady:
         parser.error("--steady: races in turn send as many requests each; use --param search_warmup_time_period=N")
+    if options.version != throwaway.VERSION and (options.state == "targets" or options.lever or options.smallest):
+        parser.error("--version is of the clusters that a Comparison builds: give --state kept, fresh or duet")
     if options.load and options.track != REQUESTS:
         parser.error("--load is how k6 sends: give --track requests")
     if options.smallest and options.track != "log_ingest":

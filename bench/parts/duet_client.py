@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import random
+import ssl
 import sys
 import time
 from collections.abc import Sequence
@@ -34,9 +35,12 @@ A_BULK = 1000
 class Cluster:
     """One Elasticsearch, over one connection that stays open."""
 
-    def __init__(self, host: str, password: str) -> None:
-        self._connection = http.client.HTTPConnection(host, timeout=120)
-        token = base64.b64encode(f"bench:{password}".encode()).decode()
+    def __init__(self, host: str, password: str, user: str = "bench", ca_file: Path | None = None) -> None:
+        """`ca_file`: who signed the server's certificate; None for plain HTTP."""
+        context = ssl.create_default_context(cafile=str(ca_file)) if ca_file else None
+        secured = http.client.HTTPSConnection(host, timeout=120, context=context) if context else None
+        self._connection = secured or http.client.HTTPConnection(host, timeout=120)
+        token = base64.b64encode(f"{user}:{password}".encode()).decode()
         self._headers = {"Authorization": f"Basic {token}", "Content-Type": "application/json"}
         self._search = json.dumps(SEARCH).encode()
 

@@ -99,6 +99,36 @@ def _observed_words(seen: Mapping[Number, Observed | None]) -> list[str]:
     ]
 
 
+def aside_words(lines: Sequence[Json], pair: tuple[str, str]) -> str:
+    """Return by how much the pairs differed that were raced again for their machine, beside those that count.
+
+    The two means of clusters that are kept are in both alike. "" where no block was raced again.
+    """
+    again = [{**line, "measured": line.get("aside", [])} for line in lines]
+    rows = []
+    for number in numbers_of(again):
+        aside, counted = (observed(pair_ratios(its, number, *pair)) for its in (again, lines))
+        if aside and counted:
+            rows.append((number, aside, counted))
+    if not rows:
+        return ""
+    cells = [
+        f"| {_title(number)} | {aside.pairs}: {percent(aside.spread)} | {counted.pairs}: {percent(counted.spread)} |"
+        for number, aside, counted in rows
+    ]
+    middle = [percent(median(row[at].spread for row in rows)) for at in (1, 2)]
+    return "\n".join(
+        [
+            "What pairs of blocks differed by that were raced again as MachineDisturbed, beside those that count:",
+            "",
+            "| task, metric | raced again | count |",
+            "|---|---|---|",
+            *cells,
+            f"| **median over the numbers** | {middle[0]} | {middle[1]} |",
+        ]
+    )
+
+
 def allocation_table(lines: Sequence[Json], state: str) -> str:
     """Return for each number how often to race on a cluster, and how many parts a race should have."""
     price = costs(lines)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, RaceRecord
 from fairlap.comparison.block_pack import unpack_block
+from fairlap.comparison.disturbed_race import DISTURBED
 from fairlap.comparison.gate_metrics import DEFAULT_MARGINS, LATENCIES
 from fairlap_race.contract.config_maps import unpacked
 from parts.components import Costs, Nested
@@ -31,14 +32,20 @@ class Number(NamedTuple):
 
 
 def measured(kubectl: Kubectl, status: Json) -> Json:
-    """Return what the races of the valid blocks measured, and what the preparation took; raises CalledProcessError."""
-    races: list[Json] = []
+    """Return what the races of the valid blocks measured, and what the preparation took; raises CalledProcessError.
+
+    `aside` has the same of the blocks that were raced again, since the machine was disturbed and for nothing else.
+    """
+    races, aside = list[Json](), list[Json]()
     machine = ""
     for block in status.get("blocks", ()):
-        record = block.get("record") if block.get("valid") else None
+        disturbed = block.get("valid") is False and block.get("reason") == DISTURBED
+        record = block.get("record") if block.get("valid") or disturbed else None
         found = _block(kubectl.get("configmap", str(record))) if record else None
         for race in found.races if found else ():
-            if race.valid:
+            if race.valid and disturbed:
+                aside.append({"block": f"{block['number']}, attempt {block.get('attempt', 1)}", **_race(race)})
+            elif race.valid:
                 races.append({"block": block["number"], **_race(race)})
                 machine = machine or _machine(race)
     filled = [
@@ -48,7 +55,7 @@ def measured(kubectl: Kubectl, status: Json) -> Json:
         for race in block.get("races", ())
         if race.get("seconds")
     ]
-    return {"measured": races, "filled": filled, "machine": machine}
+    return {"measured": races, "filled": filled, "machine": machine, **({"aside": aside} if aside else {})}
 
 
 def _block(config_map: Json) -> BlockRecord | None:

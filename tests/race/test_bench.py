@@ -53,6 +53,16 @@ def test_a_race_with_all_checks_and_without_them_is_compared(elasticsearch: Elas
 
 
 @pytest.mark.long
+def test_what_the_canary_tells_of_searches_is_measured_by_turns(elasticsearch: Elasticsearch, tmp_path: Path) -> None:
+    results = ("--results", str(tmp_path / "canary.jsonl"))
+    printed = run_bench("bench/canary.py", elasticsearch, *results)
+    rows = re.findall(r"^\| (hashing|reading memory|writing to its disk) \| \d+ of [1-4] \| ", printed, re.M)
+    assert len(rows) == 3 or "no moment is without others on this machine, of 4" in printed, printed
+    again = run_bench("bench/canary.py", elasticsearch, *results)
+    assert "4 of 4 moments are in " in again and again.splitlines()[1:] == printed.splitlines()[1:]
+
+
+@pytest.mark.long
 def test_what_rally_keeps_of_requests_is_measured_by_factor() -> None:
     argv = [str(PYTHON), "bench/samples_memory.py", "--smallest"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)

@@ -171,10 +171,16 @@ class Design(Api):
     """With state: Kept, the tasks of the challenge that are raced in each block."""
     retries: Annotated[int, Field(ge=0, le=20)] = 3
     """How many blocks may be raced again, as a whole, because a race in them did not count."""
-    disturbed: Literal["Repeat", "Count"] = "Repeat"
+    disturbed: Literal["Repeat", "Count"] | None = None
     """Repeat: a block in which a race is remarked on as MachineDisturbed is raced again, as a whole; as many are as
     half of the blocks there may be, at least one, and what is disturbed after that counts. Count: it counts always, for
-    machines that are shared anyway."""
+    machines that are shared anyway. Absent means Repeat, and Count with kind: Duet, where what disturbs the machine
+    meets the requests of all variants alike."""
+
+    @property
+    def repeats_disturbed(self) -> bool:
+        """Whether blocks in which the machine was disturbed are raced again."""
+        return (self.disturbed or ("Count" if self.kind == "Duet" else "Repeat")) == "Repeat"
 
 
 class GateSpec(Api):

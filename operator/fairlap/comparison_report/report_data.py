@@ -135,8 +135,9 @@ def method(view: ComparisonView) -> Markup:
 
 
 def _of_disturbances(view: ComparisonView) -> str:
-    if view.design.get("disturbed") != "Repeat":
-        return ""
+    in_turn = view.design.get("kind") == "Duet"
+    if view.design.get("disturbed", "Count" if in_turn else "Repeat") != "Repeat":
+        return " What disturbs the machine meets the requests of all variants alike, in turn." if in_turn else ""
     return (
         " So is a block in which a race's machine was another one meanwhile (MachineDisturbed), by what the machine "
         "told and not by what the race measured; that is bounded, and what is disturbed after it counts."

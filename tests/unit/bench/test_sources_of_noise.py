@@ -14,6 +14,7 @@ import pytest
 import yaml
 from parts import covariate, series, throwaway
 from parts.lines import append, read
+from parts.noise_tables import aside_words
 from parts.raced_blocks import Number, costs, measured, nested, numbers_of, pair_ratios
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Curve, Measured, RaceRecord
@@ -389,3 +390,25 @@ def test_races_without_a_canary_have_no_table_of_it() -> None:
     assert "canary" not in lines[0]["measured"][0]
     assert covariate.table(lines, numbers_of(lines), *noise.CLUSTERS) == ""
     assert covariate.left_over([[(1.0, 1.0)]]) is None
+
+
+def test_blocks_that_were_raced_again_for_their_machine_stand_beside_those_that_count() -> None:
+    def block(number: int, ratio: float) -> BlockRecord:
+        return BlockRecord(number=number, races=[race("a", 100, []), race("b", 100 * ratio, [])])
+
+    status = {
+        "blocks": [
+            {"number": 1, "valid": False, "reason": "MachineDisturbed", "record": "aside"},
+            {"number": 1, "valid": False, "reason": "RaceFailed", "record": "lost"},
+            {"number": 1, "valid": True, "attempt": 2, "reason": "", "record": "good"},
+            {"number": 2, "valid": True, "reason": "", "record": "good"},
+        ]
+    }
+    records = {"aside": block(1, math.exp(0.1)), "lost": block(1, 9.0), "good": block(1, math.exp(0.02))}
+    kept = measured(Cluster(records), status)  # type: ignore[arg-type]
+    assert [(it["block"], it["variant"]) for it in kept["aside"]] == [("1, attempt 1", "a"), ("1, attempt 1", "b")]
+    assert len(kept["measured"]) == 4, "they are not among those that count"
+    text = aside_words([kept], ("a", "b"))
+    assert row(text, "search throughput") == ["1: 10.5 %", "2: 2.0 %"]
+    assert row(text, "**median over the numbers**") == ["10.5 %", "2.0 %"]
+    assert aside_words([{**kept, "aside": []}], ("a", "b")) == ""

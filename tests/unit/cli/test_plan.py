@@ -96,6 +96,7 @@ def test_a_key_with_dots_is_found() -> None:
         ({"design": {"seed": 7}}, "by design.seed 7:"),
         ({}, "Up to 3 blocks may be raced again, and up to 5 more whose machine was disturbed."),
         ({"design": {"disturbed": "Count", "retries": 2}}, "Up to 2 blocks may be raced again.\n"),
+        ({"design": {"kind": "Duet"}}, "Up to 3 blocks may be raced again.\n"),
         ({}, "Races: 9 to 30, each on a cluster of its own where one is built; "),
         ({"design": {"state": "Kept", "tasks": ["a", "b"]}}, "Races: 9 to 30, of a, b alone, on kept clusters; "),
         (

@@ -119,11 +119,23 @@ def test_a_disturbed_block_stays_with_its_reason() -> None:
     assert "no: another race of its block does not count" in text, "at those beside it"
 
 
-@pytest.mark.parametrize(("word", "told"), [("Repeat", True), ("Count", False), (None, False)])
-def test_the_method_says_what_became_of_disturbed_blocks(word: str | None, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("design", "told", "alike"),
+    [
+        ({}, True, False),
+        ({"disturbed": "Repeat"}, True, False),
+        ({"disturbed": "Count"}, False, False),
+        ({"kind": "Duet"}, False, True),
+        ({"kind": "Duet", "disturbed": "Count"}, False, True),
+        ({"kind": "Duet", "disturbed": "Repeat"}, True, False),
+    ],
+)
+def test_the_method_says_what_became_of_disturbed_blocks(design: dict[str, str], told: bool, alike: bool) -> None:
     made = cases()["no-twin"]
-    made.comparison["spec"]["design"] |= {"disturbed": word} if word else {}
-    assert ("(MachineDisturbed)" in report_html(made.comparison, made.blocks)) is told
+    made.comparison["spec"]["design"] |= design
+    text = report_html(made.comparison, made.blocks)
+    assert ("(MachineDisturbed)" in text) is told
+    assert ("meets the requests of all variants alike" in text) is alike
 
 
 def test_an_unfair_difference_comes_before_all_others_with_the_line_that_mends_it() -> None:

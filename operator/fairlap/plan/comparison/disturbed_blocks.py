@@ -13,8 +13,11 @@ from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 
 
 def repetitions(design: Design) -> int:
-    """Return how many blocks may be raced again for a disturbance: half of those that may count, one at least."""
-    return max(1, most_blocks(design) // 2) if design.disturbed == "Repeat" else 0
+    """Return how many blocks may be raced again for a disturbance: half of those that may count, one at least.
+
+    None where it was asked for, or where races in turn share it: their p50s differed no more for it (docs/noise.md).
+    """
+    return max(1, most_blocks(design) // 2) if design.repeats_disturbed else 0
 
 
 def was_disturbed(block: Block) -> bool:

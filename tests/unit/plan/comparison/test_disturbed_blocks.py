@@ -39,6 +39,8 @@ def aside(number: int, attempt: int = 1) -> Block:
         ({"stop": "fixed", "blocks": 5, "state": "Kept", "tasks": ["search"]}, 2),
         ({"disturbed": "Repeat", "retries": 0}, 5),
         ({"disturbed": "Count"}, 0),
+        ({"kind": "Duet"}, 0),
+        ({"kind": "Duet", "disturbed": "Repeat"}, 5),
     ],
 )
 def test_how_many_blocks_may_be_raced_again(design: dict[str, Any], bound: int) -> None:
@@ -62,6 +64,8 @@ FOUR = {"stop": "fixed", "blocks": 4}
         ({**FOUR, "state": "Kept", "tasks": ["search"]}, [aside(1), aside(1, 2)], block(1, 3), True),
         ({"maxBlocks": 3}, [aside(1)], block(1, 2), True),
         ({**FOUR, "disturbed": "Count"}, [], block(1), True),
+        ({**FOUR, "kind": "Duet"}, [], block(1), True),
+        ({**FOUR, "kind": "Duet", "disturbed": "Repeat"}, [], block(1), False),
     ],
 )  # fmt: skip
 def test_which_block_counts(design: dict[str, Any], before: list[Block], over: Block, counts: bool) -> None:
