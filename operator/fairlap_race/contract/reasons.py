@@ -1162,7 +1162,11 @@ class Reason(StrEnum):
             "The load generator's machine did something else during the race, or was not as fast as before it, or as "
             "around another race of its block."
         ),
-        cure="Keep other work off the machine while races run, or take one whose processors are your own; race again.",
+        cure=(
+            "Keep other work off the machine while races run, or take one whose processors are your own; race again. "
+            "Where reading memory alone is slower, it is most often a neighbour on the machine's host: race in turn "
+            "(design.kind: Duet), so that it meets all variants alike."
+        ),
         recognized=(
             "Fixed work before and after the race (by 1.25, the disk's by 3; in a Comparison also from race to race of "
             "a block on one machine), the hypervisor's steal (5 % of a task), "
