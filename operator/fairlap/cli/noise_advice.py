@@ -80,8 +80,8 @@ def _canary(facts: Facts) -> Iterator[Advice]:
             f"in {len(bad)} of {len(known)} races the same fixed work took another time after the race than before it "
             f"({_named(bad)}): {'; '.join((bad[0].canary or ())[:_SHOWN])}",
             "find what else uses these machines, or a clock or disk that slows down with time; race on others "
-            "(elasticsearch.scheduling, race.scheduling), or in turn (a Comparison's design.kind: Duet): what slows the "
-            "machine meets all variants alike then",
+            "(elasticsearch.scheduling, race.scheduling), or in turn (a Comparison's design.kind: Duet), where what "
+            "slows the machine meets all variants alike",
         )
 
 
