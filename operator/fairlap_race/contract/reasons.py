@@ -1163,9 +1163,9 @@ class Reason(StrEnum):
             "around another race of its block."
         ),
         cure=(
-            "Keep other work off the machine while races run, or take one whose processors are your own, and race again; "
-            "where reading memory alone was slower, it is most often a neighbour on the machine's host: race in turn "
-            "(design.kind: Duet), where it meets all variants alike."
+            "Keep other work off the machine while races run, or take one whose processors are your own, and race "
+            "again; where reading memory alone was slower, it is most often a neighbour on the machine's host: race in "
+            "turn (design.kind: Duet), where it meets all variants alike."
         ),
         recognized=(
             "Fixed work before and after the race (by 1.25, the disk's by 3; in a Comparison also from race to race of "
