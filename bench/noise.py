@@ -256,7 +256,9 @@ def tables(lines: Sequence[Json], size: Size) -> str:
             f"{head}; state {size.state}, {len(known)} comparisons, {races} races",
             sources_table(known, size.state, CLUSTERS),
             allocation_table(known, size.state),
-            *filter(None, [aside_words(known, CLUSTERS), covariate.table(known, numbers_of(known), *CLUSTERS)]),
+            *filter(
+                None, [aside_words(known, CLUSTERS), covariate.table(known, numbers_of(known, size.state), *CLUSTERS)]
+            ),
         ]
     )
 

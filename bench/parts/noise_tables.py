@@ -40,7 +40,8 @@ def sources_table(lines: Sequence[Json], state: str, pair: tuple[str, str]) -> s
 
     `pair`: both variants.
     """
-    seen = {} if state == "kept" else {n: observed(pair_ratios(lines, n, *pair)) for n in numbers_of(lines)}
+    numbers = numbers_of(lines, state)
+    seen = {} if state == "kept" else {number: observed(pair_ratios(lines, number, *pair)) for number in numbers}
     rows = [
         "| task, metric | between clusters | between races on one | within a race | a part, s | "
         "pairs, fresh clusters | of these apart by > 5 % | pairs, kept clusters |"
@@ -48,7 +49,7 @@ def sources_table(lines: Sequence[Json], state: str, pair: tuple[str, str]) -> s
         "|---|---|---|---|---|---|---|---|" + ("---|---|" if seen else ""),
     ]
     on_fresh, on_kept = dict[Number, float](), dict[Number, float]()
-    for number in numbers_of(lines):
+    for number in numbers:
         tree, seconds = nested(lines, number, state)
         found = components(tree)
         parts = found.counts[2] / found.counts[1] if found.counts[1] else 1.0

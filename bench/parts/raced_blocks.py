@@ -86,10 +86,14 @@ def _machine(race: RaceRecord) -> str:
     return ", ".join(f"{name} {value}" for name, value in known.items() if value)
 
 
-def numbers_of(lines: Iterable[Json]) -> list[Number]:
-    """Return which numbers any race has, task by task."""
+def numbers_of(lines: Iterable[Json], state: str = "") -> list[Number]:
+    """Return which numbers any race has, task by task; no latency of races in turn: others' time is in it."""
     found = dict.fromkeys(
-        Number(task, metric) for line in lines for race in line["measured"] for task, metric, _ in race["numbers"]
+        Number(task, metric)
+        for line in lines
+        for race in line["measured"]
+        for task, metric, _ in race["numbers"]
+        if state != "duet" or metric not in LATENCIES
     )
     tasks = list(dict.fromkeys(number.task for number in found))
     return sorted(found, key=lambda number: (tasks.index(number.task), METRICS.index(number.metric)))

@@ -412,3 +412,10 @@ def test_blocks_that_were_raced_again_for_their_machine_stand_beside_those_that_
     assert row(text, "search throughput") == ["1: 10.5 %", "2: 2.0 %"]
     assert row(text, "**median over the numbers**") == ["10.5 %", "2.0 %"]
     assert aside_words([{**kept, "aside": []}], ("a", "b")) == ""
+
+
+def test_latencies_of_races_in_turn_are_no_numbers_of_one_of_them() -> None:
+    one = {"numbers": [["search", "serviceTimeP50", 1.0], ["search", "latencyP50", 2.0], ["search", "latencyP99", 3.0]]}
+    lines = [{"measured": [one]}]
+    assert [number.metric for number in numbers_of(lines, "duet")] == ["serviceTimeP50"]
+    assert [number.metric for number in numbers_of(lines, "fresh")] == ["serviceTimeP50", "latencyP50", "latencyP99"]
