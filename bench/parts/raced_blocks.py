@@ -93,7 +93,7 @@ def numbers_of(lines: Iterable[Json], state: str = "") -> list[Number]:
         for line in lines
         for race in line["measured"]
         for task, metric, _ in race["numbers"]
-        if state != "duet" or metric not in LATENCIES
+        if state != "duet" or metric not in LATENCIES  # blocks have none any more, but older lines do
     )
     tasks = list(dict.fromkeys(number.task for number in found))
     return sorted(found, key=lambda number: (tasks.index(number.task), METRICS.index(number.metric)))

@@ -189,8 +189,8 @@ def _cpu_seconds(task: Task, nodes: Sequence[UsageByTask]) -> float | None:
 
 
 def _latencies(task: Task) -> Mapping[str, float]:
-    # Without a rate latency is service time under another name.
-    return task.rally.latency_millis if task.rally and task.target_throughput else {}
+    # Without a rate latency is service time under another name, and in turn it has the time of the others in it.
+    return task.rally.latency_millis if task.rally and task.target_throughput and task.turns is None else {}
 
 
 def _by_percentile(record: Record | None, times: Callable[[Task], Mapping[str, float]]) -> list[Curve]:

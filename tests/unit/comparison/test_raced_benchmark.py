@@ -30,6 +30,7 @@ from fairlap_race.contract.record import (
     Windows,
 )
 from fairlap_race.contract.resources import Machine, MachineTable, TaskUsage, Usage
+from fairlap_race.contract.turns import TaskTurns
 
 TIMES = {"p50": 5.0, "p90": 8.0, "p99": 12.0, "p100": 30.0, "mean": 6.0}
 TASK = Task(
@@ -124,6 +125,14 @@ def test_latency_is_only_of_tasks_with_a_rate() -> None:
         ("search", [(50.0, 6.0), (90.0, 9.0), (99.0, 20.0)])
     ]
     assert [each.task for each in found.service_times] == ["search", "bulk"]
+
+
+def test_in_turn_a_task_has_no_latency_and_no_rate_of_its_own() -> None:
+    """Both have the time of the others in them: the second of two at a planned moment waits for the first."""
+    in_turn = replace(TASK, turns=TaskTurns(TASK.task, in_turn=100))
+    found = race_record(BENCHMARK, config_map(Record(tasks=(in_turn,))), "v")
+    assert {metric for _, metric in values(found)} >= {"serviceTimeP50"} and found.service_times
+    assert not [m for _, m in values(found) if m.startswith("latency") or m == "throughput"] and not found.latencies
 
 
 def test_windows_that_were_left_out_give_no_zero() -> None:
