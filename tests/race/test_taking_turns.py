@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -18,6 +19,21 @@ from .runner import Race, Ran, Runner, asked, rally_turn
 from .server import Elasticsearch
 from .test_measurements import OWN_RUNNER, waits
 from .tracks import Json, write
+
+NOTES_MOMENTS = """
+import asyncio, time
+
+async def noted(es, params):
+    with open(params["file"], "a") as file:
+        file.write(f"{time.time()}\\n")
+    es.on_request_start()
+    await asyncio.sleep(0.01)
+    es.on_request_end()
+    return params["work"], params["unit"]
+
+def register(registry):
+    registry.register_runner("noted", noted, async_runner=True)
+"""
 
 
 def in_turn(number: int) -> Json:
@@ -93,6 +109,40 @@ def test_one_request_of_each_in_turn(runner: Runner, pod: Callable[[int], list[s
     turns = of(fast, "search").turns
     assert turns and turns.in_turn in (40, 41) and turns.in_turn + turns.alone == 60
     assert first_violation(fast.record, asked()) is None, "it is looked at only where turns were to be taken"
+
+
+def test_planned_requests_of_races_lie_between_each_other(
+    runner: Runner, pod: Callable[[int], list[str]], tmp_path: Path
+) -> None:
+    """Due at the same moment, the second would follow the first one's, on a machine that is warm from it."""
+    plans = {"ops": (1, 5), "docs": (100, 500)}
+    """work of a request, and work a second: five requests"""
+
+    def moments(race: str, unit: str) -> Path:
+        return tmp_path / f"{race}-{unit}"
+
+    def track(race: str) -> Path:
+        tasks: list[Json] = []
+        for unit, (work, rate) in plans.items():
+            more = {"file": str(moments(race, unit)), "work": work, "unit": unit}
+            operation = {"operation-type": "noted", "name": f"{unit}-op", **more}
+            plan = {"iterations": 20, "warmup-iterations": 5, "target-throughput": f"{rate} {unit}/s"}
+            tasks.append({"name": unit, "operation": operation, **plan})
+        return write(tmp_path / race, *tasks, plugin=NOTES_MOMENTS)
+
+    with rally_turn(alone=False):
+        pair = Pair(runner, pod, track("a"), track("b"))
+        try:
+            both = pair.results()
+        finally:
+            pair.end()
+    for ran in both:
+        assert not ran.record.outcome.reason, ran.record.outcome
+        assert all((turns := of(ran, unit).turns) and turns.share > 0.95 for unit in plans)
+    for unit in plans:
+        first, second = ([float(each) for each in moments(race, unit).read_text().split()] for race in "ab")
+        after = median(late - early for early, late in zip(first[1:], second[1:], strict=True))
+        assert 0.07 < after < 0.13, f"{unit}: {after} s after the other race's, 0.2 s are between two of one race"
 
 
 def test_when_one_race_ends_the_others_do(runner: Runner, pod: Callable[[int], list[str]], tmp_path: Path) -> None:

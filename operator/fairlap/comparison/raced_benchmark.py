@@ -214,7 +214,7 @@ def _percentile(key: str) -> float | None:
 
 
 def _rates(task: Task) -> Curve:
-    windows = task.windows
+    windows = task.windows if task.turns is None else None  # in turn a rate is that of all races together
     if windows is None or not windows.over_time or windows.seconds <= 0 or windows.count <= 0:
         return Curve(task=task.task)
     step = windows.seconds * windows.count / len(windows.over_time)

@@ -128,11 +128,12 @@ def test_latency_is_only_of_tasks_with_a_rate() -> None:
 
 
 def test_in_turn_a_task_has_no_latency_and_no_rate_of_its_own() -> None:
-    """Both have the time of the others in them: the second of two at a planned moment waits for the first."""
+    """Both have the time of the others in them, and the rate over time is that of all together."""
     in_turn = replace(TASK, turns=TaskTurns(TASK.task, in_turn=100))
     found = race_record(BENCHMARK, config_map(Record(tasks=(in_turn,))), "v")
     assert {metric for _, metric in values(found)} >= {"serviceTimeP50"} and found.service_times
     assert not [m for _, m in values(found) if m.startswith("latency") or m == "throughput"] and not found.latencies
+    assert TASK.windows and TASK.windows.over_time and not found.rates
 
 
 def test_windows_that_were_left_out_give_no_zero() -> None:

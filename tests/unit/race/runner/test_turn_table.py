@@ -46,7 +46,7 @@ def test_one_goes_after_the_other_and_who_is_left_goes_on_alone(races: int, coun
     said: list[str] = []
 
     async def all_of_them() -> list[Seat]:
-        places = [TablePlace(HERE, table.port, "b", number) for number in range(races)]
+        places = [TablePlace(HERE, table.port, "b", races, number) for number in range(races)]
         return await asyncio.gather(*(searches(it, "search", counts[it.number], said) for it in places))
 
     try:
@@ -64,7 +64,7 @@ def test_each_client_has_turns_of_its_own(table: TurnTable) -> None:
     said: list[str] = []
 
     async def all_of_them() -> None:
-        places = [TablePlace(HERE, table.port, "b", number) for number in range(2)]
+        places = [TablePlace(HERE, table.port, "b", 2, number) for number in range(2)]
         await asyncio.gather(*(searches(it, "a task, named", 5, said, client) for it in places for client in range(3)))
 
     asyncio.run(asyncio.wait_for(all_of_them(), 30))
@@ -74,10 +74,10 @@ def test_each_client_has_turns_of_its_own(table: TurnTable) -> None:
 
 def test_nobody_begins_before_all_are_there(table: TurnTable) -> None:
     async def early() -> None:
-        one = asyncio.create_task(Seat.taken(TablePlace(HERE, table.port, "b", 1), "search", 0))
+        one = asyncio.create_task(Seat.taken(TablePlace(HERE, table.port, "b", 2, 1), "search", 0))
         done, _ = await asyncio.wait([one], timeout=0.3)
         assert not done
-        other = await Seat.taken(TablePlace(HERE, table.port, "b", 0), "search", 0)
+        other = await Seat.taken(TablePlace(HERE, table.port, "b", 2, 0), "search", 0)
         seat = await asyncio.wait_for(one, 10)
         waits = asyncio.create_task(seat.take_turn())
         done, _ = await asyncio.wait([waits], timeout=0.3)
@@ -107,7 +107,7 @@ def race(table: TurnTable | None, number: int, monkeypatch: pytest.MonkeyPatch) 
     """Return a race that sits down at a table which is there."""
     made = RaceInTurn(TurnsSpec("b", 2, number, "" if number == 0 else f"{HERE}:1"), threading.Event())
     monkeypatch.setattr(
-        in_turn, "place_of", lambda spec, _port: TablePlace(HERE, table.port if table else 1, "b", number)
+        in_turn, "place_of", lambda spec, _port: TablePlace(HERE, table.port if table else 1, "b", 2, number)
     )
     monkeypatch.setattr(in_turn, "TurnTable", lambda *_: TurnTable("unused", 2, HERE, 0))
     made.open()
@@ -158,7 +158,7 @@ def test_a_race_that_goes_away_is_heard_of_by_all(table: TurnTable, monkeypatch:
     heard: list[str] = []
 
     async def sitting() -> None:
-        places = [TablePlace(HERE, table.port, "b", number) for number in range(2)]
+        places = [TablePlace(HERE, table.port, "b", 2, number) for number in range(2)]
         seats = await asyncio.gather(*(Seat.taken(it, "search", 0) for it in places))
         await seats[0].take_turn()
         await asyncio.to_thread(other.close, finished=False)
