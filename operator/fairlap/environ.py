@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, Json, ValidationErr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from fairlap.settings import JdkImage, PrometheusSettings, Settings
+from fairlap_race.contract.race_spec import MOST_CANARY_SECONDS
 
 _PREFIX = "FAIRLAP_"
 
@@ -30,6 +31,9 @@ def _http_url(url: str) -> str:
 
 Whole = Annotated[int, Field(ge=1, description="a whole number from 1 up")]
 Count = Annotated[int, Field(ge=0, description="a whole number from 0 up")]
+CanarySeconds = Annotated[
+    int, Field(ge=0, le=MOST_CANARY_SECONDS, description=f"a whole number from 0 to {MOST_CANARY_SECONDS}")
+]
 Name = Annotated[str, Field(min_length=1)]
 Label = Annotated[str, BeforeValidator(str)]
 
@@ -51,6 +55,7 @@ class Variables(BaseSettings):
     max_active: Whole = Settings.max_active
     max_active_per_namespace: Count = Settings.max_active_per_namespace
     max_checks: Whole = Settings.max_checks
+    canary_seconds: CanarySeconds = Settings.canary_seconds
     avoid_kept_clusters: bool = Field(Settings.avoid_kept_clusters, description="true or false")
     unschedulable_seconds: Whole = Settings.unschedulable_seconds
     tracks_repository: str = Settings.tracks_repository

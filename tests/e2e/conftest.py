@@ -62,7 +62,7 @@ def installed(name: str, *values: str) -> Iterator[Namespace]:
     there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
     subprocess.run(
         [tool("helm"), "upgrade", "--install", "fairlap", str(ROOT / "charts/fairlap"), "-n", name,
-         "--wait", "--timeout", "400s", "--skip-crds", *values, *own],
+         "--wait", "--timeout", "400s", "--skip-crds", "--set", "canarySeconds=1", *values, *own],
         env=environment(), check=True, cwd=ROOT, timeout=500,
     )  # fmt: skip
     yield there

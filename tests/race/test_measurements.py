@@ -26,7 +26,7 @@ from fairlap_race.contract.record import Task
 from fairlap_race.contract.resources import MachineTable
 
 from .proxy import Proxy
-from .runner import WHOLE, Race, Ran, Runner, asked
+from .runner import Race, Ran, Runner, asked
 from .server import Elasticsearch
 from .tracks import BULK, CREATE, Json, search, write
 
@@ -168,7 +168,7 @@ def test_a_machine_that_did_something_else_meanwhile(runner: Runner, tmp_path: P
     burns = "import time\nend = time.monotonic() + 120\nwhile time.monotonic() < end: pass"
     with subprocess.Popen([sys.executable, "-c", burns]) as burning:
         try:
-            ran = runner.run(write(tmp_path / "t", CREATE, BULK, search(seconds=10)), program=WHOLE)
+            ran = runner.run(write(tmp_path / "t", CREATE, BULK, search(seconds=10)), canarySeconds=3)
         finally:
             burning.kill()
     assert first_violation(ran.record, asked()) is None

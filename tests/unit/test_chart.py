@@ -218,7 +218,7 @@ def test_one_operator_at_a_time() -> None:
 def test_the_operator_reads_its_settings() -> None:
     manifests = render(
         "jdkImages.25.image=registry.example/jdk:25", "jdkImages.25.path=/jdk", "maxActive=3", "metrics.port=9000",
-        "maxActivePerNamespace=2", "maxChecks=4", "avoidKeptClusters=false",
+        "maxActivePerNamespace=2", "maxChecks=4", "canarySeconds=1", "avoidKeptClusters=false",
         "raceImage.repository=registry.example/race", "raceImage.tag=v7", "raceImage.pullPolicy=Always",
     )  # fmt: skip
     settings = settings_of(manifests)
@@ -228,6 +228,7 @@ def test_the_operator_reads_its_settings() -> None:
     assert settings.jdk_images[25].path == "/jdk"
     assert (settings.max_active, settings.metrics_port) == (3, 9000)
     assert (settings.max_active_per_namespace, settings.max_checks, settings.avoid_kept_clusters) == (2, 4, False)
+    assert (settings.canary_seconds, settings_of(render()).canary_seconds) == (1, 3)
     assert settings.namespaces == ("bench",)
     assert only(manifests, "Service")["spec"]["ports"][0]["port"] == 9000
 
@@ -337,6 +338,8 @@ def test_more_egress_goes_to_the_pods_that_need_it() -> None:
         (("maxActive=0",), "maxActive"),
         (("maxActivePerNamespace=-1",), "maxActivePerNamespace"),
         (("maxChecks=0",), "maxChecks"),
+        (("canarySeconds=-1",), "canarySeconds"),
+        (("canarySeconds=61",), "canarySeconds"),
         (("avoidKeptClusters=perhaps",), "avoidKeptClusters"),
         (("metrics.port=80",), "port"),
         (("image.pullPolicy=Sometimes",), "pullPolicy"),

@@ -89,6 +89,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         turns=TurnsSpec(**spec.in_turn.model_dump(exclude_none=True))
         if spec.in_turn and step not in (PROBE, CHECK, SMOKE)
         else None,
+        canary_seconds=settings.canary_seconds,
         stall_seconds=_STALL_SECONDS,
         timeout_seconds=_timeout(subject, step),
     )

@@ -27,6 +27,7 @@ POD_IP_VARIABLE = "POD_IP"
 """with the address of the pod, where others are to find it"""
 MOST_SPEC_BYTES = (128 << 10) - len(f"{SPEC_VARIABLE}=") - 1
 """of its value in UTF-8: Linux starts no process with a longer variable (MAX_ARG_STRLEN, its name and NUL included)"""
+CANARY_SECONDS, MOST_CANARY_SECONDS = 3, 60
 REPLAY = "replay"
 """The builtin track whose requests come from a file."""
 KEY_PER_CLIENT = "create_api_key_per_client"
@@ -209,6 +210,8 @@ class RaceSpec:
     """warm-ups go on until their task has settled, for so long at most; None where each ends as the track says"""
     turns: TurnsSpec | None = None
     """set where it is raced in turn with others, request by request"""
+    canary_seconds: float = CANARY_SECONDS
+    """of fixed work around a race, half of them before it; 0: none"""
     cores: int | None = None
     stall_seconds: float = 600.0
     timeout_seconds: float = 21600.0
@@ -362,6 +365,8 @@ def _wrong_numbers(spec: RaceSpec) -> Iterator[str]:
     ):
         if seconds is not None and seconds <= 0:
             yield f"{name}: must be a number of seconds above 0"
+    if not 0 <= spec.canary_seconds <= MOST_CANARY_SECONDS:
+        yield f"canarySeconds: must be a number of seconds from 0 to {MOST_CANARY_SECONDS}"
 
 
 def _texts(spec: RaceSpec) -> Iterator[tuple[str, str | None]]:

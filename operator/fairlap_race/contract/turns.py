@@ -14,6 +14,8 @@ TURNS_PORT = 9330
 """where the table is, in the pod of the race that keeps it"""
 LEAST_IN_TURN = 0.95
 """share of a task's requests that were sent in turn, below which its race is no part of a duet"""
+KINDS = FREE, PLANNED = "free", "planned"
+"""How a task's requests are sent: as soon as the last one is answered, or at moments."""
 MOST_RACES = 13
 """of a block: all variants that there may be, and the baseline against itself"""
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[0-9.]{7,15}):[0-9]{1,5}")
@@ -28,7 +30,7 @@ class TurnsSpec:
     """what all of them call the table: who says something else is not let in"""
     races: int
     number: int
-    """from 0, which keeps the table; in this order one request of each is sent"""
+    """from 0, which keeps the table; in this order one request of each is sent, where requests are not planned"""
     at: str = ""
     """where the table is, ADDRESS:PORT; empty for the race that keeps it"""
 
@@ -47,6 +49,16 @@ class TaskTurns:
     def share(self) -> float:
         """Share of the requests that were sent in turn, 0 to 1; 1 without any request."""
         return self.in_turn / (self.in_turn + self.alone) if self.in_turn + self.alone else 1.0
+
+
+def order_of_round(races: int, number: int) -> list[int]:
+    """Return in which order the races send their planned requests in that round, from 0: abbabaab for two of them.
+
+    All are due at one moment, and who goes second finds a machine that is awake: each place falls to each race alike.
+    """
+    shift = number // 2 % races
+    order = [*range(shift, races), *range(shift)]
+    return order[::-1] if number % 2 else order
 
 
 def is_address(text: str) -> bool:

@@ -3,9 +3,7 @@
 Before a task begins each of its clients sits down at the table (`fairlap_race.runner.turn_table`) and waits until the
 same client of all the other races is there. From then on it asks for its turn before a request, outside of what is
 measured, and passes it on when it comes to the next one: what Rally does between two requests disturbs nobody else's.
-Where requests are planned (a target throughput, a schedule) it passes it on at once, since it would sleep with it; and
-each race's plan begins a part of the time between two requests later than the one before, so that they meet the same
-machine: were all due at one moment, the second of two would find it busy a moment ago, and be faster for it.
+Where requests are planned (a target throughput, a schedule) it passes it on at once, since it would sleep with it.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.turns import TaskTurns, TurnsSpec
+from fairlap_race.contract.turns import FREE, PLANNED, TaskTurns, TurnsSpec
 
 TURNS = "turns.json"
 """The file that says where the table is, beside those of `live_files`; there is none where nobody takes turns."""
@@ -33,7 +31,6 @@ class TablePlace:
     address: str
     port: int
     block: str
-    races: int
     number: int
 
 
@@ -45,26 +42,30 @@ def write_turns(directory: Path, place: TablePlace) -> None:
 def place_of(spec: TurnsSpec, own_port: int) -> TablePlace:
     """Return where the table of a race is; `own_port`: where it is if the race keeps it itself."""
     if not spec.at:
-        return TablePlace("127.0.0.1", own_port, spec.block, spec.races, spec.number)
+        return TablePlace("127.0.0.1", own_port, spec.block, spec.number)
     address, _, port = spec.at.rpartition(":")
-    return TablePlace(address.strip("[]"), int(port), spec.block, spec.races, spec.number)
+    return TablePlace(address.strip("[]"), int(port), spec.block, spec.number)
 
 
 class Seat:
     """One client's place at the table, for one task."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, planned: bool) -> None:
         self._reader, self._writer = reader, writer
         self._has_turn = False
-        self.passes_on_at_once = False
+        self.planned = planned
         self.in_turn = self.alone = 0
 
     @classmethod
-    async def taken(cls, place: TablePlace, task: str, client: int) -> Seat:
-        """Sit down, and return when all the others have; raises OSError where there is no table (any more)."""
+    async def taken(cls, place: TablePlace, task: str, client: int, planned: bool = False) -> Seat:
+        """Sit down, and return when all the others have; raises OSError where there is no table (any more).
+
+        `planned`: its requests are due at moments, the same ones for all races.
+        """
         reader, writer = await asyncio.open_connection(place.address, place.port)
-        seat = cls(reader, writer)
-        seat._send("seat", place.block, place.number, task.encode().hex() or "-", client)
+        seat = cls(reader, writer, planned)
+        kind = PLANNED if planned else FREE
+        seat._send("seat", place.block, place.number, kind, task.encode().hex() or "-", client)
         try:
             await seat._hear()
         except BaseException:
@@ -116,10 +117,8 @@ def install(directory: Path, driver: Any) -> None:
     run, execute = driver.AsyncExecutor.__call__, driver.execute_single
 
     async def run_seated(self: Any, *args: Any, **options: Any) -> Any:
-        seat = await Seat.taken(place, self.task.name, self.client_id)
-        if not driver.scheduler.run_unthrottled(self.task):
-            seat.passes_on_at_once = True
-            begin_later(self.schedule_handle.sched, self.task, place.number / place.races)
+        planned = not driver.scheduler.run_unthrottled(self.task)
+        seat = await Seat.taken(place, self.task.name, self.client_id, planned)
         # Each client is a task of asyncio's, with variables of its own.
         _SEAT.set(seat)
         try:
@@ -136,30 +135,10 @@ def install(directory: Path, driver: Any) -> None:
         try:
             return await execute(runner, es, params, on_error)
         finally:
-            if seat.passes_on_at_once:
+            if seat.planned:
                 seat.pass_on()
 
     driver.AsyncExecutor.__call__, driver.execute_single = run_seated, execute_in_turn
-
-
-def begin_later(scheduler: Any, task: Any, share: float) -> None:
-    """Let all planned moments of one client come later by a share of the time between two, in the mean of the plan.
-
-    Rally begins a plan with its second request: only then is it known how much work one is.
-    """
-    plain, has_begun = scheduler.next, False
-
-    def next_moment(current: float) -> float:
-        nonlocal has_begun
-        due = float(plain(current))
-        if has_begun or due <= current:
-            return due
-        has_begun = True
-        work, target = getattr(scheduler, "current_weight", None), task.target_throughput
-        between = task.clients * work / target.value if work and target else due - current
-        return due + share * between
-
-    scheduler.next = next_moment
 
 
 def note(directory: Path, taken: TaskTurns) -> None:

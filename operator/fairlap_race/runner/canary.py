@@ -1,4 +1,4 @@
-"""A second or two of fixed work before and after a race: another time for it means another machine.
+"""A little fixed work before and after a race: another time for it means another machine.
 
 Nothing is measured meanwhile. The work is done in C (the interpreter's lock is free in it), of fixed sizes, pinned to
 nothing, and repeated for a fixed time; the lower quartile is steady where single pauses fall into the repetitions.
@@ -24,21 +24,22 @@ from fairlap_race.contract.record import timestamp
 from fairlap_race.linux import cgroup
 
 LOG = logging.getLogger(__name__)
-SECONDS_EACH = 0.5
-"""For each of three pieces of work: 1.5 s before and 1.5 s after a race."""
+PIECES = 6
+"""Three of work, before and after a race."""
 MOST_TIMES = 100
 HASHED_BYTES, READ_BYTES, WRITTEN_BYTES = 16 << 20, 96 << 20, 1 << 20
 MOST_THREADS = 16
 
 
 def do_fixed_work(
-    folder: Path, processors: float, stop: threading.Event, seconds_each: float = SECONDS_EACH, root: Path = cgroup.ROOT
+    folder: Path, processors: float, stop: threading.Event, seconds_each: float, root: Path = cgroup.ROOT
 ) -> Canary | None:
-    """Do the work and return how long it took; None when told to stop.
+    """Do the work and return how long it took; None when told to stop, or to do none.
 
-    `processors`: how many may be used; `root`: the control group whose memory is the limit.
+    `processors`: how many may be used; `seconds_each`: how long each piece is repeated; `root`: the control group
+    whose memory is the limit.
     """
-    if stop.is_set():
+    if stop.is_set() or not seconds_each:
         return None
     began, at = time.monotonic(), timestamp(time.time())
     cpu = _timed("hashing", partial(_hash, max(1, min(MOST_THREADS, int(processors)))), seconds_each)

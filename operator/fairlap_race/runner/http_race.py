@@ -27,7 +27,7 @@ from fairlap_race.http.load_answers import TASK_TYPE, LoadAnswers
 from fairlap_race.http.requests import ReadyRequests, make_ready
 from fairlap_race.rally.schedule import judge_lateness, with_lateness
 from fairlap_race.runner import bounds
-from fairlap_race.runner.canary import do_fixed_work
+from fairlap_race.runner.canary import PIECES, do_fixed_work
 from fairlap_race.runner.connect import connect
 from fairlap_race.runner.cost import Cost
 from fairlap_race.runner.guest import missing_secret
@@ -121,7 +121,7 @@ class HttpRace:
         self._canaries = self._canaries[0], self._canary()
 
     def _canary(self) -> Canary | None:
-        return do_fixed_work(self.work, self._may_use, self.stop)
+        return do_fixed_work(self.work, self._may_use, self.stop, self.spec.canary_seconds / PIECES)
 
     def _prepare(self) -> ReadyRequests:
         spec, http, parts = self.spec, self._http, self.parts

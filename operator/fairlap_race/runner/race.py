@@ -46,7 +46,7 @@ from fairlap_race.rally.releases import rally_version
 from fairlap_race.rally.searched import as_it_ran, read_search, unneeded
 from fairlap_race.rally.swept import write_sweep
 from fairlap_race.runner import bounds
-from fairlap_race.runner.canary import do_fixed_work
+from fairlap_race.runner.canary import PIECES, do_fixed_work
 from fairlap_race.runner.client_keys import remove_client_keys
 from fairlap_race.runner.cluster_watch import ClusterWatch
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
@@ -218,7 +218,9 @@ class RaceRunner:
 
     def _canary(self, host: Host) -> Canary | None:
         """Return how fast the machine is now; None where nothing is measured."""
-        return do_fixed_work(self.files.work, host.may_use, self.stop) if self.spec.mode is Mode.RACE else None
+        if self.spec.mode is not Mode.RACE:
+            return None
+        return do_fixed_work(self.files.work, host.may_use, self.stop, self.spec.canary_seconds / PIECES)
 
     def _look_before(self, client: ElasticsearchClient) -> Before:
         before = self.parts.before = look_before(client, self.spec, self.stop)

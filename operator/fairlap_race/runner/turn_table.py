@@ -2,9 +2,9 @@
 
 A line of text each, over TCP. `race BLOCK NUMBER` is a race's own connection, open from its begin to its end:
 `meet NAME` is answered with `met NAME` when all races have said so, `bye` is said before a good end.
-`seat BLOCK NUMBER TASK CLIENT` is one client at one task (in hex): it hears `begin` when that client of all races is
-there, then `go` when it is its turn (`alone` when some of them are over with the task), and says `done`. Where a race
-goes away without a word all hear `left NUMBER`, and the seats are taken away.
+`seat BLOCK NUMBER KIND TASK CLIENT` is one client at one task (in hex): it hears `begin` when that client of all races
+is there, then `go` when it is its turn (`alone` when some of them are over with the task), and says `done`. Where a
+race goes away without a word all hear `left NUMBER`, and the seats are taken away.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from fairlap_race.contract.turns import TURNS_PORT
+from fairlap_race.contract.turns import KINDS, PLANNED, TURNS_PORT, order_of_round
 
 LOG = logging.getLogger(__name__)
 _LONGEST_LINE = 4096
@@ -30,6 +30,10 @@ class _Group:
     seats: dict[int, asyncio.StreamWriter] = field(default_factory=dict)
     turn: int = -1
     """whose turn it is; -1 before all are there"""
+    planned: bool = False
+    rounds: int = 0
+    to_go: list[int] = field(default_factory=list)
+    """who has not had its turn in this round"""
     whole: bool = True
     """whether all were there when this round began"""
 
@@ -94,14 +98,17 @@ class TurnTable:
         try:
             words = (await asyncio.wait_for(_line(reader), _FIRST_WORD_SECONDS)).split()
             match words:
-                case ["race", self._block, number] if number.isdecimal() and int(number) < self._races:
+                case ["race", self._block, number] if self._is_race(number):
                     await self._race(int(number), reader, writer)
-                case ["seat", self._block, number, task, client] if number.isdecimal() and int(number) < self._races:
-                    await self._seat(int(number), (task, client), reader, writer)
+                case ["seat", self._block, number, kind, task, client] if self._is_race(number) and kind in KINDS:
+                    await self._seat(int(number), kind, (task, client), reader, writer)
         except (OSError, ValueError, TimeoutError, asyncio.CancelledError) as error:
             LOG.info("a connection to the table for turns ended: %s", error or type(error).__name__)
         finally:
             writer.close()
+
+    def _is_race(self, number: str) -> bool:
+        return number.isdecimal() and int(number) < self._races
 
     async def _race(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve the connection of a race until it ends."""
@@ -142,36 +149,42 @@ class TurnTable:
                     writer.close()
 
     async def _seat(
-        self, number: int, key: tuple[str, str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, number: int, kind: str, key: tuple[str, str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         """Serve the connection of a client at a task until it is over with it."""
         group = self._groups.setdefault(key, _Group())
         if self._left is not None or number in group.seats or group.turn >= 0:
             return
         group.seats[number] = writer
+        group.planned = group.planned or kind == PLANNED
         try:
             if len(group.seats) == self._races:
                 for each in group.seats.values():
                     _send(each, "begin")
-                self._give_turn(group, 0)
+                self._give_turn(group)
             while line := await _line(reader):
                 if line.strip() == "done" and group.turn == number:
-                    self._give_turn(group, number + 1)
+                    self._give_turn(group)
         finally:
             del group.seats[number]
             if group.turn == number and group.seats:
-                self._give_turn(group, number + 1)
+                self._give_turn(group)
             if not group.seats and self._groups.get(key) is group:
                 del self._groups[key]
 
-    def _give_turn(self, group: _Group, first: int) -> None:
-        """Let the next one go that is still there, from the race `first` on."""
-        order = (each % self._races for each in range(first, first + self._races))
-        following = next(each for each in order if each in group.seats)
-        if following <= group.turn:  # the next round
-            group.whole = len(group.seats) == self._races
+    def _give_turn(self, group: _Group) -> None:
+        """Let the next one go that is still there."""
+        while (following := self._next(group)) not in group.seats:
+            pass
         group.turn = following
         _send(group.seats[following], "go" if group.whole else "alone")
+
+    def _next(self, group: _Group) -> int:
+        if not group.to_go:
+            group.to_go = order_of_round(self._races, group.rounds if group.planned else 0)
+            group.whole = len(group.seats) == self._races
+            group.rounds += 1
+        return group.to_go.pop(0)
 
 
 def _send(writer: asyncio.StreamWriter, *words: object) -> None:

@@ -27,9 +27,8 @@ def test_a_race_without_checks_looks_at_nothing(tmp_path: Path, monkeypatch: pyt
     ran: list[Any] = []
     monkeypatch.setattr(race, "do_fixed_work", lambda *about: ran.append(about))
     one_race.switch_off()
-    runner: Any = SimpleNamespace(
-        spec=SimpleNamespace(mode=Mode.RACE), files=SimpleNamespace(work=tmp_path), stop=threading.Event()
-    )
+    spec, files = SimpleNamespace(mode=Mode.RACE, canary_seconds=3.0), SimpleNamespace(work=tmp_path)
+    runner: Any = SimpleNamespace(spec=spec, files=files, stop=threading.Event())
     assert race.RaceRunner._canary(runner, SimpleNamespace(may_use=1.0)) is None and not ran  # type: ignore[arg-type]
     cost = supervise.Cost()
     cost.look()

@@ -578,6 +578,12 @@ def test_warm_ups_of_races_alone_may_be_prolonged() -> None:
     assert race_spec(of_track({"builtin": "log_ingest"}), "race-1", SETTINGS).most_warmup_seconds is None
 
 
+def test_how_long_the_canary_works_is_the_installation_s_to_say() -> None:
+    asked = of_track({"builtin": "log_ingest"})
+    assert race_spec(asked, "race-1", SETTINGS).canary_seconds == 3
+    assert race_spec(asked, "race-1", replace(SETTINGS, canary_seconds=0)).canary_seconds == 0
+
+
 def test_samples_are_kept_of_races_and_not_of_what_prepares_them() -> None:
     asked = of_track({"builtin": "log_ingest"}, samples={"claimName": "kept"})
     assert race_spec(asked, "race-1", SETTINGS).samples == Path("/samples")

@@ -83,6 +83,8 @@ def test_spec_is_read():
         ({"downSampling": 0}, "downSampling"),
         ({"stallSeconds": 0}, "stallSeconds"),
         ({"mostWarmupSeconds": 0}, "mostWarmupSeconds"),
+        ({"canarySeconds": -1}, "canarySeconds: must be a number of seconds from 0 to 60"),
+        ({"canarySeconds": 61}, "canarySeconds"),
         ({"apiKeyFile": "/a"}, "apiKeyFile, passwordFile"),
         ({"metricsStore": {"hosts": []}}, "metricsStore.hosts"),
         ({"metricsStore": {}}, "metricsStore"),
@@ -219,6 +221,7 @@ specs = st.builds(
         maybe | word,
     ),
     most_warmup_seconds=maybe | seconds,
+    canary_seconds=st.floats(0, 60),
     cores=maybe | whole,
     stall_seconds=seconds,
     timeout_seconds=seconds,
@@ -245,7 +248,7 @@ RUNNER = Path(fairlap_race.__file__).parent
 OVER_HTTP = {
     *("mode", "namespace", "record", "race_id", "format", "http", "requests", "require_tasks", "sweep", "samples"),
     *("allowed_errors", "probes", "hosts", "tls", "user", "user_file", "password_file", "api_key_file", "ca_file"),
-    *("certificate_file", "certificate_key_file", "target", "stall_seconds", "timeout_seconds"),
+    *("certificate_file", "certificate_key_file", "target", "canary_seconds", "stall_seconds", "timeout_seconds"),
 }
 """Fields that a race over HTTP has a use for."""
 

@@ -9,13 +9,13 @@ import pytest
 
 from fairlap_race.contract.turns import TaskTurns, TurnsSpec
 from fairlap_race.rally import taking_turns
-from fairlap_race.rally.taking_turns import TablePlace, begin_later, install, note, place_of, read_taken, write_turns
+from fairlap_race.rally.taking_turns import TablePlace, install, note, place_of, read_taken, write_turns
 
 
 def test_where_the_table_is() -> None:
-    assert place_of(TurnsSpec("b", 2, 0), 9330) == TablePlace("127.0.0.1", 9330, "b", 2, 0)
-    assert place_of(TurnsSpec("b", 2, 1, "10.0.0.7:9330"), 0) == TablePlace("10.0.0.7", 9330, "b", 2, 1)
-    assert place_of(TurnsSpec("b", 2, 1, "[fd00::7]:9331"), 0) == TablePlace("fd00::7", 9331, "b", 2, 1)
+    assert place_of(TurnsSpec("b", 2, 0), 9330) == TablePlace("127.0.0.1", 9330, "b", 0)
+    assert place_of(TurnsSpec("b", 2, 1, "10.0.0.7:9330"), 0) == TablePlace("10.0.0.7", 9330, "b", 1)
+    assert place_of(TurnsSpec("b", 2, 1, "[fd00::7]:9331"), 0) == TablePlace("fd00::7", 9331, "b", 1)
 
 
 def test_what_clients_note_is_added_up(tmp_path: Path) -> None:
@@ -26,32 +26,12 @@ def test_what_clients_note_is_added_up(tmp_path: Path) -> None:
     assert read_taken(tmp_path)["a"].share == 0.9 and TaskTurns().share == 1
 
 
-@pytest.mark.parametrize(
-    ("work", "target", "clients", "between"),
-    [(1, 20, 1, 0.05), (100, 1000, 2, 0.2), (None, 20, 1, 0.01), (None, None, 1, 0.01)],
-)
-@pytest.mark.parametrize("share", [0.0, 0.25, 0.5])
-def test_planned_moments_of_races_lie_between_each_other(
-    work: object, target: object, clients: int, between: float, share: float
-) -> None:
-    """The mean time between two requests where it is known, as of a random plan, else the first one."""
-    moments = iter([0.0, 0.0, 0.01, 0.02, 0.08])
-    scheduler = SimpleNamespace(next=lambda current: current + next(moments), current_weight=work)
-    throughput = target and SimpleNamespace(value=target)
-    begin_later(scheduler, SimpleNamespace(clients=clients, target_throughput=throughput), share)
-    found = [0.0]
-    for _ in range(5):
-        found.append(scheduler.next(found[-1]))
-    later = share * between
-    assert found == pytest.approx([0, 0, 0, 0.01 + later, 0.03 + later, 0.11 + later])
-
-
 class _Seat:
     """What a seat is asked for, in order."""
 
     def __init__(self) -> None:
         self.log: list[str] = []
-        self.in_turn, self.alone, self.passes_on_at_once = 0, 0, False
+        self.in_turn, self.alone, self.planned = 0, 0, False
 
     async def take_turn(self) -> None:
         self.log.append("take")
@@ -67,9 +47,7 @@ class _Seat:
 def rally(seat: _Seat) -> Any:
     class AsyncExecutor:
         def __init__(self, target: object) -> None:
-            throughput = target and SimpleNamespace(value=target)
-            self.task = SimpleNamespace(name="search", target_throughput=throughput, clients=1)
-            self.schedule_handle = SimpleNamespace(sched=SimpleNamespace(next=lambda current: current + 0.05))
+            self.task = SimpleNamespace(name="search", target_throughput=target)
             self.client_id = 3
 
         async def __call__(self) -> str:
@@ -102,6 +80,7 @@ def test_a_client_takes_its_turn_for_each_request(
         @staticmethod
         async def taken(*at: object) -> _Seat:
             asked.append(at)
+            seat.planned = bool(at[-1])
             return seat
 
     monkeypatch.setattr(taking_turns, "Seat", Seat)
@@ -109,12 +88,10 @@ def test_a_client_takes_its_turn_for_each_request(
     plain = driver.execute_single
     install(tmp_path, driver)
     assert driver.execute_single is plain, "nothing changes where no turns are taken"
-    place = TablePlace("10.0.0.7", 9330, "b", 2, 1)
+    place = TablePlace("10.0.0.7", 9330, "b", 1)
     write_turns(tmp_path, place)
     install(tmp_path, driver)
-    executor = driver.AsyncExecutor(target)
-    assert asyncio.run(executor()) == "done"
-    assert executor.schedule_handle.sched.next(0) == pytest.approx(0.075 if target else 0.05)
-    assert seat.log == log and asked == [(place, "search", 3)]
+    assert asyncio.run(driver.AsyncExecutor(target)()) == "done"
+    assert seat.log == log and asked == [(place, "search", 3, target is not None)]
     assert read_taken(tmp_path) == {"search": TaskTurns("search", 2, 0)}
     assert asyncio.run(driver.execute_single("outside", "of", "a", "task")) == "outside of a task"

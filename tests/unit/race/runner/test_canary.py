@@ -32,7 +32,8 @@ def test_memory_is_read_and_not_asked_of_the_kernel_again(tmp_path: Path) -> Non
 def test_who_is_told_to_stop_does_no_work(tmp_path: Path) -> None:
     stop = threading.Event()
     stop.set()
-    assert do_fixed_work(tmp_path, 2.0, stop) is None
+    assert do_fixed_work(tmp_path, 2.0, stop, seconds_each=0.1) is None
+    assert do_fixed_work(tmp_path, 2.0, threading.Event(), seconds_each=0.0) is None
 
 
 def test_a_disk_that_cannot_be_written_to_costs_its_figure_alone(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlap_race.contract.turns import TurnsSpec
+from fairlap_race.contract.turns import MOST_RACES, TurnsSpec, order_of_round
 from fairlap_race.rally.taking_turns import Seat, TablePlace
 from fairlap_race.runner import in_turn
 from fairlap_race.runner.in_turn import RaceInTurn
@@ -28,8 +29,10 @@ def table() -> Iterator[TurnTable]:
     made.close(0)
 
 
-async def searches(place: TablePlace, task: str, count: int, said: list[str], client: int = 0) -> Seat:
-    seat = await Seat.taken(place, task, client)
+async def searches(
+    place: TablePlace, task: str, count: int, said: list[str], client: int = 0, planned: bool = False
+) -> Seat:
+    seat = await Seat.taken(place, task, client, planned)
     for _ in range(count):
         await seat.take_turn()
         said.append(f"{place.number}{client}")
@@ -39,32 +42,42 @@ async def searches(place: TablePlace, task: str, count: int, said: list[str], cl
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(2, 4), st.lists(st.integers(0, 12), min_size=4, max_size=4))
-def test_one_goes_after_the_other_and_who_is_left_goes_on_alone(races: int, counts: list[int]) -> None:
+@given(st.integers(2, 4), st.lists(st.integers(0, 12), min_size=4, max_size=4), st.booleans())
+def test_one_goes_after_the_other_and_who_is_left_goes_on_alone(races: int, counts: list[int], planned: bool) -> None:
     table = TurnTable("b", races, HERE, 0)
     table.open()
     said: list[str] = []
 
     async def all_of_them() -> list[Seat]:
-        places = [TablePlace(HERE, table.port, "b", races, number) for number in range(races)]
-        return await asyncio.gather(*(searches(it, "search", counts[it.number], said) for it in places))
+        places = [TablePlace(HERE, table.port, "b", number) for number in range(races)]
+        return await asyncio.gather(*(searches(it, "search", counts[it.number], said, 0, planned) for it in places))
 
     try:
         seats = asyncio.run(asyncio.wait_for(all_of_them(), 30))
     finally:
         table.close(0)
     least = min(counts[:races])
-    assert said[: least * races] == [f"{number}0" for number in range(races)] * least
+    orders = [order_of_round(races, round if planned else 0) for round in range(least)]
+    assert said[: least * races] == [f"{number}0" for order in orders for number in order]
     for seat, count in zip(seats, counts, strict=False):
         assert seat.in_turn + seat.alone == count and seat.in_turn in (least, min(least + 1, count))
     assert len(set(counts[:races])) > 1 or not any(seat.alone for seat in seats)
+
+
+def test_of_planned_requests_each_place_falls_to_each_race_alike() -> None:
+    assert [order_of_round(2, number) for number in range(5)] == [[0, 1], [1, 0], [1, 0], [0, 1], [0, 1]]
+    for races in range(2, MOST_RACES + 1):
+        rounds = [order_of_round(races, number) for number in range(2 * races)]
+        assert all(sorted(order) == list(range(races)) for order in rounds)
+        for place in range(races):
+            assert Counter(order[place] for order in rounds) == dict.fromkeys(range(races), 2)
 
 
 def test_each_client_has_turns_of_its_own(table: TurnTable) -> None:
     said: list[str] = []
 
     async def all_of_them() -> None:
-        places = [TablePlace(HERE, table.port, "b", 2, number) for number in range(2)]
+        places = [TablePlace(HERE, table.port, "b", number) for number in range(2)]
         await asyncio.gather(*(searches(it, "a task, named", 5, said, client) for it in places for client in range(3)))
 
     asyncio.run(asyncio.wait_for(all_of_them(), 30))
@@ -74,10 +87,10 @@ def test_each_client_has_turns_of_its_own(table: TurnTable) -> None:
 
 def test_nobody_begins_before_all_are_there(table: TurnTable) -> None:
     async def early() -> None:
-        one = asyncio.create_task(Seat.taken(TablePlace(HERE, table.port, "b", 2, 1), "search", 0))
+        one = asyncio.create_task(Seat.taken(TablePlace(HERE, table.port, "b", 1), "search", 0))
         done, _ = await asyncio.wait([one], timeout=0.3)
         assert not done
-        other = await Seat.taken(TablePlace(HERE, table.port, "b", 2, 0), "search", 0)
+        other = await Seat.taken(TablePlace(HERE, table.port, "b", 0), "search", 0)
         seat = await asyncio.wait_for(one, 10)
         waits = asyncio.create_task(seat.take_turn())
         done, _ = await asyncio.wait([waits], timeout=0.3)
@@ -92,8 +105,12 @@ def test_nobody_begins_before_all_are_there(table: TurnTable) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["seat other 0 aa 0", "seat b 2 aa 0", "seat b x aa 0", "race b 7", "hello", "", "é", "x" * 9000]
-)
+    "line",
+    [
+        "seat other 0 free aa 0", "seat b 2 free aa 0", "seat b x free aa 0", "seat b 0 late aa 0", "seat b 0 aa 0",
+        "race b 7", "hello", "", "é", "x" * 9000,
+    ],
+)  # fmt: skip
 def test_who_does_not_belong_there_is_not_let_in(table: TurnTable, line: str) -> None:
     with socket.create_connection((HERE, table.port), timeout=10) as stranger:
         stranger.sendall(f"{line}\n".encode())
@@ -107,7 +124,7 @@ def race(table: TurnTable | None, number: int, monkeypatch: pytest.MonkeyPatch) 
     """Return a race that sits down at a table which is there."""
     made = RaceInTurn(TurnsSpec("b", 2, number, "" if number == 0 else f"{HERE}:1"), threading.Event())
     monkeypatch.setattr(
-        in_turn, "place_of", lambda spec, _port: TablePlace(HERE, table.port if table else 1, "b", 2, number)
+        in_turn, "place_of", lambda spec, _port: TablePlace(HERE, table.port if table else 1, "b", number)
     )
     monkeypatch.setattr(in_turn, "TurnTable", lambda *_: TurnTable("unused", 2, HERE, 0))
     made.open()
@@ -158,7 +175,7 @@ def test_a_race_that_goes_away_is_heard_of_by_all(table: TurnTable, monkeypatch:
     heard: list[str] = []
 
     async def sitting() -> None:
-        places = [TablePlace(HERE, table.port, "b", 2, number) for number in range(2)]
+        places = [TablePlace(HERE, table.port, "b", number) for number in range(2)]
         seats = await asyncio.gather(*(Seat.taken(it, "search", 0) for it in places))
         await seats[0].take_turn()
         await asyncio.to_thread(other.close, finished=False)
