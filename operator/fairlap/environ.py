@@ -11,7 +11,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, Json, ValidationErr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from fairlap.settings import JdkImage, PrometheusSettings, Settings
-from fairlap_race.contract.race_spec import MOST_CANARY_SECONDS
 
 _PREFIX = "FAIRLAP_"
 
@@ -31,9 +30,7 @@ def _http_url(url: str) -> str:
 
 Whole = Annotated[int, Field(ge=1, description="a whole number from 1 up")]
 Count = Annotated[int, Field(ge=0, description="a whole number from 0 up")]
-CanarySeconds = Annotated[
-    int, Field(ge=0, le=MOST_CANARY_SECONDS, description=f"a whole number from 0 to {MOST_CANARY_SECONDS}")
-]
+CanarySeconds = Annotated[int, Field(ge=0, le=60, description="a whole number from 0 to 60")]
 Name = Annotated[str, Field(min_length=1)]
 Label = Annotated[str, BeforeValidator(str)]
 

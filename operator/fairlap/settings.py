@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fairlap_race.contract.race_spec import CANARY_SECONDS
-
 # The tracks in tracks/ and their challenges; a test compares this with what Rally finds in them.
 BUILTIN_TRACKS: Mapping[str, tuple[str, ...]] = {
     "log_ingest": ("default", "quick", "high-concurrency", "ramp-up"),
@@ -57,7 +55,7 @@ class Settings:
     """how many of them, and of the track checks, may be of one namespace; 0: no limit"""
     max_checks: int = 2
     """track checks that may run at once before their Benchmarks are in the queue"""
-    canary_seconds: int = CANARY_SECONDS
+    canary_seconds: int = 3
     """of fixed work around each race, which tells whether its machine was another one meanwhile; 0: none"""
     avoid_kept_clusters: bool = True
     """whether races keep away from the machines of kept clusters"""

@@ -27,7 +27,7 @@ POD_IP_VARIABLE = "POD_IP"
 """with the address of the pod, where others are to find it"""
 MOST_SPEC_BYTES = (128 << 10) - len(f"{SPEC_VARIABLE}=") - 1
 """of its value in UTF-8: Linux starts no process with a longer variable (MAX_ARG_STRLEN, its name and NUL included)"""
-CANARY_SECONDS, MOST_CANARY_SECONDS = 3, 60
+MOST_CANARY_SECONDS = 60
 REPLAY = "replay"
 """The builtin track whose requests come from a file."""
 KEY_PER_CLIENT = "create_api_key_per_client"
@@ -210,7 +210,7 @@ class RaceSpec:
     """warm-ups go on until their task has settled, for so long at most; None where each ends as the track says"""
     turns: TurnsSpec | None = None
     """set where it is raced in turn with others, request by request"""
-    canary_seconds: float = CANARY_SECONDS
+    canary_seconds: float = 3.0
     """of fixed work around a race, half of them before it; 0: none"""
     cores: int | None = None
     stall_seconds: float = 600.0

@@ -30,6 +30,7 @@ from fairlap_race.contract.race_spec import (
     CorporaSpec,
     GitSource,
     MetricsStoreSpec,
+    RaceSpec,
     RequestsSource,
     parse_spec,
 )
@@ -580,7 +581,7 @@ def test_warm_ups_of_races_alone_may_be_prolonged() -> None:
 
 def test_how_long_the_canary_works_is_the_installation_s_to_say() -> None:
     asked = of_track({"builtin": "log_ingest"})
-    assert race_spec(asked, "race-1", SETTINGS).canary_seconds == 3
+    assert race_spec(asked, "race-1", SETTINGS).canary_seconds == RaceSpec.canary_seconds == 3
     assert race_spec(asked, "race-1", replace(SETTINGS, canary_seconds=0)).canary_seconds == 0
 
 
