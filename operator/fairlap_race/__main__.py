@@ -110,7 +110,7 @@ def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Even
     except Exception as error:
         # A bug must end in a record too, or the operator could only guess.
         LOG.exception("the runner failed")
-        outcome = Outcome(Reason.RALLY_FAILED, f"the runner failed: {type(error).__name__}: {error}")
+        outcome = Outcome(Reason.RALLY_FAILED, bounds.bug_words(error))
         return bounds.bounded(_failed(spec.mode, spec.race_id, started, outcome)), {}, {}
 
 

@@ -87,6 +87,23 @@ def test_a_whole_comparison(stage: Stage, plane: ControlPlane, namespace: str) -
         stage.is_clean(namespace)
 
 
+def test_suspend_resume_and_kubectl_wait(stage: Stage, plane: ControlPlane, namespace: str) -> None:
+    """kubectl takes what was said of an older generation for not met, and each change of suspend makes a new one."""
+    stage.behave(namespace, **FAST)
+    with comparing(plane, namespace):
+        stage.apply(comparison(namespace, design=TWO_BLOCKS))
+        stage.compares(namespace, "cmp", "Preparing")
+        stage.patch("comparisons", namespace, "cmp", {"spec": {"suspend": True}})
+        words = "suspended before "
+        stage.until(lambda: words in stage.comparison(namespace, "cmp").get("progress", ""), "it says suspended", 60)
+        stage.patch("comparisons", namespace, "cmp", {"spec": {"suspend": False}})
+        wait = ("wait", "--for=condition=Complete", "cmp/cmp", f"--namespace={namespace}", "--timeout=120s")
+        assert plane.kubectl(*wait).returncode == 0
+        status = ended_well(stage, namespace)
+        assert status["observedGeneration"] == 3
+        assert {told["observedGeneration"] for told in status["conditions"]} == {3}
+
+
 def test_what_the_api_server_would_refuse_is_said_at_once(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     wrong = {"name": "odd", "patch": {"elasticsearch": {"version": "nine"}}}
     with comparing(plane, namespace):

@@ -504,6 +504,27 @@ def test_name_too_long_for_eck(plane: ControlPlane) -> None:
     assert create("a" * 27) == ""
 
 
+TARGET = {"hosts": ["http://es:9200"]}
+
+
+@pytest.mark.parametrize("name", ["9-0-0", "8.11.0", "logs.es9", "8-vs-9"])
+def test_name_that_no_service_may_have(plane: ControlPlane, name: str) -> None:
+    """ECK would never build the clusters, and the place would be held until timeouts.provisioning is over."""
+
+    def create(manifest: Json) -> str:
+        options = ("--dry-run=server", "--filename=-")
+        return plane.kubectl("create", *options, stdin=json.dumps(manifest)).stderr
+
+    sentence = f"metadata.name is {name}: write a name that begins with a letter and has no dot, for example es-9-0-0, "
+    sentence += "because ECK names the Services of the clusters after it"
+    assert sentence in create(benchmark("default", name)) and sentence in create(comparison("default", name))
+    assert create(benchmark("default", f"es-{name.replace('.', '-')}")) == ""
+    assert create(benchmark("default", name, elasticsearch=None, target=TARGET)) == "", "nothing is built for it"
+    variants = [{"name": "a", "target": TARGET}, {"name": "b", "target": {"hosts": ["http://other:9200"]}}]
+    both = {"template__elasticsearch": None, "variants": variants, "baseline": "a"}
+    assert create(comparison("default", name, **both)) == ""
+
+
 HTTP_REFUSED: dict[str, tuple[Json, str]] = {
     "a track": (
         {"race__track": {"builtin": "log_ingest"}},

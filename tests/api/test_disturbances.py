@@ -245,6 +245,14 @@ def test_a_benchmark_goes_while_nobody_watches(
     all_end(stage, namespace, ["second"], seconds=120)
     stage.is_clean(namespace, AFTER_AN_OUTAGE)
 
+    def in_vain() -> int:
+        written = plane.writes(deaf.account, namespace)
+        return sum(entry.get("responseStatus", {}).get("code") == 404 for entry in written)
+
+    before = in_vain()
+    time.sleep(15)  # three times as long as it takes between two looks that no event causes
+    assert in_vain() == before, "nobody works any more for the one that is gone"
+
 
 def test_an_operator_that_cannot_read_a_specification_leaves_nothing_behind(
     stage: Stage, namespace: str, install: Callable[..., Operator], plane: ControlPlane

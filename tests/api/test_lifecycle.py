@@ -281,7 +281,12 @@ def test_suspend_and_resume(stage: Stage, namespace: str) -> None:
     assert stage.runs(namespace) == ["bm-race-1"], "the race under way ran to its end, no further one started"
     stage.is_clean(namespace)
     stage.patch("benchmarks", namespace, "bm", {"spec": {"suspend": False}})
-    assert stage.ends(namespace, "bm")["racesDone"] == "2/2"
+    # kubectl takes what was said of an older generation for not met, and each change of suspend makes a new one.
+    wait = ("wait", "--for=condition=Complete", "bm/bm", f"--namespace={namespace}", "--timeout=120s")
+    assert stage.plane.kubectl(*wait).returncode == 0
+    status, meta = stage.ends(namespace, "bm"), stage.benchmark(namespace, "bm")["metadata"]
+    assert status["racesDone"] == "2/2" and status["observedGeneration"] == meta["generation"] == 4
+    assert {told["observedGeneration"] for told in status["conditions"]} == {4}
 
 
 def test_a_suspended_one_does_not_hold_the_queue(stage: Stage, namespace: str) -> None:
@@ -350,6 +355,19 @@ def test_a_deleted_one_lets_the_next_begin(stage: Stage, namespace: str) -> None
     stage.reaches(namespace, "second", "Queued")
     stage.delete("benchmarks", namespace, "first")
     assert stage.ends(namespace, "second", seconds=60)["phase"] == "Succeeded"
+
+
+def test_a_race_whose_job_somebody_suspends_is_lost_and_never_runs_again(stage: Stage, namespace: str) -> None:
+    """As kubectl or a controller of queues does: to let it run would begin the race anew, under its number."""
+    stage.behave(namespace, race="hangs")
+    stage.apply(benchmark(namespace, smokeTest=False, repetitions=2))
+    stage.until(lambda: (stage.status(namespace, "bm").get("step") or {}).get("jobStarted"), "the race runs", 30)
+    stage.patch("jobs", namespace, "bm-race-1", {"spec": {"suspend": True}})
+    status = stage.ends(namespace, "bm")
+    assert (status["phase"], status["reason"]) == ("Failed", "JobLost")
+    assert status["message"] == "the race's Job was suspended by somebody while it ran, which ends its pod"
+    assert stage.runs(namespace) == ["bm-race-1"]
+    stage.is_clean(namespace)
 
 
 @pytest.mark.produces(Reason.JOB_LOST)

@@ -86,7 +86,12 @@ def test_wrong_usage_says_nothing(sandbox: Sandbox) -> None:
 
 
 def test_without_a_comparison_there_is_no_good_end(sandbox: Sandbox) -> None:
-    assert sandbox.run(COMPARE, run=1, NO_REPORT="1").returncode == 1
+    assert sandbox.run(COMPARE, run=1, NO_REPORT="1", gate=2).returncode == 2
+
+
+@pytest.mark.parametrize("gate", [0, 1, 3])
+def test_a_report_that_cannot_be_had_makes_no_verdict_another(sandbox: Sandbox, gate: int) -> None:
+    assert sandbox.run(COMPARE, run=gate, gate=gate, NO_REPORT="1").returncode == gate
 
 
 def test_what_it_calls_is_what_the_command_line_understands(sandbox: Sandbox) -> None:

@@ -126,7 +126,8 @@ class GateStatus(Answer):
     high: float | None = None
     """Upper end of its interval, in per cent."""
     confidence: float | None = None
-    """Of that interval, in per cent: simultaneous over all gates."""
+    """Of that interval, in per cent: simultaneous over all gates, but with NoDifference of this gate's two one-sided
+    tests alone."""
     baseline: float | None = None
     """Median over the races of the baseline."""
     contender: float | None = None

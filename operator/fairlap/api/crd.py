@@ -72,12 +72,17 @@ class Resource(NamedTuple):
     longest_name: int
     why: str
     """why a name may not be longer"""
+    built: str
+    """CEL's path of the cluster that ECK builds, where one is"""
 
 
-BENCHMARK = Resource(KIND, PLURAL, "bm", _Root, COLUMNS, MAX_NAME, "ECK limits the names of the clusters made from it")
+BENCHMARK = Resource(
+    KIND, PLURAL, "bm", _Root, COLUMNS, MAX_NAME, "ECK limits the names of the clusters made from it",
+    "self.spec.elasticsearch",
+)  # fmt: skip
 COMPARISON = Resource(
     COMPARISON_KIND, COMPARISON_PLURAL, "cmp", _ComparisonRoot, COMPARISON_COLUMNS, MAX_COMPARISON_NAME,
-    "its Benchmarks and their clusters are named after it",
+    "its Benchmarks and their clusters are named after it", "self.spec.template.elasticsearch",
 )  # fmt: skip
 RESOURCES = (BENCHMARK, COMPARISON)
 
@@ -98,7 +103,14 @@ def crd(resource: Resource = BENCHMARK) -> Json:
             f"'metadata.name is %d characters long: write at most {resource.longest_name}, because {resource.why}'"
             ".format([self.metadata.name.size()])",
             computed=True,
-        )
+        ),
+        # What is there already has a status: a new rule must not keep it from being written, or removed.
+        rule(
+            f"has(self.status) || !has({resource.built}) || self.metadata.name.matches('^[a-z][-a-z0-9]*$')",
+            "'metadata.name is %s: write a name that begins with a letter and has no dot, for example es-9-0-0, "
+            "because ECK names the Services of the clusters after it'.format([self.metadata.name])",
+            computed=True,
+        ),
     )
     return {
         "apiVersion": "apiextensions.k8s.io/v1",

@@ -55,9 +55,11 @@ class Step(Answer):
     stage: Stage
     """Provisioning (a cluster is built), Starting (the Job may be created), Running (its uid is known), Cleaning."""
     since: Time
-    """When the stage began; deadlines count from here."""
+    """When the stage began; its deadlines count from here, but that of a race from jobStartedAt."""
     job_started: bool = False
-    """The load generator's container has been seen running."""
+    """The load generator's container has been seen running, or its progress."""
+    job_started_at: Time | None = None
+    """When that was first seen: timeouts.race counts from here, so that waiting for a machine is no part of it."""
     job_uid: Annotated[str | None, Field(alias="jobUID", max_length=64)] = None
     """The one Job that runs this step; if it vanishes the step has failed, it never runs twice."""
     meets_at: Annotated[str, Field(max_length=60)] = ""

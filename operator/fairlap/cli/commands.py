@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
-from fairlap.cli.option_values import Duration, track_params
+from fairlap.cli.option_values import Duration, Percent, track_params
 from fairlap.cli.request_words import requests
 
 if TYPE_CHECKING:
@@ -37,6 +37,14 @@ class _InOrder(click.Group):
 def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     if value is not None and param.name:
         ctx.meta[_CHOSEN + param.name] = value
+
+
+def not_empty(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Return what stands for a name, or several; raises UsageError for "", say of a variable that is not set."""
+    for each in value if isinstance(value, tuple) else (value,):
+        if each is not None and not each.strip():
+            raise UsageError(f"{(param.metavar or 'NAME').strip('[].')} is empty: write a name")
+    return value
 
 
 def _cluster_options(command: F) -> F:
@@ -135,7 +143,7 @@ def _check_waiting(wait: bool, timeout: float | None) -> None:
         raise UsageError("--timeout is for --wait")
 
 
-_NAME = click.argument("name", metavar="NAME", shell_complete=_complete_benchmark)
+_NAME = click.argument("name", metavar="NAME", callback=not_empty, shell_complete=_complete_benchmark)
 
 
 @fairlap.command(short_help="Apply Benchmarks and Comparisons and follow them to their end.")
@@ -165,7 +173,7 @@ def run(ctx: click.Context, files: tuple[str, ...], wait: bool, timeout: float |
     "--race-time", type=Duration(), metavar="TIME", help="How long a race takes, as in 4m: says how long all take."
 )
 @click.option(
-    "--noise", type=click.FloatRange(0, 1000, min_open=True), metavar="PERCENT",
+    "--noise", type=Percent(), metavar="PERCENT",
     help="Standard deviation of a change from block to block: says how small a change will be shown.",
 )  # fmt: skip
 @_cluster_options
@@ -195,7 +203,9 @@ def rerun(ctx: click.Context, name: str, wait: bool, timeout: float | None) -> i
 
 
 @fairlap.command(short_help="Results of Benchmarks side by side.")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=_complete_benchmark)
+@click.argument(
+    "names", metavar="NAME...", nargs=-1, required=True, callback=not_empty, shell_complete=_complete_benchmark
+)
 @click.option(
     "-o", "--output", type=click.Choice(["table", "json", "csv", "md", "machines", "drnbench", "svg"]), default="table",
     help="Format (default: table); json, csv and md have everything; drnbench and svg are the curve of a sweep.",
@@ -211,8 +221,8 @@ def results(ctx: click.Context, names: tuple[str, ...], output: str, everything:
 
 
 @fairlap.command(short_help="Say which of two variants is better, as far as their races tell.")
-@click.argument("baseline", metavar="BASELINE", shell_complete=_complete_source)
-@click.argument("contender", metavar="CONTENDER", shell_complete=_complete_source)
+@click.argument("baseline", metavar="BASELINE", callback=not_empty, shell_complete=_complete_source)
+@click.argument("contender", metavar="CONTENDER", callback=not_empty, shell_complete=_complete_source)
 @click.option(
     "--in-blocks", is_flag=True,
     help="The first race of both was raced back to back, the second of both, and so on: compare pair by pair.",
@@ -234,7 +244,7 @@ def compare(ctx: click.Context, baseline: str, contender: str, in_blocks: bool, 
 
 
 @fairlap.command(short_help="Tell a pipeline whether a Comparison passed its gates.")
-@click.argument("name", metavar="NAME", shell_complete=_complete_comparison)
+@click.argument("name", metavar="NAME", callback=not_empty, shell_complete=_complete_comparison)
 @click.option("--wait", is_flag=True, help="Wait for its end, and show its progress meanwhile.")
 @click.option(
     "--timeout", type=Duration(), metavar="TIME",
@@ -254,7 +264,7 @@ def gate(ctx: click.Context, name: str, wait: bool, timeout: float | None) -> in
 
 
 @fairlap.command("report", short_help="The report of a Comparison: one HTML file, or Markdown, CSV, JUnit XML.")
-@click.argument("name", metavar="[NAME]", required=False, shell_complete=_complete_comparison)
+@click.argument("name", metavar="[NAME]", required=False, callback=not_empty, shell_complete=_complete_comparison)
 @click.option(
     "-o", "format_", type=click.Choice(["html", "md", "csv", "junit", "json"]), default="html",
     help="Format (default: html); json is an archive that every format can be made of later, without the cluster.",

@@ -81,7 +81,7 @@ class Connection:
         Without `namespace` it is that of the context. Raises CliError.
         """
         logging.getLogger("urllib3").setLevel(logging.CRITICAL)
-        configuration, file = client.Configuration(), os.environ.get("KUBECONFIG")
+        configuration, file = client.Configuration(), os.environ.get("KUBECONFIG") or None
         try:
             if context is None and file is None and _in_pod():
                 config.load_incluster_config(client_configuration=configuration)
@@ -231,14 +231,24 @@ class Connection:
         yield from self.changes(stop, (COMPARISON_KIND,))
 
     def _watch(self, kind: str, found: queue.Queue[Json | RefusedError], stop: threading.Event) -> None:
+        there: dict[str, Json] = {}
         while not stop.is_set():
             try:
                 listed = self._listed(kind)
-                for item in listed["items"]:
-                    found.put({**item, "kind": kind})
+                items = {item["metadata"]["name"]: {**item, "kind": kind} for item in listed["items"]}
+                for name in there.keys() - items.keys():  # deleted while nobody watched
+                    found.put({**there[name], "deleted": True})
+                there = items
+                for item in items.values():
+                    found.put(item)
                 for event in self._events(kind, listed["metadata"]["resourceVersion"]):
-                    gone = {"deleted": True} if event["type"] == "DELETED" else {}
-                    found.put({**event["raw_object"], "kind": kind, **gone})
+                    change = {**event["raw_object"], "kind": kind}
+                    if event["type"] == "DELETED":
+                        there.pop(change["metadata"]["name"], None)
+                        change["deleted"] = True
+                    else:
+                        there[change["metadata"]["name"]] = change
+                    found.put(change)
             except RefusedError as error:
                 if error.status in (401, 403, 404):
                     found.put(error)

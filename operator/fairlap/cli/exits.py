@@ -9,6 +9,8 @@ UNDECIDED: Final = 3
 """of `gate`: nothing can be said, which is neither passed nor a regression"""
 TIMED_OUT: Final = 124
 INTERRUPTED: Final = 130
+DEBUG: Final = "FAIRLAP_DEBUG"
+"""variable of the environment: an error that was not foreseen is shown with where it was"""
 
 
 class CliError(Exception):
@@ -24,3 +26,9 @@ class UsageError(CliError):
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence, USAGE)
+
+
+def unforeseen(error: Exception) -> str:
+    """Return a sentence for the user on an error that nobody has thought of."""
+    what = (f"{type(error).__name__}: {error}".splitlines() or [""])[0]
+    return f"this should not have happened: {what} ({DEBUG}=1 shows where)"

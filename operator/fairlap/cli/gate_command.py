@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -14,7 +15,7 @@ from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.comparison_files import Connect
 from fairlap.cli.connection import Connection, UnknownNameError
-from fairlap.cli.exits import FAILED, SUCCEEDED, TIMED_OUT, UNDECIDED, CliError, UsageError
+from fairlap.cli.exits import DEBUG, FAILED, SUCCEEDED, TIMED_OUT, UNDECIDED, CliError, UsageError, unforeseen
 from fairlap.cli.printable import one_line, print_text, stop_printing
 
 Json = dict[str, Any]
@@ -25,17 +26,25 @@ def gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
     """Print the verdict and the gates of the Comparison `name`; return the exit code.
 
     Raises UsageError for a name that is not there, CliError with the code of a time-out, and with that for "cannot be
-    told" where no cluster answers: only a regression may look like one.
+    told" where no cluster answers or anything else goes wrong: only a regression may look like one.
     """
     try:
-        connection = connect()
-        comparison = connection.comparison(name)
-        if wait and not is_over(comparison):
-            comparison = _followed(connection, name, timeout)
+        return _gate(connect, name, wait, timeout)
     except UnknownNameError as error:
         raise UsageError(str(error)) from error
     except CliError as error:
         raise CliError(str(error), TIMED_OUT if error.code == TIMED_OUT else UNDECIDED) from error
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        raise CliError(unforeseen(error), UNDECIDED) from error
+
+
+def _gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
+    connection = connect()
+    comparison = connection.comparison(name)
+    if wait and not is_over(comparison):
+        comparison = _followed(connection, name, timeout)
     for line in lines(comparison):
         _tell(line, sys.stdout)
     if not is_over(comparison):
@@ -68,7 +77,7 @@ def exit_code(comparison: Mapping[str, Any]) -> int:
 def lines(comparison: Mapping[str, Any]) -> list[str]:
     """Return the verdict, a line a gate, and one for each that cannot be compared."""
     status = _status(comparison)
-    said = str(status.get("message") or "") if status.get("phase") == "Failed" else str(status.get("progress") or "")
+    said = str(status.get("message") or "") if status.get("phase") == "Failed" else _said(comparison)
     how = str(status.get("verdict") or status.get("phase") or "Pending")
     found = [one_line(f"{how}: {said or bm.progress(comparison, datetime.now(UTC))}")]
     for contender, each in _gates(comparison):
@@ -107,16 +116,27 @@ def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
 
 
 def _tell(text: str, out: TextIO) -> None:
-    """Print a line. A reader that has seen enough, say `head`, makes no verdict another, and ends no waiting."""
+    """Print a line. One that cannot be written, say on a full disk, makes no verdict another, and ends no waiting."""
     try:
         print_text(text, out)
-    except BrokenPipeError:
+    except OSError:
         stop_printing(out)
 
 
 def _status(comparison: Mapping[str, Any]) -> Mapping[str, Any]:
     found = comparison.get("status")
     return found if isinstance(found, Mapping) else {}
+
+
+def _said(comparison: Mapping[str, Any]) -> str:
+    """Return the whole sentence of the verdict; the progress is cut where a column ends."""
+    progress = str(_status(comparison).get("progress") or "")
+    whole = [
+        str(each.get("message") or "")
+        for each in _status(comparison).get("conditions") or ()
+        if each.get("type") == ComparisonCondition.COMPLETE and each.get("status") == "True"
+    ]
+    return next(filter(None, whole), progress)
 
 
 def _condition(comparison: Mapping[str, Any], kind: str) -> tuple[str, str]:

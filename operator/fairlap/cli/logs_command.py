@@ -38,7 +38,8 @@ def logs(connection: Connection, name: str, step: str | None, follow: bool) -> i
     """Print the log of a step (None: the one that runs, or the last one that ran); return the exit code."""
     lines = _follow(connection, name, step) if follow else _once(connection, name, step)
     for line in lines:
-        print_text(line.rstrip("\r"))
+        if not print_text(line.rstrip("\r")):
+            break
     return SUCCEEDED
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -11,14 +12,15 @@ import click
 
 from fairlap.cli.commands import fairlap
 from fairlap.cli.completion import VARIABLE, answer_shell, kubectl_answer
-from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, USAGE, CliError, UsageError
+from fairlap.cli.exits import DEBUG, FAILED, INTERRUPTED, SUCCEEDED, USAGE, CliError, UsageError, unforeseen
 from fairlap.cli.printable import print_text, stop_printing
-
-DEBUG = "FAIRLAP_DEBUG"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (None: that of the process); return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode has no "→" and no "±"
     try:
         if asked := os.environ.get(VARIABLE):
             return answer_shell(fairlap, asked)
@@ -28,14 +30,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
+    except BrokenPipeError:  # of what click prints by itself
         stop_printing(sys.stdout)
         return SUCCEEDED
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
-        print_text(f"fairlap: this should not have happened: {what} ({DEBUG}=1 shows where)", sys.stderr)
+        print_text(f"fairlap: {unforeseen(error)}", sys.stderr)
         return FAILED
 
 

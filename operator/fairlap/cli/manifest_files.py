@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 
 from fairlap.api.names import COMPARISON_KIND, GROUP, KIND
 from fairlap.cli.exits import UsageError
+from fairlap.cli.json_yaml import JsonLoader
 
 Json = dict[str, Any]
 _ENDINGS = (".yaml", ".yml", ".json")
@@ -43,21 +45,24 @@ def title(manifest: Json) -> str:
 
 def _documents(name: str) -> Iterator[Json]:
     if name == "-":
-        yield from _parse("standard input", sys.stdin.read())
+        yield from _parse("standard input", _text("standard input", sys.stdin.read))
         return
     path = Path(name)
     paths = sorted(each for each in path.iterdir() if each.suffix in _ENDINGS) if path.is_dir() else [path]
     for each in paths:
-        try:
-            text = each.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{each}: {getattr(error, 'strerror', None) or 'is not UTF-8 text'}") from error
-        yield from _parse(str(each), text)
+        yield from _parse(str(each), _text(str(each), partial(each.read_text, encoding="utf-8")))
+
+
+def _text(name: str, read: Callable[[], str]) -> str:
+    try:
+        return read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{name}: {getattr(error, 'strerror', None) or 'is not UTF-8 text'}") from error
 
 
 def _parse(name: str, text: str) -> Iterator[Json]:
     try:
-        documents = list(yaml.safe_load_all(text))
+        documents = list(yaml.load_all(text, JsonLoader))
     except (ValueError, RecursionError) as error:  # 5,000 digits, no such day, a thousand levels
         raise UsageError(f"{name}: is not YAML that can be read: {error}") from error
     except yaml.YAMLError as error:
@@ -80,6 +85,9 @@ def _checked(name: str, objects: list[Any]) -> Iterator[Json]:
         meta = each.get("metadata") if isinstance(each, dict) else None
         if not isinstance(meta, dict) or not (meta.get("name") or meta.get("generateName")):
             raise UsageError(f"{name}: an object in it has no metadata.name")
+        for key in ("name", "generateName", "namespace"):
+            if not isinstance(meta.get(key, ""), str):
+                raise UsageError(f"{name}: metadata.{key} {meta[key]} is no text: write it in quotes")
         if not isinstance(each.get("apiVersion"), str):
             raise UsageError(f"{name}: {title(each)} has no apiVersion")
         yield each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,20 @@ class Duration(click.ParamType[float]):
         return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
+class Percent(click.FloatRange):
+    """A share in per cent, above 0 and at most 1000."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1000, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; raises click.BadParameter, also for "nan", which no bound keeps out."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is no number: write 3, for example", param, ctx)
+        return number
+
+
 def track_params(pairs: Sequence[str], file: str | None) -> dict[str, Any]:
     """Return the track parameters of --params and --param; the latter win. Raises UsageError."""
     params: dict[str, Any] = {}
@@ -49,8 +64,10 @@ def track_params(pairs: Sequence[str], file: str | None) -> dict[str, Any]:
 def _read(file: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415 - most commands read no YAML
 
+    from fairlap.cli.json_yaml import JsonLoader  # noqa: PLC0415
+
     try:
-        found = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+        found = yaml.load(Path(file).read_text(encoding="utf-8"), JsonLoader)  # noqa: S506 - it is a safe one
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UsageError(
             f"--params {file}: {getattr(error, 'strerror', None) or 'is neither JSON nor YAML'}"

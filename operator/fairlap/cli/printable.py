@@ -26,9 +26,23 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def print_text(text: str, out: TextIO | None = None) -> None:
-    """Print a text and a line end to `out` (None: standard output) at once."""
-    print(printable(text), file=out or sys.stdout, flush=True)
+def print_text(text: str, out: TextIO | None = None) -> bool:
+    """Print a text and a line end to `out` (None: standard output) at once; return what `write_shown` does."""
+    return write_shown(f"{printable(text)}\n", out or sys.stdout)
+
+
+def write_shown(text: str, out: TextIO | None) -> bool:
+    """Write a text that steers a terminal on purpose, or not at all; return whether there was still a reader.
+
+    One that has seen enough, say `head`, makes no exit code another and ends no waiting. None is a closed output.
+    """
+    try:
+        print(text, file=out, end="", flush=True)
+    except BrokenPipeError:
+        if out is not None:
+            stop_printing(out)
+        return False
+    return True
 
 
 def stop_printing(out: TextIO) -> None:

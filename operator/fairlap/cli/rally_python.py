@@ -21,7 +21,7 @@ _PROBE = "import importlib.metadata as m; print(m.version('esrally'))"
 _INSTALL_SECONDS = 900
 
 
-def python_with_rally(report: Callable[[str], None]) -> Path:
+def python_with_rally(report: Callable[[str], object]) -> Path:
     """Return the interpreter to check tracks with; `report` gets a sentence on what takes time.
 
     In this order: the one that FAIRLAP_RALLY_PYTHON names, our own when it has Rally, that of a virtual environment in
@@ -60,7 +60,7 @@ def _version(python: Path) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _cached(home: Path, report: Callable[[str], None]) -> Path:
+def _cached(home: Path, report: Callable[[str], object]) -> Path:
     python, ready = home / "bin" / "python", home / ".ready"
     if ready.is_file() and python.exists():
         return python
@@ -76,7 +76,7 @@ def _cached(home: Path, report: Callable[[str], None]) -> Path:
     return python
 
 
-def _make(home: Path, python: Path, report: Callable[[str], None]) -> None:
+def _make(home: Path, python: Path, report: Callable[[str], object]) -> None:
     report(f"Installing Rally {VERSION} into {home}, once; this takes about a minute ...")
     began = time.monotonic()
     _run([sys.executable, "-m", "venv", str(home)])

@@ -103,11 +103,16 @@ def _read(name: str) -> Iterator[BinaryIO]:
             yield file
 
 
+def _print_line(text: str) -> None:
+    if not print_text(text):
+        raise BrokenPipeError  # of a log that goes on for ever nobody reads the rest
+
+
 @contextmanager
 def _opened(output: str | None) -> Iterator[Callable[[str], None]]:
     """Yield what writes a line to the file `output`, or to standard output; without an error in the end it is there."""
     if output is None:
-        yield print_text
+        yield _print_line
         return
     target = Path(output).resolve()
     # It may be one of the files that are read. What is no file, as /dev/stdout, cannot be renamed to.

@@ -44,7 +44,9 @@ def run(connection: Connection, files: Sequence[str], wait: bool, timeout: float
     if dry_run:
         return SUCCEEDED
     applied = [_apply(connection, each) for each in objects]
-    return _wait(connection, [_id(each) for each in applied if manifest_files.is_ours(each)], wait, timeout)
+    # Files may name one object twice: a directory, and a file in it.
+    ids = dict.fromkeys(_id(each) for each in applied if manifest_files.is_ours(each))
+    return _wait(connection, list(ids), wait, timeout)
 
 
 def _id(found: Json) -> Id:

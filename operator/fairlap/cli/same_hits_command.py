@@ -7,6 +7,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -89,7 +90,7 @@ def _hits(engine: Engine, line: RequestLine, number: int) -> int:
         raise CliError(f"{where}: HTTP {error.code}") from error
     except PointerError as error:
         raise CliError(f"{where}: {error}") from error
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, HTTPException, ValueError, RecursionError) as error:
         raise CliError(f"{where}: {one_line(str(error) or type(error).__name__)}") from error
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 from fairlap.cli.builtin import make_empty
@@ -85,7 +87,13 @@ def new_track(target: Path) -> int:
     lines = (json.dumps({"id": n, "text": " ".join(_NUMBERS[int(d)] for d in str(n))}) for n in range(_COUNT))
     (target / "documents.json").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     print_text(f"{target}: track.json, index.json and {_COUNT} documents. What next:")
-    print_text(f"  fairlap track check {target}")
-    print_text(f"  kubectl create configmap {target.resolve().name} --from-file={target}")
-    print_text(f"  and in a Benchmark:  race: {{track: {{configMap: {{name: {target.resolve().name}}}}}}}")
+    path, name = shlex.quote(str(target)), _object_name(target.resolve().name)
+    print_text(f"  fairlap track check {path}")
+    print_text(f"  kubectl create configmap {name} --from-file={path}")
+    print_text(f"  and in a Benchmark:  race: {{track: {{configMap: {{name: {name}}}}}}}")
     return SUCCEEDED
+
+
+def _object_name(folder: str) -> str:
+    """Return a name that Kubernetes takes, as much like the folder's as it can be."""
+    return re.sub(r"[^a-z0-9]+", "-", folder.lower()).strip("-")[:63].rstrip("-") or "my-track"

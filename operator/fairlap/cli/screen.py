@@ -9,6 +9,7 @@ from typing import TextIO
 
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.benchmarks import Benchmark
+from fairlap.cli.printable import write_shown
 
 
 class Screen:
@@ -29,8 +30,7 @@ class Screen:
             line = bm.without_percent(bm.progress_line(benchmark))
             if line != self._shown.get(bm.name(benchmark)):
                 self._shown[bm.name(benchmark)] = line
-                self._out.write(f"{self._clock()}{line}\n")
-        self._out.flush()
+                write_shown(f"{self._clock()}{line}\n", self._out)
 
     def _clock(self) -> str:
         return f"[{time.monotonic() - self._started:5.0f} s] "
@@ -40,6 +40,5 @@ class Screen:
         width = shutil.get_terminal_size().columns - len(clock)
         up = f"\x1b[{self._drawn}A" if self._drawn else ""
         lines = [f"\r\x1b[2K{clock}{bm.progress_line(benchmark, width)}\n" for benchmark in benchmarks]
-        self._out.write(up + "".join(lines))
-        self._out.flush()
+        write_shown(up + "".join(lines), self._out)
         self._drawn = len(lines)

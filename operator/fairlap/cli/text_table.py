@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 from fairlap.cli.printable import one_line
@@ -18,7 +19,7 @@ def align(lines: Sequence[Sequence[str]], left: int | None = None, rule: bool = 
     if not lines:
         return ""
     lines = [[one_line(cell) for cell in cells] for cells in lines]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths = [max(map(columns, column)) for column in zip(*lines, strict=True)]
     shown = [_line(cells, widths, len(widths) if left is None else left) for cells in lines]
     if rule:
         shown.insert(1, _GAP.join("-" * width for width in widths))
@@ -26,8 +27,16 @@ def align(lines: Sequence[Sequence[str]], left: int | None = None, rule: bool = 
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], left: int) -> str:
-    padded = (
-        cell.ljust(width) if column < left else cell.rjust(width)
-        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    )
+    padded = []
+    for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        blanks = " " * (width - columns(cell))
+        padded.append(cell + blanks if column < left else blanks + cell)
     return _GAP.join(padded).rstrip()
+
+
+def columns(text: str) -> int:
+    """Return how many columns a terminal gives a text: two for a wide one (Unicode's annex 11), none for a mark."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(each) in "WF" for each in text)
+    return len(text) + wide - sum(unicodedata.category(each) in ("Mn", "Me") for each in text)

@@ -26,6 +26,8 @@ _WORKLOAD = re.compile(
     re.DOTALL,
 )
 """What is no variable of a comparison: when it differs, the races did not do the same."""
+MOST_FAILED = 0.05
+"""share of a task's requests: with more of them its times are not those of answers"""
 _ASKED, _NOTHING = "spec.", "nothing"
 """What was asked for is known as a whole: what is not there, while other parts are, was not asked for."""
 
@@ -83,6 +85,7 @@ def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_bloc
         f"{each.what} is not the same: {each.baseline} and {each.contender}" for each in found if is_workload(each.what)
     ]
     obstacles += _repeats(everyone)
+    obstacles += _failed(everyone)
     obstacles += [words for group in (baseline, contender) for words in _varies(group)]
     common = [number for number in everyone[0].values if all(number in race.values for race in everyone)]
     if not common:
@@ -228,6 +231,27 @@ def _repeats(races: Sequence[Raced]) -> list[str]:
     ]
 
 
+def _worst_error_rates(races: Sequence[Raced]) -> dict[str, float]:
+    """Return by task the largest share of requests that failed in a race."""
+    found: dict[str, float] = {}
+    for race in races:
+        for task, rate in race.error_rates.items():
+            found[task] = max(found.get(task, 0.0), rate)
+    return found
+
+
+def _failed(races: Sequence[Raced]) -> list[str]:
+    """Return a sentence for each task whose requests failed too often to be compared: errors are mostly fast.
+
+    Of a Benchmark's races it was judged how many may fail.
+    """
+    return [
+        f"{task}: {rate:.2%} of the requests of a race failed, so its times are not those of answers"
+        for task, rate in _worst_error_rates([race for race in races if not race.judged]).items()
+        if rate > MOST_FAILED
+    ]
+
+
 def _notes(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
     everyone = [*arms.baseline, *arms.contender]
     if arms.races < 2:
@@ -237,8 +261,9 @@ def _notes(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
             "not paired: all of one variant may have met another machine than all of the other; "
             "races in turn, back to back, need far fewer"
         )
-    for task, rate in {task: rate for race in everyone for task, rate in race.error_rates.items() if rate > 0}.items():
-        yield f"{task}: {rate:.2%} of the requests of a race failed: its times are those of errors, too"
+    for task, rate in _worst_error_rates(everyone).items():
+        if rate > 0:
+            yield f"{task}: {rate:.2%} of the requests of a race failed: its times are those of errors, too"
     tasks = dict.fromkeys(number.task for race in everyone for number in race.values if number.task)
     missing = [task for task in tasks if not any(number.task == task for number in common)]
     if missing:

@@ -60,8 +60,14 @@ def _series(spec: ComparisonSpec, contenders: Sequence[str], numbers: BlockNumbe
     """Yield the log ratios of each number that is no gate and has noise."""
     gated = {(gate.task or "", gate.metric) for gate in gates_of(spec)}
     for name in contenders:
+        # A mean over one task is that task's number.
+        alone = {
+            (tasks[0], gate.metric)
+            for gate in gates_of(spec)
+            if len(tasks := numbers.pairs(name, gate.task or "", gate.metric).tasks) == 1
+        }
         for task, metric in numbers.keys(name):
-            if METRICS[metric].exact or (task, metric) in gated:
+            if METRICS[metric].exact or (task, metric) in gated | alone:
                 continue
             pairs = numbers.pairs(name, task, metric)
             if pairs.obstacle:

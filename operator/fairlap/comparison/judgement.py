@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, variance
 from typing import NamedTuple, Protocol
 
+from fairlap.api.base import LONGEST_TEXT
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec, GateSpec
 from fairlap.api.comparison_status import AllBlocksStatus, ContenderStatus, GateStatus, Verdict
@@ -26,14 +27,24 @@ from fairlap.comparison.hints import hints, twin_findings
 from fairlap.comparison.reach import scope
 from fairlap.comparison.remarked_races import remark_findings
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict, together
-from fairlap.statistics.gates import AllBlocks, Gate, GateFinding, Look, is_futile, is_open, judge, over_all_blocks
+from fairlap.statistics.gates import (
+    AllBlocks,
+    Gate,
+    GateFinding,
+    Look,
+    is_flat,
+    is_futile,
+    is_open,
+    judge,
+    over_all_blocks,
+)
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.paired import as_change
 from fairlap.statistics.sentences import all_blocks_words, change_of, describe
 
-NO_SPREAD = 1e-9
-"""Log ratios that differ by less have none: not even rounding would hide so little noise."""
 _FEW_REQUESTS = 2
+_MOST_TASKS = 10
+"""named in one sentence"""
 
 
 class Named(Protocol):
@@ -131,7 +142,16 @@ def judge_blocks(
         found += twin_findings(spec, numbers) + hints(spec, others, numbers, priors)
     passed = _gates_passed(contenders) if final else None
     value: Verdict = verdict.value
-    return Judgement(contenders, value, sentence, settled, futile, passed, found[:20], scope(blocks, spec.design))
+    return Judgement(
+        contenders,
+        value,
+        sentence,
+        settled,
+        futile,
+        passed,
+        [each[:LONGEST_TEXT] for each in found[:20]],
+        scope(blocks, spec.design),
+    )
 
 
 def _tell(
@@ -155,9 +175,8 @@ def _tell(
             found[number] = _exact(name, gate, pairs)
         else:
             ratios = pairs.cost_ratios(more_is_better=kind.more_is_better)
-            first = ratios[: reached[0].blocks]
-            if max(first) - min(first) < NO_SPREAD:
-                found[number] = _constant(name, gate, pairs, fmean(first))
+            if is_flat(ratios):
+                found[number] = _constant(name, gate, pairs, fmean(ratios))
             else:
                 noisy[number] = pairs, ratios
     if noisy:
@@ -173,13 +192,21 @@ def _tell(
 def _without_unmeasured(spec: ComparisonSpec, told: list[_Told]) -> tuple[list[_Told], list[str]]:
     """Return the gates without default ones that nothing was measured for, and what is said of those.
 
-    Nobody asked for them by name, so a track of few requests is not inconclusive because of its p99.
+    Nobody asked for them by name, so a track of few requests is not inconclusive because of its p99. A contender of
+    which nothing at all was measured keeps its gates: it passes none.
     """
-    if spec.gates or all(each.pairs.obstacle for each in told):
+    judged = {each.contender for each in told if not each.pairs.obstacle}
+    if spec.gates:
         return told, []
-    dropped = [each for each in told if each.pairs.obstacle]
-    sentences = [f"no gate: {gate_title(each.gate, each.pairs)}: {each.pairs.obstacle}" for each in dropped]
-    return [each for each in told if not each.pairs.obstacle], list(dict.fromkeys(sentences))
+    dropped = [each for each in told if each.pairs.obstacle and each.contender in judged]
+    lacking: dict[str, list[str]] = {}
+    for each in dropped:
+        lacking.setdefault(f"{gate_title(each.gate, each.pairs)}: {each.pairs.obstacle}", []).append(each.contender)
+    everyone = {each.contender for each in told}
+    sentences = [
+        f"no gate{'' if everyone == set(names) else ' of ' + ', '.join(names)}: {why}" for why, names in lacking.items()
+    ]
+    return [each for each in told if not (each.pairs.obstacle and each.contender in judged)], sentences
 
 
 def _statistical(gate: GateSpec) -> Gate:
@@ -370,5 +397,7 @@ def _findings(told: Sequence[_Told], numbers: BlockNumbers, *, early: bool) -> l
     found += dict.fromkeys(filter(None, lacking))  # contenders mostly lack the same
     for name, missing in told_below.items():
         if missing:
-            found.append(f"not compared, since not every race of {name} and the baseline has it: {', '.join(missing)}")
+            shown = ", ".join(missing[:_MOST_TASKS])
+            more = f" and {len(missing) - _MOST_TASKS} more" if len(missing) > _MOST_TASKS else ""
+            found.append(f"not compared, since not every race of {name} and the baseline has it: {shown}{more}")
     return found

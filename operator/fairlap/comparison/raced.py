@@ -83,6 +83,8 @@ class Raced:
     """the facts that its race.json tells by itself"""
     units: Mapping[Number, str] = field(default_factory=dict)
     """of throughputs, as their tasks have them"""
+    judged: bool = False
+    """it is a Benchmark's, and was found to count"""
 
     def by_race_json(self) -> Raced:
         """Return the race with the facts of its race.json alone."""
@@ -111,7 +113,8 @@ def read_race(name: str, text: str | bytes, facts: Mapping[str, str] | None = No
     errors = {str(task["task"]): found for task in tasks if (found := _number(task.get("error_rate"))) is not None}
     own = dict(_facts(race))
     known, enough = own if facts is None else facts, frozenset(supported & set(values))
-    return Raced(name, _identity(race, text), values, known, enough, errors, own, dict(map(_unit, tasks)))
+    units, judged = dict(map(_unit, tasks)), facts is not None
+    return Raced(name, _identity(race, text), values, known, enough, errors, own, units, judged)
 
 
 def _identity(race: Mapping[str, Any], text: str | bytes) -> str:

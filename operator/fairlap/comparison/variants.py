@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from fairlap.api.base import Json
-from fairlap.api.comparison_spec import ComparisonSpec, Matrix, Variant
+from fairlap.api.comparison_spec import LOOKS, ComparisonSpec, Design, Matrix, Variant
 from fairlap.api.names import MOST_SPEC_VALUES
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.matrix_cells import LONGEST_NAME, combination_name, combinations, matrix_objections
@@ -34,7 +34,9 @@ _DECIDED: Final = {
     "checkedBy": "the Comparison writes it: leave it out",
     "inTurn": "the Comparison writes it: leave it out, and write design.kind: Duet",
 }
-_VERSION: Final = re.compile(r"(?<![0-9.])[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9])")
+_VERSION: Final = re.compile(
+    r"(?<![0-9.])(?<!java)(?<!java[-_])(?<!jdk)(?<!jdk[-_])[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9])", re.IGNORECASE
+)
 _SHORT_VERSION: Final = re.compile(r"(es|elasticsearch)?[-_]?([5-9](?:\.[0-9]{1,3})?)", re.IGNORECASE)
 """a whole name that may be the first one or two numbers of a version"""
 _JAVA: Final = re.compile(r"(?:java|jdk)[-_]?([0-9]{1,2})(?![0-9.])", re.IGNORECASE)
@@ -102,6 +104,11 @@ def expand(spec: ComparisonSpec) -> list[ResolvedVariant]:
 
 
 def _design_objections(spec: ComparisonSpec) -> Iterator[str]:
+    """Yield what is wrong with the design; what the API server's rules say of it first, where none has been asked."""
+    yield from _block_objections(spec.design)
+    for gate in spec.gates:
+        if gate.margin is not None and gate.margin <= 0:
+            yield "gates[].margin 0 can never be shown to be kept: write the smallest that matters, for example 2"
     for (task, metric), times in Counter((gate.task, gate.metric) for gate in spec.gates).items():
         if times > 1:
             of = f" of task {task}" if task else ""
@@ -111,6 +118,24 @@ def _design_objections(spec: ComparisonSpec) -> Iterator[str]:
             "onInconclusive: extend needs design.stop: sequential, since a fixed number of blocks is not extended; "
             "write that, or onInconclusive: fail"
         )
+
+
+def _block_objections(design: Design) -> Iterator[str]:
+    least, most, steps = design.min_blocks, design.max_blocks, ", ".join(map(str, LOOKS))
+    if design.stop == "fixed":
+        if design.blocks is None:
+            yield "design.stop: fixed needs design.blocks, for example 5"
+        if least is not None or most is not None:
+            words = "design.minBlocks and design.maxBlocks are for design.stop: sequential"
+            yield f"{words}; with fixed write design.blocks"
+        return
+    if design.blocks is not None:
+        yield "design.blocks is for design.stop: fixed; with sequential write design.maxBlocks"
+    wrong = [each for each in (least, most) if each is not None and each not in LOOKS]
+    if wrong:
+        yield f"design.minBlocks and design.maxBlocks are one of {steps}, not {wrong[0]}: no other look was simulated"
+    elif (least or LOOKS[0]) > (most or LOOKS[-1]):
+        yield f"design.minBlocks {least} is above design.maxBlocks {most or LOOKS[-1]}"
 
 
 def _of_variant(number: int, variant: Variant) -> _Draft:
@@ -221,14 +246,22 @@ def _normalized(template: Json) -> Json:
 def _versions_said(draft: _Draft, resolved: Mapping[str, Any], *, versions_vary: bool) -> list[str]:
     """Return the versions in a name, or the 9 or 9.0 that it is, unless another value explains that: say 9 shards.
 
-    A 9 alone may be a mere number, unless the versions are what varies.
+    A 9 alone may be a mere number, unless the versions are what varies. A matrix calls its variants by their values.
     """
-    whole, found = _VERSION.findall(draft.name), _SHORT_VERSION.fullmatch(draft.name)
-    if whole or not found or draft.field == "matrix":
-        return whole
+    if draft.field == "matrix":
+        return []
+    found = _SHORT_VERSION.fullmatch(draft.name)
+    others = {
+        path: as_text(value)
+        for part in (draft.patch, resolved)
+        for path, value in leaves("", part)
+        if path != ".elasticsearch.version"
+    }
+    whole = _VERSION.findall(draft.name)
+    if whole or not found:
+        return [each for each in whole if not any(each in value for value in others.values())]
     of, short = found.groups()
-    values = {as_text(value) for part in (draft.patch, resolved) for _, value in leaves("", part)}
-    return [short] if short not in values and (of or "." in short or versions_vary) else []
+    return [short] if short not in others.values() and (of or "." in short or versions_vary) else []
 
 
 def _misnamed(draft: _Draft, resolved: Mapping[str, Any], *, versions_vary: bool) -> Iterator[str]:

@@ -189,7 +189,9 @@ class ComparisonView:
         if not self.over:
             return f"Not over yet: {status.progress or status.phase or 'not seen by the operator'}"
         sentences = [each.sentence for each in self.contenders if each.sentence]
-        return status.progress or " ".join(sentences) or "It ended without a sentence."
+        # The progress is a line for a column, cut where the column ends.
+        _, _, message = self.condition("Complete")
+        return message or " ".join(sentences) or status.progress or "It ended without a sentence."
 
     @property
     def races_and_preparations(self) -> str:

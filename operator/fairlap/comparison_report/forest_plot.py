@@ -97,7 +97,7 @@ def _row(entry: _Entry, top: float, reach: float) -> Markup:
         _margins(gate, middle, reach),
         element("text", shortened(label_of(gate), 42), x="1%", y=top + 14, class_="name halo"),
         element("text", f"{sign}{numbers}", x="1%", y=top + 31, class_="said halo"),
-        element("text", better, y=top + 80, **side),
+        None if words.any_change_is_worse else element("text", better, y=top + 80, **side),
         _interval(gate, middle, reach),
     ]
     if gate.margin or entry.ratios:

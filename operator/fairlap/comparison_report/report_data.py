@@ -86,16 +86,29 @@ def manifest(view: ComparisonView) -> str:
     if view.namespace:
         meta["namespace"] = view.namespace
     whole = {"apiVersion": API_VERSION, "kind": COMPARISON_KIND, "metadata": meta, "spec": spec}
-    return plain(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=100))
+    return plain(yaml.dump(whole, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes each text that some version of YAML reads as something else: 8123e45 is a number to kubectl, y is true."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = None if (text[:1].isalpha() and text.lower() not in ("y", "n")) or "\n" in text else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def method(view: ComparisonView) -> Markup:
     """Return how it was found, for someone who is no statistician."""
     design, base = view.design, view.baseline
     if design.get("stop", "sequential") == "fixed":
-        stop = (
-            f"The number of blocks, {design.get('blocks')}, was fixed beforehand; it was looked once, after the last."
-        )
+        asked, there = design.get("blocks"), len(view.valid_blocks)
+        cut = isinstance(asked, int) and view.over and there < asked
+        end = f"it ended after {there} that count, which is fewer" if cut else "it was looked once, after the last"
+        stop = f"The number of blocks, {asked}, was fixed beforehand; {end}."
     else:
         stop = (
             f"It was looked after {_looks(view)} blocks, as far as it went. Looking often finds more by chance, "
@@ -111,9 +124,8 @@ def method(view: ComparisonView) -> Markup:
         else f"{base} was not raced against itself."
     )
     lines = [
-        "In each block every variant raced once, back to back on the same machines, in an order that is drawn anew and "
-        f"balanced over the blocks.{seed} What the races of a block share, such as the machine's hour, cancels where "
-        "they are compared.",
+        f"{_of_blocks(view)}{seed} What the races of a block share, such as the machine's hour, cancels where they are "
+        "compared.",
         "A race is one sample, however many requests it makes. For each block the ratio of contender to baseline is "
         "taken; the change is their geometric mean, and the interval says how far off it may be, judged by how much "
         "the ratio differs from block to block.",
@@ -132,6 +144,18 @@ def method(view: ComparisonView) -> Markup:
     table_of_signs = element("ul", [element("li", sign) for sign in signs])
     folded = element("details", element("summary", "The verdicts and their signs"), table_of_signs)
     return section("method", "How it was found", told, folded)
+
+
+def _of_blocks(view: ComparisonView) -> str:
+    if view.design.get("kind") == "Duet":
+        return (
+            "In each block every variant raced once, all at the same time on the same machines and in turn, one "
+            "request of each; the order is drawn anew and balanced over the blocks."
+        )
+    return (
+        "In each block every variant raced once, back to back on the same machines, in an order that is drawn anew and "
+        "balanced over the blocks."
+    )
 
 
 def _of_disturbances(view: ComparisonView) -> str:

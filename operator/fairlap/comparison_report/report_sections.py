@@ -88,8 +88,9 @@ def gates(view: ComparisonView) -> Markup | None:
                 )
             )
     note = (
-        "What is known: the estimated change with its interval, which holds for all gates together. Values are medians "
-        "over the races; a mean of tasks is the geometric one. "
+        "What is known: the estimated change with its interval. Those of a change hold for all gates together; that of "
+        "“no difference that matters” is of the two tests, of that gate alone, that rule the margin out either way. "
+        "Values are medians over the races; a mean of tasks is the geometric one. "
         f"Noise is how much {view.baseline} differs from itself from block to block (standard deviation)."
     )
     return section("gates", "Gates", parts, element("p", note, class_="note"))
@@ -120,7 +121,7 @@ def fairness(view: ComparisonView) -> Markup:
 def to_know_more(view: ComparisonView) -> Markup:
     """Return how many blocks more would settle what is open, and how small a change how many blocks show."""
     parts: list[Child] = []
-    seconds = [sum(race.seconds or 0 for race in block.races) for block in view.valid_blocks]
+    seconds = [_seconds(view, [race.seconds or 0 for race in block.races]) for block in view.valid_blocks]
     each = sum(seconds) / len(seconds) if seconds else 0.0
     for contender, gate in view.judged:
         if gate.verdict == "Inconclusive" and gate.more_blocks:
@@ -160,6 +161,11 @@ def to_know_more(view: ComparisonView) -> Markup:
     if not (parts or rows or before or view.judged):
         open_ones = element("p", "There are no numbers to tell it from.")
     return section("more", "What it would take to know more", open_ones, visible, before)
+
+
+def _seconds(view: ComparisonView, races: Sequence[float]) -> float:
+    """Return how long a block's races took: those in turn run at the same time."""
+    return max(races, default=0.0) if view.design.get("kind") == "Duet" else sum(races)
 
 
 def findings(view: ComparisonView) -> Markup | None:
@@ -242,6 +248,8 @@ def _gate_row(gate: GateStatus) -> list[Child]:
         known += [element("br"), element("span", interval(gate.low, gate.high), class_="note")]
     passed = {True: "✓ yes", False: "✕ no", None: "only reported" if gate.policy == "reportOnly" else "–"}[gate.passed]
     better = "more is better" if words.more_is_better else "less is better"
+    if words.any_change_is_worse:
+        better = "any change is worse"
     return [
         [label_of(gate), element("br"), element("span", better, class_="note")],
         known,

@@ -1,5 +1,12 @@
 """What goes wrong between the operator and the API server."""
 
+import re
+from typing import Final
+
+_OF_A_QUOTA: Final = re.compile(r"\b(exceeded|failed|insufficient|unknown for) quota\b", re.IGNORECASE)
+"""what the API server's own admission says of one that is full, asks for more, or was not counted yet; no name has a
+blank in it"""
+
 
 class ApiError(Exception):
     """The API server's answer to a request that it did not carry out; status 0 means that it did not answer."""
@@ -17,7 +24,7 @@ class ApiError(Exception):
     @property
     def over_quota(self) -> bool:
         """Whether a quota is full, which may have room later."""
-        return self.status == 403 and "quota" in self.message and not self.forbidden
+        return self.status == 403 and bool(_OF_A_QUOTA.search(self.message)) and not self.forbidden
 
     @property
     def unfit(self) -> bool:

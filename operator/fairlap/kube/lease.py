@@ -44,7 +44,7 @@ class Lease:
             await asyncio.sleep(max(0.2, self._seconds * _RENEW_SHARE / 2))
 
     async def hold(self) -> None:
-        """Renew it again and again; return when it could not be renewed in time."""
+        """Renew it again and again; return when it is another's, or could not be renewed in time."""
         while self.valid():
             await asyncio.sleep(self._seconds * _RENEW_SHARE)
             await self.renew()
@@ -70,6 +70,7 @@ class Lease:
             async with asyncio.timeout(self._seconds * _TRUST_SHARE / 2):
                 there = await self._api_server.find("Lease", self._namespace, self._name)
                 if there is not None and not self._may_take(there["spec"]):
+                    self._renewed = float("-inf")  # another one works: nothing more may be written
                     return False
                 lease = self._held(there)
                 await (self._api_server.create(lease) if there is None else self._api_server.replace(lease))

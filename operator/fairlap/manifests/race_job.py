@@ -136,7 +136,7 @@ def job(subject: Subject, step: str, settings: Settings, image: str | None = Non
         "spec": {
             "suspend": True,
             "backoffLimit": 0,
-            "activeDeadlineSeconds": _timeout(subject, step) + _JOB_GRACE_SECONDS,
+            "activeDeadlineSeconds": _job_seconds(subject, step),
             "template": {
                 "metadata": {
                     "labels": {**labels(subject, step, ROLE_LOAD_GENERATOR), **in_turn_labels(subject, step)},
@@ -194,7 +194,16 @@ def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
 
 def _timeout(subject: Subject, step: str) -> int:
     timeouts = subject.spec.timeouts
-    return int(parse_duration(timeouts.provisioning if is_preparation(step) else timeouts.race).total_seconds())
+    return _seconds(timeouts.provisioning if is_preparation(step) else timeouts.race)
+
+
+def _job_seconds(subject: Subject, step: str) -> int:
+    # They count from before the pod has a machine, for which there is timeouts.provisioning.
+    return _seconds(subject.spec.timeouts.provisioning) + _timeout(subject, step) + _JOB_GRACE_SECONDS
+
+
+def _seconds(duration: str) -> int:
+    return int(parse_duration(duration).total_seconds())
 
 
 def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: str) -> Json:

@@ -1,54 +1,88 @@
-"""Asks the helpers of some machines to drop the page cache, and waits until they have done so."""
+"""Asks the helpers of some machines to drop the page cache, and waits until they have done so.
+
+The ConfigMap has a key for each machine and request: `asked.MACHINE.REQUEST` until a helper has done it or nobody waits
+for it any more, `done.MACHINE.REQUEST` from then until it is read. A request's id has no dot, a machine's name may.
+"""
 
 import asyncio
+import logging
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from fairlap.api.names import PAGE_CACHE_DROPPED
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 
+log = logging.getLogger(__name__)
 FAILED: Final = "failed: "
-_ASKED, _DONE = "asked.", "done."
+_ASKED, _DONE, _OPEN, _DROPPED = "asked.", "done.", "open", "dropped"
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 15.0, 0.5
 
 
-def asked_of(data: Mapping[str, str], machine: str) -> str:
-    """Return what a machine's helper has still to do: the request's id, "" for nothing."""
-    asked = data.get(_ASKED + machine, "")
-    return asked if asked and not data.get(_DONE + machine, "").endswith(asked) else ""
+def asked_of(data: Mapping[str, str], machine: str) -> list[str]:
+    """Return the ids of the requests that a machine's helper has still to do."""
+    asked = (key.removeprefix(_ASKED).rpartition(".") for key in data if key.startswith(_ASKED))
+    return sorted(request for of, _, request in asked if of == machine)
 
 
-def answer(machine: str, request: str, why_not: str = "") -> dict[str, str]:
-    """Return what a helper writes when it has done what was asked, or `why_not`."""
-    return {_DONE + machine: f"{FAILED}{why_not[:300]} {request}" if why_not else request}
+def answer(machine: str, requests: Iterable[str], why_not: str = "") -> dict[str, str | None]:
+    """Return what a helper merges when it has done what was asked, or `why_not`: None takes a key away."""
+    said = f"{FAILED}{why_not[:300]}" if why_not else _DROPPED
+    merged: dict[str, str | None] = {}
+    for request in requests:
+        merged |= {f"{_DONE}{machine}.{request}": said, f"{_ASKED}{machine}.{request}": None}
+    return merged
 
 
 async def drop_page_cache(api_server: ApiServer, place: str, machines: Collection[str], request: str) -> str:
     """Return, as a sentence, on which machines the page cache was dropped; nothing that fails here fails a race.
 
-    `place`: NAMESPACE/NAME of the ConfigMap of the helpers; `request`: an id that is the same when it is asked again.
+    `place`: NAMESPACE/NAME of the ConfigMap of the helpers; `request`: an id without a dot, of this race alone, that is
+    the same when it is asked again.
     """
     namespace, _, name = place.partition("/")
     try:
-        asked = {_ASKED + machine: request for machine in machines}
-        await api_server.patch("ConfigMap", namespace, name, {"data": asked})
-        until = time.monotonic() + _PATIENCE_SECONDS
-        while True:
-            data = (await api_server.read("ConfigMap", namespace, name)).get("data") or {}
-            open_ones = [machine for machine in machines if asked_of(data, machine) == request]
-            if not open_ones or time.monotonic() > until:
-                return _sentence(data, machines, open_ones)
-            await asyncio.sleep(_PAUSE_SECONDS)
+        # What was done for an operator that has ended since is done once more: nobody knows how long ago that was.
+        await api_server.patch("ConfigMap", namespace, name, {"data": _keys(machines, request, _OPEN)})
+        try:
+            told = await _wait(api_server, place, machines, request)
+        finally:
+            # A helper that comes up late must not drop it in the middle of the race.
+            await _withdraw(api_server, place, machines, request)
     except ApiError as error:
         return f"the page cache was not dropped: ConfigMap {place} could not be used: {error.message}"[:300]
+    return _sentence(told, machines)
 
 
-def _sentence(data: Mapping[str, str], machines: Collection[str], unanswered: Collection[str]) -> str:
-    failed = [f"{it}: no answer of its helper in {_PATIENCE_SECONDS:.0f} s" for it in unanswered]
-    told = {it: data.get(_DONE + it, "") for it in machines if it not in unanswered}
-    failed += [f"{it}: {text.removeprefix(FAILED).rpartition(' ')[0]}" for it, text in told.items() if FAILED in text]
+async def _wait(api_server: ApiServer, place: str, machines: Collection[str], request: str) -> dict[str, str]:
+    """Return what the helpers said, by machine; those that did not in time are missing. Raises ApiError."""
+    namespace, _, name = place.partition("/")
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        data = (await api_server.read("ConfigMap", namespace, name)).get("data") or {}
+        told = {it: data[key] for it in machines if (key := f"{_DONE}{it}.{request}") in data}
+        if len(told) == len(set(machines)) or time.monotonic() > until:
+            return told
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
+async def _withdraw(api_server: ApiServer, place: str, machines: Collection[str], request: str) -> None:
+    namespace, _, name = place.partition("/")
+    try:
+        await api_server.patch("ConfigMap", namespace, name, {"data": _keys(machines, request, None)})
+    except ApiError as error:
+        log.warning("ConfigMap %s still has the request %s: %s", place, request, error)
+
+
+def _keys(machines: Collection[str], request: str, asked: str | None) -> dict[str, str | None]:
+    merged: dict[str, str | None] = {f"{_DONE}{machine}.{request}": None for machine in machines}
+    return merged | {f"{_ASKED}{machine}.{request}": asked for machine in machines}
+
+
+def _sentence(told: Mapping[str, str], machines: Collection[str]) -> str:
+    failed = [f"{it}: no answer of its helper in {_PATIENCE_SECONDS:.0f} s" for it in machines if it not in told]
+    failed += [f"{it}: {text.removeprefix(FAILED)}" for it, text in told.items() if text.startswith(FAILED)]
     if failed:
         return f"the page cache was not dropped on {'; '.join(failed)}"[:300]
     return f"{PAGE_CACHE_DROPPED}{', '.join(machines)}"[:300]

@@ -20,11 +20,10 @@ _PAUSE_SECONDS = 2.0  # a look takes some milliseconds of a processor, on machin
 
 
 def drop(file: Path = DROP_CACHES) -> str:
-    """Write back and drop page cache, directory entries and inodes (Linux: Documentation/admin-guide/sysctl/vm.rst).
+    """Drop page cache, directory entries and inodes, of what is written back (Linux: admin-guide/sysctl/vm.rst).
 
     Returns why it could not be done, else "".
     """
-    os.sync()
     try:
         file.write_text("3\n")
     except OSError as error:
@@ -35,13 +34,21 @@ def drop(file: Path = DROP_CACHES) -> str:
 async def serve_once(api_server: ApiServer, place: str, machine: str) -> bool:
     """Do what is asked of this machine, if anything is, and say so. Returns whether it was. Raises ApiError."""
     namespace, _, name = place.partition("/")
-    data = (await api_server.read("ConfigMap", namespace, name)).get("data") or {}
-    request = asked_of(data, machine)
-    if not request:
+
+    async def open_ones() -> list[str]:
+        return asked_of((await api_server.read("ConfigMap", namespace, name)).get("data") or {}, machine)
+
+    if not await open_ones():
+        return False
+    await asyncio.to_thread(os.sync)
+    # That may have taken long, and who asked may race by now.
+    requests = await open_ones()
+    if not requests:
         return False
     why_not = await asyncio.to_thread(drop)
-    await api_server.patch("ConfigMap", namespace, name, {"data": answer(machine, request, why_not)})
-    log.info("%s: %s", request, why_not or "dropped")
+    await api_server.patch("ConfigMap", namespace, name, {"data": answer(machine, requests, why_not)})
+    for request in requests:
+        log.info("%s: %s", request, why_not or "dropped")
     return True
 
 

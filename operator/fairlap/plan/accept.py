@@ -1,11 +1,12 @@
 """What CEL cannot know about a spec: checked again, and said in the condition Accepted, before anything is created."""
 
 import ipaddress
+import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from fairlap.api.quantity import parse_heap, parse_quantity
-from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.spec import BenchmarkSpec, Toleration
 from fairlap.plan import spec_bounds as bounds
 from fairlap.plan.verdict import applied_settings
 from fairlap.settings import Settings
@@ -34,6 +35,11 @@ _CREDENTIALS = (
     "basic_auth_user", "basic_auth_password", "api_key", "bearer_auth", "use_ssl", "verify_certs", "ca_certs",
     "client_cert", "client_key", "ssl_context", "hosts", "max_retries", "retry_on_timeout", "retry_on_status",
 )  # fmt: skip
+_LABEL = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_PART_OF_PREFIX = re.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LONGEST_PREFIX = 253
+_A_KEY = "write letters, digits, -, _ and ., for example disktype, or with a prefix example.com/disktype"
+_A_VALUE = "write at most 63 letters, digits, -, _ and ., the first and the last a letter or digit"
 
 
 def objections(spec: BenchmarkSpec, settings: Settings) -> list[Objection]:
@@ -85,6 +91,47 @@ def _requests_within_limits(spec: BenchmarkSpec, _: Settings) -> Iterator[Object
                     f"{field}.resources.requests.{name} {request} is more than its limit {limit}; "
                     "write a request of at most the limit",
                 )
+
+
+def _scheduling_is_kubernetes(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+    """Yield what no pod may have: the API server takes it in what is handed to ECK, which can never build that."""
+    built = {"elasticsearch.scheduling": spec.elasticsearch.scheduling} if spec.elasticsearch else {}
+    for field, scheduling in {**built, "race.scheduling": spec.race.scheduling}.items():
+        for key, value in scheduling.node_selector.items() if scheduling else ():
+            if not _is_label_key(key):
+                words = f"{field}.nodeSelector has {key[:80]!r}, which is no key of a label: {_A_KEY}"
+                yield Objection(Reason.INVALID_SPEC, words)
+            elif not _is_label_value(value):
+                words = f"{field}.nodeSelector has {value!r} for {key}, which is no value of a label: {_A_VALUE}"
+                yield Objection(Reason.INVALID_SPEC, words)
+        for number, toleration in enumerate(scheduling.tolerations if scheduling else ()):
+            if words := _wrong_toleration(toleration):
+                yield Objection(Reason.INVALID_SPEC, f"{field}.tolerations[{number}] has {words}")
+
+
+def _wrong_toleration(it: Toleration) -> str:
+    """Return what a toleration has that no pod may have, and what to write instead, or ""."""
+    if it.key and not _is_label_key(it.key):
+        return f"the key {it.key[:80]!r}, which is none of a taint: {_A_KEY}"
+    if not it.key and it.operator == "Equal":
+        return "no key: write that of the taint, or operator: Exists for every taint"
+    if it.operator == "Exists" and it.value:
+        return "a value beside operator: Exists, which compares none: leave value out, or write operator: Equal"
+    if not _is_label_value(it.value or ""):
+        return f"the value {it.value!r}, which is none of a taint: {_A_VALUE}"
+    if it.toleration_seconds is not None and it.effect != "NoExecute":
+        return "tolerationSeconds, which is for effect: NoExecute alone: write that effect, or leave it out"
+    return ""
+
+
+def _is_label_key(key: str) -> bool:
+    prefix, slash, name = key.rpartition("/")
+    good = not slash or all(_PART_OF_PREFIX.fullmatch(part) for part in prefix.split("."))
+    return good and len(prefix) <= _LONGEST_PREFIX and _LABEL.fullmatch(name) is not None
+
+
+def _is_label_value(value: str) -> bool:
+    return value == "" or _LABEL.fullmatch(value) is not None
 
 
 def _config_leaves_eck_alone(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
@@ -193,6 +240,7 @@ CHECKS: tuple[Check, ...] = (
     _java_is_configured,
     _heap_fits_memory,
     _requests_within_limits,
+    _scheduling_is_kubernetes,
     _config_leaves_eck_alone,
     _index_settings_make_sense,
     _client_options_hold_no_credentials,

@@ -88,8 +88,10 @@ def plan(seen: Seen) -> Plan:
         # What an index lacks may be there, and what it shows may be old: the objects themselves are asked first.
         return Plan(seen.status, look=("children",))
     observed = (*decided.observed, *outdated_crd.observe(seen.pruned, seen.status))
-    found = conditions(decided.status, observed, seen.now)
-    return replace(decided, status=update(decided.status, conditions=found), observed=())
+    # Of a spec nothing but suspend changes, so that all that was said of an older generation holds.
+    status = update(decided.status, observed_generation=seen.subject.generation)
+    found = conditions(status, observed, seen.now)
+    return replace(decided, status=update(status, conditions=found), observed=())
 
 
 def _decide(seen: Seen) -> Plan:
@@ -110,11 +112,10 @@ def _decide(seen: Seen) -> Plan:
 
 
 def _begin(seen: Seen) -> Plan:
-    subject, spec = seen.subject, seen.subject.spec
+    spec = seen.subject.spec
     status = BenchmarkStatus(
         phase="Pending",
         progress="checking the specification",
-        observed_generation=subject.generation,
         start_time=stamp(seen.now),
         version=spec.elasticsearch.version if spec.elasticsearch else "",
         track=track_words(spec.race),
@@ -279,20 +280,22 @@ def _running(seen: Seen, step: Step) -> Plan:
         )
     if (ended := _job_ended(children.job)) is not None:
         return _by_record_alone(seen, step) or _ended_without_record(seen, ended)
+    suspended, step = bool(children.job["spec"].get("suspend")), _as_started(seen, step, progress)
+    if suspended and step.job_started:  # letting it run would begin the race anew
+        words = "the race's Job was suspended by somebody while it ran, which ends its pod"
+        return _by_record_alone(seen, step) or fail(seen, Reason.JOB_LOST, words)
     allowed = spec.timeouts.provisioning if is_preparation(step.name) else spec.timeouts.race
-    suspended = bool(children.job["spec"].get("suspend"))
-    deadline = _deadline(seen, step, parse_duration(allowed) + RUNNER_GRACE, begun=not suspended)
+    over = Deadline(moment(step.job_started_at or step.since), parse_duration(allowed) + RUNNER_GRACE)
     start = _deadline(seen, step, parse_duration(spec.timeouts.provisioning))
     room = room_search(seen, step, start.allowed)
     pull = _deadline(seen, step, PULL_PATIENCE)
     if suspended and (refused := _not_let_run(seen, step)):
         return refused
-    if deadline.passed(seen.now):
+    if step.job_started and over.passed(seen.now):
         overdue = explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods)))
         return _by_record_alone(seen, step) or fail_with_log(seen, overdue)
-    started = step.job_started or any(is_running(pod) for pod in load_generators(children.pods))
     hindrance = None
-    if not started and not suspended:
+    if not step.job_started and not suspended:
         found = find_troubles(load_generators(children.pods))
         hindrance = explain_unschedulable(next(iter(found), None), seen)
         missing = not load_generators(children.pods)
@@ -304,21 +307,29 @@ def _running(seen: Seen, step: Step) -> Plan:
         seen.status,
         phase=running_phase(step.name, progress),
         progress=one_line(
-            children.foreign or f"{title(spec, step.name)} · {describe_progress(progress, started=started)}", hindrance
+            children.foreign or f"{title(spec, step.name)} · {describe_progress(progress, started=step.job_started)}",
+            hindrance,
         ),
-        step=_with_table(step.model_copy(update={"job_started": started}), seen, progress),
+        step=_with_table(step, seen, progress),
     )
     return Plan(
         status,
-        create=("access",) if suspended else (),
+        create=("record", "access") if suspended else (),
         start_job=suspended,
-        wake_in=wake_in(seen.now, deadline)
-        if started
+        wake_in=wake_in(seen.now, over)
+        if step.job_started
         else _until_pods(
-            look_again_in(seen, hindrance, room, wake_in(seen.now, deadline, start, pull)),
+            look_again_in(seen, hindrance, room, wake_in(seen.now, start, pull)),
             not load_generators(children.pods),
         ),
     )
+
+
+def _as_started(seen: Seen, step: Step, progress: Progress | None) -> Step:
+    """Return the step with whether its Job has started, and since when: its time counts from there."""
+    if step.job_started or not (progress or any(is_running(pod) for pod in load_generators(seen.children.pods))):
+        return step
+    return step.model_copy(update={"job_started": True, "job_started_at": step.job_started_at or stamp(seen.now)})
 
 
 def _with_table(step: Step, seen: Seen, progress: Progress | None) -> Step:
@@ -355,10 +366,11 @@ def _until_pods(seconds: float, missing: bool) -> float:
 
 
 def _not_let_run(seen: Seen, step: Step) -> Plan | None:
-    """Return the plan for a suspended Job whose account could not be made; None while it still may be."""
+    """Return the plan for a Job that could not be let run, as without its account; None while it still may be."""
     deadline = _deadline(seen, step, parse_duration(seen.subject.spec.timeouts.provisioning), begun=False)
-    if seen.children.foreign and deadline.passed(seen.now):
-        return fail(seen, Reason.PROVISIONING_TIMEOUT, seen.children.foreign)
+    if deadline.passed(seen.now):
+        words = seen.children.foreign or "the race's Job could not be let run in time"
+        return fail_if_refused(seen) or fail(seen, Reason.PROVISIONING_TIMEOUT, words)
     return fail_if_refused(seen)
 
 

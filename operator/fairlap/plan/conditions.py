@@ -48,7 +48,8 @@ def moment(text: str) -> datetime:
 def conditions(status: HasConditions, observed: Iterable[Observation], now: datetime) -> list[Condition]:
     """Return the status's conditions after what a pass has observed; of two observations of a type the last counts.
 
-    lastTransitionTime moves only when the truth of a condition changes. What was not observed stays as it is.
+    lastTransitionTime moves only when the truth of a condition changes. What was not observed stays as it is, and is
+    said of the status's generation, too: kubectl wait takes a condition of an older one for not met.
     """
     found = {known.type: known for known in status.conditions}
     for it in observed:
@@ -60,9 +61,8 @@ def conditions(status: HasConditions, observed: Iterable[Observation], now: date
             reason=str(it.reason),
             message=it.message[:LONGEST_MESSAGE],
             last_transition_time=old.last_transition_time if old and old.status == truth else stamp(now),
-            observed_generation=status.observed_generation,
         )
-    return list(found.values())
+    return [each.model_copy(update={"observed_generation": status.observed_generation}) for each in found.values()]
 
 
 def condition(status: HasConditions, kind: str) -> Condition | None:

@@ -73,9 +73,11 @@ def canary_words(watch: MachineWatch) -> Iterator[str]:
 
 
 def _steal(watch: MachineWatch) -> Iterator[str]:
-    for span in _spans(watch):
+    # Where each task is too short to be judged, the race may still be long enough.
+    for span in _spans(watch) or [it for it in (watch.race,) if it.seconds >= SHORTEST_SECONDS]:
         if span.steal_share is not None and span.steal_share > STEAL_SHARE:
-            yield f"the hypervisor took {100 * span.steal_share:.0f} % of its processors' time in task {span.task}"
+            where = f"in task {span.task}" if span.task else "in the race"
+            yield f"the hypervisor took {100 * span.steal_share:.0f} % of its processors' time {where}"
 
 
 def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:

@@ -208,7 +208,9 @@ class Chores:
             return
         if created is None:
             created = await find_run(api_server, KIND, meta["namespace"], upcoming.name)
-            if created is None or not rerun.was_made_for(created, benchmark, upcoming.value):
+            if created is None:  # the name is free: a quota was counted anew just then, or what had the name has gone
+                raise ApiError(409, f"Benchmark {upcoming.name} was not created, and nothing has its name")
+            if not rerun.was_made_for(created, benchmark, upcoming.value):
                 # The name was taken by somebody else meanwhile: say another one.
                 taken.add(upcoming.name)
                 there = {*self.names_in(meta["namespace"]), *taken}

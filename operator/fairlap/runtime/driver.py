@@ -104,8 +104,9 @@ def _repeated(operator: Operator) -> list[asyncio.Task[None]]:
         await remove_ownerless(operator.connection(), operator.namespaces.readable())
 
     async def resync() -> None:
-        listed = operator.namespaces.readable()
-        for blind in await hold_beside_lists(operator.connection(), operator.places, operator.watches, listed):
+        connection, listed = operator.connection(), operator.namespaces.readable()
+        places, watches, end = operator.places, operator.watches, operator.drives.end
+        for blind in await hold_beside_lists(connection, places, watches, listed, end):
             operator.namespaces.read_anew(blind)
 
     async def compare() -> None:

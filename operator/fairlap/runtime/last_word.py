@@ -31,7 +31,7 @@ async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> li
     left, failure = list[str](), None
     for kind in ("Elasticsearch", "Job"):
         try:
-            for child in await list_children(api_server, kind, namespace, uid):
+            for child in await _children_of_a_kind(api_server, kind, namespace, uid):
                 left.append(name_leftover(kind, child))
                 if not child["metadata"].get("deletionTimestamp"):
                     await api_server.delete(kind, child)
@@ -41,6 +41,16 @@ async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> li
         raise failure
     pods = await api_server.list_metadata("Pod", [namespace], {"labelSelector": f"{UID_LABEL}={uid}"})
     return [*left, *(name_leftover("Pod", pod) for pod in pods)]
+
+
+async def _children_of_a_kind(api_server: ApiServer, kind: str, namespace: str, uid: str) -> list[Json]:
+    """Return them, none where the API server does not have the kind (any more). Raises ApiError."""
+    try:
+        return await list_children(api_server, kind, namespace, uid)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        return []
 
 
 async def say_last_word(
@@ -53,16 +63,16 @@ async def say_last_word(
     found = await find_run(api_server, kind, meta["namespace"], meta["name"])
     if found is None or found["metadata"]["uid"] != meta["uid"]:
         return None
-    stored = found.get("status") or {}
+    stored, said = found.get("status") or {}, {"observedGeneration": found["metadata"].get("generation")}
     if stored.get("phase") in (COMPARISON_TERMINAL if kind == COMPARISON_KIND else TERMINAL):
         return None
     try:
-        return await _write(api_server, kind, found, last_word(stored, ending, datetime.now(UTC)))
+        return await _write(api_server, kind, found, last_word({**stored, **said}, ending, datetime.now(UTC)))
     except ApiError as error:
         if not error.unfit:
             raise
         log.warning("the last word about %s/%s is said in short: %s", meta["namespace"], meta["name"], error)
-    return await _write(api_server, kind, found, last_word({}, ending, datetime.now(UTC)))
+    return await _write(api_server, kind, found, last_word(said, ending, datetime.now(UTC)))
 
 
 async def _write(api_server: ApiServer, kind: str, found: Json, status: Json) -> Json:

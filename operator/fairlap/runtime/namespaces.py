@@ -6,9 +6,10 @@ asks for ever where it may not. Here its beginning and end are decided, by the A
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Collection, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fairlap.api.names import COMPARISON_KIND, KIND, MANAGED_BY, MANAGER
@@ -41,8 +42,8 @@ class _Place:
     following: asyncio.Task[None] | None = None
     kinds: frozenset[str] = frozenset()
     """those of LATE_KINDS that were there when kopf began to follow"""
-    began: float = field(default_factory=time.monotonic)
-    """when it was first waited for"""
+    began: float = math.inf
+    """when it was first waited for; not before the Lease is held"""
     looks: int = 0
     """how often it was looked at since something went wrong or began"""
     blind: bool = False
@@ -105,6 +106,8 @@ class Namespaces:
 
     async def look_after_all(self, follow: Follow) -> None:
         """Begin `follow` for each that can be read, end it where it cannot any more; until cancelled."""
+        for place in self._places.values():
+            place.began = time.monotonic()
         tasks = [
             asyncio.create_task(self._look_after(place, follow), name=place.called) for place in self._places.values()
         ]

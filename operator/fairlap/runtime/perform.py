@@ -46,7 +46,8 @@ async def _start_alike(api_server: ApiServer, seen: Seen, jobs: list[Json]) -> N
     if not seen.settings.page_cache or step is None or is_preparation(step.name) or cluster is None:
         return
     on = sorted({str(pod["spec"]["nodeName"]) for pod in elasticsearch_pods(seen.children.pods)})
-    said = await drop_page_cache(api_server, seen.settings.page_cache, on, str(cluster["metadata"]["uid"]))
+    request = f"{seen.subject.uid}-{step.name}"
+    said = await drop_page_cache(api_server, seen.settings.page_cache, on, request)
     for job_manifest in jobs:
         job_manifest["metadata"].setdefault("annotations", {})[PAGE_CACHE_ANNOTATION] = said
 

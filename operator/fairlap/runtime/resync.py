@@ -6,7 +6,7 @@ that may hold a place in the queue for ever. And a watch may be open and tell of
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
@@ -18,11 +18,16 @@ log = logging.getLogger(__name__)
 
 
 async def hold_beside_lists(
-    api_server: ApiServer, places: Places, watches: BlindWatches, namespaces: Iterable[str]
+    api_server: ApiServer,
+    places: Places,
+    watches: BlindWatches,
+    namespaces: Iterable[str],
+    end: Callable[[str], None],
 ) -> list[str]:
     """Tell the queue which of all that it knows is gone, and return the namespaces that a watch does not tell of.
 
     namespaces: those to list; "" is the whole cluster. Of one that cannot be read nothing new is known.
+    end: ends the work on one that is gone, by its uid, for no event will.
     """
     gone, blind = set[str](), list[str]()
     for namespace in namespaces:
@@ -36,6 +41,7 @@ async def hold_beside_lists(
         missing = known - listed.keys()
         for uid in missing:
             watches.forget(uid)
+            end(uid)
         gone |= missing
         if watches.find(namespace, listed, time.monotonic()):
             blind.append(namespace)

@@ -42,7 +42,7 @@ async def annotate(api_server: ApiServer, benchmark: Json, annotations: Mapping[
 
 
 async def create_if_free(api_server: ApiServer, manifest: Json) -> Json | None:
-    """Create an object and return it; None when the name is taken. Raises ApiError."""
+    """Create an object and return it; None when the name is taken, or was just then. Raises ApiError."""
     try:
         return await api_server.create(manifest)
     except ApiError as error:
@@ -54,13 +54,16 @@ async def create_if_free(api_server: ApiServer, manifest: Json) -> Json | None:
 async def create_child(api_server: ApiServer, manifest: Json) -> str:
     """Create what another object controls, a Benchmark or a Comparison; one of its own that exists is a success.
 
-    Returns a sentence when something that is not its own has the name, else "". Raises ApiError.
+    Returns a sentence when something that is not its own has the name, else "". Raises ApiError, also 409: try again.
     """
-    if await create_if_free(api_server, manifest) is not None:
-        return ""
     meta, kind = manifest["metadata"], manifest["kind"]
-    there = await api_server.find(kind, meta["namespace"], meta["name"])
-    if there is None:  # gone meanwhile
+    try:
+        await api_server.create(manifest)
+    except ApiError as error:
+        there = await api_server.find(kind, meta["namespace"], meta["name"]) if error.status == 409 else None
+        if there is None:  # the name is free: a quota was counted anew just then, or what had the name has gone
+            raise
+    else:
         return ""
     wanted = controller(manifest)
     if wanted and _identity(controller(there)) == _identity(wanted):

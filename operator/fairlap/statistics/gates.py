@@ -20,6 +20,15 @@ MOST_MORE_BLOCKS = 999
 """Nobody races more; where so many would not do either, that is said instead of a number."""
 
 
+NO_SPREAD = 1e-9
+"""Log ratios that differ by less have none: not even rounding would hide so little noise."""
+
+
+def is_flat(ratios: Sequence[float]) -> bool:
+    """Tell whether log ratios show no noise at all."""
+    return max(ratios) - min(ratios) < NO_SPREAD
+
+
 class GateVerdict(StrEnum):
     """What is known of one gate."""
 
@@ -103,7 +112,9 @@ def judge(
 
     Only whole looks count: blocks after the last look that is reached are left for the next one. A gate that one look
     settles stays so. A worsening that one look shows is not taken back by a later one that shows none, unless that one
-    rules the margin out. Raises ValueError when not even the first look is reached.
+    rules the margin out. A gate that is flat up to a look, and not up to the last one, is not judged there: what has
+    noise, and has shown none yet, cannot say how much it has. Raises ValueError when not even the first look is
+    reached.
     """
     there = min(len(series) for series in ratios)
     reached = [look for look in looks if look.blocks <= there]
@@ -112,11 +123,15 @@ def judge(
     found: dict[int, GateFinding] = {}
     for look in reached:
         still = [number for number, gate in enumerate(gates) if number not in found or is_open(found[number], gate)]
-        closed = [finding for number, finding in found.items() if number not in still]
+        flat = [number for number in still if _is_flat_yet(ratios[number], look, reached[-1])]
+        still = [number for number in still if number not in flat]
+        if not still:
+            continue
+        closed = [finding for number, finding in found.items() if number not in (*still, *flat)]
         present = [ratios[number][: look.blocks] for number in still]
         estimates = _estimates(present, [gates[number] for number in still], priors or {})
         margins = [gates[number].margin for number in still]
-        unrejected = sum(finding.verdict == GateVerdict.NO_DIFFERENCE for finding in closed)
+        unrejected = sum(finding.verdict == GateVerdict.NO_DIFFERENCE for finding in closed) + len(flat)
         shown = [number in found and found[number].differs for number in still]
         now = judge_estimates(estimates, margins, look, unrejected, shown)
         found |= {
@@ -125,6 +140,10 @@ def judge(
             if not before or finding.differs or finding.not_worse
         }
     return [found[number] for number in range(len(gates))]
+
+
+def _is_flat_yet(ratios: Sequence[float], look: Look, last: Look) -> bool:
+    return is_flat(ratios[: look.blocks]) and not is_flat(ratios[: last.blocks])
 
 
 def over_all_blocks(

@@ -26,8 +26,8 @@ class Prior(NamedTuple):
 def learn_prior(variances: Sequence[float], df: float | Sequence[float]) -> Prior | None:
     """Return the prior of a family from variances of log ratios, each on its `df` degrees of freedom; None from few.
 
-    Few are 2 or fewer above 0. Moments of the logarithms of the variances (Smyth 2004, section 6.2), its weight capped
-    at MOST_PRIOR_DF.
+    Few are 2 or fewer above 0. Moments of the logarithms of the variances (Smyth 2004, section 6.2). Its weight is
+    capped at MOST_PRIOR_DF only after the variance was taken, which would be a quarter too small otherwise.
     """
     each_df = [float(df)] * len(variances) if isinstance(df, int | float) else df
     known = [(math.log(value), of / 2) for value, of in zip(variances, each_df, strict=True) if value > 0]
@@ -36,8 +36,8 @@ def learn_prior(variances: Sequence[float], df: float | Sequence[float]) -> Prio
     centred = [value - digamma(half) + math.log(half) for value, half in known]
     spread = variance(centred) - fmean(trigamma(half) for _, half in known)
     weight = 2 * trigamma_inverse(spread) if spread > 0 else math.inf
-    weight = min(weight, MOST_PRIOR_DF)
-    return Prior(math.exp(fmean(centred) + digamma(weight / 2) - math.log(weight / 2)), weight)
+    of_weight = 0.0 if math.isinf(weight) else digamma(weight / 2) - math.log(weight / 2)
+    return Prior(math.exp(fmean(centred) + of_weight), min(weight, MOST_PRIOR_DF))
 
 
 def fitted_to(prior: Prior, present: Sequence[tuple[float, float]]) -> Prior:

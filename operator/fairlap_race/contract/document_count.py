@@ -96,6 +96,7 @@ class _Behind:
         self.aliased = False
         self.aliases = {alias for index in record.indices or () for alias in index.aliases}
         self.closed = {index.name for index in record.indices or () if index.closed}
+        self.unknown = {it.name for it in record.indices or () if it.documents is None and not it.closed}
         for index in record.indices or ():
             for name in filter(None, (index.name, index.data_stream, *index.aliases)):
                 self.names.setdefault(name, set()).add(index.name)
@@ -115,6 +116,15 @@ class _Behind:
         """Return the closed indices behind the names."""
         return {index for name in names for index in self.names.get(name, ()) if index in self.closed}
 
+    def is_hidden(self, group: _Group) -> bool:
+        """Tell whether an index of a group could not be counted, although none of them is closed."""
+        return not group.indices.isdisjoint(self.unknown) and group.indices.isdisjoint(self.closed)
+
+    def unknown_words(self, indices: Iterable[str]) -> str:
+        """Return that the documents of these indices could not be counted; "" when all of them could."""
+        names = ", ".join(sorted(self.unknown.intersection(indices))[:_SHOWN])
+        return f"the documents of index {names} could not be counted" if names else ""
+
     def found(self, indices: Iterable[str]) -> int:
         return sum(self.counts[index] for index in indices)
 
@@ -129,13 +139,14 @@ def _stated_mismatches(record: Record, behind: _Behind) -> Iterator[str]:
         indices = behind.indices(name)
         if (not indices and number == 0) or behind.shut([name]):
             continue
-        if behind.found(indices) != number or not indices:
+        if unknown := behind.unknown_words(indices):
+            yield f"race.expect.documents: index {name} was to hold {number} documents, but {unknown}"
+        elif behind.found(indices) != number or not indices:
             yield f"race.expect.documents: {_was_to_hold(name, number, behind.found(indices) if indices else None)}"
-    total = stated.total_documents
-    if total is not None and behind.total != total and not behind.closed:
-        yield (
-            f"race.expect.totalDocuments: the race was to leave {total} documents, Elasticsearch counts {behind.total}"
-        )
+    total, unknown = stated.total_documents, behind.unknown_words(behind.counts)
+    if total is not None and (unknown or behind.total != total) and not behind.closed:
+        found = f"but {unknown}" if unknown else f"Elasticsearch counts {behind.total}"
+        yield f"race.expect.totalDocuments: the race was to leave {total} documents, {found}"
 
 
 def _was_to_hold(name: str, number: int, found: int | None) -> str:
@@ -206,10 +217,16 @@ def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDo
     """Return why the documents are not those of the plan, and what is to be said of those that may be."""
     plan = record.track.documents
     anywhere = [it for it in plan.uncounted if it.why is not WhyUncounted.DELETED and not it.target]
+    hidden = [it for it in groups if behind.is_hidden(it)]
+    if lacking := next((it for it in hidden if it.least), None):
+        names, unknown = ", ".join([*lacking.expected][:_SHOWN]), behind.unknown_words(lacking.indices)
+        return CountedDocuments(f"index {names} was to hold {lacking.least} documents, but {unknown}")
     wrong = [group for group in groups if not _holds(group)]
     if anywhere and (groups or not plan.stated.documents):
         return _compare_all(record, behind, groups, anywhere, wrong)
+    groups, wrong = ([it for it in some if not behind.is_hidden(it)] for some in (groups, wrong))
     doubts = tuple(_doubt(group) for group in groups if _holds(group) and _is_open(group))
+    doubts = (*(behind.unknown_words(group.indices) for group in hidden), *doubts)
     if not wrong:
         return CountedDocuments(uncounted=doubts)
     gone = _diverted(record, behind, groups, wrong)
@@ -305,8 +322,9 @@ def _compare_all(
         indices=frozenset(behind.counts),
         found=behind.total,
     )
-    exact = every.most is not None and every.found == every.most
-    untouched = not wrong and not any(map(_is_open, groups)) and all(
+    unknown = behind.unknown_words(behind.counts)
+    exact = not unknown and every.most is not None and every.found == every.most
+    untouched = not (unknown or wrong) and not any(map(_is_open, groups)) and all(
         it.why is WhyUncounted.OTHER_WRITES for it in anywhere
     )  # fmt: skip
     if exact or (untouched and groups and every.found == every.least):
@@ -320,10 +338,8 @@ def _compare_all(
     found = ", ".join(f"{name} {number}" for name, number in list(behind.counts.items())[:_SHOWN]) or "none"
     more = f" and {len(behind.counts) - _SHOWN} more indices" if len(behind.counts) > _SHOWN else ""
     known = "" if every.most is None else f" of at most {every.most}"
-    text = (
-        f"the documents have no expected number: {_why(every.uncounted)}; Elasticsearch counts {every.found}{known} "
-        f"({found}{more})"
-    )
+    counted = unknown or f"Elasticsearch counts {every.found}{known} ({found}{more})"
+    text = f"the documents have no expected number: {_why(every.uncounted)}; {counted}"
     return CountedDocuments(uncounted=(text,))
 
 

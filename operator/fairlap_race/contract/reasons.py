@@ -466,9 +466,9 @@ class Reason(StrEnum):
     )
     AUTHENTICATION_FAILED = _Entry(
         "AuthenticationFailed",
-        cause="Elasticsearch, or an HTTP target, refused the user, the password or the key.",
+        cause="Elasticsearch, or an HTTP target, refused the user, the password or the key, or they cannot be sent.",
         cure="Check the secret that holds the password of the user.",
-        recognized="The runner or Rally was answered with 401 or 403.",
+        recognized="The runner or Rally was answered with 401 or 403; a file of the Secret cannot be read, or sent.",
         example="GET /: HTTP 401 security_exception",
         test=_RACE,
     )
@@ -488,7 +488,9 @@ class Reason(StrEnum):
         cause="The server that answered is not an Elasticsearch that Rally can race against.",
         cure="Race against Elasticsearch itself, without a proxy that strips the X-elastic-product header.",
         recognized=(
-            "Elasticsearch's own client, inside of Rally, refuses a server without the X-elastic-product header."
+            "The runner refuses a server whose GET / has no version.number of Elasticsearch's or a "
+            "version.distribution, and one that lists no node; Elasticsearch's own client, inside of Rally, refuses a "
+            "server without the X-elastic-product header."
         ),
         example="…The client noticed that the server is not Elasticsearch and we do not support this unknown product…",
         test=_RACE,
@@ -567,7 +569,7 @@ class Reason(StrEnum):
         "TaskMissing",
         cause="A task that was to run has no numbers.",
         cure="Read Rally's log for the task that the message names.",
-        recognized="A task of the schedule that Rally reports on has no sample and no numbers in race.json.",
+        recognized="A task of the schedule that Rally reports on has no sample, or no numbers in race.json.",
         example="task nothing was to run but has no numbers",
         test=_RACE,
     )
@@ -592,8 +594,11 @@ class Reason(StrEnum):
     )
     DOCUMENT_COUNT_MISMATCH = _Entry(
         "DocumentCountMismatch",
-        cause="Elasticsearch does not hold as many documents as the race was to index.",
-        cure="Look for rejected documents, duplicate ids or a pipeline that drops documents.",
+        cause="Elasticsearch does not hold as many documents as the race was to index, or could not count them.",
+        cure=(
+            "Look for rejected documents, duplicate ids or a pipeline that drops documents, and where they could not "
+            "be counted for shards that were lost."
+        ),
         recognized="The counts of the live indices after a refresh, against the documents that the track was to index.",
         example="index t was to hold 1000 documents, Elasticsearch counts 1001",
         test=_RACE,
@@ -1169,7 +1174,7 @@ class Reason(StrEnum):
         ),
         recognized=(
             "Fixed work before and after the race (by 1.25, the disk's by 3; in a Comparison also from race to race of "
-            "a block on one machine), the hypervisor's steal (5 % of a task), "
+            "a block on one machine), the hypervisor's steal (5 % of a task, or of a race of short ones), "
             "CPU that neither Rally nor Elasticsearch used (half a core in a task, or 5 % of all), a second or more in "
             "which nothing went on, or somebody who wrote to the disk while Elasticsearch only read."
         ),

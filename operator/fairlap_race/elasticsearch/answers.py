@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -11,6 +11,16 @@ def dig(data: Any, *path: str) -> Any:
     for key in path:
         data = data.get(key) if isinstance(data, Mapping) else None
     return data
+
+
+def in_mapping(data: Any) -> Iterable[Any]:
+    """Return the values of a mapping, none of anything else."""
+    return data.values() if isinstance(data, Mapping) else ()
+
+
+def in_list(data: Any) -> Iterable[Any]:
+    """Return the items of a list, none of anything else."""
+    return data if isinstance(data, list) else ()
 
 
 def whole_number(value: Any) -> int | None:

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 import urllib3
-from urllib3.exceptions import HTTPError, ProtocolError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProtocolError
 
 from fairlap_race.contract.secrets import SYSTEM_CAS, no_passphrase, read_api_key, read_secret
 from fairlap_race.elasticsearch.answers import dig
@@ -26,6 +26,8 @@ from fairlap_race.elasticsearch.answers import dig
 TIMEOUT_SECONDS = 30.0
 _EXCEPTION = re.compile(r"[a-z_]{1,80}_exception")
 _NONE: Mapping[str, str] = MappingProxyType({})
+_REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
+"""Methods of requests that may be carried out twice, whatever their body."""
 KEPT_CONNECTIONS = 4
 """More than threads that ask at once: the race's own, and the one that samples the machines."""
 
@@ -118,7 +120,8 @@ class ElasticsearchClient:
             try:
                 return self._ask(host, method, path, timeout, body, headers)
             except ElasticsearchError as error:
-                if error.status is not None:
+                # What a host may have begun to do, another one must not do once more.
+                if error.status is not None or not (body is None or method in _REPEATABLE or _is_unsent(error)):
                     raise
                 failure = error
         raise failure or ElasticsearchError("no hosts")
@@ -145,6 +148,9 @@ class ElasticsearchClient:
             cause = _cause(error)
             words = "the answer is not HTTP" if _quotes(cause) else f"{type(cause).__name__}: {cause}"
             raise ElasticsearchError(f"{method} {path} at {host}: {words}") from error
+        except ValueError as error:  # http.client quotes the header, which may be a secret
+            words = f"{type(error).__name__}: no such request can be sent"
+            raise ElasticsearchError(f"{method} {path} at {host}: {words}") from None
         if status >= 300:
             text = data[:500].decode("utf-8", "replace")
             kind = _exception_type(data)
@@ -221,6 +227,14 @@ def _exception_type(answer: bytes) -> str:
 def _quotes(error: BaseException) -> bool:
     """Return whether an error may quote what the host sent, as the first line of a protocol that is not HTTP."""
     return isinstance(error, ProtocolError | HTTPException) and not isinstance(error, RemoteDisconnected)
+
+
+def _is_unsent(error: ElasticsearchError) -> bool:
+    """Return whether the request never went: there was no connection, or no certificate to be trusted."""
+    cause = error.__cause__
+    if cause is None or isinstance(cause, NewConnectionError | ConnectTimeoutError):
+        return cause is not None
+    return isinstance(_cause(cause), ssl.SSLCertVerificationError)
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -23,6 +23,7 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 from fairlap_race.linux.cgroup import known_limit
 
 _SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
+_VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]{0,40}")
 _STATS = "/_stats/docs,store,segments,merge,refresh,flush,indexing?ignore_unavailable=true"
 """With a closed index Elasticsearch refuses statistics of all, unless it may leave that one out."""
 _WITH_EXPLICIT, _WITH_DEFAULTS = 50, 5
@@ -69,6 +70,16 @@ class After:
     totals: Totals
     failure_stores: Mapping[str, int] = field(default_factory=dict)
     """data stream -> documents in its failure store"""
+
+
+def find_other_product(root: Any) -> str:
+    """Return in one sentence why what answers GET / with `root` is not Elasticsearch; "" when it may be."""
+    number = dig(root, "version", "number")
+    if not isinstance(number, str) or not _VERSION.fullmatch(number):
+        return "what answers is not Elasticsearch: its answer to GET / has no version.number"
+    if dig(root, "version", "distribution") is not None:
+        return "what answers is not Elasticsearch: its answer to GET / has a version.distribution, as OpenSearch's"
+    return ""
 
 
 def before(client: ElasticsearchClient) -> Before:
@@ -126,7 +137,7 @@ def after(
     version, wanted = start.environment.version, {*asked_for, CODEC}
 
     def index(name: str) -> IndexRecord:
-        documents = None if name in closed else count(client, name)
+        documents = None if name in red | closed else count(client, name)
         found = read_index(name, settings, node_settings, health, stats, documents, names)
         found = replace(found, closed=name in closed)
         answer, mapping = index_evidence.ask_settings(client, name)
@@ -149,14 +160,14 @@ def after(
         indices=tuple(index(name) for name in user),
         shards=index_evidence.shards(client, user),
         pipelines=ingest.read_pipelines(start.node_stats, node_stats, definitions),
-        failure_stores=_failed_documents(client, failures),
+        failure_stores=_failed_documents(client, {it: failures[it] for it in failures if it not in red | closed}),
         nodes_restarted=restarted(start.ephemeral_ids, ephemeral_ids(members)),
         totals=read_totals(user, stats, start.node_stats, node_stats),
     )
 
 
 def _failed_documents(client: ElasticsearchClient, failures: Mapping[str, str]) -> dict[str, int]:
-    """Return data stream -> documents in its failure store; what cannot be counted is left out."""
+    """Return data stream -> documents in its failure store; what may not be counted is left out."""
     found: dict[str, int] = {}
     for name, stream in failures.items():
         if (documents := count(client, name)) is not None:
@@ -197,12 +208,20 @@ def _allowed(client: ElasticsearchClient, path: str) -> Any:
 
 
 def count(client: ElasticsearchClient, index: str) -> int | None:
-    """Return the number of documents in one index, nested ones not counted; None when it cannot be had."""
+    """Return the number of documents in one index, nested ones not counted; None when that is refused.
+
+    Raises ElasticsearchError where it may be had later: without an answer, or with one of some shards only.
+    """
+    path = f"/{quote(index, safe='')}/_count"
     try:
-        answer = client.get(f"/{quote(index, safe='')}/_count", timeout=120)
-    except ElasticsearchError:
+        answer = client.get(path, timeout=120)
+    except ElasticsearchError as error:
+        if error.status is None or error.status == 429 or not 400 <= error.status < 500:
+            raise
         return None
-    return None if dig(answer, "_shards", "failed") else dig(answer, "count")
+    if dig(answer, "_shards", "failed"):
+        raise ElasticsearchError(f"GET {path}: shards of it did not count")
+    return whole_number(dig(answer, "count"))
 
 
 def read_indexing(stats: Any) -> int | None:

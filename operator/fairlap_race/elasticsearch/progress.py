@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fairlap_race.elasticsearch.answers import dig
+from fairlap_race.elasticsearch.answers import dig, in_list, in_mapping, whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 
 _LONG_TASKS = re.compile(
@@ -41,15 +41,15 @@ def read_work(stats: Any, recovery: Any, tasks: Any) -> tuple[tuple[int, ...], i
         ("merges", "total_docs"),
         ("merges", "current"),
     )
-    counters = [int(dig(stats, "_all", "total", *path) or 0) for path in paths]
+    counters = [whole_number(dig(stats, "_all", "total", *path)) or 0 for path in paths]
     copied = 0
-    for index in (recovery or {}).values():
-        for shard in dig(index, "shards") or ():
-            copied += int(dig(shard, "index", "size", "recovered_in_bytes") or 0)
+    for index in in_mapping(recovery):
+        for shard in in_list(dig(index, "shards")):
+            copied += whole_number(dig(shard, "index", "size", "recovered_in_bytes")) or 0
     names = [
         str(dig(task, "action") or "")
-        for node in (dig(tasks, "nodes") or {}).values()
-        for task in (dig(node, "tasks") or {}).values()
+        for node in in_mapping(dig(tasks, "nodes"))
+        for task in in_mapping(dig(node, "tasks"))
     ]
     merging = counters[-1]
     return (*counters, copied), merging + sum(1 for name in names if _LONG_TASKS.match(name))
@@ -66,7 +66,7 @@ def explain_standstill(client: ElasticsearchClient) -> str:
         return text
     why = _unassigned(client)
     index = f" (index {dig(why, 'index')})" if dig(why, "index") else ""
-    found = [str(decider.get("explanation")) for node in _refusals(why) for decider in node]
+    found = [str(dig(decider, "explanation")) for node in _refusals(why) for decider in node]
     return f"{text}{index}: {'; '.join(dict.fromkeys(found))}"[:1500] if found else text
 
 
@@ -78,10 +78,10 @@ def find_full_disks(client: ElasticsearchClient) -> str:
 def read_full_disks(why: Any) -> str:
     """Return `find_full_disks` from the answer of the allocation explain API."""
     nodes = _refusals(why)
-    disks_alone = all({decider.get("decider") for decider in node} == {"disk_threshold"} for node in nodes)
+    disks_alone = all({str(dig(decider, "decider")) for decider in node} == {"disk_threshold"} for node in nodes)
     if not (nodes and disks_alone and dig(why, "primary") and dig(why, "can_allocate") == "no"):
         return ""
-    found = dict.fromkeys(str(decider.get("explanation")) for node in nodes for decider in node)
+    found = dict.fromkeys(str(dig(decider, "explanation")) for node in nodes for decider in node)
     return f"index {dig(why, 'index')}: {'; '.join(found)}"[:1500]
 
 
@@ -94,5 +94,5 @@ def _unassigned(client: ElasticsearchClient) -> Any:
 
 def _refusals(why: Any) -> list[list[Any]]:
     """Return for each node those of its deciders that said no."""
-    nodes = dig(why, "node_allocation_decisions") or ()
-    return [[it for it in (dig(node, "deciders") or ()) if it.get("decision") == "NO"] for node in nodes]
+    nodes = in_list(dig(why, "node_allocation_decisions"))
+    return [[it for it in in_list(dig(node, "deciders")) if dig(it, "decision") == "NO"] for node in nodes]

@@ -115,6 +115,8 @@ def look_at_host(host: str, path: str, access: Access) -> HttpHost:
         raise UnhealthyError(
             Reason.CLUSTER_UNREACHABLE, f"{asked}: {type(error).__name__}: {words}; correct the host or start it"
         ) from error
+    except ValueError:  # http.client quotes the header, which may be a secret
+        raise UnhealthyError(Reason.INVALID_SPEC, f"{asked}: no header can carry one of those asked for") from None
     finally:
         connection.close()
     if answer.status in (401, 403):

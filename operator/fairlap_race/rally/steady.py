@@ -25,6 +25,8 @@ LEVEL = 0.01
 """Two-sided, of each of the two tests."""
 LEAST_CHANGE = 0.1
 """Of the median: what changes by less moves a figure by less than races differ anyway."""
+MOST_CHANGE = 999.0
+"""That is told: what was nothing at first and is something in the end has no share of its own."""
 ENOUGH_TRIED = 1 / 3
 """Of the time must have been taken away, and the rest still change, before a task is said to have never settled."""
 MOST_WINDOWS = 86_400
@@ -58,7 +60,7 @@ class _Change:
         end = median(self.values[-(len(self.values) // 2) :])
         for place in range(len(self.values) - 2):
             here = median(self.values[place : place + 3])
-            if here > 0 and abs(math.log(here / end)) < math.log1p(LEAST_CHANGE):
+            if _is_alike(here, end):
                 return (place + 1 if place else 0) / len(self.values)  # two of three are like it
         return 1.0
 
@@ -132,15 +134,23 @@ def _changed(begin: int, last: int, units: Mapping[int, float], times: WindowTim
 def change(values: Sequence[float]) -> float | None:
     """Return by which share the last half of `values` differs from the first third; None where it may be chance.
 
-    None, too, for less than `LEAST_CHANGE` in either direction, and for fewer than 12 values.
+    None, too, for less than `LEAST_CHANGE` in either direction, and for fewer than 12 values. From nothing to something
+    it is `MOST_CHANGE`, the other way round -1.
     """
     if len(values) < FEWEST_PARTS:
         return None
     head, tail = values[: len(values) // 3], values[-(len(values) // 2) :]
     before, after = median(head), median(tail)
-    if before <= 0 or after <= 0 or abs(math.log(after / before)) < math.log1p(LEAST_CHANGE):
+    if _is_alike(before, after) or rank_sum_chance(head, tail) > LEVEL:
         return None
-    return after / before - 1 if rank_sum_chance(head, tail) <= LEVEL else None
+    return min(MOST_CHANGE, after / before - 1) if before > 0 else MOST_CHANGE
+
+
+def _is_alike(one: float, other: float) -> bool:
+    """Tell whether two medians differ by less than `LEAST_CHANGE`; nothing is like nothing alone."""
+    if one <= 0 or other <= 0:
+        return one <= 0 and other <= 0
+    return abs(math.log(other / one)) < math.log1p(LEAST_CHANGE)
 
 
 def rank_sum_chance(head: Sequence[float], tail: Sequence[float]) -> float:

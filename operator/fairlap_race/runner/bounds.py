@@ -41,11 +41,17 @@ def shorten(text: str, limit: int = MAX_MESSAGE) -> str:
 
 
 def scrub(text: str, secrets: tuple[str, ...]) -> str:
-    """Return `text` with every secret, plain or as part of basic authentication, replaced by asterisks."""
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "*****")
+    """Return `text` with every secret, plain or as an error quotes it, replaced by asterisks."""
+    for secret in filter(None, secrets):
+        for written in (secret, repr(secret)[1:-1]):
+            text = text.replace(written, "*****")
     return text
+
+
+def bug_words(error: Exception) -> str:
+    """Return a sentence for an error that nobody foresaw; of one that may quote a header only its type."""
+    text = "" if "header" in str(error).lower() else f": {error}"
+    return f"the runner failed: {type(error).__name__}{text}"
 
 
 def bounded(record: Record, room: int = MAX_RECORD_BYTES) -> Record:

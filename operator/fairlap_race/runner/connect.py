@@ -57,11 +57,20 @@ def secrets_of_key(api_key: str) -> tuple[str, ...]:
 
 
 def look_before(client: ElasticsearchClient, spec: RaceSpec, stop: threading.Event) -> evidence.Before:
-    """Return what Elasticsearch is, waiting a little for its first answer. Raises FailedError."""
+    """Return what Elasticsearch is, waiting a little for its first answer.
+
+    Raises FailedError, also when something else answers.
+    """
     limit = time.monotonic() + min(CONNECT_PATIENCE, spec.timeout_seconds)
     while True:
         try:
-            return evidence.before(client)
+            if words := evidence.find_other_product(client.get("/")):
+                raise FailedError(Reason.UNSUPPORTED_PRODUCT, words)
+            found = evidence.before(client)
+            if not found.environment.nodes:
+                words = "what answers is not Elasticsearch: its answer to GET /_nodes has no node"
+                raise FailedError(Reason.UNSUPPORTED_PRODUCT, words)
+            return found
         except ElasticsearchError as error:
             reason = connection_reason(error)
             if reason is not Reason.CLUSTER_UNREACHABLE or time.monotonic() > limit:

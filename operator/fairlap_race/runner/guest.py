@@ -15,6 +15,7 @@ from urllib.parse import quote
 from fairlap_race.contract.document_count import count_documents
 from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
 from fairlap_race.contract.record import OtherLoad, Pipeline, Record, TargetReport, Totals, Touch
+from fairlap_race.elasticsearch.answers import dig
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.track import effects
 
@@ -49,11 +50,11 @@ class Names:
 
 def get_names(client: ElasticsearchClient) -> Names:
     """Return all indices, aliases and data streams, hidden ones too. Raises ElasticsearchError."""
-    found = client.get(_NAMES).get("metadata", {}).get("indices", {})
-    streams = _existing(client, "/_data_stream?expand_wildcards=all") or {}
+    found = dig(client.get(_NAMES), "metadata", "indices") or {}
+    streams = _existing(client, "/_data_stream?expand_wildcards=all")
     return Names(
-        indices={name: tuple(index.get("aliases") or ()) for name, index in found.items()},
-        streams=tuple(stream["name"] for stream in streams.get("data_streams") or ()),
+        indices={name: tuple(dig(index, "aliases") or ()) for name, index in found.items()},
+        streams=tuple(stream["name"] for stream in dig(streams, "data_streams") or ()),
     )
 
 
@@ -61,8 +62,8 @@ def make_report(client: ElasticsearchClient, planned: Iterable[Touch], unforesee
     """Return what the track will do to the cluster, and what of it is there now. Raises ElasticsearchError."""
     root, there = client.get("/"), get_names(client)
     return TargetReport(
-        cluster_name=root.get("cluster_name"),
-        cluster_uuid=root.get("cluster_uuid"),
+        cluster_name=dig(root, "cluster_name"),
+        cluster_uuid=dig(root, "cluster_uuid"),
         touches=tuple(_seen(client, touch, there) for touch in planned),
         unforeseen=unforeseen,
     )

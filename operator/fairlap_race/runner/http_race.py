@@ -90,7 +90,7 @@ class HttpRace:
         except Exception as error:
             # What was measured before a bug is kept, too.
             LOG.exception("the runner failed")
-            outcome = Outcome(Reason.RALLY_FAILED, f"the runner failed: {type(error).__name__}: {error}")
+            outcome = Outcome(Reason.RALLY_FAILED, bounds.bug_words(error))
         outcome = replace(outcome, message=bounds.scrub(outcome.message, self._secrets))
         record = replace(assemble_http(self._base, self.parts), outcome=outcome, finished_at=timestamp(time.time()))
         return bounds.bounded(self._with_loads(record) if sent else record)

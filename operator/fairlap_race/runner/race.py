@@ -164,7 +164,7 @@ class RaceRunner:
             self.failure = Outcome(Reason.INVALID_SPEC, str(error))
         except Exception as error:
             LOG.exception("the runner failed")
-            self.failure = Outcome(Reason.RALLY_FAILED, f"the runner failed: {type(error).__name__}: {error}")
+            self.failure = Outcome(Reason.RALLY_FAILED, bounds.bug_words(error))
 
     def _run(self) -> None:
         host = self.parts.host = look_at_host(self.spec)

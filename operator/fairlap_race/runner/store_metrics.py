@@ -12,6 +12,7 @@ from pathlib import Path
 from fairlap_race.contract.race_spec import MetricsStoreSpec, Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Outcome
+from fairlap_race.contract.secrets import read_secret
 from fairlap_race.contract.stored_metrics import StoredMetrics
 from fairlap_race.elasticsearch import metrics_copy
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
@@ -79,7 +80,7 @@ def store_metrics(spec: RaceSpec, live: Path, limit: float, stop: threading.Even
 
 @contextmanager
 def _client(store: MetricsStoreSpec) -> Iterator[ElasticsearchClient]:
-    user = store.user_file.read_text(encoding="utf-8").strip() if store.user_file else store.user
+    user = read_secret(store.user_file).strip() if store.user_file else store.user
     client = ElasticsearchClient(
         store.hosts, user, store.password_file, store.ca_file, store.tls, api_key_file=store.api_key_file
     )

@@ -88,14 +88,11 @@ class Supervisor:
 
     def watch(self, may_use: float) -> Ended:
         """Return how Rally ended; `may_use`: cores of the load generator. No process of Rally is alive afterwards."""
-        outcome = Outcome()
-        next_look = time.monotonic()
-        while self._running.poll() is None and outcome.reason is None and not self._others_left():
-            if self._stop.wait(POLL_SECONDS):
-                outcome = Outcome(Reason.RACE_ABORTED, f"the runner was told to stop {self._where()}")
-            elif time.monotonic() >= next_look:
-                next_look = time.monotonic() + LOOK_SECONDS
-                outcome = self._look()
+        try:
+            outcome = self._look_until_over()
+        except BaseException:
+            process.end(self._running, INTERRUPT_PATIENCE)  # or it would go on loading the cluster
+            raise
         if self._others_left() and (outcome.reason is None) and self._running.returncode != 0:
             # Its clients hear of it, too, and Rally may have ended by itself.
             outcome = Outcome(Reason.RACE_ABORTED, f"{self._others_left()}, {self._where()}")
@@ -118,6 +115,18 @@ class Supervisor:
             load=self._cost.series,
             may_use=may_use,
         )
+
+    def _look_until_over(self) -> Outcome:
+        """Return why Rally must be ended; no reason when it has ended, or another race has."""
+        outcome = Outcome()
+        next_look = time.monotonic()
+        while self._running.poll() is None and outcome.reason is None and not self._others_left():
+            if self._stop.wait(POLL_SECONDS):
+                outcome = Outcome(Reason.RACE_ABORTED, f"the runner was told to stop {self._where()}")
+            elif time.monotonic() >= next_look:
+                next_look = time.monotonic() + LOOK_SECONDS
+                outcome = self._look()
+        return outcome
 
     def _look(self) -> Outcome:
         state = read_state(self._live) or State()

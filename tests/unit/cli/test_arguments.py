@@ -244,6 +244,7 @@ def test_what_takes_long_to_import_is_imported_late() -> None:
         ["plan"],
         ["plan", "-f", "/nonexistent.yaml"],
         ["plan", "-f", "x", "--noise", "0"],
+        ["plan", "-f", "x", "--noise", "nan"],
         ["plan", "-f", "x", "--race-time", "soon"],
         ["results"],
         ["rerun", "x", "--timeout", "3m"],
@@ -302,6 +303,8 @@ def test_track_params(tmp_path: Path) -> None:
     assert track_params(pairs, str(tmp_path / "p.yaml")) == {
         "bulk_size": 100, "clients": 2, "name": "geo", "flag": True, "index_settings": {"a": 1}, "empty": "",
     }  # fmt: skip
+    (tmp_path / "day.yaml").write_text("since: 2024-01-01\n")
+    assert track_params([], str(tmp_path / "day.yaml")) == {"since": "2024-01-01"}
     (tmp_path / "list.yaml").write_text("[1]")
     with pytest.raises(UsageError):
         track_params([], str(tmp_path / "list.yaml"))

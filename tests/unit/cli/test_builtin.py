@@ -51,3 +51,12 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert {line.split()[0] for line in lines} == set(BUILTIN_TRACKS)
     assert all(len(line.split()) > 3 for line in lines)
+
+
+def test_the_commands_for_a_new_track_can_be_typed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kubernetes takes no underscore in a name, and a shell no blank in a path."""
+    folder = tmp_path / "My new_track"
+    assert program.main(["track", "new", str(folder)]) == 0
+    said = capsys.readouterr().out
+    assert f"kubectl create configmap my-new-track --from-file='{folder}'" in said
+    assert "{configMap: {name: my-new-track}}" in said and f"fairlap track check '{folder}'" in said

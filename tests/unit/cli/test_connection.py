@@ -352,6 +352,33 @@ def test_a_watch_that_ends_is_begun_anew(api: Fake) -> None:
     assert versions == ["true 7 true"] * 4
 
 
+def test_what_is_deleted_while_nobody_watches_is_told(api: Fake) -> None:
+    lists = [[bm("a", "1"), bm("b", "1")], [bm("b", "1")]]
+
+    def listed(query: dict[str, str], _: Any) -> Answer:
+        if "watch" in query:
+            return 200, [event("ERROR", refusal(410, "too old resource version"))]
+        return 200, {"kind": "L", "items": lists.pop(0) if lists else [], "metadata": {"resourceVersion": "7"}}
+
+    api.on("GET", BENCHMARKS, listed)
+    stop = threading.Event()
+    with closing(api.connect().changes(stop)) as changes:  # type: ignore[type-var]
+        gone = next(change for change in changes if change and change.get("deleted"))
+    stop.set()
+    assert gone["metadata"]["name"] == "a"
+
+
+def test_an_empty_variable_is_none(api: Fake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As for kubectl: KUBECONFIG= is not the name of a file."""
+    api.connect()
+    monkeypatch.setenv("KUBECONFIG", "")
+    monkeypatch.setattr(
+        "fairlap.cli.connection.config.load_kube_config", lambda file, **_: tmp_path.joinpath(str(file))
+    )
+    monkeypatch.setattr("fairlap.cli.connection.config.list_kube_config_contexts", lambda file: ([], {"context": {}}))
+    assert Connection.open(None, None).namespace == "default"
+
+
 def test_a_watch_that_is_refused_ends(api: Fake) -> None:
     api.on("GET", BENCHMARKS, refusal(403, "may not watch"), 403)
     with pytest.raises(RefusedError, match="may not watch"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import threading
@@ -189,3 +190,46 @@ def test_a_watch_that_ends_is_undecided(monkeypatch: pytest.MonkeyPatch, capsys:
     opened(monkeypatch, cluster)
     assert program.main(["gate", "upgrade", "--wait"]) == 3
     assert "fairlap: nothing more was heard of upgrade before its end" in capsys.readouterr().err
+
+
+def test_the_whole_sentence_is_told_and_not_the_column_that_is_cut() -> None:
+    found = comparison("True", "AllGatesPassed")
+    found["status"]["conditions"].append({"type": "Complete", "status": "True", "message": "all of the sentence"})
+    assert gate_command.lines(found)[0] == "NoDifference: all of the sentence"
+
+
+def test_what_nobody_foresaw_is_no_regression(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = Cluster(comparison("False", "GateNotPassed"))
+    monkeypatch.setattr(cluster, "comparison", lambda name: {"status": {"conditions": [7]}})
+    opened(monkeypatch, cluster)
+    assert program.main(["gate", "upgrade"]) == 3
+    assert "this should not have happened: AttributeError" in capsys.readouterr().err
+    monkeypatch.setenv("FAIRLAP_DEBUG", "1")
+    with pytest.raises(AttributeError):
+        program.main(["gate", "upgrade"])
+
+
+def test_a_full_disk_and_a_terminal_without_unicode_change_no_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = comparison("False", "GateNotPassed", gates=(gate("Regressed", False),))
+    found["status"]["progress"] = "±0.3 %"
+    opened(monkeypatch, Cluster(found))
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    assert program.main(["gate", "upgrade"]) == 1
+    assert raw.getvalue().startswith(b"Regressed: ".replace(b"Regressed", b"NoDifference") + b"\\xb10.3 %")
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        monkeypatch.setattr(sys, "stdout", full)
+        assert program.main(["gate", "upgrade"]) == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["gate", ""], ["results", "x", " "], ["rerun", ""], ["report", ""], ["logs", ""], ["compare", "", "x"]]
+)
+def test_an_empty_name_is_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    opened(monkeypatch, Cluster(comparison("True", "x")))
+    assert program.main(words) == 2
+    assert "is empty: write a name" in capsys.readouterr().err

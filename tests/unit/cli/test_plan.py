@@ -208,6 +208,12 @@ def test_the_server_is_asked_about_each_variant(tmp_path: Path, capsys: pytest.C
         (manifest(variants=None), "up: spec takes exactly one of variants"),
         (manifest("a-name-that-is-too-long"), "metadata.name is 23 characters long: write at most 20"),
         (manifest(on_inconclusive="pass"), "spec.on_inconclusive: is no field"),
+        (manifest(design={"minBlocks": 4, "maxBlocks": 4}), "design.maxBlocks are one of 3, 5, 7, 10, not 4"),
+        (manifest(design={"minBlocks": 10, "maxBlocks": 3}), "design.minBlocks 10 is above design.maxBlocks 3"),
+        (manifest(design={"stop": "fixed"}), "design.stop: fixed needs design.blocks, for example 5"),
+        (manifest(design={"stop": "fixed", "blocks": 3, "maxBlocks": 5}), "are for design.stop: sequential"),
+        (manifest(design={"blocks": 3}), "design.blocks is for design.stop: fixed"),
+        (manifest(gates=[{"metric": "throughput", "margin": 0}]), "gates[].margin 0 can never be shown"),
     ],
 )
 def test_what_is_wrong_is_a_sentence(

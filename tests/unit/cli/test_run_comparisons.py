@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -189,3 +191,19 @@ def test_one_that_ended_before_is_not_raced_again(tmp_path: Path, capsys: pytest
     assert run(tmp_path, FakeCluster(over, there=[over]), comparison()) == 1
     said = capsys.readouterr().err
     assert "upgrade has ended before" in said and "another metadata.name" in said and "rerun" not in said
+
+
+def test_one_that_is_named_twice_is_waited_for_once(tmp_path: Path) -> None:
+    """A directory, and a file in it."""
+    cluster = FakeCluster(benchmark("one", "Succeeded"))
+    assert run(tmp_path, cluster, benchmark("one", ""), benchmark("one", "")) == 0
+
+
+def test_a_reader_that_has_seen_enough_makes_no_failure_a_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    monkeypatch.setattr(sys, "stdout", os.fdopen(writer, "w"))
+    cluster = FakeCluster(benchmark("one", "Racing"), benchmark("one", "Failed"))
+    assert run(tmp_path, cluster, benchmark("one", "")) == 1

@@ -1,6 +1,7 @@
 """Of files for several engines the lines that find as much everywhere."""
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -134,3 +135,20 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, engine: Make) -> No
     longer.write_text("\n/b\n")
     assert "the line is empty" in said(str(longer), url, POINTER)
     assert "name two engines or more" in ask("-e", str(one), url, POINTER, "-o", str(tmp_path))[1]
+
+
+def test_what_speaks_no_http_is_one_sentence(tmp_path: Path, engine: Make) -> None:
+    one, two = two_files(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(b"220 mail.example.com ESMTP\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        argv = ("-e", str(one), url, POINTER, "-e", str(two), engine({"tea": 7}), POINTER, "-o", str(tmp_path / "same"))
+        code, said = ask(*argv)
+    assert code is None and said.startswith(f"{one} line 1 at {url}: ")

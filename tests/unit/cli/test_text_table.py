@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.cli.text_table import align
+from fairlap.cli.text_table import align, columns
 
 CELL = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=9)
 
@@ -19,5 +19,9 @@ def test_names_stand_left_and_numbers_right() -> None:
 def test_every_cell_of_a_column_begins_at_the_same_place(lines: list[list[str]]) -> None:
     shown = align(lines).splitlines()
     assert [line.split() for line in shown] == lines
-    starts = [[len(line) - len(line.split(None, at)[-1]) for at in range(len(lines[0]))] for line in shown]
+    starts = [[columns(line.removesuffix(line.split(None, at)[-1])) for at in range(len(lines[0]))] for line in shown]
     assert all(each == starts[0] for each in starts)
+
+
+def test_wide_characters_take_two_columns_and_marks_none() -> None:
+    assert align([("検索", "1"), ("find", "2"), ("e\u0301", "3")]) == "検索  1\nfind  2\ne\u0301     3"

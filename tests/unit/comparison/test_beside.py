@@ -246,6 +246,23 @@ def test_errors_and_missing_tasks_are_said() -> None:
     assert "not compared, since not every race has it: search" in notes
 
 
+@pytest.mark.parametrize(("rates", "comparable"), [((0.05, 0.0), True), ((0.06, 0.0), False), ((1.0, 0.01), False)])
+def test_times_of_errors_are_not_compared(rates: tuple[float, float], comparable: bool) -> None:
+    """Fast answers may be none. How many may fail was judged of a Benchmark's races already."""
+    others = []
+    for rate in rates:
+        failing = race_json(0.1)
+        failing["results"]["op_metrics"][1]["error_rate"] = rate
+        others.append(read(failing))
+    found = put_beside(races(1.0, 1, 2), others)
+    assert (found.verdict != ComparisonVerdict.NOT_COMPARABLE) == comparable
+    if not comparable:
+        assert f"search: {rates[0]:.2%} of the requests of a race failed, so" in found.obstacles[0]
+    assert any(text.startswith(f"search: {rates[0]:.2%}") for text in found.notes), "the worst race is told"
+    valid = put_beside(races(1.0, 1, 2), [replace(each, judged=True) for each in others])
+    assert valid.verdict != ComparisonVerdict.NOT_COMPARABLE
+
+
 def finding(verdict: GateVerdict) -> GateFinding:
     return GateFinding(verdict, Estimate(0, 1, 1), 0, 0, 0.95, False, 5, 0)
 

@@ -121,9 +121,23 @@ def test_a_number_that_shows_no_spread_is_taken_as_exact() -> None:
     assert the_gate(judged(one_number("storeBytes", 0.01, [0.0] * 3), [gate_of("storeBytes", 2)])).passed
 
 
-def test_what_was_exact_at_the_first_look_stays_so() -> None:
+def test_what_was_exact_at_the_first_look_and_is_not_later_is_judged_by_its_noise() -> None:
     blocks = one_number("storeBytes", 0.03, [0.0, 0.0, 0.0, 0.2, -0.2])
-    assert the_gate(judged(blocks, [gate_of("storeBytes", 2)], SEQUENTIAL)).verdict == "Regressed"
+    assert the_gate(judged(blocks[:3], [gate_of("storeBytes", 2)], SEQUENTIAL)).verdict == "Regressed"
+    gate = the_gate(judged(blocks, [gate_of("storeBytes", 2)], SEQUENTIAL))
+    assert (gate.verdict, gate.blocks) == ("Inconclusive", 5) and gate.spread and gate.spread > 10
+    assert "without any noise" not in gate.sentence and "(3 pairs)" not in gate.sentence
+
+
+def test_what_changes_after_blocks_without_noise_is_never_no_difference() -> None:
+    """A capacity that was the same three times, and in four blocks more 40 % lower."""
+    found = judged(
+        one_number("capacity", 0.0, [0.0] * 3 + [0.5, 0.52, 0.5, 0.51]),
+        [{"metric": "capacity", "margin": 10}],
+        SEQUENTIAL,
+        template=SEARCHING,
+    )
+    assert the_gate(found).verdict in ("Inconclusive", "Regressed") and found.gate_passed is False
 
 
 @pytest.mark.parametrize(("metric", "needed"), [("serviceTimeP50", 6), ("serviceTimeP90", 36), ("latencyP99", 368)])
@@ -345,6 +359,36 @@ def test_a_default_gate_without_enough_requests_is_left_out_and_told() -> None:
     assert found.settled and any("no task has the 368 requests" in text for text in found.findings)
 
 
+def test_a_contender_without_any_number_passes_no_default_gate() -> None:
+    names = (BASELINE, OTHER, "slow")
+    blocks = series("capacity", {BASELINE: [0.0] * 3, OTHER: [0.0] * 3, "slow": [0.0] * 3}, task="search")
+    for block in blocks:
+        block.races[2].numbers.clear()
+    found = judged(blocks, names=names, template=SEARCHING)
+    of = {each.name: each for each in found.contenders}
+    assert of[OTHER].verdict == "NoDifference" and of["slow"].verdict == "Inconclusive"
+    assert found.gate_passed is False and not found.settled
+    assert "not every race of both found a capacity" in of["slow"].gates[0].sentence
+
+
+def test_whose_default_gate_is_left_out_is_said() -> None:
+    names = (BASELINE, OTHER, "few")
+    blocks = drawn(random.Random(1), 5, dict.fromkeys(names, 0.0))
+    for race in (race for block in blocks for race in block.races if race.variant == "few"):
+        race.numbers[:] = [replace(each, supported="P99" not in each.metric) for each in race.numbers]
+    told = [text for text in judged(blocks, names=names).findings if text.startswith("no gate of")]
+    assert len(told) == 1 and told[0].startswith("no gate of few: service time p99")
+
+
+def test_many_tasks_that_a_race_lacks_fit_into_a_status() -> None:
+    tasks = [f"a-task-with-a-long-name-of-some-kind-{number}" for number in range(220)]
+    blocks = drawn(random.Random(1), 3, {BASELINE: 0.0, OTHER: 0.0}, ("throughput",), tasks)
+    race = blocks[0].races[1]
+    race.numbers[:] = race.numbers[:110]
+    (told,) = [text for text in judged(blocks).findings if text.startswith("not compared")]
+    assert told.endswith("and 100 more") and len(told) < 1000
+
+
 MEAN, FEW = "geometric mean of", "without the 368 requests in every race that p99 needs"
 
 
@@ -434,6 +478,11 @@ def test_a_baseline_that_differs_from_itself_is_told() -> None:
     blocks = series("throughput", {BASELINE: [0.0] * 3, OTHER: [0.0, 0.01, 0.0], BASELINE + TWIN: twin}, task="s")
     found = judged(blocks, [{"task": "s", "metric": "throughput", "margin": 5}])
     assert any(text.startswith("the baseline differs from itself in throughput of s") for text in found.findings)
+
+
+def test_a_mean_over_one_task_is_no_hint_beside_itself() -> None:
+    found = judged(drawn(random.Random(1), 5, {BASELINE: 0.0, OTHER: 0.2}, ("throughput",), ("bulk",)))
+    assert found.verdict == "Regressed" and not [text for text in found.findings if text.startswith("hint")]
 
 
 def test_what_stands_out_beside_the_gates_is_a_hint() -> None:

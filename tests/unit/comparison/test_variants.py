@@ -105,6 +105,7 @@ def test_the_target_of_a_variant_takes_the_place_of_the_template_s_as_a_whole() 
         ("9.0", {"version": "9.0.0"}), ("9", {"version": "9.0.0"}), ("ES9", {"version": "9.0.0"}),
         ("8.11", {"heap": "1g"}), ("9", {"nodes": 9}), ("6.5", {"config": {"a.b": 6.5}}), ("17", {"java": 17}),
         ("0", {"nodes": 2}), ("heap-9", {"heap": "9g"}), ("9", {"heap": "1g"}), ("v5", {"heap": "1g"}),
+        ("jdk-21.0.5", {"heap": "1g"}), ("java21.0.5", {"heap": "1g"}), ("plugin-1.2.3", {"config": {"plugin": "1.2.3"}}),
     ],
 )  # fmt: skip
 def test_a_short_version_is_a_name_and_so_is_any_other_number(name: str, patch: dict[str, Any]) -> None:
@@ -135,6 +136,11 @@ def test_a_quantity_written_in_two_ways_is_one(one: Any, other: Any, equal: bool
         assert "variants b and c are the same" in refused(spec)
     else:
         assert len(expand(spec)) == 3
+
+
+def test_a_matrix_names_its_variants_by_what_varies() -> None:
+    found = expand(of_matrix(("race.params.corpus_version", ["1.0.0", "2.0.0"]), baseline="1.0.0"))
+    assert [variant.name for variant in found] == ["1.0.0", "2.0.0"]
 
 
 def test_null_takes_a_field_away() -> None:

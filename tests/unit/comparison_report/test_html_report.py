@@ -138,6 +138,31 @@ def test_the_method_says_what_became_of_disturbed_blocks(design: dict[str, str],
     assert ("meets the requests of all variants alike" in text) is alike
 
 
+def test_the_method_says_how_the_races_of_a_block_ran() -> None:
+    made = cases()["no-twin"]
+    assert "raced once, back to back on" in report_html(made.comparison, made.blocks)
+    made.comparison["spec"]["design"] |= {"kind": "Duet"}
+    assert "all at the same time on the same machines and in turn" in report_html(made.comparison, made.blocks)
+    made.comparison["spec"]["design"] = {"stop": "fixed", "blocks": 30}
+    assert re.search(r"number of blocks, 30, was fixed beforehand; it ended after \d+ that count, which is fewer",
+                     report_html(made.comparison, made.blocks))  # fmt: skip
+
+
+def test_the_whole_sentence_stands_first_and_not_the_column_that_is_cut() -> None:
+    made = cases()["regressed"]
+    whole = made.comparison["status"]["progress"]
+    made.comparison["status"]["progress"] = f"{whole[:60]}…"
+    assert read_view(made.comparison, made.blocks).headline == whole
+
+
+def test_fewer_documents_are_not_called_better() -> None:
+    made = cases()["no-twin"]
+    gate = made.comparison["status"]["contenders"][0]["gates"][0]
+    gate |= {"metric": "documents", "tasks": [], "unit": "documents"}
+    section = report_html(made.comparison, made.blocks).partition('<section id="gates"')[2].partition("</section>")[0]
+    assert "any change is worse" in section
+
+
 def test_an_unfair_difference_comes_before_all_others_with_the_line_that_mends_it() -> None:
     text = words("not-comparable")
     fairness = text[text.index("Was it fair?") :]
@@ -234,6 +259,15 @@ def test_the_manifest_repeats_seed_and_spec_under_another_name() -> None:
     assert list(again["spec"]) == ["template", "variants", "baseline", "design"]
     assert again["spec"]["design"] == {**spec["design"], "seed": 1234567}
     assert again["spec"]["variants"] == spec["variants"] and "suspend" not in again["spec"]
+
+
+@pytest.mark.parametrize("name", ["8123e45", "1e5", "y", "N", "0o17", "9.0", "12", "+1", "true", "null", ".5", "a: b"])
+def test_names_in_the_manifest_are_texts_to_every_reader_of_yaml(name: str) -> None:
+    """A short hash of a commit may look like a number, which kubectl's YAML takes it for, and Python's does not."""
+    made = cases()["no-twin"]
+    made.comparison["spec"] |= {"baseline": name}
+    text = manifest(read_view(made.comparison, made.blocks))
+    assert f"baseline: '{name}'" in text and yaml.safe_load(text)["spec"]["baseline"] == name
 
 
 def test_numbers_that_are_none_are_left_out() -> None:

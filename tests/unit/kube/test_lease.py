@@ -104,6 +104,22 @@ def test_holding_ends_in_time_when_the_server_is_away(clock: dict[str, float]) -
     assert not one.valid() and 1010 <= clock["now"] < 1015, "before anybody else may take it"
 
 
+def test_who_finds_another_holder_no_longer_trusts_it(clock: dict[str, float]) -> None:
+    """Somebody has written another name into it, before it ran out: two would lead for up to two thirds of it."""
+    server = Server()
+    one, two = lease(server, "one"), lease(server, "two")
+    run(one.acquire())
+    assert server.there
+    server.there["spec"]["holderIdentity"] = ""
+    run(two.acquire())
+    assert one.valid(), "it cannot know yet"
+    began = clock["now"]
+    run(one.hold())
+    assert not one.valid() and clock["now"] - began == 3.0, "it ends at its next renewal"
+    run(one.release())
+    assert server.holder == "two"
+
+
 def test_an_outage_that_is_short_is_survived(clock: dict[str, float]) -> None:
     server = Server()
     one = lease(server, "one")

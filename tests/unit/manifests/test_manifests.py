@@ -216,6 +216,16 @@ def test_the_job_is_created_suspended_and_runs_once() -> None:
     assert spec["template"]["spec"]["restartPolicy"] == "Never"
 
 
+@pytest.mark.parametrize(("step", "seconds"), [("race-1", 900 + 3600 + 300), ("check", 900 + 900 + 300)])
+def test_the_jobs_own_deadline_has_room_for_the_wait_for_a_machine(step: str, seconds: int) -> None:
+    """It counts from the moment when the Job is let run, and timeouts.race from the start of its pod."""
+    timeouts = BenchmarkSpec.model_validate({
+        **subject().spec.to_json(), "timeouts": {"provisioning": "15m", "race": "1h"},
+    })  # fmt: skip
+    found = job(replace(subject(), spec=timeouts), step, SETTINGS)["spec"]
+    assert found["activeDeadlineSeconds"] == seconds
+
+
 def test_no_secret_is_in_the_job() -> None:
     manifest = job(subject(), "race-1", SETTINGS)
     container = manifest["spec"]["template"]["spec"]["containers"][0]

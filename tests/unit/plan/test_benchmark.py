@@ -39,6 +39,13 @@ def running(step: str = "race-1", **changes: Any) -> Seen:
     return seen(at(step, "Running", "job-1"), children=Children(**children))
 
 
+def started(look: Seen, **after: float) -> Seen:
+    """The same, once it was said that its Job has started, so long after the stage began."""
+    assert look.status.step
+    step = look.status.step.model_copy(update={"job_started": True, "job_started_at": stamp(later(**after))})
+    return replace(look, status=look.status.model_copy(update={"step": step}))
+
+
 def test_begins_with_a_status_and_nothing_else() -> None:
     todo = plan(seen())
     assert (todo.status.phase, todo.create, todo.delete) == ("Pending", (), ())
@@ -243,9 +250,18 @@ def test_no_warning_is_asked_for_once_the_pods_are_there() -> None:
 def test_a_job_whose_account_is_taken_waits_and_says_so() -> None:
     foreign = "waiting for ServiceAccount bm-race-1-0a, which is not of this Benchmark, to go away"
     waits = running(job=job(suspend=True), foreign=foreign)
-    assert plan(waits).status.progress == foreign and plan(waits).create == ("access",)
+    assert plan(waits).status.progress == foreign and plan(waits).create == ("record", "access")
     todo = plan(replace(waits, now=later(seconds=901)))
     assert (todo.status.reason, todo.status.message) == ("ProvisioningTimeout", foreign)
+
+
+def test_a_job_that_could_not_be_let_run_in_time_ends() -> None:
+    """As while a quota has no room for its account, or somebody suspends it again and again before its pod runs."""
+    suspended = running(job=job(suspend=True), pods=[pod("es-0")])
+    assert plan(replace(suspended, now=later(seconds=899))).start_job
+    todo = plan(replace(suspended, now=later(seconds=901)))
+    assert (stage(todo), todo.status.reason) == ("Cleaning", "ProvisioningTimeout") and not todo.start_job
+    assert todo.status.message == "the race's Job could not be let run in time"
 
 
 def test_a_job_whose_account_is_refused_ends() -> None:
@@ -292,7 +308,37 @@ def test_a_job_runs_only_after_its_uid_was_recorded() -> None:
     assert not todo.start_job
     then = plan(replace(starting, status=todo.status))
     then = plan(replace(starting, status=then.status))
-    assert then.start_job and then.create == ("access",)
+    assert then.start_job and then.create == ("record", "access")
+
+
+BEGUN: dict[str, dict[str, Any]] = {
+    "its pod runs": {"pods": [pod("es-0"), pod("r", "load-generator")]},
+    "it has told of its progress": {"progress": progress("racing", "bulk-index", 43)},
+    "it was said that it has started": {},
+}
+
+
+@pytest.mark.parametrize("how", BEGUN)
+def test_a_race_whose_job_somebody_suspends_is_never_begun_again(how: str) -> None:
+    looked = running(**BEGUN[how])
+    before = started(looked) if how == "it was said that it has started" else looked
+    cut_off = replace(before, children=replace(looked.children, job=job(suspend=True)))
+    assert plan(cut_off).look == ("records",), "the record alone would count"
+    lost = replace(cut_off, records={"race-1": None})
+    blind = plan(replace(lost, confirmed=False))
+    assert blind.look == ("children",) and not blind.start_job, "the Job that is shown may be that of a moment ago"
+    todo = plan(lost)
+    assert (stage(todo), todo.status.reason, todo.start_job, todo.create) == ("Cleaning", "JobLost", False, ())
+    assert todo.status.message == "the race's Job was suspended by somebody while it ran, which ends its pod"
+    assert [race.valid for race in todo.status.races] == [False]
+    written = plan(replace(cut_off, records={"race-1": good_record()}))
+    assert stage(written) == "Cleaning" and not written.status.failing and written.status.races[0].valid
+
+
+def test_an_operator_that_was_killed_before_it_let_the_job_run_lets_it_run() -> None:
+    waits = replace(running(job=job(suspend=True)), now=later(seconds=30), taken_up=later(seconds=29))
+    todo = plan(waits)
+    assert todo.start_job and todo.look == () and todo.status.step and not todo.status.step.job_started
 
 
 @pytest.mark.parametrize("lost", [None, job("another")])
@@ -371,7 +417,8 @@ LOST: dict[str, tuple[dict[str, Any], float]] = {
 def test_no_loss_before_the_record_itself_was_read(how: str) -> None:
     """A watch on ConfigMaps that has gone blind, and a clock that is ahead: what the record says is what happened."""
     children, seconds = LOST[how]
-    blind = replace(running(progress=progress("racing", "bulk-index", 43), **children), now=later(seconds=seconds))
+    raced = started(running(progress=progress("racing", "bulk-index", 43), **children))
+    blind = replace(raced, now=later(seconds=seconds))
     todo = plan(blind)
     assert todo.look == ("records",) and not todo.status.failing
     todo = plan(replace(blind, records={"race-1": good_record()}))
@@ -449,7 +496,8 @@ def test_the_record_may_come_a_little_after_the_job_ended() -> None:
 
 
 def test_a_race_that_never_ends_is_ended() -> None:
-    late = replace(running(pods=[pod("r", "load-generator")]), now=later(hours=7), records={"race-1": None})
+    raced = started(running(pods=[pod("r", "load-generator")]))
+    late = replace(raced, now=later(hours=7), records={"race-1": None})
     log = LogOf("r", "load-generator", previous=False)
     assert plan(late).look == (log,)
     todo = plan(replace(late, logs={log: "ERROR stuck"}))
@@ -457,11 +505,45 @@ def test_a_race_that_never_ends_is_ended() -> None:
     assert todo.status.message == "the race was not over after 6h; its log ends with: ERROR stuck"
 
 
+def test_the_time_of_a_race_counts_from_its_start() -> None:
+    """It may have waited long for a machine: that is no part of timeouts.race, and not called so."""
+    quick = spec(timeouts={"provisioning": "15m", "race": "1m"})
+    raced = running(pods=[pod("es-0"), pod("r", "load-generator")])
+    raced = replace(raced, subject=seen(of=quick).subject, records={"race-1": None})
+    first = plan(replace(raced, now=later(minutes=10)))
+    step = first.status.step
+    assert step and (step.stage, step.job_started, step.job_started_at) == ("Running", True, stamp(later(minutes=10)))
+    assert step.since == stamp(START) and first.wake_in == 180
+    then = plan(replace(raced, status=first.status, now=later(minutes=12)))
+    assert then.status.step == step, "it is first seen once"
+    assert plan(replace(raced, status=then.status, now=later(seconds=779))).look == ()
+    assert isinstance(plan(replace(raced, status=then.status, now=later(seconds=780))).look[0], LogOf), "it is over"
+
+
+def test_a_race_without_a_machine_fails_for_that() -> None:
+    quick = spec(timeouts={"provisioning": "15m", "race": "1m"})
+    waits = [pod("es-0"), {**UNSCHEDULABLE, "metadata": pod("r", "load-generator")["metadata"]}]
+    look = replace(running(pods=waits), subject=seen(of=quick).subject, records={"race-1": None})
+    early = plan(replace(look, now=later(minutes=14)))
+    assert stage(early) == "Running" and early.status.reason == "" and "Unschedulable" in early.status.progress
+    assert plan(replace(look, now=later(minutes=16))).status.reason == "Unschedulable"
+
+
+def test_a_start_that_an_older_operator_has_said_counts_from_the_stage() -> None:
+    raced = started(running(pods=[pod("r", "load-generator")]))
+    assert raced.status.step
+    older = raced.status.step.model_copy(update={"job_started_at": None})
+    raced = replace(raced, status=raced.status.model_copy(update={"step": older}), records={"race-1": None})
+    assert plan(replace(raced, now=later(hours=6))).status.step == older
+    assert isinstance(plan(replace(raced, now=later(hours=6, minutes=2))).look[0], LogOf)
+
+
 @pytest.mark.parametrize(
     ("step", "what"), [("check", "the track check"), ("probe", "the look at the target")], ids=["check", "probe"]
 )
 def test_a_preparation_has_the_time_of_provisioning(step: str, what: str) -> None:
-    looked = replace(running(step, elasticsearch=None, pods=[pod("r", "load-generator")]), now=later(minutes=16))
+    runs = started(running(step, elasticsearch=None, pods=[pod("r", "load-generator")]))
+    looked = replace(runs, now=later(minutes=16))
     log = LogOf("r", "load-generator", previous=False)
     todo = plan(looked)
     assert stage(todo) == "Running" and todo.wake_in == 60.0, "its record may come two minutes later"
@@ -591,6 +673,32 @@ def test_a_terminal_record_never_changes() -> None:
     assert todo == Plan(done)
 
 
+WRONG_SCHEDULINGS: list[tuple[Json, str]] = [
+    ({"nodeSelector": {"a/b/c": "x"}}, "nodeSelector has 'a/b/c', which is no key of a label: write letters"),
+    ({"nodeSelector": {"Team/disk": "x"}}, "nodeSelector has 'Team/disk', which is no key of a label"),
+    ({"nodeSelector": {"x" * 64: "x"}}, "nodeSelector has 'xxx"),
+    ({"nodeSelector": {"disk": "very fast"}}, "nodeSelector has 'very fast' for disk, which is no value of a label"),
+    ({"nodeSelector": {"disk": "fast\n"}}, "nodeSelector has 'fast\\n' for disk, which is no value of a label"),
+    ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]},
+     "tolerations[0] has a value beside operator: Exists, which compares none: leave value out, or write operator"),
+    ({"tolerations": [{"key": "ok"}, {"value": "b"}]}, "tolerations[1] has no key: write that of the taint"),
+    ({"tolerations": [{"key": "-a"}]}, "tolerations[0] has the key '-a', which is none of a taint"),
+    ({"tolerations": [{"key": "a", "value": "b c"}]}, "tolerations[0] has the value 'b c', which is none of a taint"),
+    ({"tolerations": [{"key": "a", "tolerationSeconds": 5}]},
+     "tolerations[0] has tolerationSeconds, which is for effect: NoExecute alone"),
+]  # fmt: skip
+
+
+def test_what_kubernetes_takes_as_scheduling_is_accepted() -> None:
+    labels = {"disk": "", "example.com/Pool_1.a": "Fast-1", "kubernetes.io/hostname": "ip-10-0-0-1.internal"}
+    taints = [
+        {"operator": "Exists"}, {"key": "a.b/c", "operator": "Exists"}, {"key": "a"}, {"key": "a", "value": "b"},
+        {"key": "a", "effect": "NoExecute", "tolerationSeconds": 0}, {"operator": "Exists", "value": ""},
+    ]  # fmt: skip
+    scheduling = {"scheduling": {"nodeSelector": labels, "tolerations": taints}}
+    assert plan(seen(of=spec(elasticsearch=scheduling, race=scheduling))).status.phase == "Pending"
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -602,6 +710,11 @@ def test_a_terminal_record_never_changes() -> None:
         ({"race": {"clientOptions": {"basic_auth_password": "x"}}}, "basic_auth_password"),
         ({"race": {"track": {"builtin": "nope"}}}, "log_ingest"),
         ({"race": {"challenge": "nope"}}, "high-concurrency"),
+        *(
+            ({part: {"scheduling": scheduling}}, f"{part}.scheduling.{words}")
+            for part in ("elasticsearch", "race")
+            for scheduling, words in WRONG_SCHEDULINGS
+        ),
     ],
 )
 def test_what_cel_cannot_know_is_refused_before_anything_is_created(changes: Json, words: str) -> None:

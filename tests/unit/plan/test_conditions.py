@@ -1,8 +1,10 @@
 """Conditions are made of observations in one place: only a change of truth is a transition."""
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from world import START, seen
@@ -56,6 +58,27 @@ def test_a_transition_is_a_change_of_truth(passes: list[list[Observation]]) -> N
                 assert known.last_transition_time == was.last_transition_time
             else:
                 assert moment(known.last_transition_time) == START + timedelta(minutes=minute)
+
+
+@given(PASSES, OBSERVATIONS)
+def test_all_are_said_of_the_newest_generation(passes: list[list[Observation]], observed: list[Observation]) -> None:
+    """What was observed before holds for it, too: nothing of a spec changes but `suspend`."""
+    newer = after(passes)[-1].model_copy(update={"observed_generation": 4})
+    found = conditions(newer, observed, START)
+    assert all(c.observed_generation == 4 for c in found)
+
+
+@pytest.mark.parametrize("generation", [1, 3])
+def test_each_pass_speaks_of_the_newest_generation_until_the_end(generation: int) -> None:
+    """kubectl wait takes a condition of an older one for not met: it waited for ever after any change of suspend."""
+    said = plan(seen()).status
+    assert said.observed_generation == 1 and [c.observed_generation for c in said.conditions] == [1]
+    toggled = replace(seen(said), subject=replace(seen().subject, generation=generation))
+    then = plan(toggled).status
+    assert then.observed_generation == generation
+    assert then.conditions and all(c.observed_generation == generation for c in then.conditions)
+    over = said.model_copy(update={"phase": "Succeeded"})
+    assert plan(replace(toggled, status=over)).status == over, "a record that is over is not touched again"
 
 
 @given(PASSES, OBSERVATIONS)

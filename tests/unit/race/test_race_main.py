@@ -11,7 +11,7 @@ from fairlap.plan.benchmark import RUNNER_GRACE
 from fairlap_race import __main__ as program
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import EnvironmentRecord, Fresh, Record, TargetReport
+from fairlap_race.contract.record import EnvironmentRecord, Fresh, Outcome, Record, TargetReport
 from fairlap_race.elasticsearch.client import TIMEOUT_SECONDS
 from fairlap_race.elasticsearch.evidence import Before
 from fairlap_race.runner import race as race_module
@@ -76,6 +76,29 @@ def test_a_bug_has_a_record(monkeypatch, server):
     monkeypatch.setattr(RaceRunner, "run", lambda _: 1 / 0)
     code, record, _ = run(monkeypatch, server)
     assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and "division" in record.outcome.message
+
+
+@pytest.mark.parametrize("place", ["run", "_run"])
+def test_a_bug_that_quotes_a_header_is_told_by_its_name_alone(monkeypatch, server, place):
+    def breaks(_):
+        raise ValueError("Invalid header value b'ApiKey VnVhQ2ZH\\nVctZTBhT'")
+
+    monkeypatch.setattr(RaceRunner, place, breaks)
+    _, record, _ = run(monkeypatch, server)
+    assert record.outcome == Outcome(Reason.RALLY_FAILED, "the runner failed: ValueError")
+
+
+@pytest.mark.parametrize(
+    ("field", "content"), [("apiKeyFile", b"VnVhQ2ZH\nVctZTBhT"), ("passwordFile", b"VnVhQ2ZH\xff")]
+)
+def test_credentials_that_cannot_be_sent_are_said_without_a_word_of_them(
+    monkeypatch, server, tmp_path, caplog, field, content
+):
+    (tmp_path / "credential").write_bytes(content)
+    code, record, _ = run(monkeypatch, server, **{"passwordFile": None, field: str(tmp_path / "credential")})
+    assert code == 0 and record.outcome.reason is Reason.AUTHENTICATION_FAILED
+    assert record.outcome.message.startswith(f"the credentials cannot be read: {tmp_path}/credential is no ")
+    assert "VnVh" not in record.to_json() + caplog.text
 
 
 def test_what_a_race_knew_before_a_bug_is_kept(monkeypatch, server):

@@ -63,6 +63,29 @@ def test_each_disturbance_and_its_quiet_neighbour(raced: MachineTable | None, wo
     assert words in found and bool(words) == bool(found)
 
 
+@pytest.mark.parametrize(
+    ("tasks", "race", "words"),
+    [
+        ((4.0, 3.0), (9.0, 0.2), "the hypervisor took 20 % of its processors' time in the race"),
+        ((), (9.0, 0.2), "the hypervisor took 20 % of its processors' time in the race"),
+        ((4.0,), (4.9, 0.2), ""),
+        ((4.0,), (9.0, 0.05), ""),
+        ((4.0,), (9.0, None), ""),
+        ((4.0, 5.0), (9.0, 0.2), ""),
+    ],
+    ids=["all short", "no task", "a short race", "little", "unknown", "one is long enough"],
+)
+def test_of_tasks_that_are_all_short_the_race_is_judged_for_steal(
+    tasks: tuple[float, ...], race: tuple[float, float | None], words: str
+) -> None:
+    found = table()
+    assert found.watch is not None
+    spans = tuple(replace(QUIET, seconds=seconds) for seconds in tasks)
+    whole = WatchedSpan("", race[0], steal_share=race[1], processors=2.0, busy_cores=2.0)
+    said_of = said(replace(found, watch=replace(found.watch, race=whole, tasks=spans)))
+    assert words in said_of and bool(words) == bool(said_of)
+
+
 def stalled(seconds: float, collected: float = 0.0, task: str = "search") -> MachineTable:
     found = table()
     assert found.watch is not None

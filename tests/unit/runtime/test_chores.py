@@ -132,6 +132,24 @@ def test_made_once_whatever_request_fails(fail_at: int, answered: bool) -> None:
     assert rerun_all(server) == [], "the value is dealt with"
 
 
+def test_a_conflict_while_the_name_is_free_costs_no_name() -> None:
+    """A quota that is counted anew answers 409, too: the same name is tried again."""
+
+    class Quota(Server):
+        conflicts = 2
+
+        async def create(self, manifest: Json) -> Json:
+            if self.conflicts:
+                self.conflicts -= 1
+                raise ApiError(409, 'Operation cannot be fulfilled on resourcequotas "q": please apply your changes')
+            return await super().create(manifest)
+
+    server = Quota()
+    server.add("bm", annotations={rerun.ASKED: "v"})
+    told = rerun_all(server)
+    assert sorted(server.benchmarks) == ["bm", "bm-2"] and told.count("bm-2: RerunOf") == 1
+
+
 def test_a_name_that_is_taken_unseen() -> None:
     server = Server()
     server.add("bm", annotations={rerun.ASKED: "v", rerun.SAID: rerun.Next("v", "other").to_text()})

@@ -348,6 +348,31 @@ def test_one_whose_status_is_refused_for_good_holds_up_nobody(status: Json, erro
     assert 3 <= server.refusals <= 12
 
 
+@pytest.mark.usefixtures("odd", "impatient")
+def test_a_kind_that_the_api_server_does_not_have_has_no_objects() -> None:
+    """Without ECK's CustomResourceDefinitions the place was held until the time for cleaning up was over."""
+
+    def prepare(server: Server) -> None:
+        server.add("first", RACING)
+        server.add("next", WAITS)
+        server.owned = {"Job": [CHILD]}
+        ask = server.list_metadata
+
+        async def listed(kind: str, *rest: Any) -> list[Json]:
+            if kind == "Elasticsearch":
+                raise ApiError(404, "the server could not find the requested resource")
+            return await ask(kind, *rest)
+
+        server.list_metadata = listed  # type: ignore[method-assign]
+
+    assert Settings(race_image="race").cleanup_seconds > 2 * PATIENCE, "so that this is not what ends it"
+    server = play(prepare, 3, lambda server: next_holds(server) and "reason" in server.bodies["first"]["status"])
+    said = server.bodies["first"]["status"]
+    assert (said["phase"], said["reason"]) == ("Failed", "InternalError")
+    assert server.owned["Job"] == [] and "could be removed" not in said["message"]
+    assert said["observedGeneration"] == 1
+
+
 NOT_OURS = 'elasticsearches "c" is forbidden: User "o" cannot delete resource "elasticsearches" in the namespace "n"'
 
 

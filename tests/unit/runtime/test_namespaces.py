@@ -1,6 +1,7 @@
 """Watched namespaces: which are followed, left out and taken up again, by what an API server in memory answers."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -190,6 +191,23 @@ def test_lists_that_never_end_hold_the_others_up_for_a_bounded_time(monkeypatch:
 
     watched = Watched("a", "b")
     watched.full = {"b"}
+    watched.play(scene)
+
+
+def test_an_operator_that_waited_long_for_its_lease_waits_for_the_lists_all_the_same() -> None:
+    """It was set up long before it may look: the time until then is none in which the lists did not end."""
+
+    async def scene(watched: Watched) -> None:
+        asked = watched.asked
+        await until(lambda: watched.asked > asked + 8)
+        assert not watched.known and watched.namespaces.missing()
+        watched.namespaces.indexed("b")
+        await until(lambda: watched.known)
+
+    watched = Watched("a", "b", patience=6)
+    watched.full = {"b"}
+    for place in watched.namespaces._places.values():
+        place.began = min(place.began, time.monotonic() - 100)
     watched.play(scene)
 
 

@@ -154,6 +154,28 @@ def test_what_has_the_name_is_ours_by_its_controller(kind: str, owners: list[Jso
     assert words == ("" if ours else f"waiting for {kind} n, which is not of this Benchmark, to go away")
 
 
+def test_a_conflict_without_an_object_of_the_name_is_no_success() -> None:
+    """A quota that is counted anew answers 409, too, and an old object may go between the two requests."""
+    wanted = {"kind": "ConfigMap", "metadata": {"name": "n", "namespace": "ns", "ownerReferences": BY_JOB}}
+    server: Any = Server(None)
+    with pytest.raises(ApiError) as raised:
+        asyncio.run(create_child(server, wanted))
+    assert (raised.value.status, raised.value.message) == (409, "already exists"), "which is tried again soon"
+
+
+@pytest.mark.parametrize("status", [0, 403, 422, 500])
+def test_what_was_not_created_for_another_cause_is_told_as_it_is(status: int) -> None:
+    class Refusing(Server):
+        async def create(self, manifest: Json) -> Json:
+            raise ApiError(status, "no")
+
+    server: Any = Refusing({"metadata": {"ownerReferences": BY_JOB}})
+    wanted = {"kind": "Job", "metadata": {"name": "n", "namespace": "ns", "ownerReferences": BY_JOB}}
+    with pytest.raises(ApiError) as raised:
+        asyncio.run(create_child(server, wanted))
+    assert raised.value.status == status
+
+
 def test_what_we_control_not_ourselves_is_never_adopted() -> None:
     wanted = {"kind": "ConfigMap", "metadata": {"name": "n", "namespace": "ns", "ownerReferences": []}}
     server: Any = Server({"metadata": {}})

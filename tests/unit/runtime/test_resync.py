@@ -1,7 +1,7 @@
 """What went, or changed, while nobody watched: found out by asking the API server itself."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fairlap.kube.api_error import ApiError
@@ -11,9 +11,15 @@ from fairlap.runtime.blind_watches import BlindWatches
 from fairlap.runtime.resync import hold_beside_lists
 
 
-def hold(server: Any, places: Places, namespaces: Iterable[str], watches: BlindWatches | None = None) -> list[str]:
+def hold(
+    server: Any,
+    places: Places,
+    namespaces: Iterable[str],
+    watches: BlindWatches | None = None,
+    end: Callable[[str], None] = lambda _: None,
+) -> list[str]:
     """Return the namespaces whose watches are blind."""
-    return asyncio.run(hold_beside_lists(server, places, watches or BlindWatches(300), namespaces))
+    return asyncio.run(hold_beside_lists(server, places, watches or BlindWatches(300), namespaces, end))
 
 
 class Server:
@@ -38,6 +44,17 @@ def test_who_is_gone_loses_its_place_and_who_is_new_stays() -> None:
     hold(Server(places, "b", "new"), places, ["ns"])
     assert {found.uid for found in places.benchmarks()} == {"b", "new"}
     assert places.assume("b") and woken == ["everyone"]
+
+
+def test_the_work_on_who_is_gone_ends() -> None:
+    """No event tells of it: its task would plan from what it last saw, and its writes be answered 404, for ever."""
+    places, ended = Places(1, lambda _: None, lambda: None), list[str]()
+    for uid, kind in (("a", "Benchmark"), ("b", "Benchmark"), ("c", "Comparison")):
+        places.observe(Summary(uid, f"ns/{uid}", "2025", "Racing", False, False, kind=kind))
+    hold(Server(places, "a", "b", "c"), places, ["ns"], end=ended.append)
+    assert ended == []
+    hold(Server(places, "b", "new"), places, ["ns"], end=ended.append)
+    assert sorted(ended) == ["a", "c"]
 
 
 def test_a_comparison_that_is_there_has_not_vanished() -> None:

@@ -2,6 +2,7 @@
 
 import math
 import random
+from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -50,6 +51,17 @@ def test_a_prior_weighs_at_most_five_blocks_and_needs_three() -> None:
     same = learn_prior([0.0004] * 9, 4)
     assert same is not None and same.df == MOST_PRIOR_DF
     assert learn_prior([0.0004, 0.0004, 0.0], 4) is None
+
+
+@pytest.mark.parametrize("df", [2, 4, 9])
+def test_the_prior_of_one_variance_is_that_variance(df: int) -> None:
+    """Also where its weight is capped, as it mostly is: the numbers of a family have the same noise."""
+    chosen, found = random.Random(df), []
+    for _ in range(40):
+        prior = learn_prior([chosen.gammavariate(df / 2, 2) / df for _ in range(50)], df)
+        assert prior is not None and prior.df <= MOST_PRIOR_DF
+        found.append(prior.variance)
+    assert fmean(found) == pytest.approx(1, abs=0.1)
 
 
 def test_a_prior_that_is_too_small_is_made_larger_never_smaller() -> None:

@@ -53,8 +53,10 @@ def plan_comparison(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
     if decided.look:
         return replace(decided, status=seen.status, observed=())
     observed = (*decided.observed, *outdated_crd.observe(seen.pruned, seen.status))
-    found = conditions(decided.status, observed, seen.now)
-    return replace(decided, status=changed(decided.status, conditions=found), observed=())
+    # Of a spec nothing but suspend changes, so that all that was said of an older generation holds.
+    status = changed(decided.status, observed_generation=seen.subject.generation)
+    found = conditions(status, observed, seen.now)
+    return replace(decided, status=changed(status, conditions=found), observed=())
 
 
 def _decide(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
@@ -72,10 +74,7 @@ def _decide(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
 
 def _first(seen: ComparisonSeen) -> ComparisonStatus:
     """Return what every status has, from the first one on."""
-    generation, status = seen.subject.generation, seen.status
-    return changed(
-        status, phase="Pending", observed_generation=generation, start_time=status.start_time or stamp(seen.now)
-    )
+    return changed(seen.status, phase="Pending", start_time=seen.status.start_time or stamp(seen.now))
 
 
 def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Judges) -> ComparisonPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,7 @@ def _task(track: Any, element: Any, leaf: Any, added: set[str]) -> TaskFacts:
         custom=custom,
         ended_by_other=bool(ends) and ends != [leaf],
         documents=data.documents,
+        in_files=data.in_files,
         size=data.size,
         targets=data.targets,
         errors_ignored=leaf.params.get("ignore-response-error-level") == "non-fatal",
@@ -59,6 +61,7 @@ class _Data:
     """What a bulk task indexes, as far as the track says."""
 
     documents: int | None = None
+    in_files: tuple[int, ...] = ()
     size: float | None = None
     targets: tuple[str, ...] = ()
 
@@ -76,4 +79,8 @@ def _bulk(track: Any, operation: Any) -> _Data:
         documents = limit
     sizes = [each.uncompressed_size_in_bytes for each in sets]
     size = sum(sizes) * documents / there if there and all(sizes) else None
-    return _Data(documents, size, tuple(dict.fromkeys(each.target_index for each in sets if each.target_index)))
+    taken = documents / there if there else 0
+    in_files = tuple(math.ceil(each.number_of_documents * taken) for each in sets)
+    return _Data(
+        documents, in_files, size, tuple(dict.fromkeys(each.target_index for each in sets if each.target_index))
+    )

@@ -42,6 +42,8 @@ class TaskFacts:
     """another task of the same parallel element ends it"""
     documents: int | None = None
     """documents that a bulk task indexes; None when the track does not determine it"""
+    in_files: tuple[int, ...] = ()
+    """documents of each of its files, as many as it takes of them; Rally fills no bulk across files"""
     size: float | None = None
     """their bytes; None when the track does not say"""
     targets: tuple[str, ...] = ()
@@ -204,7 +206,8 @@ def warmup_takes_all(facts: TrackFacts) -> Iterator[Remark]:
             continue
         if not str(size).isdecimal() or int(str(size)) < 1 or task.iterations:
             continue
-        requests = math.ceil(task.documents / max(1, task.clients) / int(str(size)))
+        share = max(1, task.clients) * int(str(size))
+        requests = sum(math.ceil(documents / share) for documents in task.in_files or (task.documents,))
         if requests <= wanted:
             yield Remark(
                 "warmup-takes-all",

@@ -734,6 +734,16 @@ def test_suspended_between_blocks() -> None:
     assert film.run().status.phase == "Complete"
 
 
+def test_each_pass_speaks_of_the_newest_generation() -> None:
+    """kubectl wait takes a condition of an older one for not met: it waited for ever after any change of suspend."""
+    film = Film().until("Running", 1)
+    assert film.status.observed_generation == 1 and film.status.conditions
+    toggled = replace(film.look().subject, generation=3)
+    film.step(subject=toggled)
+    assert film.status.observed_generation == 3
+    assert all(each.observed_generation == 3 for each in film.status.conditions)
+
+
 @pytest.mark.parametrize(("after", "ends"), [(timedelta(hours=23), False), (timedelta(hours=25), True)])
 def test_a_deadline_does_not_count_while_it_is_suspended_before_it_began(after: timedelta, ends: bool) -> None:
     film = Film(comparison(design=FIXED_2, deadline="24h", suspend=True))

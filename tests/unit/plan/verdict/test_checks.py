@@ -48,8 +48,8 @@ def test_a_good_record_is_valid() -> None:
         (bulk(errors=rec.Counts(warmup=1)), Reason.ERROR_RATE),
         (bulk(errors=rec.Counts(normal=1)), Reason.ERROR_RATE),
         (bulk(samples=rec.Counts(warmup=100)), Reason.WARMUP_ATE_ALL),
-        (bulk(rally=None), Reason.WARMUP_ATE_ALL),
-        (bulk(rally=rec.RallyNumbers(error_rate=0.0)), Reason.WARMUP_ATE_ALL),
+        (bulk(rally=None), Reason.TASK_MISSING),
+        (bulk(rally=rec.RallyNumbers(error_rate=0.0)), Reason.TASK_MISSING),
         (replace(GOOD, samples_dropped=True), Reason.SAMPLES_DROPPED),
         (replace(GOOD, indices=(replace(GOOD.indices[0], documents=999),)), Reason.DOCUMENT_COUNT_MISMATCH),  # type: ignore[index]
         (replace(GOOD, indices=()), Reason.DOCUMENT_COUNT_MISMATCH),
@@ -62,6 +62,26 @@ def test_a_good_record_is_valid() -> None:
 def test_each_lie_is_caught(record: rec.Record, reason: Reason) -> None:
     violation = first_violation(record, spec())
     assert violation is not None and violation.reason == reason and violation.message
+
+
+@pytest.mark.parametrize("rally", [None, rec.RallyNumbers(error_rate=1.0)])
+@pytest.mark.parametrize(
+    ("samples", "errors", "share", "reason", "words"),
+    [
+        ((0, 500), (0, 500), 1.0, None, ""),
+        ((10, 500), (10, 500), 1.0, None, ""),
+        ((0, 500), (0, 499), 1.0, Reason.TASK_MISSING, "Rally tells no throughput of its 500 measured requests"),
+        ((0, 500), (0, 500), 0.9, Reason.ERROR_RATE, "500 of 500 requests failed"),
+        ((10, 0), (10, 0), 1.0, Reason.WARMUP_ATE_ALL, "has 10 requests in its warm-up and 0 after it"),
+    ],
+)
+def test_a_task_that_failed_wholly_needs_no_throughput_where_that_is_accepted(
+    rally: rec.RallyNumbers | None, samples: tuple[int, int], errors: tuple[int, int], share: float,
+    reason: Reason | None, words: str,
+) -> None:  # fmt: skip
+    record = bulk(samples=rec.Counts(*samples), errors=rec.Counts(*errors), rally=rally)
+    found = first_violation(record, spec(race={"allow": {"errorRate": {"bulk": share}}}))
+    assert (found and found.reason) is reason and (found is None or words in found.message)
 
 
 @pytest.mark.parametrize(

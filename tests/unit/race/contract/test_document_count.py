@@ -69,6 +69,7 @@ def pipeline(name: str = "p", **work: Any) -> Pipeline:
         record(None, index("t", 7), stated=ExpectedByUser({}, 7)),
         record({"t": 1}, stated=ExpectedByUser({"t": 0})),
         record({"t": 5}, index("t", 5), failure_stores={"s": 0}),
+        record({"t": 5}, index("t", 5), index("beside", None)),
     ],
 )
 def test_what_passes_without_a_word(good: Record) -> None:
@@ -81,7 +82,23 @@ def test_what_passes_without_a_word(good: Record) -> None:
         (record({"t": 1000}, index("t", 999)), "index t was to hold 1000 documents, Elasticsearch counts 999"),
         (record({"t": 1000}, index("t", 1001)), "counts 1001"),
         (record({"t": 1000}), "index t was to hold 1000 documents, Elasticsearch counts no such index"),
-        (record({"t": 1000}, index("t", None)), "counts 0"),
+        # What could not be counted is not said to be nothing.
+        (
+            record({"t": 1000}, index("t", None)),
+            "index t was to hold 1000 documents, but the documents of index t could not be counted",
+        ),
+        (record({"a": 1000}, index("t-1", 600, "a"), index("t-2", None, "a")), "documents of index t-2 could not be"),
+        (record({"t": 9}, index("t", None), uncounted=[OTHER]), "but the documents of index t could not be counted"),
+        (record({"t": 9}, index("t", None), uncounted=[ENDED]), "but the documents of index t could not be counted"),
+        (record({"t": 9}, index("t", None), pipelines=(pipeline(dropped=9),)), "of index t could not be counted"),
+        (
+            record({"t": 9}, index("t", None), stated=ExpectedByUser({"t": 8})),
+            "race.expect.documents: index t was to hold 8 documents, but the documents of index t could not be",
+        ),
+        (
+            record({"t": 9}, index("t", 9), index("u", None), stated=ExpectedByUser({}, 9)),
+            "race.expect.totalDocuments: the race was to leave 9 documents, but the documents of index u could not be",
+        ),
         # What was deleted explains a name with nothing behind it, and nothing else.
         (record({"t": 1000}, index("t", 999), deletes=("drop-it",)), "counts 999"),
         (record({"a": 9, "t": 1000}, index("t", 999), deletes=("drop-it",)), "index t was to hold 1000 documents"),
@@ -145,6 +162,11 @@ def test_what_voids_a_race(bad: Record, words: str) -> None:
             "index t: the documents in it were not",
         ),
         (record({}, index("t", 2000), uncounted=[LINES], target=TargetReport()), "counts 2000 of at most 1000"),
+        (record({"t": 0}, index("t", None)), "the documents of index t could not be counted"),
+        (record({}, index("t", None), uncounted=[ENDED]), "the documents of index t could not be counted"),
+        (record({}, index("t", 600), index("u", None), uncounted=[LINES]), "documents of index u could not be counted"),
+        (record({"t": 5}, index("t", 5), index("u", None), uncounted=[OTHER]), "index u could not be counted"),
+        (record({"a": 9}, index("t", None, "a", closed=True), index("u", None, "a")), "index t is closed"),
     ],
 )
 def test_what_cannot_be_counted_is_said(doubtful: Record, words: str) -> None:
@@ -215,6 +237,22 @@ def test_without_aliases_and_pipelines_each_name_must_hold_its_number(
         assert found.mismatch
     else:
         assert found.mismatch == "" and found.diverted
+
+
+@given(
+    st.dictionaries(st.sampled_from("abc"), st.integers(0, 9), max_size=3),
+    st.dictionaries(st.sampled_from("abcxy"), st.none() | st.integers(1, 9), max_size=5),
+    st.sampled_from([(), (LINES,), (OTHER,)]),
+)
+def test_what_could_not_be_counted_is_never_said_to_be_nothing(
+    expected: dict[str, int], counts: dict[str, int | None], uncounted: tuple[UncountedTask, ...]
+) -> None:
+    indices = (index(name, number) for name, number in counts.items())
+    found = count_documents(record(expected, *indices, uncounted=uncounted))
+    if counts and None in counts.values():
+        assert not any("counts 0" in text for text in (found.mismatch, *found.uncounted, *found.diverted))
+    if any(counts.get(name, 0) is None and number for name, number in expected.items()):
+        assert "could not be counted" in found.mismatch
 
 
 @given(st.data())

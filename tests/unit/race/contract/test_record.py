@@ -292,6 +292,13 @@ def test_the_log_is_scrubbed_and_bounded(tmp_path):
     assert scrub("abc", ("",)) == "abc"
 
 
+def test_a_secret_is_scrubbed_as_an_error_quotes_it_too():
+    for secret in ("two\nlines", "a\\b", "t\tb", "it's", "both ' and \""):
+        for written in (secret, f"Invalid value {secret!r}", f"{secret}{secret!r}"):
+            assert secret not in scrub(written, (secret,)) and repr(secret)[1:-1] not in scrub(written, (secret,))
+    assert scrub(r"Invalid header value b'two\nlines'", ("two\nlines",)) == "Invalid header value b'*****'"
+
+
 def test_settings_that_nobody_set_go_first_and_no_check_misses_them():
     chance = random.Random(2)
     noise = {f"index.key{number}": f"{chance.random()}" for number in range(300)}

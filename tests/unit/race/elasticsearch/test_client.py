@@ -91,7 +91,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"] or 0))
         self.do_GET()
+
+    def do_PUT(self) -> None:
+        self.do_POST()
 
     def do_DELETE(self) -> None:
         self.do_GET()
@@ -264,6 +268,50 @@ def test_what_is_no_json(server: Server) -> None:
 def test_the_next_host_is_asked_when_one_does_not_answer(server: Server) -> None:
     asks = ElasticsearchClient(["127.0.0.1:1", f"127.0.0.1:{server.port}"], "elastic", None, None)
     assert asks.get("/") == {"authorization": None}
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "again"),
+    [("GET", None, True), ("PUT", b"{}", True), ("DELETE", b"{}", True), ("POST", None, True), ("POST", b"{}", False)],
+)
+def test_what_a_silent_host_may_have_begun_no_other_host_does_once_more(
+    server: Server, method: str, body: bytes | None, again: bool
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hosts = [f"127.0.0.1:{silent.getsockname()[1]}", f"127.0.0.1:{server.port}"]
+        asks = ElasticsearchClient(hosts, "elastic", None, None)
+        if again:
+            assert asks.send(method, "/a", body, {}, timeout=0.3) == {"authorization": None}
+        else:
+            with pytest.raises(ElasticsearchError, match=r"(?i)timed out"):
+                asks.send(method, "/a", body, {}, timeout=0.3)
+        asks.close()
+    assert server.asked == ([f"{method} /a"] if again else [])
+
+
+def test_what_no_host_took_the_next_one_is_sent_whatever_it_is(
+    server: Server, secure: Server, account: Path, tmp_path: Path, certificate: Any
+) -> None:
+    refusing = ElasticsearchClient(["127.0.0.1:1", f"127.0.0.1:{server.port}"], "elastic", None, None)
+    assert refusing.send("POST", "/a", b"{}", {}) == {"authorization": None}
+    certificate(tmp_path)
+    other = Server(tmp_path)
+    try:
+        hosts = [f"127.0.0.1:{other.port}", f"127.0.0.1:{secure.port}"]
+        untrusted = ElasticsearchClient(hosts, "elastic", None, account / "ca.crt")
+        assert untrusted.send("POST", "/a", b"{}", {}) == {"authorization": None}
+        assert other.asked == [] and secure.asked == ["POST /a"]
+    finally:
+        other.shutdown()
+        other.server_close()
+
+
+@pytest.mark.parametrize("value", ["SECRET\nvalue", "SECRET\u20ac"])
+def test_a_header_that_cannot_be_sent_is_not_quoted(server: Server, value: str) -> None:
+    with pytest.raises(ElasticsearchError, match=r"^GET /a at 127\.0\.0\.1:\d+: \w+: no such request can be") as caught:
+        client(server).send("GET", "/a", None, {"Authorization": value})
+    assert "SECRET" not in str(caught.value) and caught.value.__suppress_context__
+    assert server.asked == []
 
 
 def test_nobody_listens() -> None:

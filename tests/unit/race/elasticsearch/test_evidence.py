@@ -260,3 +260,49 @@ def test_a_closed_index_ends_no_race_and_is_not_counted():
     assert start.fresh.user_indices == ("logs", "shut")
     found = evidence.after(WithClosed(), start)
     assert [(it.name, it.documents, it.closed) for it in found.indices] == [("logs", 7, False), ("shut", None, True)]
+
+
+class Counting(Answering):
+    """The same with an answer to `_count`, an exception is raised, and the health of its index."""
+
+    def __init__(self, answer, health="green"):
+        super().__init__()
+        self.answer, self.health, self.counted = answer, health, 0
+
+    def get(self, path, timeout=None):
+        if path.startswith("/_cluster/health"):
+            return {"indices": {"logs": {"status": self.health}}}
+        if path.startswith("/logs/_count"):
+            self.counted += 1
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return self.answer
+        return super().get(path, timeout)
+
+
+def counted(number, failed=0):
+    return {"count": number, "_shards": {"total": 2, "failed": failed}}
+
+
+def refused(status):
+    return ElasticsearchError("GET /logs/_count: no", status)
+
+
+@pytest.mark.parametrize("answer", [counted(5, failed=1), *map(refused, (None, 200, 429, 500, 502, 503))])
+def test_a_count_that_may_be_had_later_is_asked_for_again(answer):
+    start = evidence.before(Answering())
+    for health in ("green", "yellow"):
+        with pytest.raises(ElasticsearchError, match="GET /logs/_count"):
+            evidence.after(Counting(answer, health), start)
+    red = Counting(answer, "red")
+    (index,) = evidence.after(red, start).indices
+    assert (index.documents, index.health, red.counted) == (None, "red", 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "documents"),
+    [(counted(7), 7), (counted(0), 0), ({}, None), ([], None), *((refused(it), None) for it in (400, 403, 404))],
+)
+def test_a_count_that_is_refused_ends_no_race(answer, documents):
+    (index,) = evidence.after(Counting(answer), evidence.before(Answering())).indices
+    assert index.documents == documents and not index.closed

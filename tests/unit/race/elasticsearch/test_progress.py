@@ -25,6 +25,24 @@ def test_work():
     assert progress.read_work({}, {}, {}) == ((0,) * 9, 0)
 
 
+@pytest.mark.parametrize(
+    "odd", [[], [1], "text", 7, None, {"a": []}, {"a": {"shards": {}}}, {"a": {"shards": [7]}}, {"_all": []},
+            {"nodes": []}, {"nodes": {"n": 7}}, {"nodes": {"n": {"tasks": []}}}, {"nodes": {"n": {"tasks": {"t": 7}}}}],
+)  # fmt: skip
+def test_of_an_odd_answer_nothing_is_known(odd: object) -> None:
+    assert progress.read_work(odd, odd, odd) == ((0,) * 9, 0)
+    shards = {"a": {"shards": [{"index": {"size": {"recovered_in_bytes": {}}}}]}}
+    counters = {"_all": {"total": {"indexing": {"index_total": "many"}, "merges": {"current": []}}}}
+    assert progress.read_work(counters, shards, odd) == ((0,) * 9, 0)
+
+
+@pytest.mark.parametrize("odd", [[], "text", 7, [7], ["text"], {}, [{"deciders": 7}], [{"deciders": [7, "NO"]}], [[]]])
+def test_of_an_odd_explanation_no_disk_is_full(odd: object) -> None:
+    why = {"index": "t", "primary": True, "can_allocate": "no", "node_allocation_decisions": odd}
+    assert progress.read_full_disks(why) == ""
+    assert progress.read_full_disks(odd) == ""
+
+
 DISK = {"decider": "disk_threshold", "decision": "NO", "explanation": "above the high watermark"}
 OTHER = {"decider": "filter", "decision": "NO", "explanation": "another tier"}
 AGREES = {"decider": "same_shard", "decision": "YES", "explanation": "not here"}

@@ -104,6 +104,22 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     assert caught.value.reason is Reason.TLS_UNTRUSTED
 
 
+@pytest.mark.parametrize(
+    ("field", "content"), [("api_key_file", b"VnVhQ2ZH\nVctZTBhT"), ("password_file", b"VnVhQ2ZH\xff")]
+)
+def test_credentials_that_cannot_be_sent_are_said_without_a_word_of_them(tmp_path, field, content):
+    (tmp_path / "credential").write_bytes(content)
+    with pytest.raises(UnhealthyError, match="the credentials cannot be read: ") as caught:
+        open_access(replace(SPEC, **{field: tmp_path / "credential"}), {})
+    assert caught.value.reason is Reason.AUTHENTICATION_FAILED and "VnVh" not in str(caught.value)
+
+
+def test_a_header_that_cannot_be_sent_is_not_quoted():
+    with pytest.raises(UnhealthyError, match="no header can carry one of those") as caught:
+        look_at_host("127.0.0.1:1", "/", Access({"Authorization": "ApiKey SECRET\nvalue"}, None))
+    assert "SECRET" not in str(caught.value) and caught.value.__suppress_context__
+
+
 def test_a_key_with_a_passphrase_is_refused_rather_than_asked_for(tmp_path):
     key, certificate = tmp_path / "tls.key", tmp_path / "tls.crt"
     argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-passout", "pass:secret", "-subj", "/CN=me"]

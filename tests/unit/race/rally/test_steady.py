@@ -14,6 +14,7 @@ from fairlap_race.rally.samples import Tally, task_record
 from fairlap_race.rally.steady import (
     LEAST_CHANGE,
     LEVEL,
+    MOST_CHANGE,
     WindowTimes,
     change,
     rank_sum_chance,
@@ -64,6 +65,32 @@ def test_where_the_rate_is_planned_the_service_time_tells() -> None:
     found = seen(lambda n: 1.0 if n < 15 else 2.0, 30, rates=False)
     assert found.settled is False and found.measure == "service time"
     assert found.change is not None and found.change < -0.2
+
+
+@pytest.mark.parametrize(
+    ("values", "share"),
+    [
+        ([0.0] * 5 + [7.0] * 8, MOST_CHANGE),
+        ([7.0] * 5 + [0.0] * 8, -1.0),
+        ([1.0] * 5 + [1e9] * 8, MOST_CHANGE),
+        ([0.0] * 13, None),
+        ([0.0, 0.0, 7.0, 0.0] + [0.0] * 9, None),
+        ([0.0, 7.0] * 7, None),
+    ],
+    ids=["begins", "ends", "much more", "nothing at all", "one burst", "by turns"],
+)
+def test_from_nothing_to_something_is_the_most_that_there_is(values: list[float], share: float | None) -> None:
+    assert change(values) == share
+
+
+@pytest.mark.parametrize(("rate", "share"), [(lambda n: n >= 12, MOST_CHANGE), (lambda n: n < 12, -1.0)])
+def test_a_task_that_does_nothing_for_a_while_had_not_settled(rate: Callable[[int], bool], share: float) -> None:
+    units, times = {number: 20.0 * rate(number) for number in range(30)}, WindowTimes()
+    for number in range(600):
+        times.add(number / 20, 0.01)
+    found = settling(0, 30, units, times, 600)
+    assert found.settled is False and (found.measure, found.change) == ("throughput", share)
+    assert 9 <= (found.unsettled_seconds or 0) <= 15
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,19 @@
-"""What the end of Rally means: a table of ways to end and their reasons."""
+"""What the end of Rally means: a table of ways to end and their reasons; and what Elasticsearch is asked then."""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from fairlap_race.contract.race_spec import Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import LoadGenerator, Outcome
-from fairlap_race.runner.harvest import Versions, judge_ending
+from fairlap_race.contract.record import EnvironmentRecord, Fresh, LoadGenerator, Outcome
+from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.elasticsearch.evidence import Before
+from fairlap_race.runner.harvest import Versions, judge_ending, look_after
 from fairlap_race.runner.supervise import Ended
 
 COMPLETE = {"results": {}}
@@ -48,3 +57,40 @@ def test_endings(how: Ended, race: dict[str, object] | None, output: str, reason
 )
 def test_too_old_is_what_the_installed_rally_does_not_speak_to(elasticsearch: str, rally: str, reason: Reason) -> None:
     assert judge_ending(ended(64), REFUSED, None, Versions(elasticsearch, rally)).reason is reason
+
+
+class Busy:
+    """A cluster of one index whose first counts fail."""
+
+    def __init__(self, fails: int) -> None:
+        self.fails = fails
+
+    def get(self, path: str, timeout: float = 0) -> Any:
+        if path.startswith("/_all/_settings"):
+            return {"logs": {"settings": {}}}
+        if path.startswith("/logs/_count"):
+            self.fails -= 1
+            if self.fails >= 0:
+                raise ElasticsearchError("GET /logs/_count: HTTP 429", 429)
+            return {"count": 7, "_shards": {"failed": 0}}
+        if path.startswith("/logs/"):
+            raise ElasticsearchError("forbidden", 403)
+        return [] if path.startswith("/_cat") else {}
+
+    def post(self, path: str, timeout: float = 0) -> Any:
+        return {}
+
+
+class NoPause(threading.Event):
+    def wait(self, timeout: float | None = None) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(("fails", "seconds", "documents"), [(0, 60.0, 7), (2, 60.0, 7), (1, -1.0, None)])
+def test_a_count_that_fails_is_asked_for_again_until_the_limit(
+    fails: int, seconds: float, documents: int | None
+) -> None:
+    before = Before(EnvironmentRecord(version="9.0.0"), Fresh(), {}, {})
+    spec, client = RaceSpec(Mode.RACE, "ns", "r", "id", Path("/t")), cast(ElasticsearchClient, Busy(fails))
+    found = look_after(client, spec, before, None, TrackRecord(), time.monotonic() + seconds, NoPause())
+    assert ([it.documents for it in found.indices] if found else [None]) == [documents]

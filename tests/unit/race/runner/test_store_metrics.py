@@ -3,6 +3,7 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,21 @@ def test_what_is_refused(store: MetricsStoreSpec, reason: Reason, words: str) ->
     with pytest.raises(FailedError) as caught:
         refuse_unusable(spec(store))
     assert caught.value.outcome == found
+
+
+@pytest.mark.parametrize(
+    ("field", "content"),
+    [("api_key_file", b"VnVhQ2ZH\nVctZTBhT"), ("user_file", b"VnVhQ2ZH\xff"), ("password_file", b"VnVhQ2ZH\xff")],
+)
+def test_credentials_that_cannot_be_sent_are_said_without_a_word_of_them(
+    tmp_path: Path, field: str, content: bytes
+) -> None:
+    (tmp_path / "credential").write_bytes(content)
+    credential: dict[str, Any] = {field: tmp_path / "credential"}
+    found = objection(spec(MetricsStoreSpec(("localhost:1",), **credential)))
+    assert found and found.reason is Reason.METRICS_STORE_UNUSABLE
+    assert found.message.startswith(f"race.metricsStore: {tmp_path}/credential is no ")
+    assert "VnVh" not in found.message
 
 
 def test_a_smoke_test_leaves_nothing_and_a_race_that_never_ended_says_so(tmp_path: Path) -> None:

@@ -72,6 +72,11 @@ CODE = TaskFacts("code", "my-own", custom=True)
         ([CREATE, bulk(warmup_time_period=0)], []),
         ([CREATE, bulk(params={"bulk-size": 1000}, clients=4, warmup_iterations=25)], ["warmup-takes-all"]),
         ([CREATE, bulk(params={"bulk-size": 1000}, clients=4, warmup_iterations=24)], []),
+        ([CREATE, bulk(params={"bulk-size": 5000}, documents=20_000, in_files=(1000,) * 20, warmup_iterations=5)], []),
+        (
+            [CREATE, bulk(params={"bulk-size": 5000}, documents=2000, in_files=(1000, 1000), warmup_iterations=5)],
+            ["warmup-takes-all"],
+        ),
         ([CREATE, bulk(errors_ignored=True)], ["errors-ignored"]),
         ([bulk(targets=("i",))], ["index-not-created"]),
         ([CREATE, bulk(targets=("i",))], []),

@@ -1,0 +1,85 @@
+"""What answers is Elasticsearch, or it is said that it is not, without a word of its answer."""
+
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from fairlap_race.contract.race_spec import Mode, RaceSpec
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.runner.connect import look_before
+from fairlap_race.runner.parts import FailedError
+
+SPEC = RaceSpec(Mode.PROBE, "ns", "r", "id", Path("/t"), timeout_seconds=0.0)
+NODES = {"nodes": {"a": {"name": "es-0", "version": "9.0.0"}}}
+
+
+class Cluster:
+    """Answers alike to everything but to what tells the version and the nodes; an exception is raised."""
+
+    def __init__(self, root: Any, nodes: Any = NODES, others: Any = None) -> None:
+        self.root, self.nodes, self.others = root, nodes, {} if others is None else others
+
+    def get(self, path: str, timeout: float = 0) -> Any:
+        found = self.root if path == "/" else self.nodes if path.startswith("/_nodes/jvm") else self.others
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def look(cluster: Cluster) -> Any:
+    return look_before(cast(ElasticsearchClient, cluster), SPEC, threading.Event())
+
+
+def version(number: Any, **more: Any) -> dict[str, Any]:
+    return {"version": {"number": number, **more}}
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        version("9.0.0", build_flavor="default"),
+        version("6.8.23", build_flavor="oss"),
+        version("6.0.0"),
+        version("9.2.0-SNAPSHOT"),
+        version("8.0.0-alpha1", build_flavor="serverless"),
+    ],
+)
+def test_elasticsearch_of_any_version_and_build_is_taken(root: Any) -> None:
+    assert look(Cluster(root)).environment.version == root["version"]["number"]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "words"),
+    [
+        (Cluster({}, {}), "has no version.number"),
+        (Cluster([], [], []), "has no version.number"),
+        (Cluster({"version": "9.0.0"}), "has no version.number"),
+        (Cluster(version(9)), "has no version.number"),
+        (Cluster(version("SECRET")), "has no version.number"),
+        (Cluster(version("2.11.0", distribution="SECRET")), "has a version.distribution, as OpenSearch's"),
+        (Cluster(version("7.10.2", distribution="")), "has a version.distribution, as OpenSearch's"),
+        (Cluster(version("9.0.0"), {}), "to GET /_nodes has no node"),
+    ],
+)
+def test_anything_else_is_refused(cluster: Cluster, words: str) -> None:
+    with pytest.raises(FailedError) as caught:
+        look(cluster)
+    outcome = caught.value.outcome
+    assert outcome.reason is Reason.UNSUPPORTED_PRODUCT and outcome.message.endswith(words)
+    assert "SECRET" not in outcome.message
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        Cluster(ElasticsearchError("GET /: HTTP 403", 403)),
+        Cluster(version("9.0.0"), ElasticsearchError("GET /_nodes: HTTP 403", 403)),
+    ],
+)
+def test_who_may_not_ask_is_told_so(cluster: Cluster) -> None:
+    with pytest.raises(FailedError) as caught:
+        look(cluster)
+    assert caught.value.outcome.reason is Reason.AUTHENTICATION_FAILED
