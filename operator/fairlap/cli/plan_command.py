@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -81,6 +82,8 @@ def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[
     wrong = []
     if len(name) > MAX_COMPARISON_NAME:
         wrong.append(f"metadata.name is {len(name)} characters long: write at most {MAX_COMPARISON_NAME}")
+    if not re.fullmatch(r"[a-z][-a-z0-9]*", name):
+        wrong.append(f"metadata.name is {name}: write one of a-z, 0-9 and - that begins with a letter, as es-9-0-0")
     try:
         # By the names that the API server knows: it would drop any other.
         spec = ComparisonSpec.model_validate(manifest.get("spec") or {}, by_alias=True, by_name=False)

@@ -206,6 +206,7 @@ def test_the_server_is_asked_about_each_variant(tmp_path: Path, capsys: pytest.C
         (manifest(variants=[TWO[0], {"name": "b", "patch": {}}]), "changes nothing of the template"),
         (manifest(baselin="8.11.0"), "up: spec.baselin: is no field: mend its name, or leave it out"),
         (manifest(variants=None), "up: spec takes exactly one of variants"),
+        (manifest("8-vs-9"), "metadata.name is 8-vs-9: write one of a-z, 0-9 and - that begins with a letter"),
         (manifest("a-name-that-is-too-long"), "metadata.name is 23 characters long: write at most 20"),
         (manifest(on_inconclusive="pass"), "spec.on_inconclusive: is no field"),
         (manifest(design={"minBlocks": 4, "maxBlocks": 4}), "design.maxBlocks are one of 3, 5, 7, 10, not 4"),

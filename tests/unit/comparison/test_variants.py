@@ -105,7 +105,8 @@ def test_the_target_of_a_variant_takes_the_place_of_the_template_s_as_a_whole() 
         ("9.0", {"version": "9.0.0"}), ("9", {"version": "9.0.0"}), ("ES9", {"version": "9.0.0"}),
         ("8.11", {"heap": "1g"}), ("9", {"nodes": 9}), ("6.5", {"config": {"a.b": 6.5}}), ("17", {"java": 17}),
         ("0", {"nodes": 2}), ("heap-9", {"heap": "9g"}), ("9", {"heap": "1g"}), ("v5", {"heap": "1g"}),
-        ("jdk-21.0.5", {"heap": "1g"}), ("java21.0.5", {"heap": "1g"}), ("plugin-1.2.3", {"config": {"plugin": "1.2.3"}}),
+        ("jdk-21.0.5", {"heap": "1g"}), ("java21.0.5", {"heap": "1g"}),
+        ("plugin-1.2.3", {"config": {"plugin": "1.2.3"}}),
     ],
 )  # fmt: skip
 def test_a_short_version_is_a_name_and_so_is_any_other_number(name: str, patch: dict[str, Any]) -> None:
