@@ -406,12 +406,12 @@ class Reason(StrEnum):
         "JobLost",
         cause="The race's Job or pod disappeared, or was suspended, before it had written a record.",
         cure=(
-            "Look for an eviction, a node that went away, or somebody who deleted or suspended it, and run the Benchmark "
-            "again."
+            "Look for an eviction, a node that went away, or somebody who deleted or suspended it, and run the "
+            "Benchmark again."
         ),
         recognized=(
-            "The Job that the status names is gone or suspended after it was seen running, or its pod is gone, and there "
-            "is no record."
+            "The Job that the status names is gone or suspended after it was seen running, or its pod is gone, and "
+            "there is no record."
         ),
         example="the race's Job was deleted before the race had written its record",
         test=_LIFECYCLE,
