@@ -17,6 +17,7 @@ from fairlap.api.names import (
     KIND,
     MAX_COMPARISON_NAME,
     MAX_NAME,
+    NAME_OF_SERVICES,
     PLURAL,
     VERSION,
 )
@@ -106,7 +107,7 @@ def crd(resource: Resource = BENCHMARK) -> Json:
         ),
         # What is there already has a status: a new rule must not keep it from being written, or removed.
         rule(
-            f"has(self.status) || !has({resource.built}) || self.metadata.name.matches('^[a-z][-a-z0-9]*$')",
+            f"has(self.status) || !has({resource.built}) || self.metadata.name.matches('^{NAME_OF_SERVICES}$')",
             "'metadata.name is %s: write a name that begins with a letter and has no dot, for example es-9-0-0, "
             "because ECK names the Services of the clusters after it'.format([self.metadata.name])",
             computed=True,

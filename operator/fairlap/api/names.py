@@ -43,6 +43,8 @@ MAX_REPETITIONS: Final = 50
 # The Benchmarks of a Comparison are named NAME-30z-9 at most: block, variant, attempt.
 MAX_COMPARISON_NAME: Final = 20
 MAX_VARIANTS: Final = 12
+NAME_OF_SERVICES: Final = "[a-z][-a-z0-9]*"
+"""What a name must look like where ECK names Services after it (RFC 1035); of its end Kubernetes takes care itself."""
 MOST_SPEC_VALUES: Final = 16_000
 """Of what has no schema in a spec, all together: each may take 100 bytes of memory, of thousands of Benchmarks."""
 MAX_BLOCKS: Final = 30

@@ -62,7 +62,7 @@ def exit_code(comparison: Mapping[str, Any]) -> int:
     status = _status(comparison)
     if status.get("phase") != "Complete":
         return UNDECIDED
-    holds, reason = _condition(comparison, ComparisonCondition.GATE_PASSED)
+    holds, reason, _ = _condition(comparison, ComparisonCondition.GATE_PASSED)
     if holds == "True" or (holds != "False" and reason == ComparisonReason.NOTHING_TO_DECIDE):
         return SUCCEEDED
     if holds != "False" or status.get("verdict") == "NotComparable" or reason == ComparisonReason.NOT_COMPARABLE:
@@ -130,20 +130,16 @@ def _status(comparison: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _said(comparison: Mapping[str, Any]) -> str:
     """Return the whole sentence of the verdict; the progress is cut where a column ends."""
-    progress = str(_status(comparison).get("progress") or "")
-    whole = [
-        str(each.get("message") or "")
-        for each in _status(comparison).get("conditions") or ()
-        if each.get("type") == ComparisonCondition.COMPLETE and each.get("status") == "True"
-    ]
-    return next(filter(None, whole), progress)
+    holds, _, message = _condition(comparison, ComparisonCondition.COMPLETE)
+    return message if holds == "True" and message else str(_status(comparison).get("progress") or "")
 
 
-def _condition(comparison: Mapping[str, Any], kind: str) -> tuple[str, str]:
+def _condition(comparison: Mapping[str, Any], kind: str) -> tuple[str, str, str]:
+    """Return status, reason and message of a condition; empty texts where there is none."""
     for each in _status(comparison).get("conditions") or ():
         if each.get("type") == kind:
-            return str(each.get("status")), str(each.get("reason"))
-    return "", ""
+            return str(each.get("status")), str(each.get("reason")), str(each.get("message") or "")
+    return "", "", ""
 
 
 def _gates(comparison: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:

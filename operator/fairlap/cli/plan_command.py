@@ -11,7 +11,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND, MAX_COMPARISON_NAME, NOISE_CONFIG_MAP
+from fairlap.api.names import (
+    API_VERSION,
+    COMPARISON_KIND,
+    KIND,
+    MAX_COMPARISON_NAME,
+    NAME_OF_SERVICES,
+    NOISE_CONFIG_MAP,
+)
 from fairlap.cli import manifest_files
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, SUCCEEDED
@@ -82,8 +89,6 @@ def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[
     wrong = []
     if len(name) > MAX_COMPARISON_NAME:
         wrong.append(f"metadata.name is {len(name)} characters long: write at most {MAX_COMPARISON_NAME}")
-    if not re.fullmatch(r"[a-z][-a-z0-9]*", name):
-        wrong.append(f"metadata.name is {name}: write one of a-z, 0-9 and - that begins with a letter, as es-9-0-0")
     try:
         # By the names that the API server knows: it would drop any other.
         spec = ComparisonSpec.model_validate(manifest.get("spec") or {}, by_alias=True, by_name=False)
@@ -95,6 +100,8 @@ def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[
             )
             wrong.append(f"{path}: {said}")
         return None, [], wrong
+    if spec.template.elasticsearch and not re.fullmatch(NAME_OF_SERVICES, name):
+        wrong.append(f"metadata.name is {name}: write one of a-z, 0-9 and - that begins with a letter, as es-9-0-0")
     if (spec.variants is None) == (spec.matrix is None):
         wrong.append("spec takes exactly one of variants (each with its patch) and matrix (all combinations of values)")
         return None, [], wrong

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.comparison.block_numbers import BlockNumbers
 from fairlap.comparison.gate_metrics import METRICS, family, gates_of
+from fairlap.statistics.gates import is_flat
 from fairlap.statistics.moderation import Prior, fitted_to, moderated
 from fairlap.statistics.multiplicity import holm, q_values
 from fairlap.statistics.paired import Estimate, paired
@@ -18,7 +19,6 @@ _TWIN_LEVEL = 0.01
 """A baseline that differs from itself is said with so few false alarms, over all gates."""
 _LEAST_BLOCKS = 3
 _MOST_HINTS = 8
-_NO_NOISE = 1e-9
 
 
 class _Number(NamedTuple):
@@ -73,7 +73,7 @@ def _series(spec: ComparisonSpec, contenders: Sequence[str], numbers: BlockNumbe
             if pairs.obstacle:
                 continue
             ratios = pairs.cost_ratios(more_is_better=False)
-            if max(ratios) - min(ratios) < _NO_NOISE:
+            if is_flat(ratios):
                 continue
             what = METRICS[metric].words + (f" of {task}" if task else "")
             what = f"{what} of {name}" if len(contenders) > 1 else what
@@ -100,7 +100,7 @@ def twin_findings(spec: ComparisonSpec, numbers: BlockNumbers) -> list[str]:
             continue
         pairs = numbers.pairs(numbers.baseline, gate.task or "", gate.metric)
         ratios = numbers.twin_ratios(pairs.tasks or (gate.task or "",), gate.metric)
-        if pairs.obstacle or len(ratios) < _LEAST_BLOCKS or max(ratios) - min(ratios) < _NO_NOISE:
+        if pairs.obstacle or len(ratios) < _LEAST_BLOCKS or is_flat(ratios):
             continue
         what = kind.words + (f" of {gate.task}" if gate.task else "")
         tested.append(_Number(what, paired(ratios)))

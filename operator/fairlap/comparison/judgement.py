@@ -195,18 +195,21 @@ def _without_unmeasured(spec: ComparisonSpec, told: list[_Told]) -> tuple[list[_
     Nobody asked for them by name, so a track of few requests is not inconclusive because of its p99. A contender of
     which nothing at all was measured keeps its gates: it passes none.
     """
-    judged = {each.contender for each in told if not each.pairs.obstacle}
     if spec.gates:
         return told, []
-    dropped = [each for each in told if each.pairs.obstacle and each.contender in judged]
+    judged = {each.contender for each in told if not each.pairs.obstacle}
     lacking: dict[str, list[str]] = {}
-    for each in dropped:
+    kept = []
+    for each in told:
+        if not each.pairs.obstacle or each.contender not in judged:
+            kept.append(each)
+            continue
         lacking.setdefault(f"{gate_title(each.gate, each.pairs)}: {each.pairs.obstacle}", []).append(each.contender)
     everyone = {each.contender for each in told}
     sentences = [
         f"no gate{'' if everyone == set(names) else ' of ' + ', '.join(names)}: {why}" for why, names in lacking.items()
     ]
-    return [each for each in told if not (each.pairs.obstacle and each.contender in judged)], sentences
+    return kept, sentences
 
 
 def _statistical(gate: GateSpec) -> Gate:

@@ -252,16 +252,16 @@ def _versions_said(draft: _Draft, resolved: Mapping[str, Any], *, versions_vary:
         return []
     found = _SHORT_VERSION.fullmatch(draft.name)
     others = {
-        path: as_text(value)
+        as_text(value)
         for part in (draft.patch, resolved)
         for path, value in leaves("", part)
         if path != ".elasticsearch.version"
     }
     whole = _VERSION.findall(draft.name)
     if whole or not found:
-        return [each for each in whole if not any(each in value for value in others.values())]
+        return [each for each in whole if not any(each in value for value in others)]
     of, short = found.groups()
-    return [short] if short not in others.values() and (of or "." in short or versions_vary) else []
+    return [short] if short not in others and (of or "." in short or versions_vary) else []
 
 
 def _misnamed(draft: _Draft, resolved: Mapping[str, Any], *, versions_vary: bool) -> Iterator[str]:

@@ -233,6 +233,14 @@ def test_two_variables_at_once_are_said_before_the_first_race(
     assert "elasticsearch.version (8.11.0 and 9.0.0) and elasticsearch.java (21 and 22)" in said
 
 
+def test_a_name_that_no_service_may_have_is_good_where_none_is_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    targets = [{"name": name, "target": {"hosts": [f"{name}.example.com:9200"]}} for name in ("a", "b")]
+    on_targets = spec(baseline="a", variants=targets, template={"race": {"track": {"builtin": "log_ingest"}}})
+    assert planned(tmp_path, {**manifest("8-vs-9"), "spec": on_targets}) == 0, capsys.readouterr().err
+
+
 def test_a_benchmark_alone_is_no_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "b"}, "spec": {}}
     (tmp_path / "m.yaml").write_text(yaml.safe_dump(bench))
