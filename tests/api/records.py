@@ -235,13 +235,14 @@ _OUTCOMES: dict[str, tuple[Reason, str]] = {
 
 
 def _track(spec: RaceSpec, digit: str) -> TrackRecord:
+    clients = int(spec.params.get("bulk_indexing_clients", 4))
     return TrackRecord(
         name=spec.track.builtin or "track",
         challenge=spec.challenge or "default",
         challenges=("default", "quick", "high-concurrency", "ramp-up"),
         digest="sha256:" + digit * 64,
         params=spec.params,
-        tasks=tuple(TrackTask(name, name, kind, 4, reported=True) for name, kind, _ in TASKS),
+        tasks=tuple(TrackTask(name, name, kind, clients, reported=True) for name, kind, _ in TASKS),
         expected_documents={"access-logs": 1000 if spec.test_mode else DOCUMENTS},
         pipelines=("access-logs",),
         pipeline_documents={"access-logs": 1000 if spec.test_mode else DOCUMENTS},

@@ -28,8 +28,8 @@ class Case:
     sentence: str
     spec: Json
     knobs: Json = field(default_factory=dict)
-    steps: tuple[str, ...] = ()
-    """of the Benchmark cmp-0a that have begun by then"""
+    races: tuple[str, ...] = ()
+    """what has begun by then"""
 
 
 def variants(*others: Json) -> Json:
@@ -78,7 +78,7 @@ CASES: dict[str, Case] = {
         "gates[].task: variant 8.11.0: the challenge default has no task search. There are: bulk-index, search-request",
         gate(task="search", metric="throughput", margin=5),
         knobs={"race": "unknown-task", "steps": ("check",)},
-        steps=("check",),
+        races=("cmp-0a-check",),
     ),
     "a matrix above its bound": Case(
         "Accepted",
@@ -109,6 +109,27 @@ CASES: dict[str, Case] = {
         "gates[].margin is not for segments and documents: they have no noise, any change is real",
         gate(metric="segments", margin=2),
     ),
+    "variants in turn that run with other numbers of clients": Case(
+        "block 0",
+        "variant few: its task bulk-index has 2 clients, the baseline's 4; its task search-request has 2 clients, the "
+        "baseline's 4: with design.kind: Duet one request of each is sent in turn, so let all variants run the same "
+        "tasks with as many clients, or write design.kind: Races",
+        {
+            **variants({"name": "few", "patch": {"race": {"params": {"bulk_indexing_clients": 2}}}}),
+            "design": {"kind": "Duet", "stop": "fixed", "blocks": 3},
+            "template__smokeTest": False,
+        },
+        races=("cmp-0a-check", "cmp-0b-check"),
+    ),
+    "variants in turn of which one ends at a time of its own": Case(
+        "Accepted",
+        "variant steady: race.steady contradicts design.kind: Duet, where all variants must send as many requests: "
+        "leave it out",
+        {
+            **variants({"name": "steady", "patch": {"race": {"steady": {"maxWarmup": "60s"}}}}),
+            "design": {"kind": "Duet", "stop": "fixed", "blocks": 3},
+        },
+    ),
     "variants that need more memory than a machine has": Case(
         "block 0",
         "variant 8.11.0: Unschedulable: pod cmp-0a-smoke-es-default-0: 0/2 nodes are available: 2 Insufficient memory.",
@@ -134,7 +155,7 @@ def test_it_is_told_where_and_in_a_sentence(
     told = {each["type"]: each for each in status["conditions"]}
     assert (status["phase"], told["Accepted"]["status"], told["Failed"]["status"]) == ("Failed", "False", "True")
     assert told["Accepted"]["message"] == status["message"] == case.sentence
-    assert stage.runs(namespace) == [f"cmp-0a-{step}" for step in case.steps], "nothing was raced"
+    assert stage.runs(namespace) == [*case.races], "nothing was raced"
     assert bool(stage.all("benchmarks", namespace)) is (case.where == "block 0")
 
 

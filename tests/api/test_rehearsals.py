@@ -8,7 +8,7 @@ from .stage import Stage
 pytestmark = pytest.mark.usefixtures("operator")
 RACE: Json = {"track": {"builtin": "log_ingest"}, "params": {"bulk_size": 100}}
 INDEX: Json = {"codec": "best_compression"}
-FOUND = ("challenge", "expectedDocuments", "nodeSettings", "trackRevision")
+FOUND = ("challenge", "expectedDocuments", "nodeSettings", "tasks", "trackRevision")
 """what a check writes"""
 
 
@@ -44,6 +44,7 @@ def test_the_check_of_another_benchmark_holds(stage: Stage, namespace: str) -> N
     first = benchmark(namespace, "up-0a", repetitions=0, smokeTest=False, race=RACE, elasticsearch__index=INDEX)
     stage.apply(first)
     there = stage.ends(namespace, "up-0a")
+    assert there["tasks"] == [{"name": name, "clients": 4} for name in ("bulk-index", "search-request")]
     assert there["nodeSettings"] == {"index.codec": "best_compression"}, "else nothing is proven below"
     same = {"checkedBy": "up-0a", "smokeTest": False, "elasticsearch__index": INDEX}
     where = {"machines": ["node-a", "node-b"], "avoidMachines": ["node-x", "node-y"]}

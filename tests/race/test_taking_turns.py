@@ -155,3 +155,21 @@ def test_when_one_race_ends_the_others_do(runner: Runner, pod: Callable[[int], l
     assert first.record.outcome.reason is second.record.outcome.reason is Reason.RACE_ABORTED
     assert "race 1 of those that this one takes turns with has ended" in first.record.outcome.message
     assert "the runner was told to stop" in second.record.outcome.message
+
+
+def test_one_that_fails_by_itself_lets_the_others_go(
+    runner: Runner, pod: Callable[[int], list[str]], tmp_path: Path
+) -> None:
+    """Nobody waits at a task for the requests of a race that sends no more."""
+    task = waits("search", 0.02, iterations=30)
+    good = write(tmp_path / "a", task, waits("term", 0.02, iterations=3000), plugin=OWN_RUNNER)
+    bad = write(tmp_path / "b", task, waits("term", "soon", iterations=3000), plugin=OWN_RUNNER)
+    with rally_turn(alone=False):
+        pair = Pair(runner, pod, good, bad)
+        try:
+            first, second = pair.results()
+        finally:
+            pair.end()
+    assert first.record.outcome.reason is Reason.RACE_ABORTED, first.record.outcome
+    assert "race 1 of those that this one takes turns with has ended" in first.record.outcome.message
+    assert second.record.outcome.reason is Reason.RALLY_FAILED, second.record.outcome

@@ -122,3 +122,13 @@ def test_pipelines_of_a_schedule(tmp_path: Path) -> None:
     found = described(tmp_path, CREATE, through("p"), through("_none"), through("q", iterations=1))
     assert found.pipelines == ("p", "q") and found.pipeline_documents == {"p": 1000}
     assert found.documents.without_pipeline == ("bulk-_none",)
+
+
+def test_tasks_of_a_parallel_element_are_told_as_such(tmp_path: Path) -> None:
+    """Which of them run beside each other decides which client sends what."""
+    second = {**SEARCH, "name": "second"}
+    found = described(
+        tmp_path, CREATE, parallel("bulk", {**BULK, "clients": 4}, SEARCH), {"parallel": {"tasks": [second]}}
+    )
+    told = [(task.name, task.clients, task.parallel) for task in found.tasks]
+    assert told == [("create", 1, None), ("bulk", 4, 1), ("search", 1, 1), ("second", 1, 2)]

@@ -87,6 +87,17 @@ class HttpTaskResult(Answer):
     """Why there is no latency, in the last race without it."""
 
 
+class PlannedTask(Answer):
+    """A task that a race is to run."""
+
+    name: Text = ""
+    """Its name in the challenge."""
+    clients: int = 1
+    """Concurrent clients."""
+    parallel: int | None = None
+    """Which of the schedule's parallel elements it is part of, from 1; absent for one that runs by itself."""
+
+
 class TaskResult(Answer):
     """The numbers of one task of the track."""
 
@@ -440,6 +451,8 @@ class BenchmarkStatus(Answer):
     """Commit that the track's revision stood for when it was checked; every race runs this one."""
     challenge: Text = ""
     """Challenge that is raced."""
+    tasks: Annotated[list[PlannedTask], AtMost(MOST_TASKS)] = []
+    """Tasks that a race runs, in their order, as the track's check found them."""
     expected_documents: int | None = None
     """Documents that a race is to leave, by race.expect or else by the track; absent when neither says how many."""
     node_processors: NodeProcessors | None = None

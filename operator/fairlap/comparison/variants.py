@@ -91,6 +91,7 @@ def expand(spec: ComparisonSpec) -> list[ResolvedVariant]:
     for draft in drafts:
         try:
             specs.append((draft, _resolve(draft, template)))
+            found += _in_turn_objections(spec, *specs[-1])
         except VariantsRefusedError as error:
             found += error.objections
     found += _sense(specs, template)
@@ -192,6 +193,26 @@ def _resolve(draft: _Draft, template: Json) -> Json:
     if found:
         raise VariantsRefusedError(found)
     return resolved
+
+
+def _in_turn_objections(spec: ComparisonSpec, draft: _Draft, resolved: Json) -> Iterator[str]:
+    """Yield what keeps a variant from being raced in turn, as the API server's rules say it of the template."""
+    if spec.design.kind != "Duet":
+        return
+    race = resolved["race"]
+    if not race.get("track"):
+        yield f"variant {draft.name}: design.kind: Duet is for races on a track: write design.kind: Races"
+    for field in ("steady", "sweep", "capacity"):
+        if race.get(field):
+            yield (
+                f"variant {draft.name}: race.{field} contradicts design.kind: Duet, where all variants must send as "
+                "many requests: leave it out"
+            )
+    if (part_at(resolved, ("elasticsearch",)).get("scheduling") or {}).get("exclusiveNodes"):
+        yield (
+            f"variant {draft.name}: elasticsearch.scheduling.exclusiveNodes contradicts design.kind: Duet, where the "
+            "clusters of all variants are on the same machines: leave it out"
+        )
 
 
 def _of_one_ofs(merged: Json) -> Iterator[str]:

@@ -1,9 +1,13 @@
 """What is kept of the Benchmarks that Comparisons control: only what decisions about a Comparison read."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
+from pydantic import ValidationError
+
+from fairlap.api.status import PlannedTask
 from fairlap.plan.comparison.comparison_seen import SeenRace
 from fairlap.queue.summary import leader_uid
 from fairlap.runtime.collected import is_collected
@@ -42,7 +46,7 @@ class Races:
 
 def seen_race(benchmark: Body) -> SeenRace:
     """Return what a decision about its Comparison may look at of a Benchmark, whatever its status holds."""
-    meta, status = benchmark["metadata"], _mapping(benchmark.get("status"))
+    meta, spec, status = benchmark["metadata"], _mapping(benchmark.get("spec")), _mapping(benchmark.get("status"))
 
     def text(of: Body, key: str) -> str:
         return str(of.get(key) or "")
@@ -59,15 +63,23 @@ def seen_race(benchmark: Body) -> SeenRace:
         progress=text(status, "progress"),
         reason=text(status, "reason"),
         message=text(status, "message"),
-        suspended=bool(_mapping(benchmark.get("spec")).get("suspend")) and text(status, "phase") in ("", "Pending"),
+        suspended=bool(spec.get("suspend")) and text(status, "phase") in ("", "Pending"),
         created=text(meta, "creationTimestamp"),
         ended=text(status, "completionTime"),
         deleted=text(meta, "deletionTimestamp") if is_collected(benchmark) else "",
         elasticsearch_on=tuple(map(str, machines)) if isinstance(machines, list) else (),
         load_generator_on=text(place, "loadGeneratorOn"),
         meets_at=meets_at if is_address(meets_at) else "",
+        # Another one's check says the same of all races that follow it.
+        tasks=() if spec.get("checkedBy") else tuple(_planned_tasks(status.get("tasks"))),
         gave_way=bool(status.get("gaveWay")),
     )
+
+
+def _planned_tasks(listed: Any) -> Iterator[PlannedTask]:
+    for each in listed if isinstance(listed, list) else ():
+        with suppress(ValidationError):
+            yield PlannedTask.model_validate(each)
 
 
 def _mapping(part: Any) -> Body:

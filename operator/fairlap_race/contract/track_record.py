@@ -23,6 +23,8 @@ class TrackTask:
     clients: int | None = None
     reported: bool = False
     """True when Rally reports numbers of its own for it; Rally leaves administrative tasks out"""
+    parallel: int | None = None
+    """which of the schedule's parallel elements it is part of, from 1; None for one that runs by itself"""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class RaceInTurn:
         self._place: TablePlace | None = None
         self._news = threading.Condition()
         self._met: set[str] = set()
+        self._closed = False
         self.address = ""
         """where the table is for the others, when this race keeps it"""
         self.left = ""
@@ -108,7 +109,10 @@ class RaceInTurn:
         return found
 
     def close(self, finished: bool) -> None:
-        """Get up; without a word where this race has not `finished`, so that the others hear of it."""
+        """Get up, once; without a word where this race has not `finished`, so that the others hear of it."""
+        if self._closed:
+            return
+        self._closed = True
         if self._connection:
             if finished:
                 self._send("bye")

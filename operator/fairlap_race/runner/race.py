@@ -309,7 +309,10 @@ class RaceRunner:
         supervisor = Supervisor(running, self.files.live, connection.client, watchdog, self._tell, self.stop, watched)
         ended = supervisor.watch(host.may_use)
         LOG.info("Rally ended: exit code %s", ended.exit_code)
-        in_turn.meet("raced")  # what is asked of Elasticsearch now would disturb those that still race
+        if ended.exit_code == 0:
+            in_turn.meet("raced")  # what is asked of Elasticsearch now would disturb those that still race
+        else:
+            in_turn.close(finished=False)  # nobody waits at a task for requests that will not come
         return ended
 
     def _collect(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -148,16 +148,7 @@ def _load(request: Request, found: dict[str, Any]) -> None:
     challenge = track.find_challenge_or_default(request.challenge or "")
     found["challenge"] = None if challenge.auto_generated else challenge.name
     leaves = [leaf for element in challenge.schedule for leaf in element]
-    found["tasks"] = tuple(
-        TrackTask(
-            name=leaf.name,
-            operation=leaf.operation.name,
-            type=str(leaf.operation.type),
-            clients=leaf.clients,
-            reported=bool(leaf.operation.include_in_reporting),
-        )
-        for leaf in leaves
-    )
+    found["tasks"] = tuple(_planned(challenge.schedule))
     found["sleeps"] = tuple(leaf.name for leaf in leaves if leaf.operation.type == "sleep")
     acts = _acts(request, track, challenge)
     found["expected_documents"], found["documents"] = foresee(acts)
@@ -168,6 +159,23 @@ def _load(request: Request, found: dict[str, Any]) -> None:
         found["touches"], found["unforeseen"] = touches.touches(_action(request, track, leaf) for leaf in leaves)
     found["own_code"] = bool(track.has_plugins)
     found["corpora"], found["left_to_rally"] = _corpora(request, params, track)
+
+
+def _planned(schedule: Iterable[Any]) -> Iterator[TrackTask]:
+    """Yield the tasks of Rally's schedule in their order."""
+    parallels = 0
+    for element in schedule:
+        is_parallel = hasattr(element, "tasks")
+        parallels += is_parallel
+        for leaf in element:
+            yield TrackTask(
+                name=leaf.name,
+                operation=leaf.operation.name,
+                type=str(leaf.operation.type),
+                clients=leaf.clients,
+                reported=bool(leaf.operation.include_in_reporting),
+                parallel=parallels if is_parallel else None,
+            )
 
 
 def expand_if_asked(request: Request, track: Any) -> None:

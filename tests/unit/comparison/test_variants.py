@@ -37,6 +37,10 @@ def of_matrix(*axes: tuple[str, list[Any]], baseline: str, **changes: Any) -> Co
     return ComparisonSpec.model_validate({"template": TEMPLATE, "matrix": matrix, "baseline": baseline})
 
 
+def in_turn(patch: dict[str, Any]) -> ComparisonSpec:
+    return comparison([{"name": "8.11.0"}, {"name": "b", "patch": patch}], design={"kind": "Duet"})
+
+
 def patched(patch: dict[str, Any], template: dict[str, Any] | None = None) -> dict[str, Any]:
     variants = [{"name": "base"}, {"name": "other", "patch": patch}]
     return expand(comparison(variants, baseline="base", template=template or TEMPLATE))[1].spec
@@ -188,6 +192,12 @@ def test_null_takes_a_field_away() -> None:
         (comparison(gates=[{"metric": "throughput", "margin": 5}] * 2), "gates has throughput 2 times"),
         (comparison(gates=[{"task": "t", "metric": "throughput", "margin": 5}] * 2), "throughput of task t 2 times"),
         (comparison(design={"stop": "fixed", "blocks": 3}, onInconclusive="extend"), "onInconclusive: extend needs"),
+        (in_turn({"race": {"steady": {"maxWarmup": "60s"}}}), "variant b: race.steady contradicts design.kind: Duet"),
+        (in_turn({"race": {"sweep": {"task": "t", "clients": [1, 2]}}}), "variant b: race.sweep contradicts"),
+        (in_turn({"race": {"track": None, "requests": {"configMap": {"name": "r"}}}}),
+         "variant b: design.kind: Duet is for races on a track"),
+        (in_turn({"elasticsearch": {"scheduling": {"exclusiveNodes": True}}}),
+         "variant b: elasticsearch.scheduling.exclusiveNodes contradicts design.kind: Duet"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_a_sentence(spec: ComparisonSpec, sentence: str) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from fairlap.api.comparison_status import PREPARATION, BlockStage, ComparisonStatus, CurrentBlock, RaceOfBlock
+from fairlap.api.condition_types import ComparisonReason
+from fairlap.comparison.tasks_in_turn import unlike_tasks
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.block_close import close_block, seconds_until_given_up
 from fairlap.plan.comparison.block_words import (
@@ -32,7 +34,7 @@ from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSe
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.race_order import race_order
 from fairlap.plan.comparison.race_state import RaceState, race_state
-from fairlap.plan.comparison.verdict_reached import changed
+from fairlap.plan.comparison.verdict_reached import changed, refuse
 from fairlap.plan.conditions import moment, stamp
 from fairlap.plan.deadline import Deadline
 from fairlap.plan.transition import one_line
@@ -185,6 +187,9 @@ def _ended_in_turn(race: RaceOfBlock, state: RaceState, blamed: str) -> RaceOfBl
 
 def _raced(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> ComparisonPlan:
     ended = _with(block.races[-1], valid=True, seconds=_seconds(there))
+    if unlike := _unlike_in_turn(seen, block):
+        status = _paid(seen.status, block, ended)
+        return refuse(seen, status, ComparisonReason.INVALID_VARIANT, f"variant {ended.variant}: {unlike}")
     races = [*block.races[:-1], ended]
     places: dict[str, object] = {}
     if len(races) == 1:
@@ -194,6 +199,24 @@ def _raced(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> Compar
     if len(races) < len(block.order):
         return ComparisonPlan(_next_race(seen, status, block, seen.subject.name))
     return _to_record(seen, status, block)
+
+
+def _unlike_in_turn(seen: ComparisonSeen, block: CurrentBlock) -> str:
+    """Return why the variant that was prepared last cannot be raced in turn with the baseline, as a sentence, or ""."""
+    design = seen.subject.spec.design
+    if design.kind != "Duet" or block.number != PREPARATION:
+        return ""
+    prepared = {race.variant: seen.races[race.benchmark] for race in block.races if race.benchmark in seen.races}
+    known = [prepared.get(name) for name in (seen.subject.spec.baseline, block.races[-1].variant)]
+    baseline, newest = (race.tasks if race else () for race in known)
+    # An operator of before did not say them.
+    unlike = unlike_tasks(baseline, newest, design.tasks) if baseline and newest else ""
+    if not unlike:
+        return ""
+    return (
+        f"{unlike}: with design.kind: Duet one request of each is sent in turn, so let all variants run the same tasks "
+        "with as many clients, or write design.kind: Races"
+    )
 
 
 def _void(

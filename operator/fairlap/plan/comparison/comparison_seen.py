@@ -10,6 +10,7 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus
+from fairlap.api.status import PlannedTask
 from fairlap.comparison.variants import ResolvedVariant, expand
 from fairlap.plan.conditions import Observation
 from fairlap.plan.node_processors import MachineCapacity
@@ -57,6 +58,8 @@ class SeenRace:
     load_generator_on: str = ""
     meets_at: str = ""
     """where those that are raced in turn with it meet, when it keeps the table"""
+    tasks: tuple[PlannedTask, ...] = ()
+    """what it runs, once its track's check is over"""
     gave_way: bool = False
     """no machine had room for it, and it has given the place up to others"""
 

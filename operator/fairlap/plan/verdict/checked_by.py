@@ -38,6 +38,7 @@ def judge_other(seen: Seen) -> Judged | None:
         observed.append(Observation(ConditionType.TARGET_CHECKED, True, changes.reason, text))
     found = {
         "challenge": known.challenge,
+        "tasks": known.tasks,
         "expected_documents": known.expected_documents,
         "track_revision": known.track_revision,
         "node_settings": known.node_settings,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.names import PAGE_CACHE_ANNOTATION, PAGE_CACHE_DROPPED
 from fairlap.api.node_resources import node_resources
-from fairlap.api.status import Environment, RaceStatus, Step
+from fairlap.api.status import MOST_TASKS, Environment, PlannedTask, RaceStatus, Step
 from fairlap.plan.conditions import Observation, stamp
 from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators
 from fairlap.plan.keep import until
@@ -99,6 +99,7 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
     accepted = Observation(ConditionType.ACCEPTED, True, ConditionReason.TRACK_RENDERED, message)
     changes: dict[str, object] = {
         "challenge": track.challenge or seen.status.challenge,
+        "tasks": _planned_tasks(track),
         "expected_documents": _expected_documents(track),
         "track_revision": track.revision or "",
         "node_settings": applied_settings.for_nodes(record, subject.spec.index) if subject.spec.elasticsearch else {},
@@ -119,6 +120,10 @@ def _judge_http_check(seen: Seen, record: Record) -> Judged:
     )
     accepted = Observation(ConditionType.ACCEPTED, True, ConditionReason.REQUESTS_READ, message)
     return Judged(seen.status.model_copy(update={"track_revision": track.revision or ""}), (accepted,))
+
+
+def _planned_tasks(track: TrackRecord) -> list[PlannedTask]:
+    return [PlannedTask(name=it.name, clients=it.clients or 1, parallel=it.parallel) for it in track.tasks[:MOST_TASKS]]
 
 
 def _expected_documents(track: TrackRecord) -> int | None:

@@ -10,6 +10,7 @@ from test_comparison_interleavings import World, check
 
 from fairlap.api.comparison_status import CurrentBlock
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.status import PlannedTask
 from fairlap.plan.conditions import stamp
 
 AT = "10.0.0.7:9330"
@@ -219,3 +220,37 @@ def test_whatever_gets_lost_it_ends_and_no_race_runs_twice(seed: int) -> None:
     check(world, status)
     if status.phase != "Complete":
         assert status.reason in ("RacesInvalid", "PreparationFailed")
+
+
+@pytest.mark.parametrize("state", ["Kept", "Fresh"])
+def test_variants_that_run_other_tasks_are_refused_before_a_block(state: str) -> None:
+    """Each client would wait at a task for one that never comes."""
+    film = Duet(duet(**({} if state == "Kept" else {"state": "Fresh", "tasks": []})))
+    film.until("Running", 0, 2)
+    assert film.status.block
+    for race, clients in zip(film.status.block.races, (4, 2), strict=True):
+        tasks = (PlannedTask(name="index", clients=8), PlannedTask(name="search", clients=clients))
+        film.races[race.benchmark] = replace(film.races[race.benchmark], tasks=tasks)
+    film.run()
+    assert (film.status.phase, film.status.reason) == ("Failed", "InvalidVariant")
+    assert film.status.message == (
+        "variant 9.0.0: its task search has 2 clients, the baseline's 4: with design.kind: Duet one request of each is "
+        "sent in turn, so let all variants run the same tasks with as many clients, or write design.kind: Races"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "task", "clients"),
+    [("Races", "search", (4, 2)), ("Duet", "index", (4, 2)), ("Duet", "search", (0, 2)), ("Duet", "search", (2, 0))],
+)
+def test_other_clients_are_of_no_matter_where_nobody_waits_for_them(
+    kind: str, task: str, clients: tuple[int, int]
+) -> None:
+    """One after the other, at tasks that blocks do not race, and where an older operator did not tell."""
+    film = Duet(duet(kind=kind))
+    film.until("Running", 0, 2)
+    assert film.status.block
+    for race, count in zip(film.status.block.races, clients, strict=True):
+        tasks = (PlannedTask(name=task, clients=count),) if count else ()
+        film.races[race.benchmark] = replace(film.races[race.benchmark], tasks=tasks)
+    film.until("Running", 1, 1)

@@ -165,6 +165,7 @@ def test_races_meet_and_do_one_by_one_what_must_not_be_disturbed(
     assert order == ["one", "other"]
     assert together(lambda: one.meet("raced"), lambda: other.meet("raced")) == [True, True]
     other.close(finished=True)
+    other.close(finished=False)  # once
     assert together(lambda: table._empty.wait(0.3)) == [False] and not one.left, "a good end is no loss"
     one.close(finished=True)
     assert table._empty.wait(10)
