@@ -5,8 +5,11 @@ The check step of a Benchmark and `fairlap track check` must say the same of eac
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -107,6 +110,22 @@ def test_a_corpus_that_will_be_downloaded_need_not_be_there(tmp_path: Path) -> N
     checked = on_the_command_line(BrokenTrack("download", (*missing.edits, named)), tmp_path)
 
     assert not checked.errors
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress)])
+def test_a_damaged_archive_beside_the_track_is_said(
+    tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = bytearray(pack(b"".join(b'{"n": %d}\n' % number for number in range(5000))))
+    middle = len(packed) // 2
+    packed[middle : middle + 64] = b"\xff" * 64
+    named = Edit("track.json", '"source-file": "documents.json"', f'"source-file": "documents.json.{ending}"')
+    broken = BrokenTrack("damaged", (Edit("documents.json", None, None), named))
+    make_track(broken, tmp_path)
+    (tmp_path / f"documents.json.{ending}").write_bytes(packed)
+    checked = check_track(Path(sys.executable), str(tmp_path), {}, None)
+
+    assert [(error.reason, error.rule) for error in checked.errors] == [(Reason.CORPUS_MISSING, "corpus-unreadable")]
 
 
 def test_packages_that_a_track_asks_for_are_no_error(tmp_path: Path) -> None:

@@ -139,6 +139,7 @@ def test_what_may_search_and_is_not_sent_is_named(tmp_path: Path) -> None:
         task("count", **{"operation-type": "raw-request", "path": "/t/_count"}),
         task("fields", **{"operation-type": "field-caps", "param-source": "lot"}),
         task("force", **{"operation-type": "force-merge"}),
+        task("bracket", **{"operation-type": "raw-request", "path": "//[x/_search"}),
     )  # fmt: skip
     assert found == SearchesOfTrack(
         unknown={

@@ -14,7 +14,7 @@ class RandomSearch:
     """Searches for something of a random document; the base of both parameter sources.
 
     The sequence is decided by the operation's `seed` and `stream` and by the client's number alone: every race
-    asks for the same documents, and no two clients or steps for the same ones.
+    asks for the same documents. No two clients or steps have the same sequence, but all draw from all documents.
     """
 
     infinite = True

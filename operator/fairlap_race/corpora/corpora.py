@@ -17,7 +17,7 @@ from fairlap_race.contract.race_spec import CorporaSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackCorpus
 from fairlap_race.corpora.fetch import check_lines, fetch, reachable
-from fairlap_race.corpora.need import CorpusFile, Tell, beside, key_of
+from fairlap_race.corpora.need import CorpusFile, Tell, beside, check_names, key_of
 from fairlap_race.corpora.store import Entry, Partial, Store, StoreFullError
 from fairlap_race.errors import TrackError
 
@@ -49,6 +49,7 @@ class CorporaSource:
         Raises TrackError and StoppedError.
         """
         for need in needs:
+            check_names(need)
             if beside(track, need):
                 continue
             entry = self._entry(need, test_mode)
@@ -77,6 +78,7 @@ class CorporaSource:
         """Raise TrackError when it is clear without fetching it that one of `needs` cannot be had."""
         bound = self._spec.max_bytes if self._spec else None
         for need in needs:
+            check_names(need)
             if beside(track, need) or self._has(key_of(need)):
                 continue
             if self._offline or not need.base_url:

@@ -7,9 +7,11 @@ here is what Rally would make: the documents and, beside them, Rally's table of 
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import hashlib
 import http.client
+import lzma
 import shutil
 import ssl
 import subprocess
@@ -19,9 +21,10 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
@@ -38,16 +41,16 @@ OFFSET_LINES = 50_000
 _CHUNK = 1 << 20
 _TOOLS = {".bz2": ("pbzip2", "-d", "-c"), ".zst": ("zstd", "-d", "-c", "-q")}
 """Programs of the race image that unpack with all cores, or what Python cannot unpack."""
+_FORMATS = (zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
+_UNREADABLE = (*_FORMATS, EOFError, ValueError, KeyError, RuntimeError, OSError)
+"""What Python says of an archive that it cannot read; RuntimeError of an encrypted one or an unknown compression."""
 
 
 def fetch(need: CorpusFile, partial: Partial, tell: Tell, stop: threading.Event, test_mode: bool = False) -> None:
-    """Download `need` into `partial`, unpack it there, and note what it is.
+    """Download `need`, whose names were checked, into `partial`, unpack it there, and note what it is.
 
     Raises TrackError, StoreFullError, StoppedError and OSError.
     """
-    for name in (need.document_file, need.file):
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            raise TrackError(Reason.TRACK_INVALID, f"corpus {need.corpus}: {name} leaves the directory of the corpora")
     if scheme := _unsupported(need):
         raise TrackError(Reason.CORPUS_MISSING, f"corpus {need.corpus}: {scheme}")
     expected = need.compressed_bytes if need.document_archive else need.uncompressed_bytes
@@ -90,8 +93,10 @@ _HEADERS = {"User-Agent": "fairlap", "Accept-Encoding": "identity"}
 
 
 def _unsupported(need: CorpusFile) -> str:
-    if urlsplit(need.url).scheme in ("http", "https"):
-        return ""
+    # ValueError: of an address whose host is none.
+    with suppress(ValueError):
+        if urlsplit(need.url).scheme in ("http", "https"):
+            return ""
     return f"{need.url} is not an address to download from: only http and https are supported"
 
 
@@ -109,7 +114,11 @@ def _open(request: urllib.request.Request) -> Iterator[Any]:
         urllib.request.UnknownHandler(),
     ):
         opener.add_handler(handler)
-    with opener.open(request, timeout=SOCKET_SECONDS) as answer:
+    try:
+        answer = opener.open(request, timeout=SOCKET_SECONDS)
+    except UnicodeError as error:  # of a host, perhaps a redirection's, that no name server could be asked for
+        raise urllib.error.URLError("its host is no name of a host") from error
+    with answer:
         yield answer
 
 
@@ -218,16 +227,13 @@ def _unpack(need: CorpusFile, archive: Path, partial: Partial, tell: Tell, stop:
     try:
         with _unpacked(archive, need.document_file) as documents, (partial.path / need.document_file).open("wb") as out:
             return _read_documents(need, documents, out, partial, tell, stop, packed)
-    except (EOFError, ValueError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, KeyError) as error:
-        # gzip quotes the first bytes of what is not gzip.
-        words = "it is not gzip" if isinstance(error, gzip.BadGzipFile) else error or type(error).__name__
-        text = f"corpus {need.corpus}: {need.url} cannot be unpacked: {words}"
-        raise TrackError(Reason.CORPUS_MISSING, text) from error
-    except OSError as error:
-        if error.errno is not None:
+    except _UNREADABLE as error:
+        # It has no number when data is not bzip2, and EINVAL when the archive names a place that no file has.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
-        # The standard library says with an OSError without a number that data is not bzip2.
-        text = f"corpus {need.corpus}: {need.url} cannot be unpacked: {error}"
+        # gzip quotes the first bytes of what is not gzip.
+        words = "it is not gzip" if isinstance(error, gzip.BadGzipFile) else str(error) or type(error).__name__
+        text = f"corpus {need.corpus}: {need.url} cannot be unpacked: {words}"
         raise TrackError(Reason.CORPUS_MISSING, text) from error
 
 

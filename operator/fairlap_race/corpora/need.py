@@ -6,8 +6,11 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
+
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.errors import TrackError
 
 Tell = Callable[[str, int | None], None]
 """Takes what is being done and the percentage of it, None when it is not known."""
@@ -35,6 +38,13 @@ class CorpusFile:
     def url(self) -> str:
         """Where the file is."""
         return f"{(self.base_url or '').rstrip('/')}/{quote(self.file)}"
+
+
+def check_names(need: CorpusFile) -> None:
+    """Raise TrackError for a name, of the corpus or of a file, that leads out of the directory it is put into."""
+    for name in (need.corpus, need.document_file, need.file):
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise TrackError(Reason.TRACK_INVALID, f"corpus {need.corpus}: {name} leaves the directory of the corpora")
 
 
 def key_of(need: CorpusFile) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from fairlap_race.contract.race_spec import GitSource
 from fairlap_race.contract.reasons import Reason
@@ -31,7 +31,9 @@ FETCH_SECONDS = 900.0
 PAUSES = (2.0, 5.0, 10.0)
 """Seconds before each further attempt when the server could not be reached."""
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./@+-]{0,199}")
-_URL = re.compile(r"(https?|ssh|git)://[^\s\\]+")
+_URL = re.compile(r"(https?|ssh|git)://[^\s\\\0]+")
+_NAME_BYTES = 255
+"""Of a directory, on any of Linux's file systems."""
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _NO_SUCH_REF = re.compile(
     r"couldn't find remote ref|not our ref|no such remote ref|Server does not allow request", re.I
@@ -73,8 +75,8 @@ class Checkout:
 
 def check_source(source: GitSource) -> None:
     """Raise TrackError for an address, revision or path that must not reach git."""
-    parts = urlsplit(source.url)
-    if not _URL.fullmatch(source.url) or not parts.hostname or parts.hostname.startswith("-"):
+    parts = _split(source.url)
+    if parts is None or not parts.hostname or parts.hostname.startswith("-"):
         text = f"the repository {source.url!r} is not an address of the form https://, http://, ssh:// or git://"
         raise TrackError(Reason.TRACK_FETCH_FAILED, text)
     if parts.password is not None or (parts.username and parts.scheme != "ssh"):
@@ -90,6 +92,13 @@ def check_source(source: GitSource) -> None:
         raise TrackError(Reason.TRACK_NOT_FOUND, f"the path {source.path!r} is not inside of the repository")
 
 
+def _split(url: str) -> SplitResult | None:
+    # ValueError: of a host that is none.
+    with suppress(ValueError):
+        return urlsplit(url) if _URL.fullmatch(url) else None
+    return None
+
+
 def fetch(source: GitSource, work: Path, stop: threading.Event, protocols: str = PROTOCOLS) -> Checkout:
     """Fetch the commit that `source` names into a new directory below `work`. Raises TrackError."""
     root, commit = fetch_commit(source, work, stop, protocols)
@@ -99,8 +108,7 @@ def fetch(source: GitSource, work: Path, stop: threading.Event, protocols: str =
 def fetch_commit(source: GitSource, work: Path, stop: threading.Event, protocols: str = PROTOCOLS) -> tuple[Path, str]:
     """Fetch the commit that `source` names into a new directory below `work`; return both. Raises TrackError."""
     check_source(source)
-    # Rally takes the name of a track from its directory, which is this one when the path is empty.
-    root = work / "repository" / (Path(urlsplit(source.url).path).name.removesuffix(".git") or "track")
+    root = work / "repository" / _folder(source.url)
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
     git = _Git(root, environment(source, work, protocols), stop)
@@ -110,15 +118,26 @@ def fetch_commit(source: GitSource, work: Path, stop: threading.Event, protocols
     return root, commit
 
 
+def _folder(url: str) -> str:
+    # Rally takes the name of a track from its directory, which is this one when the path is empty.
+    name = Path(urlsplit(url).path).name.removesuffix(".git")
+    return "track" if name in ("", ".", "..") or len(os.fsencode(name)) > _NAME_BYTES else name
+
+
 def track_in(root: Path, source: GitSource, commit: str) -> Path:
-    """Return the directory of the track in the checkout `root`. Raises TrackError when there is none."""
+    """Return the directory of the track in the checkout `root`.
+
+    Raises TrackError when there is none, or a link in it leads out of the checkout.
+    """
     track = root / source.path
     where = f"{source.url} at {commit[:12]}"
     if (track / "track.json").is_file():
-        # A link in the repository could lead out of it.
-        if track.resolve().is_relative_to(root.resolve()):
-            return track
-        raise TrackError(Reason.TRACK_NOT_FOUND, f"{source.path} in {where} is a link that leads out of the repository")
+        words = f"in {where} is a link that leads out of the repository"
+        if not is_inside(root, track):
+            raise TrackError(Reason.TRACK_NOT_FOUND, f"{source.path} {words}")
+        if link := _leading_out(root, track):
+            raise TrackError(Reason.TRACK_INVALID, f"{link.relative_to(root).as_posix()!r} {words}")
+        return track
     known = sorted(path.parent.relative_to(root).as_posix() for path in root.rglob("track.json"))
     close = difflib.get_close_matches(source.path, known, n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]}?" if close else ""
@@ -126,6 +145,21 @@ def track_in(root: Path, source: GitSource, commit: str) -> Path:
     place = f"the directory {source.path}" if source.path else "its top directory"
     text = f"{place} of {where} has no track.json{hint} The repository's tracks are: {listed}"
     raise TrackError(Reason.TRACK_NOT_FOUND, text)
+
+
+def _leading_out(root: Path, track: Path) -> Path | None:
+    for folder, directories, files in os.walk(track):
+        for name in (*directories, *files):
+            path = Path(folder, name)
+            if path.is_symlink() and not is_inside(root, path):
+                return path
+    return None
+
+
+def is_inside(root: Path, path: Path) -> bool:
+    """Tell whether a path, wherever links in it lead, is below `root`."""
+    # Unlike Path.resolve it takes a link to itself.
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 def environment(source: GitSource, work: Path, protocols: str) -> dict[str, str]:

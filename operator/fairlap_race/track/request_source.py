@@ -14,7 +14,7 @@ from fairlap_race.contract.race_spec import RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_lines import MOST_LINE_BYTES, LinesError, RequestLine, read_lines
 from fairlap_race.errors import TrackError
-from fairlap_race.track.git import fetch_commit
+from fairlap_race.track.git import fetch_commit, is_inside
 from fairlap_race.track.prepare import LINK_BYTES
 
 FILE = "requests.ndjson"
@@ -129,7 +129,7 @@ def _copy(source: Path, target: Path, lines: int | None = None) -> None:
 
 def _inside(root: Path, path: Path) -> Path:
     """Return a path of a checkout; raises TrackError for a link that leads out of it."""
-    if not path.resolve().is_relative_to(root.resolve()):
+    if not is_inside(root, path):
         raise _invalid(f"race.requests: {path.relative_to(root)} is a link that leads out of the repository")
     return path
 

@@ -133,8 +133,16 @@ def may_search(kind: str, params: Mapping[str, Any]) -> bool:
         return not parts or any(may_search(str(part["operation-type"]), part) for part in parts)
     if kind in ("raw-request", "run-until"):
         path = params.get("path")
-        return not isinstance(path, str) or _searches(urlsplit(path).path)
+        return not isinstance(path, str) or _searches(_bare(path))
     return kind not in NO_SEARCHES
+
+
+def _bare(path: str) -> str:
+    """Return a path without its query; "" for what begins as an address whose host is none, as //[x does."""
+    try:
+        return urlsplit(path).path
+    except ValueError:
+        return ""
 
 
 def matters(kind: str, *, reported: bool) -> bool:
@@ -172,12 +180,12 @@ def as_sent(task: str, kind: str, params: Mapping[str, Any]) -> PlannedSearch | 
     headers, body = _headers(params), params.get("body")
     if kind == "raw-request":
         method, path = str(params.get("method", "GET")).upper(), str(params.get("path") or "")
-        bare = urlsplit(path).path
+        bare = _bare(path)
         if method not in ("GET", "POST") or not _searches(bare):
             return ""
         if another := _ANOTHER_WAY.search(bare):
             return f"no {another.group().strip('/')} is sent once more"
-        index: str | None = urlsplit(path).path.rpartition("/")[0].strip("/") or "_all"
+        index: str | None = bare.rpartition("/")[0].strip("/") or "_all"
         if path.endswith("_msearch") or "/" in (index or ""):
             index = None
         return _request(PlannedSearch(task, method, path, None, headers, index), query, body)

@@ -126,9 +126,10 @@ def test_memory_does_not_grow_with_the_size(tmp_path: Path) -> None:
     assert peaks[1] - peaks[0] < 16 * 1024
 
 
-def source(track: ModuleType, kind: str, there: int, stream: int = 1, seed: int = 42) -> Any:
+def source(track: ModuleType, kind: str, there: int, stream: int = 1, seed: int = 42, documents: int = 12_800) -> Any:
     loaded = SimpleNamespace(corpora=[SimpleNamespace(documents=[SimpleNamespace(number_of_documents=there)])])
-    params = {"index": "i", "documents": 12_800, "seed": seed, "stream": stream, "assertions": [{"property": "hits"}]}
+    params = {"index": "i", "documents": documents, "seed": seed, "stream": stream}
+    params["assertions"] = [{"property": "hits"}]
     return getattr(track, kind)(loaded, params)
 
 
@@ -145,6 +146,38 @@ def test_reads_are_random_and_repeatable(track: ModuleType, kind: str) -> None:
     assert len(set(first)) > 280
     for other in (drawn(track, kind, 1), drawn(track, kind, 0, stream=2), drawn(track, kind, 0, seed=43)):
         assert len(set(first) & set(other)) < 30
+
+
+def read_again(track: ModuleType, megabytes: int) -> list[int]:
+    """For each step of the default challenge but the first one, how many % of its reads the step before had read."""
+    count = megabytes * 1024 // 16
+    inverse = [pow(multiplier, -1, count) for multiplier in track.MULTIPLIERS]
+    steps = [("RandomDocument", rate) for rate in (20, 40, 80, 160)] + [
+        ("RandomTerm", rate) for rate in (10, 20, 40, 80)
+    ]
+    before, shares = set[int](), list[int]()
+    for stream, (kind, rate) in enumerate(steps, start=1):
+        read = list[int]()
+        for client in range(8):
+            mine = source(track, kind, count, stream, documents=count).partition(client, 8)
+            for _ in range(rate * 40 // 8):
+                (asked,) = mine.params()["body"]["query"]["term"].values()
+                number = int(asked[1:])
+                found = [(number * each - 1) % count for each in inverse]
+                read += [number] if kind == "RandomDocument" else found
+        shares.append(round(100 * sum(number in before for number in read) / len(read)))
+        before = set(read)
+    return shares[1:]
+
+
+def test_the_page_tells_how_much_of_a_step_the_one_before_has_read(track: ModuleType) -> None:
+    page = (TRACK.parents[1] / "docs/tracks/page_cache.md").read_text(encoding="utf-8")
+    shares = read_again(track, 200)
+    fetches, searches = shares[:3], shares[3:]
+    assert f"{fetches[0]}, {fetches[1]} and {fetches[2]} % from `fetch-document-40` on" in page, shares
+    assert f"{searches[0]}, {searches[1]}, {searches[2]} and {searches[3]} % from `search-term-10` on" in page, shares
+    larger = read_again(track, 2000)
+    assert f"with `data_size_mb: 2000` at most {max(larger[:3])} % and {max(larger[3:])} %" in page, larger
 
 
 @pytest.mark.parametrize("there", [1, 1000, 12_800])

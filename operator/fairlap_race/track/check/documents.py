@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -74,7 +75,7 @@ def _check(request: Request, corpus: str, documents: Any, rendered: Rendered) ->
 def _check_lines(path: Path, corpus: str, documents: Any, place: tuple[str, int, str] | None) -> None:
     try:
         lines = _count(path)
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise FoundError(
             Reason.CORPUS_MISSING, f"corpus {corpus}: {path.name} cannot be read: {error}", rule="corpus-unreadable"
         ) from None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import hashlib
 import io
+import shutil
 import socket
 import tarfile
 import threading
@@ -23,7 +25,7 @@ from fairlap_race.corpora import fetch
 from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.corpora.fetch import reachable
 from fairlap_race.corpora.need import CorpusFile, key_of
-from fairlap_race.errors import TrackError
+from fairlap_race.errors import StoppedError, TrackError
 
 DOCUMENTS = b"".join(b'{"n": %d}\n' % number for number in range(120_000))
 LINES = 120_000
@@ -141,19 +143,26 @@ def test_documents_and_offsets_are_what_rally_would_make(server: Files, tmp_path
     assert used.origin == "downloaded" and any(words.startswith("downloading") for words, _ in racing.said)
 
 
-@pytest.mark.parametrize("kind", ["zip", "tar", "tgz", "tar.bz2"])
-def test_archives_of_files(server: Files, tmp_path: Path, kind: str) -> None:
+def archive(kind: str, compression: int = zipfile.ZIP_STORED) -> bytearray:
+    if kind in ("gz", "bz2"):
+        return bytearray(gzip.compress(DOCUMENTS) if kind == "gz" else bz2.compress(DOCUMENTS))
     packed = io.BytesIO()
     if kind == "zip":
-        with zipfile.ZipFile(packed, "w") as zipped:
+        with zipfile.ZipFile(packed, "w", compression) as zipped:
             zipped.writestr("documents.json", DOCUMENTS)
     else:
-        mode = {"tar": "w", "tgz": "w:gz", "tar.bz2": "w:bz2"}[kind]
+        mode = {"tar": "w", "tgz": "w:gz", "tar.xz": "w:xz", "tar.bz2": "w:bz2"}[kind]
         with tarfile.open(fileobj=packed, mode=mode) as tar:  # type: ignore[call-overload]
             info = tarfile.TarInfo("documents.json")
             info.size = len(DOCUMENTS)
             tar.addfile(info, io.BytesIO(DOCUMENTS))
-    assert Racing(tmp_path).link(need(server, f"documents.json.{kind}", packed.getvalue())).read_bytes() == DOCUMENTS
+    return bytearray(packed.getvalue())
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "tgz", "tar.bz2"])
+def test_archives_of_files(server: Files, tmp_path: Path, kind: str) -> None:
+    wanted = need(server, f"documents.json.{kind}", bytes(archive(kind)))
+    assert Racing(tmp_path).link(wanted).read_bytes() == DOCUMENTS
 
 
 def test_the_second_race_downloads_nothing(server: Files, tmp_path: Path) -> None:
@@ -202,7 +211,12 @@ def test_a_download_that_is_too_long_is_not_taken(server: Files, tmp_path: Path)
         ({"base_url": "s3://bucket/x"}, Reason.CORPUS_MISSING, "only http and https"),
         ({"base_url": "file:///etc"}, Reason.CORPUS_MISSING, "only http and https"),
         ({"base_url": None}, Reason.CORPUS_MISSING, "no base-url"),
+        ({"base_url": "http://a[b/x"}, Reason.CORPUS_MISSING, "is not an address"),
         ({"document_file": "../escape.json"}, Reason.TRACK_INVALID, "leaves the directory"),
+        ({"document_archive": "/escape.json.bz2"}, Reason.TRACK_INVALID, "leaves the directory"),
+        ({"corpus": "../escape"}, Reason.TRACK_INVALID, "corpus ../escape: ../escape leaves the directory"),
+        ({"corpus": "logs/../../escape"}, Reason.TRACK_INVALID, "leaves the directory"),
+        ({"corpus": "/escape"}, Reason.TRACK_INVALID, "leaves the directory"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(
@@ -225,6 +239,72 @@ def test_half_an_archive_is_said(server: Files, tmp_path: Path) -> None:
     whole = bz2.compress(DOCUMENTS)
     error = failing(tmp_path, need(server, "documents.json.bz2", whole[: len(whole) // 2]))
     assert error.reason is Reason.CORPUS_MISSING and "cannot be unpacked" in error.message
+
+
+def damaged(kind: str, compression: int = zipfile.ZIP_STORED) -> bytes:
+    found = archive(kind, compression)
+    middle = len(found) // 2
+    found[middle : middle + 4096] = hashlib.shake_128(b"").digest(4096)
+    return bytes(found)
+
+
+def changed(mark: bytes, place: int, content: bytes) -> bytes:
+    """A ZIP file with `content` at a place that is counted from `mark`."""
+    found = archive("zip")
+    at = found.index(mark) + place
+    found[at : at + len(content)] = content
+    return bytes(found)
+
+
+def entry(**facts: object) -> bytes:
+    """A TAR file of one entry and no content."""
+    info = tarfile.TarInfo("documents.json")
+    for name, value in facts.items():
+        setattr(info, name, value)
+    return info.tobuf(tarfile.GNU_FORMAT) + bytes(tarfile.BLOCKSIZE * 2)
+
+
+DAMAGED = {
+    "gz": ("gz", damaged("gz")),
+    "gz that ends early": ("gz", bytes(archive("gz")[:-9])),
+    "bz2": ("bz2", damaged("bz2")),
+    "tgz": ("tgz", damaged("tgz")),
+    "xz in a tgz": ("tgz", damaged("tar.xz")),
+    "tar.bz2": ("tar.bz2", damaged("tar.bz2")),
+    "tar with a link to itself": ("tar", entry(type=tarfile.SYMTYPE, linkname="documents.json")),
+    "tar with a file of 4 EiB": ("tar", entry(size=1 << 62)),
+    "stored": ("zip", damaged("zip", zipfile.ZIP_STORED)),
+    "deflated": ("zip", damaged("zip", zipfile.ZIP_DEFLATED)),
+    "bzip2": ("zip", damaged("zip", zipfile.ZIP_BZIP2)),
+    "lzma": ("zip", damaged("zip", zipfile.ZIP_LZMA)),
+    "encrypted": ("zip", changed(b"PK\x01\x02", 8, b"\x01")),
+    "unknown compression": ("zip", changed(b"PK\x01\x02", 10, b"\x63")),
+    "zip whose list begins before it": ("zip", changed(b"PK\x05\x06", 12, b"\xff" * 4)),
+}
+
+
+@pytest.mark.parametrize(("name", "content"), DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_archive_is_said(
+    server: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
+) -> None:
+    # What Python says of it, not what a program of this machine says.
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    error = failing(tmp_path, need(server, f"documents.json.{name}", content))
+    assert error.reason is Reason.CORPUS_MISSING and "cannot be unpacked: " in error.message, error.message
+    assert not list(tmp_path.glob("corpora/entries/*"))
+
+
+@pytest.mark.parametrize("told", [StoppedError(), TrackError(Reason.CORPUS_MISSING, "no"), OSError(errno.EIO, "no")])
+def test_what_is_no_fault_of_the_archive_is_not_laid_to_it(
+    server: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Exception
+) -> None:
+    def read(*_: object) -> str:
+        raise told
+
+    monkeypatch.setattr(fetch, "_read_documents", read)
+    with pytest.raises((StoppedError, TrackError)) as caught:
+        Racing(tmp_path).link(need(server))
+    assert "cannot be unpacked" not in str(caught.value)
 
 
 def test_the_bound_is_kept(server: Files, tmp_path: Path) -> None:
@@ -256,6 +336,18 @@ def test_what_is_beside_the_track_is_left_to_rally(server: Files, tmp_path: Path
     racing = Racing(tmp_path)
     (tmp_path / "track" / "documents.json.bz2").write_bytes(b"")
     assert not racing.link(need(server)).exists() and server.asked == []
+
+
+@pytest.mark.parametrize("change", [{"corpus": "/x"}, {"corpus": "../x"}, {"document_file": "../documents.json"}])
+def test_a_name_that_leads_out_is_refused_wherever_its_file_is(tmp_path: Path, change: dict[str, str]) -> None:
+    racing = Racing(tmp_path)
+    for folder in (tmp_path, tmp_path / "track"):
+        (folder / "documents.json").write_bytes(DOCUMENTS)
+    wanted = replace(CorpusFile("logs", "documents.json", lines=LINES), **change)  # type: ignore[arg-type]
+    for use in (lambda: racing.link(wanted), lambda: racing.corpora.look([wanted], tmp_path / "track")):
+        with pytest.raises(TrackError, match="leaves the directory of the corpora") as caught:
+            use()
+        assert caught.value.reason is Reason.TRACK_INVALID
 
 
 def test_a_smoke_test_without_documents_is_said(server: Files, tmp_path: Path) -> None:
@@ -296,6 +388,8 @@ def test_a_check_asks_without_downloading(server: Files, tmp_path: Path) -> None
     assert "HTTP 404" in said(replace(good, document_archive="x.bz2"))
     assert "the track says 5" in said(replace(good, compressed_bytes=5))
     assert "no base-url" in said(replace(good, base_url=None))
+    assert "is not an address" in said(replace(good, base_url="http://a[b"))
+    assert "its host is no name of a host" in said(replace(good, base_url="http://a..b"))
     small = Racing(tmp_path / "v", tmp_path / "shared", 1000).corpora
     assert "CorporaCacheUnusable" in said(good, small) and "the bound is 1000" in said(good, small)
     assert {command for command, _, _ in server.asked} == {"HEAD"}

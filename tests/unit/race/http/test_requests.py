@@ -3,6 +3,7 @@
 import json
 import threading
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.race_spec import RequestsSource
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.request_lines import RequestLine
+from fairlap_race.contract.request_lines import RequestLine, is_path
 from fairlap_race.contract.sent_request import as_sent
 from fairlap_race.errors import TrackError
 from fairlap_race.http.requests import ReadyRequests, alias_table, make_ready
@@ -57,6 +58,31 @@ def test_paths_and_objects_are_written_as_they_are_sent(tmp_path):
 )
 def test_a_text_goes_out_as_it_is_with_the_type_that_it_has(path, text, kind):
     assert as_sent(RequestLine("POST", path, text)) == ("POST", path, text, kind)
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("/shop/_doc/a%2Fb", "/shop/_doc/a%2Fb"),
+        ("/shop/_doc/a%2Fb{1}", "/shop/_doc/a%2Fb%7B1%7D"),
+        ('/a%2fb"<>/c', "/a%2fb%22%3C%3E/c"),
+        ("/%5C\\^`|", "/%5C%5C%5E%60%7C"),
+        ("/logs-*,-[x]!$&'()+;=:@~._/_search", "/logs-*,-[x]!$&'()+;=:@~._/_search"),
+        ('/{a}?q={"a":"b|c"}&p=%7B?<>', '/%7Ba%7D?q={"a":"b|c"}&p=%7B?<>'),
+        ("/?{", "/?{"),
+    ],
+)
+def test_what_k6_would_encode_anew_is_encoded_in_the_path_alone(tmp_path, written, sent):
+    assert [row[1] for row in json.loads(made(tmp_path, f"{written}\n".encode()).file.read_text())] == [sent]
+    for body in ("text", [1], {"a": 1}):
+        assert as_sent(RequestLine("POST", written, body))[1] == sent
+
+
+@given(st.from_regex(r"/(?!/)([!\"$&->@-~]|%[0-9A-Fa-f]{2})*(\?[!\"$-~]*)?", fullmatch=True))
+def test_a_path_is_sent_as_a_path_of_the_same_meaning(path):
+    sent = as_sent(RequestLine("GET", path))[1]
+    assert is_path(sent) and unquote(sent) == unquote(path)
+    assert as_sent(RequestLine("GET", sent))[1] == sent and not set('"<>\\^`{|}') & set(sent.partition("?")[0])
 
 
 def test_the_digest_is_that_of_the_requests_and_of_their_order(tmp_path):

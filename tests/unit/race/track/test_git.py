@@ -21,7 +21,7 @@ from fairlap_race.contract.race_spec import GitSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.errors import TrackError
 from fairlap_race.track import git as track_git
-from fairlap_race.track.git import Checkout, check_source, environment, fetch
+from fairlap_race.track.git import Checkout, check_source, environment, fetch, fetch_commit, track_in
 
 USER, PASSWORD = "reader", "t0ken'$(x)"
 PLAIN = {
@@ -213,6 +213,42 @@ def test_a_link_does_not_lead_out(daemon: str, tmp_path: Path) -> None:
     assert failing(GitSource(daemon, "main", "leads-out"), tmp_path).reason is Reason.TRACK_NOT_FOUND
 
 
+@pytest.mark.parametrize(
+    ("link", "target", "leads_out"),
+    [
+        ("documents.json", "/etc/hostname", True),
+        ("deep/er/index.json", "../../../../../../outside", True),
+        ("data", "..", False),
+        ("data", "../..", True),
+        ("chain.json", "../other/outside.json", True),
+        ("shared.json", "../other/track.json", False),
+        ("whole", "../other", False),
+        ("nothing", "not/there", False),
+        ("itself", "itself", False),
+        ("track.json", "../other/outside.json", True),
+    ],
+)  # fmt: skip
+def test_no_link_below_the_track_leads_out(tmp_path: Path, link: str, target: str, leads_out: bool) -> None:
+    root, outside = tmp_path / "checkout", tmp_path / "outside.json"
+    outside.write_text("{}")
+    for name in ("track", "other"):
+        (root / name).mkdir(parents=True)
+        (root / name / "track.json").write_text("{}")
+    (root / "other/outside.json").symlink_to(outside)
+    (root / "track" / link).parent.mkdir(parents=True, exist_ok=True)
+    (root / "track" / link).unlink(missing_ok=True)
+    (root / "track" / link).symlink_to(target)
+    source = GitSource("https://example.com/tracks.git", "main", "track")
+    if not leads_out:
+        assert track_in(root, source, "c" * 40) == root / "track"
+        return
+    with pytest.raises(TrackError) as caught:
+        track_in(root, source, "c" * 40)
+    assert caught.value.reason is Reason.TRACK_INVALID
+    named = f"'track/{link}' in https://example.com/tracks.git at cccccccccccc is a link that leads out of"
+    assert caught.value.message.startswith(named), caught.value.message
+
+
 def test_a_revision_that_is_not_there(daemon: str, tmp_path: Path) -> None:
     for revision in ("nowhere", "d" * 40):
         error = failing(GitSource(daemon, revision, "small"), tmp_path)
@@ -310,7 +346,9 @@ def test_a_redirection_does_not_carry_the_password_away(guarded: tuple[str, list
         {"url": "ext::sh -c whoami"}, {"url": "file:///etc"}, {"url": "/etc"}, {"url": "--upload-pack=touch"},
         {"url": "https://"}, {"url": "https://-oProxyCommand=x/y"}, {"url": "ssh://-oProxyCommand=x/y"},
         {"url": "https://user:word@host/x"}, {"url": "https://token@host/x"}, {"url": "ssh://git:word@host/x"},
-        {"url": "https://host/a b"}, {"revision": "--upload-pack=x"}, {"revision": "+main"}, {"revision": "a:b"},
+        {"url": "https://host/a b"}, {"url": "https://a[b/x"}, {"url": "https://a]b/x"}, {"url": "https://[x]/y"},
+        {"url": "https://\u2100.com/x"}, {"url": "https://host/a\0b"},
+        {"revision": "--upload-pack=x"}, {"revision": "+main"}, {"revision": "a:b"},
         {"revision": "main..x"}, {"revision": "main^{/x}"}, {"revision": "a\nb"}, {"path": "../x"}, {"path": "/etc"},
         {"path": ".git"}, {"path": "a/../../b"},
     ],
@@ -321,6 +359,25 @@ def test_what_must_not_reach_git_does_not(change: dict[str, str]) -> None:
     check_source(replace(source, url="ssh://git@example.com/tracks.git"))
     with pytest.raises(TrackError):
         check_source(replace(source, **change))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("/tracks.git", "tracks"), ("/a/tracks", "tracks"), ("/a/tracks/", "tracks"), ("", "track"), ("/", "track"),
+        ("/.git", "track"), ("/x/..", "track"), ("/x/../", "track"), ("/...git", "track"), ("/..git", "track"),
+        ("/.", "track"), ("/x/.", "x"), ("/...", "..."), (f"/{'x' * 300}", "track"), (f"/{'é' * 200}", "track"),
+    ],
+)  # fmt: skip
+def test_the_checkout_is_in_a_folder_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, name: str
+) -> None:
+    monkeypatch.setattr(track_git, "_fetched", lambda *_: "HEAD")
+    monkeypatch.setattr(track_git._Git, "must", lambda *_: "")
+    (tmp_path / "beside").touch()
+    root, _ = fetch_commit(GitSource(f"https://host{address}", "main"), tmp_path, threading.Event())
+    assert root.relative_to(tmp_path).as_posix() == f"repository/{name}" and (root / ".git").is_dir()
+    assert (tmp_path / "beside").is_file()
 
 
 def test_git_itself_refuses_other_transports(served: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
