@@ -14,9 +14,10 @@ from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.printable import print_text
 from fairlap.comparison.beside import put_beside
 from fairlap.comparison.fairness_table import is_condition
-from fairlap.comparison.race_facts import facts
+from fairlap.comparison.race_facts import answer_facts, facts
 from fairlap.comparison.raced import NotARaceError, Raced, read_race
-from fairlap_race.contract.record import KEY_RACE
+from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.record import KEY_RACE, KEY_RECORD, Record
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 
 _UNKNOWN = (
@@ -100,7 +101,8 @@ def _race_of(connection: Connection, label: str, record: str, facts: dict[str, s
     text = unpacked(str(packed))
     if text is None:
         raise CliError(f"the record of {label} cannot be read: its {KEY_RACE} is no gzip in base64")
+    read = Record.from_json(text_of(there, KEY_RECORD))
     try:
-        return read_race(label, text, facts)
+        return read_race(label, text, {**facts, **(answer_facts(read) if read else {})})
     except NotARaceError as error:
         raise CliError(str(error)) from error

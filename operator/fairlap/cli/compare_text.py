@@ -69,14 +69,17 @@ def markdown(compared: Compared) -> str:
 
 
 def comma_separated(compared: Compared) -> str:
-    """Return gates and other numbers as CSV with plain numbers."""
+    """Return the verdict, gates and other numbers as CSV with plain numbers; what is not comparable is not judged."""
     found = compared.found
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["role", "what", "unit", "baseline", "contender", "change", "low", "high", "verdict", "q"])
+    writer.writerow(["verdict", "", "", "", "", "", "", "", found.verdict, ""])
+    for sentence in found.obstacles:
+        writer.writerow(["obstacle", csv_cell(sentence), *[""] * 8])
     for role, lines in (("gate", found.gates), ("hint", found.others)):
         for line in lines:
-            verdict = line.finding.verdict if line.finding else ""
+            verdict = line.finding.verdict if line.finding and not found.obstacles else ""
             about = [role, csv_cell(line.what), csv_cell(line.unit)]
             writer.writerow([*about, line.baseline, line.contender, *_change(line), verdict, line.q])
     return out.getvalue().rstrip("\n")
@@ -91,8 +94,8 @@ def as_json(compared: Compared) -> str:
         "races": list(compared.races),
         "inBlocks": compared.in_blocks,
         "verdict": found.verdict,
-        "gates": [_json(line) for line in found.gates],
-        "hints": [_json(line) for line in found.others],
+        "gates": [_json(line, judged=not found.obstacles) for line in found.gates],
+        "hints": [_json(line, judged=not found.obstacles) for line in found.others],
         "differences": [each.__dict__ for each in found.differences],
         "obstacles": list(found.obstacles),
         "notes": [*found.notes, *compared.notes],
@@ -138,7 +141,7 @@ def _change(line: Line) -> tuple[float, float | None, float | None]:
     return change_of(line.finding, more_is_better=line.kind.more_is_better)
 
 
-def _json(line: Line) -> dict[str, Any]:
+def _json(line: Line, *, judged: bool) -> dict[str, Any]:
     change, low, high = _change(line)
     data = {
         "what": line.what,
@@ -150,7 +153,7 @@ def _json(line: Line) -> dict[str, Any]:
         "low": low,
         "high": high,
         "confidence": line.finding.confidence if line.finding else None,
-        "verdict": line.finding.verdict if line.finding else None,
+        "verdict": line.finding.verdict if line.finding and judged else None,
         "q": line.q,
     }
     return {key: value for key, value in data.items() if value is not None}

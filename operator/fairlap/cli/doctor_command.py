@@ -41,6 +41,8 @@ def gather(connection: Connection) -> Facts:
     unknown: list[str] = []
     benchmarks = _over(_ask(unknown, "races", "list benchmarks.fairlap.dev", connection.benchmarks) or [])
     races = [_watched(connection, benchmark, race, unknown) for benchmark, race in _races(benchmarks)]
+    if not races and not unknown:
+        unknown.append("steal, canary, clocks and threads of the machines: races tell them, and none is over here")
     facts = Facts(
         races=tuple(races),
         tasks=tuple(task for benchmark in benchmarks for task in read.tasks_of(benchmark)),

@@ -12,7 +12,8 @@ from typing import Final
 
 from fairlap.cli.figures import number, percent
 from fairlap.cli.noise_facts import Facts, KubernetesNode, MachineSeen, RaceSeen, cores_needed
-from fairlap.results.disturbance import STEAL_SHARE
+from fairlap.results.disturbance import SAME_WORK, STEAL_SHARE, STOLEN
+from fairlap_race.contract.canary_margins import DISTURBED_WORDS
 from fairlap_race.contract.machine_settings import STEADY_GOVERNORS
 from fairlap_race.contract.reasons import Reason
 
@@ -86,21 +87,25 @@ def _canary(facts: Facts) -> Iterator[Advice]:
 
 
 def _disturbed(facts: Facts) -> Iterator[Advice]:
-    # Steal and canary have advice of their own, where the records are there to tell them apart.
-    bad = [
-        race
-        for race in facts.races
-        if Reason.MACHINE_DISTURBED in race.remarks and not race.canary and (race.steal or 0.0) <= STEAL_SHARE
-    ]
+    bad = [(race, words) for race in facts.races if (words := _otherwise_disturbed(race))]
     if bad:
         yield Advice(
             "disturbed",
             85 * len(bad) / len(facts.races),
-            f"{len(bad)} of {len(facts.races)} races were on a machine that was disturbed ({_named(bad)}): "
-            f"{bad[0].remarks[Reason.MACHINE_DISTURBED]}",
+            f"{len(bad)} of {len(facts.races)} races were on a machine that was disturbed "
+            f"({_named([race for race, _ in bad])}): {bad[0][1]}",
             "move what else runs there away (a taint on the nodes that are raced on, and tolerations in "
             "elasticsearch.scheduling and race.scheduling), or race when it does not run",
         )
+
+
+def _otherwise_disturbed(race: RaceSeen) -> str:
+    """Return what a race's remark says of its machine beside steal and canary, which have advice of their own."""
+    told = race.remarks.get(Reason.MACHINE_DISTURBED, "")
+    parts = told.removeprefix(DISTURBED_WORDS).split("; ")
+    known = (*((SAME_WORK,) if race.canary else ()), *((STOLEN,) if (race.steal or 0.0) > STEAL_SHARE else ()))
+    left = [part for part in parts if not part.startswith(known)] if known else parts
+    return f"{DISTURBED_WORDS}{'; '.join(left)}" if told and left else ""
 
 
 def _cpu_manager(facts: Facts) -> Iterator[Advice]:
@@ -119,7 +124,11 @@ def _cpu_manager(facts: Facts) -> Iterator[Advice]:
 
 def _shared(facts: Facts) -> Iterator[Advice]:
     """Yield that whole processors could be had and were not."""
-    static = {node.name for node in facts.nodes if node.kubelet and node.kubelet.cpu_manager == "static"}
+    static = {
+        node.name
+        for node in facts.nodes
+        if node.kubelet and node.kubelet.cpu_manager == "static" and (node.cores or 0) >= cores_needed(facts)
+    }
     judged = [it for it in facts.machines if it.role == "elasticsearch" and it.exclusive is not None]
     bad = [it for it in judged if it.exclusive is False and it.machine in static]
     if bad:
@@ -227,7 +236,8 @@ _SETTINGS: Final[Sequence[tuple[str, float, Callable[[MachineSeen], bool], str, 
     ),
     (
         "smt", 30.0, _half_cores, "cores run two threads at a time, and a neighbour's thread may be on the same core",
-        "turn SMT off, or give pods whole cores (CPU manager option full-pcpus-only)",
+        "turn SMT off, or give pods whole cores (CPU manager option full-pcpus-only) and write as many CPUs in "
+        "elasticsearch.resources as whole cores have threads, mostly a multiple of 2: such kubelets refuse others",
     ),
 )  # fmt: skip
 """Of machines: about, weight, whether it harms, what is found, what to change."""

@@ -173,12 +173,13 @@ def tasks_of(benchmark: Json) -> Iterator[TaskSeen]:
 def machines_of(benchmark: Json) -> Iterator[MachineSeen]:
     """Yield the machines that a Benchmark ran on, as its status describes them."""
     environment = _mapping(_mapping(benchmark.get("status")).get("environment"))
+    in_turn = bool(_mapping(benchmark.get("spec")).get("inTurn"))  # they share processors, and should
     for each in map(_mapping, _list(environment.get("machines"))):
         exclusive, numa = each.get("exclusiveCpus"), each.get("numaNodes")
         yield MachineSeen(
             machine=str(each.get("machine") or ""),
             role="load generator" if each.get("node") == "load generator" else "elasticsearch",
-            exclusive=exclusive if isinstance(exclusive, bool) else None,
+            exclusive=exclusive if isinstance(exclusive, bool) and not in_turn else None,
             numa_nodes=numa if isinstance(numa, int) else None,
             settings=_mapping(each.get("settings")),
         )

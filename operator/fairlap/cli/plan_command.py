@@ -52,7 +52,8 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
         if connect is not None and spec is not None:
             connection = connect()
             wrong = [*wrong, *_refusals(connection, manifest, name, spec, variants)]
-            known = _known_there(connection, meta.get("namespace"), spec, variants, known)
+            if variants:
+                known = _known_there(connection, meta.get("namespace"), spec, variants, known)
         if number:
             print_text("")
         if spec is not None and variants:

@@ -153,7 +153,7 @@ def reading(benchmarks: Sequence[Benchmark]) -> str:
             return f"{ratio} One race has no spread: this says nothing yet about which is faster."
         if left["min"] <= right["max"] and right["min"] <= left["max"]:
             return f"{ratio} Their ranges overlap: these races do not tell the two apart."
-        return f"{ratio} Their ranges do not overlap, but {left['races']} races are few: repeat before you decide."
+        return f"{ratio} Their ranges do not overlap, but one was raced after the other: a Comparison can decide it."
     return ""
 
 

@@ -22,7 +22,8 @@ ALPHA = 0.05
 MARGINS = {Kind(metric): margin / 100 for metric, margin in DEFAULT_MARGINS.items()}
 """The gates when none are declared, and from which change on a difference matters."""
 _WORKLOAD = re.compile(
-    r"(track|challenge|Rally|pipeline|spec\.race|ran: (track|challenge|rallyVersion|corpora|index .+: documents$))",
+    r"(track|challenge|Rally|pipeline|spec\.race"
+    r"|ran: (track|challenge|rallyVersion|corpora|index .+: documents$|task .+: (hits|answer to .+)$))",
     re.DOTALL,
 )
 """What is no variable of a comparison: when it differs, the races did not do the same."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from statistics import fmean, median
 from types import MappingProxyType
 from typing import NamedTuple
@@ -55,6 +56,13 @@ class BlockNumbers:
         self.count = len(blocks)
         self._blocks = [{race.variant: _numbers(race) for race in block.races if race.valid} for block in blocks]
 
+    def first(self, count: int) -> "BlockNumbers":
+        """Return those of the first `count` blocks."""
+        found = copy(self)
+        found._blocks = self._blocks[:count]
+        found.count = len(found._blocks)
+        return found
+
     def pairs(self, contender: str, task: str, metric: str) -> Pairs:
         """Return a number of a contender beside the baseline's, block by block; without `task` the mean over tasks."""
         arms = self._arms(contender)
@@ -100,6 +108,11 @@ class BlockNumbers:
             any(task in ("", each) for each, metric in race.numbers if METRICS[metric].of_tasks) for race in races
         )
         return bool(races) and measured and not any(race.rates.get(task) if task else race.rates for race in races)
+
+    def is_paced(self, contender: str, task: str) -> bool:
+        """Tell whether one rate was asked for in all races of both."""
+        races = [race for arm in self._arms(contender) or () for race in arm]
+        return is_common([race.rates.get(task, 0.0) for race in races])
 
     def left_out(self, contender: str) -> list[str]:
         """Return tasks that some race of both has a throughput of, and some has not."""

@@ -240,10 +240,17 @@ def _ran(name: str, blocks: Sequence[BlockRecord]) -> _Ran:
 
 def _held(races: Sequence[RaceRecord]) -> _Held:
     paths = dict.fromkeys(path for race in races for path in race.facts)
-    values = {path: {race.facts.get(path, NOTHING) for race in races} for path in paths}
-    return {
-        path: tuple(sorted(found - {NOTHING} if row_of(path).where_known else found)) for path, found in values.items()
-    }
+    kinds = [{row_of(path).what for path in race.facts} for race in races]
+    found = {}
+    for path in paths:
+        row = row_of(path)
+        values = {
+            race.facts.get(path, NOTHING)
+            for race, there in zip(races, kinds, strict=True)
+            if not row.bulky or row.what in there  # else its record had no room for them
+        }
+        found[path] = tuple(sorted(values - {NOTHING} if row.where_known else values))
+    return found
 
 
 def _differing(

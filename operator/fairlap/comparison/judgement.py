@@ -35,7 +35,7 @@ from fairlap.statistics.gates import (
     is_flat,
     is_futile,
     is_open,
-    judge,
+    judge_as_seen,
     over_all_blocks,
 )
 from fairlap.statistics.moderation import Prior
@@ -85,7 +85,7 @@ class _Told(NamedTuple):
     shift: float | None = None
     """ln of the cost ratio of a number without any, where it is known"""
     text: str = ""
-    """where there is neither"""
+    """why it cannot be told; beside a finding or a shift, why later blocks could not judge it any more"""
 
     @property
     def is_open(self) -> bool:
@@ -105,6 +105,22 @@ class _Told(NamedTuple):
         if self.finding:
             return self.finding.not_worse
         return not self.is_open and self.verdict not in WORSE
+
+
+class _Seen(NamedTuple):
+    """One gate of one contender whose number has noise."""
+
+    contender: str
+    gate: GateSpec
+    pairs: Pairs
+    """of all blocks that count"""
+    at: Mapping[Look, Pairs]
+    """of those that were there at each look that could judge it"""
+
+    def cost_ratios(self) -> dict[Look, list[float]]:
+        """Return its cost ratios at each of these looks."""
+        more = METRICS[self.gate.metric].more_is_better
+        return {look: pairs.cost_ratios(more_is_better=more) for look, pairs in self.at.items()}
 
 
 def judge_blocks(
@@ -166,27 +182,57 @@ def _tell(
     if not reached:
         return [_Told(*cell, Pairs(), ComparisonVerdict.INCONCLUSIVE, text="no look is reached yet") for cell in cells]
     found: dict[int, _Told] = {}
-    noisy: dict[int, tuple[Pairs, list[float]]] = {}
+    noisy: dict[int, _Seen] = {}
     for number, (name, gate) in enumerate(cells):
         pairs, kind = numbers.pairs(name, gate.task or "", gate.metric), METRICS[gate.metric]
-        if pairs.obstacle:
-            found[number] = _Told(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
-        elif kind.exact:
+        if kind.exact and not pairs.obstacle:
             found[number] = _exact(name, gate, pairs)
+            continue
+        at = {} if kind.exact else _at_each_look(numbers, reached, name, gate)
+        shifts = at[max(at)].cost_ratios(more_is_better=kind.more_is_better) if at else []
+        if not at:
+            found[number] = _Told(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
+        elif is_flat(shifts):
+            found[number] = _constant(name, gate, at[max(at)], fmean(shifts))._replace(text=pairs.obstacle)
         else:
-            ratios = pairs.cost_ratios(more_is_better=kind.more_is_better)
-            if is_flat(ratios):
-                found[number] = _constant(name, gate, pairs, fmean(ratios))
-            else:
-                noisy[number] = pairs, ratios
-    if noisy:
-        gates = [_statistical(cells[number][1]) for number in noisy]
-        series = [ratios for _, ratios in noisy.values()]
-        findings = judge(series, gates, reached, priors)
-        later = over_all_blocks(series, gates, findings, reached, priors)
-        for (number, (pairs, _)), finding, more in zip(noisy.items(), findings, later, strict=True):
-            found[number] = _Told(*cells[number], pairs, ComparisonVerdict(finding.verdict), finding, more)
+            noisy[number] = _Seen(name, gate, pairs, at)
+    told = _tell_noisy(list(noisy.values()), reached[-1], priors)
+    found |= dict(zip(noisy, told, strict=True))
     return [found[number] for number in range(len(cells))]
+
+
+def _at_each_look(numbers: BlockNumbers, reached: Sequence[Look], name: str, gate: GateSpec) -> dict[Look, Pairs]:
+    """Return a gate's numbers as they were at each look that could judge it."""
+    found = {look: numbers.first(look.blocks).pairs(name, gate.task or "", gate.metric) for look in reached}
+    return {look: pairs for look, pairs in found.items() if not pairs.obstacle}
+
+
+def _tell_noisy(seen: Sequence[_Seen], last: Look, priors: Mapping[str, Prior]) -> list[_Told]:
+    """Return what is known of gates with noise, which are judged together; `last`: the last look that is reached."""
+    if not seen:
+        return []
+    gates = [_statistical(each.gate) for each in seen]
+    ratios = [each.cost_ratios() for each in seen]
+    findings = judge_as_seen(ratios, gates, priors)
+    whole = [place for place, at in enumerate(ratios) if last in at]
+    present = [ratios[place][last] for place in whole]
+    later = over_all_blocks(present, [gates[place] for place in whole], last, priors, tests=len(seen))
+    over_all = dict(zip(whole, later, strict=True))
+    return [_settled_or_open(each, findings[place], over_all.get(place)) for place, each in enumerate(seen)]
+
+
+def _settled_or_open(seen: _Seen, finding: GateFinding, over_all: AllBlocks | None) -> _Told:
+    """Return what is known of a gate: where later blocks cannot judge it any more, only what was settled before."""
+    name, gate, pairs = seen.contender, seen.gate, seen.pairs
+    judged = next(it for look, it in seen.at.items() if look.blocks == finding.blocks)
+    if pairs.obstacle and is_open(finding, _statistical(gate)):
+        return _Told(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
+    newest = seen.at[max(seen.at)]
+    if newest.tasks != judged.tasks:  # a mean of other tasks is another number
+        newest, over_all = judged, None
+    if over_all and over_all.blocks == finding.blocks:
+        over_all = None  # its finding says it
+    return _Told(name, gate, newest, ComparisonVerdict(finding.verdict), finding, over_all, text=pairs.obstacle)
 
 
 def _without_unmeasured(spec: ComparisonSpec, told: list[_Told]) -> tuple[list[_Told], list[str]]:
@@ -383,6 +429,20 @@ def _sentence(contenders: Sequence[ContenderStatus], verdict: ComparisonVerdict)
     return ". ".join(each.sentence for each in ordered)
 
 
+def _paced(told: _Told, numbers: BlockNumbers) -> str:
+    """Return of which tasks a mean throughput tells only whether the rate was kept, as a sentence; "" of none."""
+    if told.gate.metric != "throughput" or not told.pairs.tasks:
+        return ""
+    paced = [task for task in told.pairs.tasks if numbers.is_paced(told.contender, task)]
+    if not paced:
+        return ""
+    more = f" and {len(paced) - _MOST_TASKS} more" if len(paced) > _MOST_TASKS else ""
+    return (
+        f"{gate_title(told.gate, told.pairs)}: of {', '.join(paced[:_MOST_TASKS])}{more} a rate was asked for, which "
+        "is the throughput as long as it is kept: gate the others by their names, and these by latency"
+    )
+
+
 def _findings(told: Sequence[_Told], numbers: BlockNumbers, *, early: bool) -> list[str]:
     found = []
     if early and any(each.verdict in WORSE | BETTER for each in told if each.finding):
@@ -390,11 +450,15 @@ def _findings(told: Sequence[_Told], numbers: BlockNumbers, *, early: bool) -> l
     for each in told:
         kind, requests = METRICS[each.gate.metric], each.pairs.requests
         title = gate_title(each.gate, each.pairs)
+        if each.text and (each.finding or each.shift is not None):
+            there = each.finding.blocks if each.finding else len(each.pairs.baseline)
+            found.append(f"{title} of {each.contender} is as {there} blocks settled it: {each.text}")
         if kind.percentile and requests is not None and requests < _FEW_REQUESTS * kind.requests and each.finding:
             found.append(
                 f"{title} of {each.contender} stands on {requests} requests a race at least and needs "
                 f"{kind.requests}: more iterations would make it steadier"
             )
+    found += dict.fromkeys(filter(None, (_paced(each, numbers) for each in told)))
     told_below = {name: numbers.left_out(name) for name in dict.fromkeys(each.contender for each in told)}
     lacking = [left_out_sentence(each.gate, each.pairs, told_below[each.contender]) for each in told]
     found += dict.fromkeys(filter(None, lacking))  # contenders mostly lack the same

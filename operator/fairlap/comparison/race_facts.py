@@ -31,6 +31,7 @@ _UNNAMED_BY_OLDER_JAVA = "G1 Concurrent GC"
 """A part of G1 that Java 21 names and Java 17, with the same collector, does not."""
 _OF_AN_INDEX = ("shards", "replicas", "codec", "algorithm")
 _VALUED_FLAG = re.compile(r"(?P<name>-(?:XX:|D|Xlog:)?[^=:]+)[=:](?P<value>.*)")
+_ANSWER = re.compile(r"ran: (task .+: (hits|answer to .+)|index .+: mapping)", re.DOTALL)
 _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
 
 
@@ -56,6 +57,11 @@ def record_facts(record: Record) -> dict[str, str]:
         if value is not None
     }
     return dict(list(found.items())[:MOST_FACTS])
+
+
+def answer_facts(record: Record) -> dict[str, str]:
+    """Return of what the record knows only what was found and how it was mapped: answers come before speed."""
+    return {path: value for path, value in record_facts(record).items() if _ANSWER.fullmatch(path)}
 
 
 def _of_nodes(record: Record) -> Iterator[tuple[str, Any]]:

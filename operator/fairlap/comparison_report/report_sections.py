@@ -156,7 +156,7 @@ def to_know_more(view: ComparisonView) -> Markup:
         before = element(
             "p",
             f"Expected before it began: changes from {percent(expected.smallest_change, sign=False)} on are found "
-            f"four times in five, with {expected.races} races at most.",
+            f"four times in five, with {expected.races} races at most, those raced again apart.",
         )  # fmt: skip
     if not (parts or rows or before or view.judged):
         open_ones = element("p", "There are no numbers to tell it from.")

@@ -46,6 +46,8 @@ async def serve_once(api_server: ApiServer, place: str, machine: str) -> bool:
     if not requests:
         return False
     why_not = await asyncio.to_thread(drop)
+    waited_for = await open_ones()  # an answer to a question that was taken back would stay for ever
+    requests = [request for request in requests if request in waited_for]
     await api_server.patch("ConfigMap", namespace, name, {"data": answer(machine, requests, why_not)})
     for request in requests:
         log.info("%s: %s", request, why_not or "dropped")

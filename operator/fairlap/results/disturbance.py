@@ -28,6 +28,9 @@ READING: Final = frozenset(
 SHORTEST_SECONDS: Final = 5.0
 """Of a task: in less of it there are one or two looks."""
 _SHOWN = 5
+SAME_WORK: Final = "the same work, "
+STOLEN: Final = "the hypervisor took "
+"""How the sentences of the canary and of steal begin."""
 
 
 def remarks(
@@ -69,7 +72,7 @@ def canary_words(watch: MachineWatch) -> Iterator[str]:
     ):
         if first and last and piece.differ(first, last):
             took = f"{1000 * first:.3g} ms before the race and {1000 * last:.3g} ms after it"
-            yield f"the same work, {piece.words}, took {took}"
+            yield f"{SAME_WORK}{piece.words}, took {took}"
 
 
 def _steal(watch: MachineWatch) -> Iterator[str]:
@@ -77,7 +80,7 @@ def _steal(watch: MachineWatch) -> Iterator[str]:
     for span in _spans(watch) or [it for it in (watch.race,) if it.seconds >= SHORTEST_SECONDS]:
         if span.steal_share is not None and span.steal_share > STEAL_SHARE:
             where = f"in task {span.task}" if span.task else "in the race"
-            yield f"the hypervisor took {100 * span.steal_share:.0f} % of its processors' time {where}"
+            yield f"{STOLEN}{100 * span.steal_share:.0f} % of its processors' time {where}"
 
 
 def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:

@@ -120,51 +120,66 @@ def judge(
     reached = [look for look in looks if look.blocks <= there]
     if not reached:
         raise ValueError(f"{there} blocks are fewer than the {looks[0].blocks} of the first look")
-    found: dict[int, GateFinding] = {}
-    for look in reached:
-        still = [number for number, gate in enumerate(gates) if number not in found or is_open(found[number], gate)]
-        flat = [number for number in still if _is_flat_yet(ratios[number], look, reached[-1])]
-        still = [number for number in still if number not in flat]
-        if not still:
-            continue
-        closed = [finding for number, finding in found.items() if number not in (*still, *flat)]
-        present = [ratios[number][: look.blocks] for number in still]
-        estimates = _estimates(present, [gates[number] for number in still], priors or {})
-        margins = [gates[number].margin for number in still]
-        unrejected = sum(finding.verdict == GateVerdict.NO_DIFFERENCE for finding in closed) + len(flat)
-        shown = [number in found and found[number].differs for number in still]
-        now = judge_estimates(estimates, margins, look, unrejected, shown)
-        found |= {
-            number: finding
-            for number, finding, before in zip(still, now, shown, strict=True)
-            if not before or finding.differs or finding.not_worse
-        }
+    found = judge_as_seen([{look: series[: look.blocks] for look in reached} for series in ratios], gates, priors)
     return [found[number] for number in range(len(gates))]
 
 
-def _is_flat_yet(ratios: Sequence[float], look: Look, last: Look) -> bool:
-    return is_flat(ratios[: look.blocks]) and not is_flat(ratios[: last.blocks])
+def judge_as_seen(
+    seen: Sequence[Mapping[Look, Sequence[float]]],
+    gates: Sequence[Gate],
+    priors: Mapping[str, Prior] | None = None,
+) -> dict[int, GateFinding]:
+    """Return the finding of each gate, by its number, as `judge` does; one that was never seen has none.
+
+    `seen`: for each gate its cost ratios at each look. A later look may have none of it, or others for the same blocks,
+    since a race lacked a task: what was settled before stays so, and what was not takes its share of the level.
+    """
+    found: dict[int, GateFinding] = {}
+    for look in sorted({look for each in seen for look in each}):
+        open_yet = [
+            number
+            for number, gate in enumerate(gates)
+            if seen[number] and (number not in found or is_open(found[number], gate))
+        ]
+        judged = [it for it in open_yet if look in seen[it] and not _is_flat_yet(seen[it], look)]
+        if not judged:
+            continue
+        closed = [finding for number, finding in found.items() if number not in open_yet]
+        present = [seen[number][look] for number in judged]
+        estimates = _estimates(present, [gates[number] for number in judged], priors or {})
+        margins = [gates[number].margin for number in judged]
+        same = sum(finding.verdict == GateVerdict.NO_DIFFERENCE for finding in closed)
+        unrejected = same + len(open_yet) - len(judged)
+        shown = [number in found and found[number].differs for number in judged]
+        now = judge_estimates(estimates, margins, look, unrejected, shown)
+        found |= {
+            number: finding
+            for number, finding, before in zip(judged, now, shown, strict=True)
+            if not before or finding.differs or finding.not_worse
+        }
+    return found
+
+
+def _is_flat_yet(seen: Mapping[Look, Sequence[float]], look: Look) -> bool:
+    return is_flat(seen[look]) and not is_flat(seen[max(seen)])
 
 
 def over_all_blocks(
     ratios: Sequence[Sequence[float]],
     gates: Sequence[Gate],
-    found: Sequence[GateFinding],
-    looks: Sequence[Look],
+    last: Look,
     priors: Mapping[str, Prior] | None = None,
-) -> list[AllBlocks | None]:
-    """Return for each gate what the blocks up to the last look that is reached say; None where its finding says it.
+    *,
+    tests: int,
+) -> list[AllBlocks]:
+    """Return for each gate what the blocks up to the last look that is reached say; `tests`: how many share its level.
 
     Repeated confidence intervals (Jennison and Turnbull 1989): each look's is at that look's level, so that those of
     all looks hold together; all gates share the level (Bonferroni), also those that were settled before.
     """
-    last = max((look for look in looks if look.blocks <= min(map(len, ratios))), key=lambda look: look.blocks)
     estimates = _estimates([series[: last.blocks] for series in ratios], gates, priors or {})
-    level = last.alpha / len(gates)
-    return [
-        AllBlocks(estimate, *estimate.interval(level), 1 - level, last.blocks) if finding.blocks < last.blocks else None
-        for estimate, finding in zip(estimates, found, strict=True)
-    ]
+    level = last.alpha / tests
+    return [AllBlocks(each, *each.interval(level), 1 - level, last.blocks) for each in estimates]
 
 
 def judge_estimates(

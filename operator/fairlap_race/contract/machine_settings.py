@@ -226,7 +226,8 @@ def _of_smt(settings: MachineSettings, exclusive: bool | None) -> str:
         return ""
     return (
         "SMT is on and these are not whole cores of its own, so others take turns on the other thread of a core: let "
-        "the kubelet give whole cores (--cpu-manager-policy=static with full-pcpus-only), or turn SMT off (echo off > "
+        "the kubelet give whole cores (--cpu-manager-policy=static with full-pcpus-only) and ask for whole ones in "
+        "elasticsearch.resources, mostly a multiple of 2 CPUs, or turn SMT off (echo off > "
         f"{_CPU}/smt/control)"
     )
 

@@ -6,7 +6,7 @@ group lacks is simply absent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from fairlap_race.contract.resources import Volume
@@ -44,13 +44,14 @@ def node_samples(stats: Any) -> dict[str, Sample]:
     return {str(dig(node, "name") or key): _node(node) for key, node in (dig(stats, "nodes") or {}).items()}
 
 
-def collected_seconds(samples: Iterable[Sample]) -> float | None:
-    """Return the seconds that the garbage collections of all nodes have taken; None where none tells."""
-    told = [
-        sample.values[name] for sample in samples for name in ("young_gc_millis", "old_gc_millis")
-        if name in sample.values
-    ]  # fmt: skip
-    return sum(told) / 1000 if told else None
+def collected_seconds(samples: Mapping[str, Sample]) -> dict[str, float]:
+    """Return for each node that tells it the seconds that its garbage collections have taken."""
+    found = {}
+    for node, sample in samples.items():
+        told = [sample.values[name] for name in ("young_gc_millis", "old_gc_millis") if name in sample.values]
+        if told:
+            found[node] = sum(told) / 1000
+    return found
 
 
 def _node(node: Any) -> Sample:

@@ -90,12 +90,16 @@ def settling(first: int, last: int, units: Mapping[int, float], times: WindowTim
         what = f"{count} windows" if count < FEWEST_PARTS else f"{requests:.0f} requests"
         text = f"{what}: it takes {FEWEST_PARTS} parts of a window and {LEAST_REQUESTS} requests each"
         return Settling(round(count * seconds, 3), left_out=text)
+    answered = _answered(first, last, times, parts)
+    if answered < FEWEST_PARTS:
+        text = f"requests ended in {answered} of its {parts} parts: it takes {FEWEST_PARTS} to tell of service times"
+        return Settling(round(count * seconds, 3), left_out=text)
     # Part by part the beginning may go; the rest is judged anew, in parts of its own.
     worst, tried = None, 0
     for gone in range(parts):
         begin = first + count * gone // parts
         left = min(MOST_PARTS, last - begin, int(requests * (last - begin) / count / LEAST_REQUESTS))
-        if left < FEWEST_PARTS:
+        if left < FEWEST_PARTS or _answered(begin, last, times, left) < FEWEST_PARTS:
             break
         found = _changed(begin, last, units, times, left)
         if found is None:
@@ -115,6 +119,11 @@ def _judged(of_seconds: float, unsettled: float, worst: _Change | None) -> Settl
         measure=worst.measure if worst else "",
         change=round(worst.share, 4) if worst else None,
     )
+
+
+def _answered(begin: int, last: int, times: WindowTimes, parts: int) -> int:
+    """Return in how many of the parts some request ended."""
+    return sum(count > 0 for count in parts_of([float(times.counts.get(it, 0)) for it in range(begin, last)], parts))
 
 
 def _changed(begin: int, last: int, units: Mapping[int, float], times: WindowTimes, parts: int) -> _Change | None:

@@ -106,7 +106,9 @@ class MachineSampler:
         try:
             self._look()
             if self._also:
-                self._also(time.time())
+                since, began = time.time(), time.monotonic()
+                self._also(since)
+                self._stalls.asked_also(since, time.monotonic() - began)
         except Exception as error:
             # An odd answer costs one sample, never the sampling.
             LOG.exception("the machines could not be looked at")
@@ -127,7 +129,7 @@ class MachineSampler:
         spent = time.monotonic() - began
         self._answer_seconds.append(spent)
         samples = node_stats.node_samples(stats)
-        self._stalls.answered(at, spent, node_stats.collected_seconds(samples.values()))
+        self._stalls.answered(at, spent, node_stats.collected_seconds(samples))
         # The counters were read about in the middle of the request.
         at += spent / 2
         self._moments.append(at)

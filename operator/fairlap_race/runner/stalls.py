@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from statistics import median
 
@@ -27,7 +27,8 @@ class StallWatch:
         self._own: list[Stall] = []
         self._unanswered: list[Stall] = []
         self._answers: list[float] = []
-        self._collected: float | None = None
+        self._also: list[float] = []
+        self._collected: Mapping[str, float] = {}
         self._open = 0
         """first of the unanswered whose garbage collections are not known yet"""
 
@@ -36,15 +37,26 @@ class StallWatch:
         if took - wanted >= LEAST_SECONDS:
             self._own.append(Stall(timestamp(since), seconds=round(took - wanted, 3)))
 
-    def answered(self, since: float, took: float, collected: float | None) -> None:
-        """Note an answer; `collected`: seconds that the garbage collections of all nodes have taken so far."""
+    def answered(self, since: float, took: float, collected: Mapping[str, float]) -> None:
+        """Note an answer; `collected`: seconds that the garbage collections of each node have taken so far.
+
+        One that collects stands still, and others of it do not: of many nodes the one that grew the most explains it.
+        """
         self._answers.append(took)
         if took >= LEAST_SECONDS:
             self._add(since, took)
-        grew = 0.0 if collected is None or self._collected is None else max(0.0, collected - self._collected)
+        grew = max((collected[node] - self._collected.get(node, collected[node]) for node in collected), default=0.0)
+        grew = max(0.0, grew)
         for number in range(self._open, len(self._unanswered)):
             self._unanswered[number] = replace(self._unanswered[number], collected_seconds=round(grew, 3))
         self._open, self._collected = len(self._unanswered), collected
+
+    def asked_also(self, since: float, took: float) -> None:
+        """Note how long other questions took, which have no answer to be read here: late by what is usual of them."""
+        usual = median(self._also) if self._also else took
+        self._also.append(took)
+        if took >= max(LEAST_SECONDS, TIMES_USUAL * usual):
+            self._add(since, took)
 
     def failed(self, since: float, took: float) -> None:
         """Note that no answer came; one that was refused at once is not waited for."""

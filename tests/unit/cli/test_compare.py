@@ -17,6 +17,8 @@ from tests.unit.comparison.test_beside import race_json
 
 from fairlap.cli.compare_command import compare
 from fairlap.cli.exits import CliError, UsageError
+from fairlap_race.contract.config_maps import packed as packed_texts
+from fairlap_race.contract.record import KEY_RECORD, Record, Task
 
 
 def folder(path: Path, scale: float, count: int = 5) -> str:
@@ -63,9 +65,21 @@ def test_the_same_for_machines_and_tickets(tmp_path: Path, capsys: pytest.Captur
     gate = data["gates"][0]
     assert gate["low"] <= gate["change"] <= gate["high"] < 0 and gate["verdict"] == "Regressed"
     rows = list(csv.DictReader(io.StringIO(printed(capsys, one, two, "csv"))))
-    assert float(rows[0]["change"]) == pytest.approx(gate["change"]) and rows[-1]["role"] == "hint"
+    assert (rows[0]["role"], rows[0]["verdict"]) == ("verdict", "Regressed")
+    assert float(rows[1]["change"]) == pytest.approx(gate["change"]) and rows[-1]["role"] == "hint"
     text = printed(capsys, one, two, "md")
     assert text.startswith("**Regressed: ") and "<details>" in text and "| bulk throughput, ops/s |" in text
+
+
+def test_what_is_not_comparable_is_judged_nowhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = folder(tmp_path / "a", 1.0), folder(tmp_path / "b", 1.25)
+    two = f"{two},{tmp_path}/b/race-0.json"
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, one, two, "csv"))))
+    assert [row["verdict"] for row in rows if row["verdict"]] == ["NotComparable"]
+    assert next(row["what"] for row in rows if row["role"] == "obstacle").startswith("one race is given 2 times")
+    data = json.loads(printed(capsys, one, two, "json"))
+    assert data["verdict"] == "NotComparable" and data["gates"]
+    assert not any("verdict" in line for line in (*data["gates"], *data["hints"]))
 
 
 def test_a_throughput_has_the_unit_of_its_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,8 +159,9 @@ def test_what_is_not_there_or_no_race(tmp_path: Path) -> None:
 class Cluster:
     """A cluster with some Benchmarks whose races are all alike but for their scale."""
 
-    def __init__(self, **scales: float) -> None:
+    def __init__(self, hits: dict[str, int] | None = None, **scales: float) -> None:
         self._scales = scales
+        self._hits = hits or {}
 
     def benchmark(self, name: str) -> dict[str, Any]:
         raced = [
@@ -168,6 +183,10 @@ class Cluster:
         race = race_json(self._scales[benchmark], random.Random(name))
         packed = gzip.compress(b"[]" if benchmark == "odd" else json.dumps(race).encode())
         binary = {"race.json.gz": base64.b64encode(packed).decode()}
+        if benchmark in self._hits:
+            found = self._hits[benchmark]
+            record = Record(tasks=(Task("search", fewest_hits=found, most_hits=found),))
+            binary |= packed_texts({KEY_RECORD: record.to_json()})
         return {"binaryData": {} if benchmark == "large" else binary}
 
 
@@ -183,6 +202,15 @@ def test_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:
         and "checkedBy" not in text
         and "it is not known whether Java" not in text
     )
+
+
+def test_answers_come_before_speed(capsys: pytest.CaptureFixture[str]) -> None:
+    """One that finds nothing is fast."""
+    same = Cluster({"es8": 10, "es9": 10}, es8=1.2, es9=1.0)
+    assert printed(capsys, "es8", "es9", connect=lambda: same).startswith("Improved: ")
+    other = Cluster({"es8": 10, "es9": 0}, es8=1.2, es9=1.0)
+    text = printed(capsys, "es8", "es9", connect=lambda: other)
+    assert text.startswith("NotComparable: ") and "* ran: task search: hits is not the same: 10 and 0" in text
 
 
 def test_one_variant_may_be_several_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from fairlap.cli.main import main
 from fairlap.cli.noise_advice import advise
 from fairlap.cli.noise_facts import Facts, Kubelet, KubernetesNode, MachineSeen, RaceSeen, TaskSeen
 from fairlap.results.unsteady_settings import remarks
+from fairlap_race.contract.canary_margins import DISTURBED_WORDS
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
@@ -291,7 +292,7 @@ def test_of_many_nodes_a_missing_right_is_told_once(api: Fake, capsys: pytest.Ca
     assert main(["doctor", "noise"]) == 0
     out = capsys.readouterr().out
     assert "* unknown: policies and pods of 30 nodes: the first 50 by name are asked" in out.splitlines()
-    assert out.count("* unknown: ") == 2 and "Looked at: 80 of 80 nodes (n0, n1, n10, n11, n12); 0 races" in out
+    assert out.count("* unknown: ") == 3 and "Looked at: 80 of 80 nodes (n0, n1, n10, n11, n12); 0 races" in out
     assert sum("/proxy/configz" in each for each in api.asked) == 50, "of the first ones by name"
 
 
@@ -303,3 +304,38 @@ def test_whom_the_api_server_does_not_know_it_tells_nothing(
     api.connect()
     assert main(["doctor", "noise"]) == 1
     assert capsys.readouterr().err == "fairlap: Unauthorized\n"
+
+
+def test_without_a_race_it_is_said_what_only_races_tell(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    serve(api)
+    api.on("GET", BENCHMARKS, {"kind": "BenchmarkList", "items": [], "metadata": {}})
+    api.connect()
+    assert main(["doctor", "noise"]) == 0
+    told = "* unknown: steal, canary, clocks and threads of the machines: races tell them, and none is over here"
+    assert told in capsys.readouterr().out.splitlines()
+
+
+def test_a_neighbour_is_told_beside_a_canary_that_differs() -> None:
+    burned = "beside Rally something else used 1.2 cores of it in task search"
+    both = f"{DISTURBED_WORDS}the same work, hashing, took longer; {burned}"
+    race = replace(RACE, canary=("the same work, hashing, took longer",), remarks={"MachineDisturbed": both})
+    found = {each.about: each.found for each in advise(replace(WELL, races=(race,)))}
+    assert found.keys() == {"canary", "disturbed"}
+    assert burned in found["disturbed"] and "hashing" not in found["disturbed"]
+    alone = replace(race, remarks={"MachineDisturbed": both.partition("; ")[0]})
+    assert said(replace(WELL, races=(alone,))) == ["canary"]
+    stolen = f"{DISTURBED_WORDS}the hypervisor took 20 % of its processors' time in task search"
+    assert said(replace(WELL, races=(replace(RACE, steal=0.2, remarks={"MachineDisturbed": stolen}),))) == ["steal"]
+
+
+def test_who_shares_on_purpose_or_for_want_of_processors_is_not_told_to_take_whole_ones() -> None:
+    def shared(facts: Facts) -> bool:
+        return "sharedProcessors" in said(facts)
+
+    seen = MachineSeen("n1", "elasticsearch", exclusive=False)
+    assert shared(replace(WELL, machines=(seen,)))
+    assert not shared(replace(WELL, nodes=(replace(GOOD, cores=2),), cores_asked=2, machines=(seen,)))
+    raced = finished()
+    assert [it.exclusive for it in read.machines_of(raced)] == [False]
+    raced["spec"] = {**raced["spec"], "inTurn": {"block": "b", "races": 2, "number": 0}}
+    assert [it.exclusive for it in read.machines_of(raced)] == [None]

@@ -199,6 +199,12 @@ def test_the_server_is_asked_about_each_variant(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().err == "up: variant 9.0.0: elasticsearch.version 9.0.0 does not run here\n"
 
 
+def test_what_is_refused_is_told_with_a_server_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert planned(tmp_path, manifest(baseline="7"), manifest("up"), cluster=Cluster()) == 1
+    told = capsys.readouterr().err
+    assert "up: baseline 7 is none of the variants: write one of 8.11.0, 9.0.0" in told and "does not run here" in told
+
+
 @pytest.mark.parametrize(
     ("found", "says"),
     [

@@ -411,3 +411,18 @@ def test_what_ran_is_gone_through_once_a_variant_and_each_fact_looked_up_once(mo
     diff(comparison("v0", names), [resolved(name) for name in names], raced)
     assert sorted(gone_through) == sorted(names * 3), "all blocks together, and each of the two"
     assert fairness_table._known_row.cache_info().misses <= len(facts) + len(COMMON)
+
+
+@pytest.mark.parametrize(
+    "path", ["ran: module analysis-common", "ran: index access-logs: default index.refresh_interval"]
+)
+def test_a_record_that_had_no_room_for_them_differs_from_no_other(path: str) -> None:
+    """How large a record is changes from race to race, and with it what is left out of it."""
+    kind = row_of(path).what
+    cut = {each: "-" for each in COMMON | {path: ""} if row_of(each).what == kind}
+    known = {path: "there"}
+    raced = blocks([race("one", known), race("other", known)], [race("one", cut), race("other", known)])
+    found = two(ONE, OTHER, *raced)
+    assert found.fair, found.sentence
+    changed = blocks([race("one", known), race("other", known)], [race("one", {path: "another"}), race("other", known)])
+    assert not two(ONE, OTHER, *changed).fair

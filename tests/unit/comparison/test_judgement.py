@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -634,3 +634,73 @@ def test_what_is_remarked_on_blocks_beyond_the_last_look_is_no_finding_yet() -> 
     blocks = one_number("throughput", 0.0)
     late = remarked(blocks, {(5, OTHER): "LoadGeneratorSaturated", (4, f"{BASELINE}{TWIN}"): "LoadGeneratorSaturated"})
     assert not judged(late, [gate_of("throughput")], [Look(3, 0.02), Look(7, 0.03)], last=False).findings
+
+
+def without(
+    blocks: list[BlockRecord], number: int, lacks: Callable[[Measured], bool], *, entirely: bool = False
+) -> None:
+    """Let the contender's race of a block have too few requests for some numbers, or not have them at all."""
+    race = blocks[number].races[1]
+    kept = [each for each in race.numbers if not (entirely and lacks(each))]
+    race.numbers[:] = [replace(each, supported=each.supported and not lacks(each)) for each in kept]
+
+
+LATER = [-0.002, 0.0, 0.002, -0.001, 0.001]
+
+
+def p99_regressed_and_more_is_open(blocks: int = 5) -> list[BlockRecord]:
+    """At the first look p99 is settled as worse; the throughput takes longer."""
+    found = []
+    for number, each in enumerate(LATER[:blocks]):
+        values = {("search", "serviceTimeP99"): 12.0, ("search", "throughput"): 1000.0}
+        other = {
+            ("search", "serviceTimeP99"): 18 * math.exp(each),
+            ("search", "throughput"): 1000 * math.exp(12 * each),
+        }
+        races = [a_race(BASELINE, values), a_race(OTHER, other)]
+        found.append(BlockRecord(number=number + 1, races=races))
+    return found
+
+
+@pytest.mark.parametrize("entirely", [False, True])
+@pytest.mark.parametrize("declared", [[], [gate_of("serviceTimeP99"), gate_of("throughput", 3)]])
+def test_what_was_settled_stays_when_a_later_race_lacks_it(declared: list[dict[str, Any]], entirely: bool) -> None:
+    first = judged(p99_regressed_and_more_is_open(3), declared, SEQUENTIAL, last=False)
+    before = {gate.metric: gate for gate in first.contenders[0].gates}
+    assert before["serviceTimeP99"].verdict == "Regressed" and before["throughput"].verdict == "Inconclusive"
+    blocks = p99_regressed_and_more_is_open()
+    without(blocks, 3, lambda each: each.metric == "serviceTimeP99", entirely=entirely)
+    found = judged(blocks, declared, SEQUENTIAL)
+    after = {gate.metric: gate for gate in found.contenders[0].gates}
+    assert after["serviceTimeP99"].sentence == before["serviceTimeP99"].sentence and after["serviceTimeP99"].blocks == 3
+    assert (after["serviceTimeP99"].verdict, found.gate_passed) == ("Regressed", False)
+    assert any("is as 3 blocks settled it: " in text for text in found.findings)
+
+
+def test_what_was_open_is_not_judged_by_fewer_blocks() -> None:
+    blocks = p99_regressed_and_more_is_open()
+    without(blocks, 3, lambda each: each.metric == "throughput", entirely=True)
+    gates = {gate.metric: gate for gate in judged(blocks, [gate_of("throughput", 3)], SEQUENTIAL).contenders[0].gates}
+    assert gates["throughput"].verdict == "Inconclusive" and "in every race of both" in gates["throughput"].sentence
+
+
+def test_a_mean_that_loses_a_task_after_it_was_settled_is_the_mean_it_was() -> None:
+    def raced(blocks: int) -> list[BlockRecord]:
+        found = []
+        for number, each in enumerate(LATER[:blocks]):
+            values = {(task, "serviceTimeP50"): 5.0 for task in "ab"} | {("a", "serviceTimeP99"): 12.0}
+            other = {("a", "serviceTimeP50"): 5 * math.exp(each), ("b", "serviceTimeP50"): 7 * math.exp(each)}
+            other[("a", "serviceTimeP99")] = 12 * math.exp(30 * each)
+            races = [a_race(BASELINE, values), a_race(OTHER, other)]
+            found.append(BlockRecord(number=number + 1, races=races))
+        return found
+
+    declared = [{"metric": "serviceTimeP50", "margin": 5}, {"metric": "serviceTimeP99", "margin": 5}]
+    blocks = raced(5)
+    without(blocks, 4, lambda each: each.task == "b", entirely=True)
+    (then, _), (now, _) = (
+        judged(each, declared, SEQUENTIAL, last=False).contenders[0].gates for each in (raced(3), blocks)
+    )
+    assert (then.verdict, then.blocks, then.tasks) == ("Regressed", 3, ["a", "b"])
+    assert (now.verdict, now.blocks, now.tasks, now.sentence) == ("Regressed", 3, ["a", "b"], then.sentence)
+    assert now.all_blocks is None, "over the task that is left it is another number"

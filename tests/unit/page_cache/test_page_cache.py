@@ -93,6 +93,18 @@ def test_a_helper_that_comes_up_late_has_nothing_to_do(monkeypatch: pytest.Monke
     assert server.data == {} and not serve(server)
 
 
+def test_an_answer_that_comes_too_late_is_not_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = OneConfigMap()
+    server.data = {"asked.a.r1": "open", "asked.a.r2": "open"}
+
+    def slow() -> str:
+        server.data.pop("asked.a.r1")  # who asked waits no longer
+        return ""
+
+    monkeypatch.setattr(helper, "drop", slow)
+    assert serve(server) and server.data == {"done.a.r2": "dropped"}
+
+
 def test_what_was_done_before_it_was_asked_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """An operator that ended left it behind, or the same cluster was raced before."""
     monkeypatch.setattr(dropping, "_PATIENCE_SECONDS", 0.0)

@@ -11,6 +11,7 @@ from fairlap.api.spec import Track
 from fairlap.api.status import BenchmarkStatus, RaceStatus, Step
 from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import condition, stamp
+from fairlap.plan.explain.trouble import find_troubles
 from fairlap.plan.keep import kept_until
 from fairlap.plan.seen import Children, LogOf, Plan, Refusal, Seen, Warned
 from fairlap.plan.transition import PROGRESS_LENGTH
@@ -460,6 +461,18 @@ def test_a_container_that_restarted_before_the_race_began_voids_nothing(ended: f
     todo = plan(replace(done, records={"race-1": good_record()}))
     (race,) = todo.status.races
     assert (race.valid, race.reason) == (valid, "" if valid else "OutOfMemory")
+
+
+def test_a_pod_that_its_machine_refuses_is_explained() -> None:
+    """Kubelets that give whole cores alone take no pod with half of one."""
+    refused = pod("es-0", ready=False, containerStatuses=[], conditions=[], phase="Failed",
+                  reason="SMTAlignmentError", message="requested 1 cpus not multiple cpus per core = 2")  # fmt: skip
+    (found,) = find_troubles([refused])
+    assert found.reason == "Unschedulable" and not found.final
+    assert found.message == (
+        "pod es-0: its machine refused it: SMTAlignmentError: requested 1 cpus not multiple cpus per core = 2; it "
+        "gives whole cores only: write as many CPUs in its resources.limits.cpu as some cores have threads, say 2"
+    )
 
 
 def test_an_evicted_pod_that_was_replaced_is_looked_for_in_the_events() -> None:

@@ -18,6 +18,7 @@ from fairlap.statistics.gates import (
     is_futile,
     is_open,
     judge,
+    judge_as_seen,
     more_blocks,
     over_all_blocks,
     smallest_visible,
@@ -153,8 +154,7 @@ def test_what_was_settled_early_is_known_better_when_others_were_raced_on() -> N
     gates = [Gate(0.05), Gate(0.05)]
     found = judge([early, late], gates, SEQUENTIAL)
     assert [each.blocks for each in found] == [3, 5]
-    all_of_it, nothing_more = over_all_blocks([early, late], gates, found, SEQUENTIAL)
-    assert all_of_it is not None and nothing_more is None
+    all_of_it, _ = over_all_blocks([early, late], gates, SEQUENTIAL[1], tests=2)
     assert (all_of_it.blocks, all_of_it.estimate) == (5, paired(early))
     assert all_of_it.confidence == pytest.approx(1 - 0.0125 / 2), "both gates share the level of the look"
     assert found[0].low < all_of_it.low < -0.2 < all_of_it.high < found[0].high
@@ -166,14 +166,38 @@ def test_what_was_settled_early_is_known_better_when_others_were_raced_on() -> N
 
 
 @given(SERIES)
-def test_all_blocks_are_told_only_where_a_finding_is_of_fewer(series: list[list[float]]) -> None:
+def test_what_all_blocks_say_holds_their_mean(series: list[list[float]]) -> None:
     gates = [Gate(0.05, to_rule_out=True)] * len(series)
-    found = judge(series, gates, SEQUENTIAL)
-    last = max(look.blocks for look in SEQUENTIAL if look.blocks <= len(series[0]))
-    for finding, more in zip(found, over_all_blocks(series, gates, found, SEQUENTIAL), strict=True):
-        assert (more is None) is (finding.blocks == last)
-        if more is not None:
-            assert more.low <= more.estimate.mean <= more.high and more.blocks == last > finding.blocks
+    last = max(look for look in SEQUENTIAL if look.blocks <= len(series[0]))
+    for more in over_all_blocks(series, gates, last, tests=len(series)):
+        assert more.low <= more.estimate.mean <= more.high and more.blocks == last.blocks
+
+
+@given(SERIES)
+def test_gates_that_every_look_sees_are_judged_as_ever(series: list[list[float]]) -> None:
+    gates = [Gate(0.05)] * len(series)
+    at = [{look: each[: look.blocks] for look in SEQUENTIAL if look.blocks <= len(each)} for each in series]
+    assert [*judge_as_seen(at, gates).values()] and judge(series, gates, SEQUENTIAL) == [
+        judge_as_seen(at, gates)[number] for number in range(len(series))
+    ]
+
+
+def test_what_a_look_has_settled_stays_when_later_ones_do_not_see_it() -> None:
+    shown, noisy = spread(0.3, 0.01, 3), spread(0.02, 0.2, 5)
+    gates, (first, second, *_) = [Gate(0.05), Gate(0.05)], SEQUENTIAL
+    found = judge_as_seen([{first: shown}, {first: noisy[:3], second: noisy}], gates)
+    assert (found[0].verdict, found[0].blocks, found[1].blocks) == (GateVerdict.REGRESSED, 3, 5)
+    assert found[0] == judge([shown, noisy[:3]], gates, [first])[0], "as it was told then"
+
+
+def test_what_a_later_look_does_not_see_and_none_has_settled_takes_its_share_of_the_level() -> None:
+    open_yet, series = spread(0.0, 0.5, 3), spread(0.1, 0.04, 5)
+    gates, (first, second, *_) = [Gate(0.05), Gate(0.05)], SEQUENTIAL
+    found = judge_as_seen([{first: open_yet}, {first: series[:3], second: series}], gates)
+    assert found[0].blocks == 3 and found[0].verdict is GateVerdict.INCONCLUSIVE
+    both = judge([[*open_yet, 0.9, -0.9], series], gates, SEQUENTIAL)
+    assert found[1] == both[1], "as if it had been raced on"
+    assert judge_as_seen([{}, {first: series[:3]}], gates).keys() == {1}
 
 
 def test_the_intervals_of_all_looks_hold_together() -> None:

@@ -55,7 +55,7 @@ def done(spec: ComparisonSpec, blocks: Iterable[Block]) -> str:
 
 def expectation(variants: int, expected: Expected) -> str:
     """Return what a Comparison will take and can show, before it begins."""
-    text = f"{variants} variants, {expected.races} races at most"
+    text = f"{variants} variants, {expected.races} races at most without those raced again"
     if expected.minutes is not None:
         text += f", {_time(expected.minutes)}"
     change = expected.smallest_change

@@ -32,7 +32,7 @@ from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSe
 from fairlap.plan.comparison.disturbed_blocks import enough_to_judge
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.race_order import seed_of
-from fairlap.plan.comparison.verdict_reached import changed, refuse
+from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
 from fairlap.plan.conditions import conditions, moment, stamp
 from fairlap.plan.deadline import Deadline, wake_in
 from fairlap.plan.node_memory import lacking_memory, lacking_together
@@ -87,6 +87,10 @@ def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Ju
     if found:
         return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found))
     if seen.hindrance:
+        deadline = Deadline(moment(status.start_time or stamp(seen.now)), parse_duration(seen.subject.spec.deadline))
+        if deadline.passed(seen.now):
+            text = f"not begun within the deadline of {seen.subject.spec.deadline}: {no_room(seen.hindrance)}"
+            return fail(seen, status, ComparisonReason.DEADLINE, text)
         waiting = changed(status, progress=one_line(f"not begun: {no_room(seen.hindrance)}"))
         return ComparisonPlan(waiting, wake_in=_LOOK_AGAIN_SECONDS)
     if seen.dry_runs is None or seen.priors is None or seen.machines is None:

@@ -17,6 +17,10 @@ _HOPELESS_PULL = {"InvalidImageName", "ErrImageNeverPull"}
 _JAVA_HEAP_EXHAUSTED = 3  # the JVM's own code under -XX:+ExitOnOutOfMemoryError, which Elasticsearch sets
 _REPLACED_AFTER = timedelta(seconds=5)  # ECK makes all pods of a cluster at once, a second or two after it
 _MISCONFIGURED = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
+_REFUSED = {"SMTAlignmentError", "TopologyAffinityError", "UnexpectedAdmissionError"}  # by a kubelet, not the scheduler
+_WHOLE_CORES = (
+    "it gives whole cores only: write as many CPUs in its resources.limits.cpu as some cores have threads, say 2"
+)
 
 
 class Trouble(NamedTuple):
@@ -115,6 +119,10 @@ def _of_pod(pod: Json) -> Iterator[Trouble]:
     name, status = pod["metadata"]["name"], pod.get("status", {})
     if status.get("reason") == "Evicted":
         yield Trouble(Reason.EVICTED, describe_eviction(name, status.get("message", "")), final=True)
+    if status.get("reason") in _REFUSED:
+        cure = f"; {_WHOLE_CORES}" if status["reason"] == "SMTAlignmentError" else ""
+        message = f"pod {name}: its machine refused it: {status['reason']}: {status.get('message', '')}{cure}"
+        yield Trouble(Reason.UNSCHEDULABLE, message, final=False)
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             message = f"pod {name}: {condition.get('message', 'not scheduled')}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from comparison_world import FIXED_2, Court, Film, Said, SaidOfFairness, accepted, comparison, record_of, said, seen
+from world import START
 
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, GateStatus
 from fairlap.api.spec import BenchmarkSpec
@@ -32,7 +33,7 @@ def test_it_begins_with_questions_and_then_says_what_it_will_race() -> None:
         ("8.11.0", "a", []), ("9.0.0", "b", ["elasticsearch.version"]),
     ]  # fmt: skip
     assert (status.phase, status.blocks_done, status.calibrate_every, status.seed) == ("Pending", "0/10", 1, 950877268)
-    assert status.expected and status.progress == "2 variants, 12 races at most"
+    assert status.expected and status.progress == "2 variants, 12 races at most without those raced again"
     assert accepted(seen(comparison(calibrate=False, design={"seed": 0})), court).status.seed == 0
     assert accepted(seen(comparison(calibrate=False)), court).status.calibrate_every == 0
 
@@ -48,7 +49,7 @@ def test_it_begins_with_questions_and_then_says_what_it_will_race() -> None:
 )  # fmt: skip
 def test_what_is_expected_before_the_first_race(minutes: float | None, change: float | None, words: str) -> None:
     expected = Expected(races=12, minutes=minutes, smallest_change=change)
-    assert expectation(2, expected) == f"2 variants, 12 races at most{words}"
+    assert expectation(2, expected) == f"2 variants, 12 races at most without those raced again{words}"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,8 @@ def test_before_it_begins_and_between_blocks_it_says_what_is_to_come() -> None:
     known = Expected(races=20, minutes=30, smallest_change=3.14)
     assert (
         expectation(2, known)
-        == "2 variants, 20 races at most, 30 min; changes from 3.1 % on are found four times in five"
+        == "2 variants, 20 races at most without those raced again, 30 min; changes from 3.1 % on are found four times "
+        "in five"
     )
     film = Film(comparison(design={"stop": "fixed", "blocks": 4, "seed": 1}, calibrate=False)).until("Recording", 1, 2)
     while film.status.block:
@@ -437,7 +439,10 @@ def test_a_cell_of_a_matrix_that_the_specs_show_to_be_unfair_is_not_raced() -> N
     assert [each.name for each in status.variants] == ["8.11.0-17", "8.11.0-21", "8.12.0-17"]
     (left_out,) = status.contenders
     assert (left_out.name, left_out.verdict) == ("8.12.0-21", "NotComparable")
-    assert left_out.sentence.startswith(f"not raced: {IN_TWO}") and status.progress == "3 variants, 12 races at most"
+    assert (
+        left_out.sentence.startswith(f"not raced: {IN_TWO}")
+        and status.progress == "3 variants, 12 races at most without those raced again"
+    )
     status = film.run().status
     raced = {race.variant for race in film.created}
     assert raced == {"8.11.0-17", "8.11.0-17*", "8.11.0-21", "8.12.0-17"} and len(film.created) == 3 + 2 * 4
@@ -521,7 +526,7 @@ def test_a_machine_that_comes_is_raced_on_and_nothing_is_said_any_more() -> None
 @pytest.mark.parametrize("gib", [None, 64])
 def test_where_there_is_a_machine_or_none_is_known_nothing_changes(gib: int | None) -> None:
     film = with_large(gib, template={**comparison().template.to_json(), "smokeTest": False})
-    assert not film.status.findings and film.status.progress == "2 variants, 12 races at most"
+    assert not film.status.findings and film.status.progress == "2 variants, 12 races at most without those raced again"
     film.run()
     assert [(race.name, race.spec["smokeTest"]) for race in film.created[:2]] == [
         ("upgrade-0a", False), ("upgrade-0b", False),
@@ -838,6 +843,21 @@ def test_a_full_quota_does_not_hold_the_place_for_ever() -> None:
     film.now += timedelta(minutes=16)
     film.step(hindrance=words)
     assert film.status.block.reason == "RaceRefused" and told in film.status.block.races[-1].message
+
+
+def test_a_full_quota_before_it_begins_waits_no_longer_than_the_deadline() -> None:
+    words, of = "exceeded quota: full, requested: count/benchmarks.fairlap.dev=1", comparison(deadline="1h")
+    begun = plan_comparison(seen(of, hindrance=words), Court().judges).status
+    assert begun.progress.startswith("not begun: quota exceeded") and begun.phase == "Pending"
+    for minutes, phase in ((59, "Pending"), (61, "Failed")):
+        look = seen(of, begun, hindrance=words, now=START + timedelta(minutes=minutes))
+        ended = plan_comparison(look, Court().judges).status
+        assert ended.phase == phase
+    assert (ended.reason, ended.message) == (
+        "DeadlineReached",
+        "not begun within the deadline of 1h: quota exceeded (raise it, or delete what is over): full, requested: "
+        "count/benchmarks.fairlap.dev=1",
+    )
 
 
 def test_a_race_that_is_refused_voids_its_block() -> None:

@@ -37,6 +37,16 @@ def noisy(spread: float, seed: int) -> Callable[[int], float]:
     return lambda _: math.exp(rng.gauss(0, spread))
 
 
+def test_a_pause_in_a_short_task_leaves_too_little_to_tell_of_its_service_times() -> None:
+    """Its rate is planned, so the throughput is the same whatever the answers took."""
+    units, times = dict.fromkeys(range(14), 20.0), WindowTimes()
+    for number in (it for it in range(14) if it not in (6, 7, 8)):
+        for each in range(20):
+            times.add(number + each / 20, 0.01 if number < 6 else 0.002)
+    found = settling(0, 14, units, times, 280)
+    assert found.settled is None and found.left_out.startswith("requests ended in 11 of its 14 parts: it takes 12")
+
+
 @pytest.mark.parametrize(
     ("shape", "settled", "unsettled"),
     [
