@@ -5,6 +5,7 @@ What is meant is what a Comparison does: pairs of races, and the logarithm of th
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from statistics import variance
 from typing import Final, NamedTuple
 
@@ -38,13 +39,15 @@ def noise_of(races: Sequence[Record], history: History) -> Noise:
     Two races of the same thing that share nothing differ by √2 times the standard deviation of a race: the variance of
     a difference of two independent numbers is the sum of theirs. What both share only makes it smaller.
     """
-    names = dict.fromkeys(task.task for record in races for task in record.comparable_tasks if task.rally is not None)
-    found, left, kept = [], _ROOM, list[TaskNoise]()
-    for name in names:
-        of_all = [task for record in races for task in record.comparable_tasks if task.task == name]
-        runs = [task for task in of_all if task.rally is not None]
-        found.append(TaskNoise(task=name, numbers=list(_of_task(runs, len(races), history))))
-    for each in found[:MOST_NOISY_TASKS]:
+    runs: dict[str, list[Task]] = {}
+    for task in (task for record in races for task in record.comparable_tasks if task.rally is not None):
+        runs.setdefault(task.task, []).append(task)
+    found = [
+        TaskNoise(task=name, numbers=list(_of_task(of_task, len(races), history)))
+        for name, of_task in islice(runs.items(), MOST_NOISY_TASKS)
+    ]
+    left, kept = _ROOM, list[TaskNoise]()
+    for each in found:
         left -= len(each.model_dump_json())
         if left < 0:
             break
@@ -54,7 +57,7 @@ def noise_of(races: Sequence[Record], history: History) -> Noise:
         message=_in_all(found, len(races), history),
         history=", ".join(sorted(history.priors)) or f"none: {history.why_none}",
         tasks=kept,
-        left_out=len(found) - len(kept),
+        left_out=len(runs) - len(kept),
     )
 
 

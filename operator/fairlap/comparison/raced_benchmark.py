@@ -24,7 +24,9 @@ _USED: Final[Mapping[str, Callable[[Usage], float | None]]] = {
     "memoryPeakBytes": lambda usage: usage.memory_peak_bytes,
     "diskWriteBytes": lambda usage: usage.disk_write_bytes,
 }
-UsageByTask = Mapping[str, Usage]
+_CPU_SECONDS: Final = "cpuSeconds"
+NodesUse = Mapping[str, Mapping[str, float]]
+"""by task and column: what all Elasticsearch nodes used together during its measured part, where each one's is known"""
 _CANARY: Final[Mapping[str, Callable[[Canary], float | None]]] = {
     "cpuSeconds": lambda canary: canary.cpu_seconds,
     "memorySeconds": lambda canary: canary.memory_seconds,
@@ -119,7 +121,7 @@ def _numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
         yield from task_numbers(task, nodes)
 
 
-def task_numbers(task: Task, nodes: Sequence[UsageByTask] = ()) -> Iterator[Measured]:
+def task_numbers(task: Task, nodes: NodesUse | None = None) -> Iterator[Measured]:
     """Yield the numbers of one task as Comparisons compare them; without `nodes`, not those of the machines."""
     requests, rally = task.samples.normal, task.rally
     kept = requests if task.times_kept is None else task.times_kept  # Rally's percentiles are of these alone
@@ -134,16 +136,16 @@ def task_numbers(task: Task, nodes: Sequence[UsageByTask] = ()) -> Iterator[Meas
             kind = METRICS[metric]
             enough = kept >= kind.requests
             yield from _measured(task.task, metric, times.get(kind.percentile), supported=enough, requests=kept)
-    if task.units_done and task.units_done > 0 and (used := _cpu_seconds(task, nodes)) is not None:
+    used = (nodes or {}).get(task.task, {}).get(_CPU_SECONDS)
+    if task.units_done and task.units_done > 0 and used is not None:
         yield from _measured(task.task, "cpuSecondsPerOperation", used / task.units_done)
 
 
 def _task_usage(record: Record | None, table: MachineTable | None) -> Iterator[Measured]:
     nodes = _by_task(table)
     for task in _tasks(record):
-        usages = _usages(nodes, task)
-        for metric, column in _USED.items():
-            value = _added(usages, column)
+        for metric in _USED:
+            value = nodes.get(task.task, {}).get(metric)
             if value is not None and math.isfinite(value) and value >= 0:
                 yield Measured(task=task.task, metric=metric, value=value)
 
@@ -161,14 +163,18 @@ def _nodes(table: MachineTable | None) -> list[Machine]:
     return [machine for machine in table.machines if machine.role == ELASTICSEARCH] if table else []
 
 
-def _by_task(table: MachineTable | None) -> list[UsageByTask]:
-    """Return what each Elasticsearch node used in each task; of a task that is there twice the first counts."""
-    return [{each.task: each.usage for each in reversed(machine.tasks)} for machine in _nodes(table)]
-
-
-def _usages(nodes: Sequence[UsageByTask], task: Task) -> list[Usage]:
-    """Return what each Elasticsearch node used during the measured part of a task; an empty one where unknown."""
-    return [by_task.get(task.task, Usage()) for by_task in nodes]
+def _by_task(table: MachineTable | None) -> NodesUse:
+    """Return the sums over the nodes, found once for all tasks; of a task that a node has twice the first counts."""
+    nodes, usages = _nodes(table), dict[str, list[Usage]]()
+    for machine in nodes:
+        for name, usage in {each.task: each.usage for each in reversed(machine.tasks)}.items():
+            usages.setdefault(name, []).append(usage)
+    columns = {**_USED, _CPU_SECONDS: _cpu_seconds}
+    return {
+        name: {key: value for key, column in columns.items() if (value := _added(of_nodes, column)) is not None}
+        for name, of_nodes in usages.items()
+        if len(of_nodes) == len(nodes)
+    }
 
 
 def _added(usages: Sequence[Usage], column: Callable[[Usage], float | None]) -> float | None:
@@ -178,14 +184,8 @@ def _added(usages: Sequence[Usage], column: Callable[[Usage], float | None]) -> 
     return sum(known) if known and len(known) == len(values) else None
 
 
-def _cpu_seconds(task: Task, nodes: Sequence[UsageByTask]) -> float | None:
-    """Return the CPU seconds of all Elasticsearch nodes during the measured part of a task."""
-    return _added(
-        _usages(nodes, task),
-        lambda usage: (
-            None if usage.cpu_mean_cores is None or usage.seconds <= 0 else usage.cpu_mean_cores * usage.seconds
-        ),
-    )
+def _cpu_seconds(usage: Usage) -> float | None:
+    return None if usage.cpu_mean_cores is None or usage.seconds <= 0 else usage.cpu_mean_cores * usage.seconds
 
 
 def _latencies(task: Task) -> Mapping[str, float]:

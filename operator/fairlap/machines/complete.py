@@ -6,8 +6,9 @@ Nothing here fails a race: what cannot be had is said in the table.
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from fairlap.api.base import Json
 from fairlap.api.node_resources import node_resources
@@ -42,9 +43,12 @@ LOG = logging.getLogger(__name__)
 SETTLE_SECONDS = 10.0
 # All questions of one race together.
 PATIENCE_SECONDS = 120.0
+# A kubelet that died never answers for its logs, and a race that is over holds its place until it was asked.
+RETRY_SECONDS = 60.0
 # Not there, not ours to read, or not to be had in this way: asking again gives the same answer.
 _REFUSED = (400, 403, 404)
 _MOUNTS_LOG = {"container": MOUNTS_CONTAINER, "limitBytes": str(256 * 1024)}
+Told = TypeVar("Told")
 
 
 async def complete_table(
@@ -164,34 +168,33 @@ async def _volumes(
     """Return the evidence of each node's volume, and put what its kernel said into `logs`, by the node's name."""
     pods = [str(pod["metadata"]["name"]) for pod in elasticsearch_pods(seen.children.pods)]
     by_node = {volume.node: volume for volume in told}
-    return tuple([await _volume(api_server, seen, by_node.get(pod, Volume(node=pod)), logs) for pod in pods])
+    until = time.monotonic() + RETRY_SECONDS
+    # At once, so that a node that does not answer takes no time of the others.
+    found = [_volume(api_server, seen, by_node.get(pod, Volume(node=pod)), logs, until) for pod in pods]
+    return tuple(await asyncio.gather(*found))
 
 
-async def _volume(api_server: ApiServer, seen: Seen, volume: Volume, logs: dict[str, str]) -> Volume:
+async def _volume(api_server: ApiServer, seen: Seen, volume: Volume, logs: dict[str, str], until: float) -> Volume:
     namespace, wanted = seen.subject.namespace, seen.subject.spec.elasticsearch
     try:
-        text = logs[volume.node] = await api_server.read_log(namespace, volume.node, _MOUNTS_LOG)
-        volume = with_mount(volume, text)
+        text = await _patiently(lambda: api_server.read_log(namespace, volume.node, _MOUNTS_LOG), until)
+        logs[volume.node], volume = text, with_mount(volume, text)
     except ApiError as error:
-        if error.status not in _REFUSED:
-            raise
         volume = with_mount(volume, None, error.message)
     if wanted is None or wanted.storage.size is None:
         return replace(volume, kind="emptyDir")
-    return with_claim(volume, await _provisioned(api_server, namespace, f"{DATA_VOLUME}-{volume.node}"))
+    return with_claim(volume, await _provisioned(api_server, namespace, f"{DATA_VOLUME}-{volume.node}", until))
 
 
-async def _provisioned(api_server: ApiServer, namespace: str, claim_name: str) -> Provisioned:
+async def _provisioned(api_server: ApiServer, namespace: str, claim_name: str, until: float) -> Provisioned:
     remarks: list[str] = []
 
     async def read(kind: str, name: str, inside: str = "") -> Json | None:
         if not name:
             return None
         try:
-            return await api_server.read(kind, inside, name)
+            return await _patiently(lambda: api_server.read(kind, inside, name), until)
         except ApiError as error:
-            if error.status not in _REFUSED:
-                raise
             remarks.append(f"{kind} {name} could not be read: {error.message}")
             return None
 
@@ -200,3 +203,19 @@ async def _provisioned(api_server: ApiServer, namespace: str, claim_name: str) -
     volume = await read("PersistentVolume", str(spec.get("volumeName") or ""))
     storage_class = await read("StorageClass", str(spec.get("storageClassName") or ""))
     return Provisioned(claim, volume, storage_class, tuple(remarks))
+
+
+async def _patiently(read: Callable[[], Awaitable[Told]], until: float) -> Told:
+    """Return what is read, tried again until a moment of time.monotonic, and at least once. Raises ApiError.
+
+    Whether the API server is away as a whole need not be told here: then the table cannot be kept either.
+    """
+    pause = 1.0
+    while True:
+        try:
+            return await read()
+        except ApiError as error:
+            if error.status in _REFUSED or time.monotonic() + pause > until:
+                raise
+        await asyncio.sleep(pause)
+        pause = min(15.0, pause * 2)

@@ -150,7 +150,9 @@ def _between_steps(seen: Seen) -> Plan:
         return _check_track(replace(seen, status=update(status, queued_time=None)))
     # On an existing cluster even a look waits for its turn: before that it would see another Benchmark's indices.
     if not seen.turn.mine:
-        return Plan(update(status, phase="Queued", progress=describe_wait(seen.turn, "in the queue")))
+        # A place that its Comparison no longer lends is not its to keep: others wait for it.
+        kept = {"admitted_time": None} if seen.turn.led_by else {}
+        return Plan(update(status, phase="Queued", progress=describe_wait(seen.turn, "in the queue"), **kept))
     status = update(status, admitted_time=status.admitted_time or stamp(seen.now), queued_time=None)
     if upcoming == CHECK:
         return _check_track(replace(seen, status=status))

@@ -23,11 +23,13 @@ _OUTSIDE = {
 
 
 def capacity_result(records: Sequence[Record]) -> CapacityResult | None:
-    """Return what the valid races `records` found; None where nothing was looked for."""
+    """Return what the valid races `records` found; None where nothing was, or can have been, looked for."""
     swept = records[0].track.sweep if records else None
     if swept is None or swept.search is None:
         return None
     search, found = swept.search, [it for record in records if (it := race_capacity(record))]
+    if not found:
+        return None
     unit = next((it.unit for it in found if it.unit), "requests/s")
     races = [_race(it) for it in found]
     result = CapacityResult(

@@ -3,14 +3,14 @@
 Its canary, steal, what else ran, who else wrote to its disk, and times in which all stood still.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.canary_margins import DISTURBED_WORDS, HASHING, READING_MEMORY, WRITING
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, MachineTable
+from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, Usage
 
 STEAL_SHARE: Final = 0.05
 OTHERS_CORES, OTHERS_SHARE = 0.5, 0.05
@@ -92,14 +92,16 @@ def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:
 
 def _writers(table: MachineTable, reading: Collection[str]) -> Iterator[str]:
     """Yield tasks that only read, in which somebody wrote to the disk of all nodes' data, and something waited."""
-    nodes = [machine for machine in table.machines if machine.role == ELASTICSEARCH]
+    used = _by_task(machine for machine in table.machines if machine.role == ELASTICSEARCH)
+    disk = {
+        task: (max(it.disk_write_bytes or 0.0 for it in of), max(it.disk_read_bytes or 0.0 for it in of))
+        for task, of in used.items()
+    }
     for span in _spans(table.watch) if table.watch else ():
         waited = span.io_waiting_share or 0.0
         if span.task not in reading or waited <= DISK_WAITED_SHARE:
             continue
-        used = [task.usage for machine in nodes for task in machine.tasks if task.task == span.task]
-        written = max((it.disk_write_bytes or 0.0 for it in used), default=0.0)
-        read = max((it.disk_read_bytes or 0.0 for it in used), default=0.0)
+        written, read = disk.get(span.task, (0.0, 0.0))
         if written > max(read, DISK_WRITTEN * span.seconds):
             yield (
                 f"something waited for its disk {100 * waited:.0f} % of task {span.task}, which only reads, "
@@ -114,15 +116,28 @@ def _others(table: MachineTable, elasticsearch_on: Collection[str], load_generat
     if not alone and not together:  # which nodes are here is not known
         return
     here = [machine for machine in table.machines if together or machine.role == LOAD_GENERATOR]
+    cores = {
+        task: [usage.cpu_mean_cores for usage in of if usage.cpu_mean_cores is not None]
+        for task, of in _by_task(here).items()
+    }
+    known = {task: (len(of), sum(of)) for task, of in cores.items()}
     for span in _spans(table.watch):
-        used = [task.usage.cpu_mean_cores for machine in here for task in machine.tasks if task.task == span.task]
-        known = [cores for cores in used if cores is not None]
-        if span.busy_cores is None or len(known) < len(here):
+        machines, used = known.get(span.task, (0, 0.0))
+        if span.busy_cores is None or machines < len(here):
             continue
-        others = span.busy_cores - sum(known)
+        others = span.busy_cores - used
         if others > max(OTHERS_CORES, OTHERS_SHARE * (span.processors or 0.0)):
             whose = "Rally and Elasticsearch" if together else "Rally"
             yield f"beside {whose} something else used {others:.1f} cores of it in task {span.task}"
+
+
+def _by_task(machines: Iterable[Machine]) -> dict[str, list[Usage]]:
+    """Return what the machines used in each task, found once: a race's pod may have written thousands of each."""
+    found: dict[str, list[Usage]] = {}
+    for machine in machines:
+        for task in machine.tasks:
+            found.setdefault(task.task, []).append(task.usage)
+    return found
 
 
 def _spans(watch: MachineWatch) -> list[WatchedSpan]:

@@ -9,7 +9,7 @@ from fairlap.api.status import MOST_HTTP_HOSTS, MOST_INDICES, Environment, Index
 from fairlap.results import lucene_codec, shards
 from fairlap.results.remarks import within
 from fairlap_race.contract.http_record import HttpHost
-from fairlap_race.contract.record import IndexRecord, Record
+from fairlap_race.contract.record import IndexRecord, Record, Shard
 from fairlap_race.contract.track_record import TrackCorpus
 
 _TYPED = ("index.number_of_shards", "index.number_of_replicas", "index.codec")
@@ -18,6 +18,7 @@ _TYPED = ("index.number_of_shards", "index.number_of_replicas", "index.codec")
 def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generators: Sequence[Json]) -> Environment:
     """Return the evidence of one race; parts that could not be had stay empty."""
     found, node = record.environment, next(iter(record.environment.nodes), None)
+    copies = shards.by_index(record)
     return Environment(
         version=found.version or "",
         build_hash=found.build_hash or "",
@@ -41,7 +42,9 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         track_revision=record.track.revision or "",
         corpora=within(map(_corpus, record.track.corpora[:100]), 50_000),
         track_params=json.dumps(dict(record.track.params), sort_keys=True)[:4096],
-        indices=within((_index(index, record) for index in (record.indices or ())[:MOST_INDICES]), 150_000),
+        indices=within(
+            (_index(it, record, copies.get(it.name, ())) for it in (record.indices or ())[:MOST_INDICES]), 150_000
+        ),
         node_data=within(shards.node_data(record, most=50), 30_000),
     )
 
@@ -54,7 +57,7 @@ def _corpus(of: TrackCorpus) -> str:
     return f"{of.name}/{of.file}, {of.bytes} bytes, {of.sha256}, {of.origin}"
 
 
-def _index(index: IndexRecord, record: Record) -> IndexEvidence:
+def _index(index: IndexRecord, record: Record, copies: Sequence[Shard]) -> IndexEvidence:
     return IndexEvidence(
         name=index.name,
         shards=index.shards,
@@ -63,7 +66,7 @@ def _index(index: IndexRecord, record: Record) -> IndexEvidence:
         algorithm=lucene_codec.algorithm(index.codec, record.environment.version),
         settings={name: _shown(value) for name, value in index.settings.items() if name not in _TYPED},
         health=index.health or "",
-        placement=shards.short(record.shards or (), index.name)[:4096],
+        placement=shards.short(copies, index.name)[:4096],
         documents=index.documents,
         primary_bytes=index.primary_bytes,
         store_bytes=index.store_bytes,

@@ -1,6 +1,7 @@
 """From the tables of what the machines did to the few lines that the status has of it."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from fairlap.api.machine_status import MachineUse
@@ -18,13 +19,16 @@ IN_STATUS = (
 )
 
 
-def machine_uses(tables: Sequence[tuple[str, MachineTable]]) -> list[MachineUse]:
-    """Return one line a machine, medians over the races; `tables`: the name of a race's objects, and its table."""
+def machine_uses(tables: Sequence[tuple[str, MachineTable]], most: int | None = None) -> list[MachineUse]:
+    """Return one line a machine, medians over the races, of the first `most` machines.
+
+    `tables`: the name of a race's objects, and its table.
+    """
     lines: dict[str, list[Machine]] = {}
     for name, table in tables:
         for machine in table.machines:
             lines.setdefault(short_name(machine, name), []).append(machine)
-    return [_line(name, machines) for name, machines in lines.items()]
+    return [_line(name, machines) for name, machines in islice(lines.items(), most)]
 
 
 def short_name(machine: Machine, race: str) -> str:

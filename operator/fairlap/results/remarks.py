@@ -40,7 +40,8 @@ def fit_remarks(remarks: Sequence[RaceRemark], room: int = MOST_REMARKS) -> list
     The last one of a reason says how many more of it were left out. `room` must not be less than there are reasons.
     """
     first = {remark.reason: position for position, remark in reversed(list(enumerate(remarks)))}
-    rest = [position for position in range(len(remarks)) if position not in first.values()]
+    firsts = set(first.values())
+    rest = [position for position in range(len(remarks)) if position not in firsts]
     kept = sorted([*first.values(), *rest[: max(room - len(first), 0)]])
     left_out = Counter(remark.reason for remark in remarks) - Counter(remarks[position].reason for position in kept)
     last = {remarks[position].reason: position for position in kept}

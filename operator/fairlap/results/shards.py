@@ -23,13 +23,18 @@ def _unfinished(shard: Shard) -> str:
     return f" {shard.state}" if shard.node and shard.state != "STARTED" else ""
 
 
+def by_index(record: Record) -> dict[str, list[Shard]]:
+    """Return the copies of each index, in their order."""
+    found: dict[str, list[Shard]] = {}
+    for shard in record.shards or ():
+        found.setdefault(shard.index, []).append(shard)
+    return found
+
+
 def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield what a reader must know of the placement although it does not void the race."""
-    by_index: dict[str, list[Shard]] = defaultdict(list)
-    for shard in record.shards or ():
-        by_index[shard.index].append(shard)
     nodes = len(record.environment.nodes)
-    for index, copies in by_index.items():
+    for index, copies in by_index(record).items():
         unassigned = [it for it in copies if it.state == "UNASSIGNED"]
         if unassigned:
             kind = "primary shard(s)" if any(it.primary for it in unassigned) else "replica(s)"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from statistics import median
 from typing import NamedTuple
 
@@ -46,7 +47,8 @@ def sweep_result(
     if swept.search:
         return _of_search(records, swept, tables)
     steps = sorted(swept.steps, key=lambda it: (_size(it), it.direction == DOWN))[:MOST_ROWS]
-    ran = [_Ran(step, _size(step), [_task(record, step) for record in records]) for step in steps]
+    measured = [_measured(record) for record in records]
+    ran = [_Ran(step, _size(step), [tasks.get(step.name) for tasks in measured]) for step in steps]
     used = law.driven({size: _is_saturated([it for it in ran if it.size == size]) for size in {it.size for it in ran}})
     cores = _cores(tables)
     rows = [_row(it, it.size in used, cores.get(it.step.name, [])) for it in ran]
@@ -63,15 +65,8 @@ def sweep_result(
 
 def _of_search(records: Sequence[Record], swept: SweepSpec, tables: Sequence[MachineTable]) -> SweepResult:
     """Return a row for each probe of each race: a probe of the same number in another race has another rate."""
-    found: list[tuple[_Ran, SweepRow]] = []
-    for number, record in enumerate(records, start=1):
-        saturated = saturated_probes(record)
-        cores = _cores([it for it in tables if it.race_id == record.race_id])
-        for step in (record.track.sweep or swept).steps:
-            ran = _Ran(step, _size(step), [_task(record, step)])
-            row = _row(ran, bool(step.kept) or step.name not in saturated, cores.get(step.name, []))
-            found.append((ran, row.model_copy(update={"race": number, "kept": step.kept})))
-    found = sorted(found[:MOST_ROWS], key=lambda it: (it[0].size, it[1].race))
+    probes = islice(_probes(records, swept, tables), MOST_ROWS)
+    found = sorted(probes, key=lambda it: (it[0].size, it[1].race))
     return SweepResult(
         task=swept.task,
         order=swept.order,
@@ -79,6 +74,21 @@ def _of_search(records: Sequence[Record], swept: SweepSpec, tables: Sequence[Mac
         rows=within([row for _, row in found], _ROOM),
         fit_refused="a search has steps beside its answer alone",
     )
+
+
+def _probes(
+    records: Sequence[Record], swept: SweepSpec, tables: Sequence[MachineTable]
+) -> Iterator[tuple[_Ran, SweepRow]]:
+    of_race: dict[str, list[MachineTable]] = {}
+    for table in tables:
+        of_race.setdefault(table.race_id, []).append(table)
+    cores = {race_id: _cores(its_tables) for race_id, its_tables in of_race.items()}
+    for number, record in enumerate(records, start=1):
+        saturated, measured, used = saturated_probes(record), _measured(record), cores.get(record.race_id, {})
+        for step in (record.track.sweep or swept).steps:
+            ran = _Ran(step, _size(step), [measured.get(step.name)])
+            row = _row(ran, bool(step.kept) or step.name not in saturated, used.get(step.name, []))
+            yield ran, row.model_copy(update={"race": number, "kept": step.kept})
 
 
 def _unit(ran: Sequence[_Ran]) -> str:
@@ -90,8 +100,9 @@ def _size(step: SweepStep) -> float:
     return float(step.clients if step.clients is not None else step.target_throughput or 0.0)
 
 
-def _task(record: Record, step: SweepStep) -> Task | None:
-    return next((task for task in record.tasks if task.task == step.name and task.rally is not None), None)
+def _measured(record: Record) -> dict[str, Task]:
+    """Return the tasks with numbers by name; of two of the same name the first counts."""
+    return {task.task: task for task in reversed(record.tasks) if task.rally is not None}
 
 
 def _is_saturated(ran: Sequence[_Ran]) -> bool:
@@ -155,9 +166,10 @@ def _waiting_share(ran: _Ran) -> float | None:
 def _waiting(task: Task) -> float | None:
     """Return X R / N of a closed loop (Little's law): the share of the clients' time that went into waiting."""
     mean = task.rally.service_time_millis.get("mean") if task.rally else None
-    if mean is None or task.target_throughput or not (task.clients and task.duration_seconds):
+    whole = task.client_seconds or (task.duration_seconds or 0.0) * (task.clients or 0)
+    if mean is None or task.target_throughput or not whole:
         return None
-    return min(1.0, task.samples.normal * mean / 1000 / task.duration_seconds / task.clients)
+    return min(1.0, task.samples.normal * mean / 1000 / whole)
 
 
 def _medians(races: Iterable[Mapping[str, float]], keys: Sequence[str]) -> dict[str, float]:

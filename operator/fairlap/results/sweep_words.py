@@ -27,7 +27,9 @@ def _headline(found: SweepResult, raced: str, objective: Objective | None) -> st
             else f"between {amount(it.low)} and {amount(it.high)}, two neighbouring steps"
         )
         limit = f"{objective.millis:.10g} ms at {objective.percentile}"
-        parts.append(f"carries {amount(it.value)} {_unit(found)} below {limit} ({sure})")
+        failed = max((row.error_rate for row in found.rows if row.used), default=0.0)
+        errors = f", while up to {failed:.2%} of a step's requests failed" if failed else ""
+        parts.append(f"carries {amount(it.value)} {_unit(found)} below {limit} ({sure}){errors}")
     elif objective:
         parts.append(f"has no capacity to be told: {found.capacity_refused}")
     if found.knee_clients is not None:

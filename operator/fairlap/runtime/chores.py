@@ -87,7 +87,9 @@ class Chores:
         key = (about, kind)
         if key in self._tasks:
             return
-        task = asyncio.create_task(_patiently(work, bounded_copy(benchmark)), name=f"{kind} {key[0]}")
+        # A rerun that was refused is not made anew: the run that it made may have been deleted meanwhile.
+        doing = _patiently(work, bounded_copy(benchmark), again=kind != "rerun")
+        task = asyncio.create_task(doing, name=f"{kind} {key[0]}")
         self._tasks[key] = task
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
@@ -230,18 +232,24 @@ async def _wait_until(due: datetime) -> None:
         await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
 
 
-async def _patiently(work: Work, benchmark: Json) -> None:
-    seconds = 0.5
+async def _patiently(work: Work, benchmark: Json, *, again: bool) -> None:
+    """Do the work until it is done; `again`: even what was refused, for a webhook or a policy may change its mind."""
+    seconds, told = 0.5, False
     while True:
         try:
             await work(benchmark)
         except ApiError as error:
-            if error.final:
+            if error.final and not again:
                 log.warning("given up for %s: %s", benchmark["metadata"]["name"], error)
                 return
-            log.info("again in %.0f s: %s", seconds, error)
-            await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - jitter, not a secret
-            seconds = min(30.0, seconds * 2)
+            pause = _LOOK_AGAIN_SECONDS if error.final else seconds
+            if not error.final:
+                log.info("again in %.0f s: %s", seconds, error)
+                seconds = min(30.0, seconds * 2)
+            elif not told:
+                log.warning("refused for %s, again every %.0f s: %s", benchmark["metadata"]["name"], pause, error)
+                told = True
+            await asyncio.sleep(pause * random.uniform(0.7, 1.3))  # noqa: S311 - jitter, not a secret
         except Exception:  # else asyncio would tell of it only when the task is thrown away
             INTERNAL_ERRORS.labels("chore").inc()
             log.exception("given up for %s", benchmark["metadata"]["name"])

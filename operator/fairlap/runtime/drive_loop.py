@@ -72,6 +72,8 @@ class DriveLoop(ABC, Generic[Status]):
     ending: Ending | None = None
     """why it ends at once, when it cannot go on"""
     ending_since: float = 0.0
+    refused_since: float = 0.0
+    """since when the API server has refused what it asks for, in seconds of time.monotonic; 0 while it does not"""
     not_before: float = 0.0
     """when to look again whatever happens until then, in seconds of time.monotonic"""
     skew: Skew = field(default_factory=Skew)
@@ -135,6 +137,7 @@ class DriveLoop(ABC, Generic[Status]):
         except Exception as error:  # one object's content must not stop anything but itself
             return self._stumble(error)
         self.failures = self.stale = self.errors = 0
+        self.refused_since = 0.0
         if not self.ending:
             self.operator.places.take_back(self.uid)
         return pause
@@ -299,11 +302,22 @@ class DriveLoop(ABC, Generic[Status]):
         seconds = min(30.0, 0.5 * 2.0 ** min(self.failures, 8))
         self.logger.warning("the API server did not carry out a request, again in %.0f s: %s", seconds, error)
         pause = seconds * random.uniform(0.7, 1.3)  # noqa: S311
-        if error.refused and self.uid not in self.operator.places.holders():
-            self.not_before = time.monotonic() + pause  # its own alarm rings, too, when others are told
-            if self.failures >= (FORBIDDEN_FAILURES if error.forbidden else REFUSALS):
-                self.operator.places.set_aside(self.uid)
+        if error.refused:
+            self._make_room(pause, forbidden=error.forbidden)
         return pause
+
+    def _make_room(self, pause: float, *, forbidden: bool) -> None:
+        """Let others go on while the API server refuses what this one asks; who holds a place has its time first."""
+        now, places = time.monotonic(), self.operator.places
+        if self.uid not in places.holders():
+            self.not_before = now + pause  # its own alarm rings, too, when others are told
+            if self.failures >= (FORBIDDEN_FAILURES if forbidden else REFUSALS):
+                places.set_aside(self.uid)
+            return
+        self.refused_since = self.refused_since or now
+        if now - self.refused_since >= self.operator.settings.cleanup_seconds:
+            self.logger.warning("it was refused all the time, so that others do not wait for its place any longer")
+            places.set_aside(self.uid)
 
     @property
     def _api_server(self) -> ApiServer:

@@ -105,8 +105,8 @@ def _repeated(operator: Operator) -> list[asyncio.Task[None]]:
 
     async def resync() -> None:
         connection, listed = operator.connection(), operator.namespaces.readable()
-        places, watches, end = operator.places, operator.watches, operator.drives.end
-        for blind in await hold_beside_lists(connection, places, watches, listed, end):
+        places, watches = operator.places, operator.watches
+        for blind in await hold_beside_lists(connection, places, watches, listed, operator.end):
             operator.namespaces.read_anew(blind)
 
     async def compare() -> None:

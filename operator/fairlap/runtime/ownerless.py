@@ -21,7 +21,10 @@ log = logging.getLogger(__name__)
 
 
 async def remove_ownerless(api_server: ApiServer, namespaces: Iterable[str]) -> None:
-    """Delete such claims in some namespaces, "" for the whole cluster; one that cannot be read stops no other."""
+    """Delete such claims in some namespaces, "" for the whole cluster.
+
+    A namespace that cannot be read stops no other, nor does a claim that cannot be deleted.
+    """
     for namespace in namespaces:
         try:
             await _remove_in((namespace,), api_server)
@@ -34,7 +37,11 @@ async def _remove_in(spaces: tuple[str], api_server: ApiServer) -> None:
     claims = await list_owned(api_server, "PersistentVolumeClaim", spaces)
     if claims:
         for claim in find_ownerless(claims, await list_owned(api_server, "Elasticsearch", spaces)):
-            await api_server.delete("PersistentVolumeClaim", claim)
+            try:
+                await api_server.delete("PersistentVolumeClaim", claim)
+            except ApiError as error:
+                meta = claim["metadata"]
+                log.warning("claim %s/%s was not deleted: %s", meta["namespace"], meta["name"], error)
 
 
 def find_ownerless(claims: Iterable[Json], clusters: Iterable[Json]) -> list[Json]:

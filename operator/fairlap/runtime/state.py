@@ -86,6 +86,14 @@ class Operator:
         """Yield the phase of each known Comparison."""
         return (summary.phase for summary in self.places.comparisons())
 
+    def end(self, uid: str) -> None:
+        """End all that is done for a Benchmark or a Comparison, and forget it, but for its place in the queue."""
+        self.drives.end(uid)
+        self.chores.forget(uid)
+        self.collected.forget(uid)
+        self.wakers.drop(uid)
+        self.races.remove(uid)
+
     def _clusters_of(self, namespace: str, uid: str) -> list[Json]:
         return [cluster for index in self.elasticsearches.values() for cluster in objects_of(index, namespace, uid)]
 
@@ -93,10 +101,7 @@ class Operator:
         self.drives.end_in(namespace)
         self.elasticsearches.pop(namespace, None)
         for uid in self.places.uids_in(namespace):
-            self.chores.forget(uid)
-            self.collected.forget(uid)
-            self.wakers.drop(uid)
-            self.races.remove(uid)
+            self.end(uid)
             self.watches.forget(uid)
         self.places.leave_out(namespace)
 

@@ -31,6 +31,8 @@ _CELLS = 4
 """Of the grid of capacities, within a resolution."""
 _BEYOND = 4
 """Resolutions by which the grid reaches further than the rates on either side."""
+_MOST_CELLS = 10_000
+"""Between the rates; a hundredth of rates that are ten thousand times apart has 3,700."""
 
 
 class End(StrEnum):
@@ -104,19 +106,27 @@ class CapacityFound:
 
 def find_wrong_search(search: CapacitySearch) -> Iterator[str]:
     """Yield a sentence for each value that is out of its bounds or contradicts another."""
-    if not 0 < search.lowest < search.highest:
+    if not 0 < search.lowest < search.highest < math.inf:
         rates = f"{search.lowest:g} and {search.highest:g}"
         yield f"lowest, highest: must be rates above 0, the lower one first, not {rates}"
     if not 0 < search.resolution < 1:
         yield f"resolution: must be a share above 0 and below 1, not {search.resolution:g}"
     elif search.lowest > 0 and not is_apart(search.lowest, search.highest, search.resolution):
         yield "lowest, highest: must be apart by the resolution at least, or nothing is left to be found"
+    elif 0 < search.lowest < search.highest < math.inf and _inner_cells(search) > _MOST_CELLS:
+        yield f"resolution: {search.resolution:g} is too fine for rates so far apart"
     if search.percentile not in SEARCHED:
         yield f"percentile: must be one of {', '.join(SEARCHED)}, not {search.percentile!r}"
     if search.millis <= 0 or not 0 <= search.error_rate < 1:
         yield "millis, errorRate: must be milliseconds above 0, and a share of 0 or more, below 1"
     if search.clients is not None and search.clients < 1:
         yield f"clients: must be a whole number of at least 1, not {search.clients}"
+
+
+def is_sound(search: CapacitySearch, probes: Sequence[RateProbe]) -> bool:
+    """Tell whether what a record says was looked for and tried can be: a race's pod may have written anything."""
+    tried = len(probes) <= MOST_PROBES and all(0 < probe.rate < math.inf for probe in probes)
+    return tried and not any(find_wrong_search(search))
 
 
 def is_apart(lowest: float, highest: float, resolution: float) -> bool:
@@ -186,9 +196,13 @@ class _Belief:
         raise ValueError("nothing is likely")
 
 
+def _inner_cells(search: CapacitySearch) -> float:
+    return (math.log(search.highest) - math.log(search.lowest)) * _CELLS / search.width
+
+
 def _believe(search: CapacitySearch, probes: Sequence[RateProbe]) -> _Belief:
     cell = search.width / _CELLS
-    inner = math.ceil(math.log(search.highest / search.lowest) / cell - 1e-9)
+    inner = math.ceil(_inner_cells(search) - 1e-9)
     first = math.log(search.lowest) - (_BEYOND * _CELLS - 0.5) * cell
     middles = [first + place * cell for place in range(inner + 2 * _BEYOND * _CELLS)]
     total = [0.0] * len(middles)

@@ -30,7 +30,8 @@ def accepted_loss(record: Record) -> AcceptedLoss:
     bounds = [_documents(task) for task in bulks]
     words = ", ".join(f"{_failed(task)} requests of task {task.task}" for task in bulks[:5])
     known = None if None in bounds else sum(bound or 0 for bound in bounds)
-    field = "race.capacity" if any(task.task in record.probe_names for task in bulks) else "race.allow.errorRate"
+    probes = record.probe_names
+    field = "race.capacity" if any(task.task in probes for task in bulks) else "race.allow.errorRate"
     return AcceptedLoss(f"{words} failed, which {field} accepts", known)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairlap_race.contract.capacity_search import CapacitySearch, End, what_is_found
+from fairlap_race.contract.capacity_search import CapacitySearch, End, is_sound, what_is_found
 from fairlap_race.contract.record import Record, Task
 from fairlap_race.contract.sweep import SweepSpec
 
@@ -43,12 +43,12 @@ class RaceCapacity:
 
 
 def race_capacity(record: Record) -> RaceCapacity | None:
-    """Return what the race found; None where nothing was looked for.
+    """Return what the race found; None where nothing was looked for, or what cannot have been.
 
     What broke while the load generator was the bottleneck tells nothing of the cluster.
     """
     swept = record.track.sweep
-    if swept is None or swept.search is None:
+    if swept is None or swept.search is None or not is_sound(swept.search, swept.probes):
         return None
     saturated = saturated_probes(record)
     counted = SweepSpec(steps=tuple(it for it in swept.steps if it.kept or it.name not in saturated))
@@ -69,7 +69,8 @@ def saturated_probes(record: Record) -> frozenset[str]:
 
 
 def _busy_clients(record: Record, search: CapacitySearch, broken: Sequence[str]) -> int | None:
-    tasks = [task for task in record.tasks if task.task in broken]
+    wanted = frozenset(broken)
+    tasks = [task for task in record.tasks if task.task in wanted]
     short = [task for task in tasks if _lacks_clients(task, search)]
     return max(task.clients or 0 for task in short) if short and 2 * len(short) >= len(broken) else None
 

@@ -1,6 +1,7 @@
-"""Completing the table: what may not be read is said, what does not answer now is asked again; limits of the pods."""
+"""Completing the table: what cannot be read is said, an API server that is away is asked again; limits of the pods."""
 
 import asyncio
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 from world import good_record, pod, seen, spec
 
 from fairlap.kube.api_error import ApiError
-from fairlap.machines.complete import complete_table
+from fairlap.machines import complete as module
+from fairlap.machines.complete import RETRY_SECONDS, complete_table
 from fairlap.manifests.elasticsearch import MOUNTS_CONTAINER
 from fairlap.plan.seen import Children
 from fairlap_race.contract.config_maps import text_of
@@ -20,8 +22,29 @@ MOUNTS = "510 500 254:0 / /usr/share/elasticsearch/data rw,noatime - xfs /dev/sd
 CLAIM = {"metadata": {"name": "c"}, "spec": {"storageClassName": "fast", "volumeName": "pv-1"}}
 
 
+class Clock:
+    """Moves on only by what somebody sleeps."""
+
+    now = 0.0
+    time = staticmethod(time.time)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(module, "time", found)
+    monkeypatch.setattr(module.asyncio, "sleep", found.sleep)
+    return found
+
+
 class FakeServer:
-    """Answers as the API server would: an object, or a refusal by its status."""
+    """Answers as the API server would: an object, or a refusal by its status; a list has the answers one by one."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = {"log": MOUNTS, "PersistentVolumeClaim": CLAIM, "keep": None, **answers}
@@ -29,6 +52,8 @@ class FakeServer:
 
     def _answer(self, what: str) -> Any:
         found = self.answers.get(what, 404)
+        if isinstance(found, list):
+            found = found.pop(0)
         if isinstance(found, int):
             raise ApiError(found, f"{what}: refused")
         return found
@@ -77,10 +102,47 @@ def test_what_is_forbidden_is_said() -> None:
     assert (volume.class_name, volume.persistent_volume, volume.type) == ("fast", "pv-1", "xfs")
 
 
-@pytest.mark.parametrize("what", ["log", "PersistentVolumeClaim", "keep"])
-def test_an_api_server_that_is_away_is_asked_again_later(what: str) -> None:
+@pytest.mark.parametrize("what", [("keep",), ("log", "keep"), ("log", "PersistentVolumeClaim", "keep")])
+def test_an_api_server_that_is_away_is_asked_again_later(what: tuple[str, ...]) -> None:
     with pytest.raises(ApiError):
-        complete(FakeServer(**{what: 503}))
+        complete(FakeServer(**dict.fromkeys(what, 503)))
+
+
+@pytest.mark.parametrize("status", [0, 429, 500, 503])
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("log", "mount options in effect could not be read: log: refused"),
+        ("PersistentVolumeClaim", f"PersistentVolumeClaim elasticsearch-data-{NODE} could not be read: "),
+    ],
+)
+def test_what_alone_does_not_answer_is_said_after_a_time(clock: Clock, what: str, said: str, status: int) -> None:
+    """A kubelet that died held a race that was over in its place for ever."""
+    known: dict[str, Any] = {"PersistentVolume": {"spec": {}}, "StorageClass": {"provisioner": "p"}}
+    server = FakeServer(**{**known, what: status})
+    (volume,) = complete(server).volumes
+    assert volume.remarks[0].startswith(said) and 0.5 * RETRY_SECONDS < clock.now <= RETRY_SECONDS
+    assert len(server.kept) == 1, "it is not asked for again"
+
+
+def test_what_answers_a_little_later_is_taken(clock: Clock) -> None:
+    (volume,) = complete(FakeServer(log=[503, 0, MOUNTS], PersistentVolume=403, StorageClass=403)).volumes
+    assert volume.device == "/dev/sdb" and clock.now == 3
+
+
+def test_a_node_that_does_not_answer_takes_no_time_of_the_others() -> None:
+    other = NODE[:-1] + "1"
+
+    class Server(FakeServer):
+        async def read_log(self, namespace: str, pod: str, query: dict[str, str]) -> str:
+            if pod == NODE:
+                raise ApiError(503, "dial tcp: no route to host")
+            return MOUNTS
+
+    of = seen(of=spec(elasticsearch={"storage": {"ephemeral": {}}}), children=Children(pods=[pod(NODE), pod(other)]))
+    told = MachineTable(race_id="r")
+    table = asyncio.run(complete_table(Server(), None, of, "race-1", told, good_record()))  # type: ignore[arg-type]
+    assert [(each.node, each.device) for each in table.volumes] == [(NODE, ""), (other, "/dev/sdb")]
 
 
 def test_a_record_that_takes_no_more_still_gives_the_numbers() -> None:

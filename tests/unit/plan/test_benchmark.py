@@ -103,6 +103,17 @@ def test_waits_in_the_queue_and_says_for_whom() -> None:
     assert todo.status.admitted_time and stage(todo) == "Provisioning"
 
 
+def test_a_place_that_its_comparison_no_longer_lends_is_given_up() -> None:
+    """Between two steps nothing of it is there, and others wait."""
+    status = at("check", "Cleaning").model_copy(
+        update={"step": None, "finished_step": "smoke", "admitted_time": stamp(START)}
+    )
+    for gone in ("(not there)", "upgrade, which is over"):
+        todo = plan(seen(status, turn=Turn(mine=False, led_by=gone)))
+        assert (todo.status.phase, todo.status.admitted_time) == ("Queued", None)
+        assert todo.status.progress == f"waiting for its Comparison {gone}"
+
+
 def test_suspend_stops_before_the_next_step_and_gives_up_the_place() -> None:
     status = at("smoke", "Cleaning").model_copy(
         update={"step": None, "finished_step": "smoke", "admitted_time": stamp(START)}

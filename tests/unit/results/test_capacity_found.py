@@ -16,8 +16,9 @@ from fairlap.results.aggregate import aggregate, remarks
 from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
 from fairlap_race.contract.http_record import HttpAnswers
-from fairlap_race.contract.race_capacity import RaceCapacity
+from fairlap_race.contract.race_capacity import RaceCapacity, race_capacity
 from fairlap_race.contract.record import Counts, RallyNumbers, Record
+from fairlap_race.contract.sweep import SweepStep
 
 
 def test_one_race() -> None:
@@ -26,6 +27,29 @@ def test_one_race() -> None:
     (sentence,) = found.sentences
     assert sentence.startswith("9.0.0 carries 30") or sentence.startswith("9.0.0 carries 29")
     assert "ops/s of search with p99 of latency at most 50 ms, and no request failed (90 % interval" in sentence
+
+
+def forged(search: dict[str, Any], rates: list[float]) -> Record:
+    """Return a record as a race's own pod may write it."""
+    of = searching_race(300.0)
+    assert of.track.sweep and of.track.sweep.search
+    steps = tuple(SweepStep(f"p{number}", target_throughput=rate, kept=True) for number, rate in enumerate(rates))
+    swept = replace(of.track.sweep, search=replace(of.track.sweep.search, **search), steps=steps)
+    return replace(of, track=replace(of.track, sweep=swept))
+
+
+@pytest.mark.parametrize(
+    ("search", "rates"),
+    [
+        ({"highest": 1e15, "resolution": 1e-9}, [5.0]), ({"resolution": 1e-300}, [5.0]), ({"resolution": 0.0}, [5.0]),
+        ({"lowest": 0.0}, [5.0]), ({"lowest": -1.0}, [5.0]), ({"highest": float("inf")}, [5.0]),
+        ({"lowest": float("nan")}, [5.0]), ({}, [0.0]), ({}, [-5.0]), ({}, [float("inf")]), ({}, [5.0] * 10_000),
+    ],
+)  # fmt: skip
+def test_a_search_that_cannot_have_been_costs_nothing(search: dict[str, Any], rates: list[float]) -> None:
+    """Its grid would have 10^11 cells, in the process that all Benchmarks share, at each of its starts."""
+    assert capacity_result([forged(search, rates)]) is None
+    assert race_capacity(forged(search, rates)) is None
 
 
 def test_two_races_that_agree() -> None:

@@ -86,6 +86,25 @@ def test_an_objective_is_told_as_it_was_written(written: str, told: str) -> None
     assert f"ops/s below {told} at p99 (between" in found.sentences[0]
 
 
+def test_a_capacity_with_failures_says_so() -> None:
+    """Refusals are fast: of them alone the latency would be a good one."""
+    failing = replace(race(), tasks=tuple(replace(it, errors=Counts(0, it.samples.normal // 4)) for it in race().tasks))
+    told = curve(failing, failing, objective=Objective(p99="50ms")).sentences[0]
+    assert "), while up to 25.00% of a step's requests failed" in told
+    assert "failed" not in curve(race(), race(), objective=Objective(p99="50ms")).sentences[0]
+
+
+def test_the_time_of_each_client_is_its_own() -> None:
+    """With answers of two seconds the gaps at begin and end of a step of thirty are nobody's work."""
+    slow = task("search@8", 8, 4.0, samples=Counts(0, 112), duration_seconds=29.75, client_seconds=224.0)
+    times = RallyNumbers(service_time_millis={"mean": 2000.0, "p50": 2000.0}, latency_millis={})
+    swept = SweepSpec(task="search", steps=steps_of("search", (8,), [], "ascending"))
+    of = replace(race(), tasks=(replace(slow, rally=times),), track=TrackRecord(sweep=swept))
+    assert curve(of).rows[0].waiting_share == pytest.approx(1.0)
+    old = replace(of, tasks=(replace(of.tasks[0], client_seconds=None),))
+    assert curve(old).rows[0].waiting_share == pytest.approx(0.941, abs=0.001), "of records before"
+
+
 def test_a_known_curve_is_told() -> None:
     races = [race(pace) for pace in (0.99, 1.0, 1.01)]
     found = curve(*races, objective=Objective(p99="50ms"))

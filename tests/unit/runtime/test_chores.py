@@ -31,6 +31,8 @@ class Server:
         self.deleted: list[str] = []
         self.config_maps: list[Json] = []
         self.forbidden = False
+        self.denials = 0
+        """how many deletions an admission webhook denies"""
         self.requests, self.fail_at, self.answered = 0, fail_at, answered
         self.uids = 0
 
@@ -84,6 +86,9 @@ class Server:
     async def delete(self, _: str, there: Json) -> None:
         if self.forbidden:
             raise ApiError(403, 'configmaps is forbidden: User "x" cannot delete resource "configmaps"')
+        if self.denials:
+            self.denials -= 1
+            raise ApiError(403, 'admission webhook "w" denied the request: not now')
         self.deleted.append(there["metadata"]["name"])
 
 
@@ -182,8 +187,7 @@ def test_names_that_no_event_told_of_are_passed_over_one_by_one() -> None:
     assert sorted(server.benchmarks) == ["bm", "bm-2", "bm-3", "bm-4", "bm-5"] and "bm-5: RerunOf" in told
 
 
-def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
-    server, told = Server(), list[str]()
+def kept_for_a_second(server: Server) -> Json:
     over = server.add("bm")
     over["spec"]["keepClusterFor"] = "1s"
     over["status"] = {
@@ -191,6 +195,12 @@ def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
         "completionTime": "2026-01-01T00:00:00Z",
         "conditions": [{"type": "ClusterKept", "status": "True"}],
     }
+    return over
+
+
+def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
+    server, told = Server(), list[str]()
+    over = kept_for_a_second(server)
     there = [{"metadata": {"name": "bm-race-1"}}, {"metadata": {"name": "going", "deletionTimestamp": "x"}}]
 
     async def run() -> None:
@@ -326,6 +336,55 @@ def test_old_reruns_go_and_one_look_serves_all_that_are_seen_at_once(
 
     asyncio.run(run())
     assert server.deleted == gone and told == said
+
+
+@pytest.mark.parametrize(
+    ("over", "gone"),
+    [
+        (kept_for_a_second, ["bm-race-1"]),
+        (finished, ["bm-race-1"]),
+        (lambda server: run_three_times(server)[0], ["bm-2", "bm-3"]),
+    ],
+    ids=["kept cluster", "records", "history"],
+)
+def test_what_was_refused_is_tried_again_later_and_said_once(
+    over: Any, gone: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A webhook's denial was the last word until a restart, while the races of others kept off the cluster."""
+    server, real, slept = Server(), asyncio.sleep, list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await real(0)
+
+    monkeypatch.setattr("fairlap.runtime.chores.asyncio.sleep", sleep)
+    server.denials = 3
+
+    async def run() -> None:
+        work = chores(server, [], [{"metadata": {"name": "bm-race-1"}}])
+        work.look(over(server))
+        await done(work)
+
+    asyncio.run(run())
+    assert server.deleted == gone
+    pauses = [seconds for seconds in slept if seconds > 2]
+    assert len(pauses) == 3 and all(200 < seconds < 400 for seconds in pauses)
+    assert caplog.text.count("not now") == 1
+
+
+def test_a_rerun_that_was_refused_is_not_made_anew() -> None:
+    """The run that it made may have been deleted meanwhile."""
+
+    class Policy(Server):
+        tries = 0
+
+        async def patch(self, _: str, __: str, name: str, body: Json) -> Json:
+            self.tries += 1
+            raise ApiError(403, 'admission webhook "w" denied the request')
+
+    server = Policy()
+    server.add("bm", annotations={rerun.ASKED: "v"})
+    assert rerun_all(server) == [] and server.tries == 1
 
 
 def test_nothing_is_begun_for_others() -> None:

@@ -448,6 +448,20 @@ def test_who_holds_a_place_keeps_it_while_its_status_is_refused(error: ApiError)
     assert play(prepare, 1.5).operator.places.holders() == {"first"}
 
 
+@pytest.mark.usefixtures("impatient")
+def test_who_is_refused_all_the_time_does_not_hold_a_place_for_ever() -> None:
+    """Its namespace's owner has taken the operator's rights there away: others are not to wait for that."""
+
+    def prepare(server: Server) -> None:
+        server.operator.settings = Settings(race_image="race", cleanup_seconds=1)
+        server.add("first", HOLDS)
+        server.add("next", WAITS)
+        refusing(server, ApiError(403, "forbidden: no more"), "first")
+
+    server = play(prepare, 1.5, lambda server: server.bodies["next"]["status"].get("admittedTime"))
+    assert server.bodies["next"]["status"]["admittedTime"] and "next" in server.operator.places.holders()
+
+
 @pytest.mark.parametrize("code", [400, 413, 422])
 def test_a_status_that_is_refused_for_its_content_is_said_in_short(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))

@@ -81,6 +81,23 @@ def test_a_namespace_that_cannot_be_read_stops_no_other() -> None:
     assert server.deleted == [("PersistentVolumeClaim", "elasticsearch-data-bm-smoke-es-default-0")]
 
 
+class Denies(Server):
+    """Does not let one claim be deleted."""
+
+    async def delete(self, kind: str, claim: Json) -> None:
+        if claim["metadata"]["name"].startswith("elasticsearch-data-bm-race-3"):
+            raise ApiError(403, 'admission webhook "w" denied the request')
+        await super().delete(kind, claim)
+
+
+def test_a_claim_that_cannot_be_deleted_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    server = Denies()
+    server.claims.insert(0, claim("race-3"))
+    asyncio.run(remove_ownerless(server, ["ns"]))  # type: ignore[arg-type]
+    assert server.deleted == [("PersistentVolumeClaim", "elasticsearch-data-bm-smoke-es-default-0")]
+    assert "ns/elasticsearch-data-bm-race-3-es-default-0 was not deleted: 403" in caplog.text
+
+
 def test_a_claim_that_is_made_meanwhile_stays() -> None:
     server = Server()
     asyncio.run(remove_ownerless(server, iter(["ns"])))  # type: ignore[arg-type]

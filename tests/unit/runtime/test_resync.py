@@ -2,13 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.kube.api_error import ApiError
 from fairlap.queue.places import Places
-from fairlap.queue.summary import Summary
+from fairlap.queue.summary import Summary, summarize
 from fairlap.runtime.blind_watches import BlindWatches
 from fairlap.runtime.resync import hold_beside_lists
+from fairlap.runtime.state import Operator
+from fairlap.settings import Settings
+
+SINCE = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def hold(
@@ -55,6 +60,32 @@ def test_the_work_on_who_is_gone_ends() -> None:
     assert ended == []
     hold(Server(places, "b", "new"), places, ["ns"], end=ended.append)
     assert sorted(ended) == ["a", "c"]
+
+
+def test_of_who_is_gone_nothing_is_kept_but_that_it_is_gone() -> None:
+    """Each that went while a watch was lost stayed for ever, a little in every list."""
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "cmp", "uid": "c", "controller": True}
+    meta: Any = {"name": "a", "namespace": "ns", "uid": "a", "resourceVersion": "1", "creationTimestamp": SINCE}
+    meta |= {"ownerReferences": [owner], "deletionTimestamp": SINCE, "finalizers": ["foregroundDeletion"]}
+    kept = {"phase": "Failed", "completionTime": SINCE, "conditions": [{"type": "ClusterKept", "status": "True"}]}
+    body = {"metadata": meta, "spec": {"keepClusterFor": "24h"}, "status": kept}
+
+    async def work() -> None:
+        operator = Operator(Settings(race_image="race"))
+        operator.places.observe(summarize(body))
+        operator.races.observe(body)
+        operator.chores.look(body)
+        operator.collected.look("Benchmark", body)
+        waker = operator.wakers.waker("a")
+        assert operator.races.of("c", "ns") and operator.chores.running() and operator.collected._tasks
+        server: Any = Server(operator.places)
+        await hold_beside_lists(server, operator.places, operator.watches, ["ns"], operator.end)
+        await asyncio.gather(*operator.chores.running(), return_exceptions=True)
+        assert not operator.races.of("c", "ns") and not operator.collected._tasks
+        assert not operator.chores.running() and operator.wakers.waker("a") is not waker
+        assert operator.places.vanished() == {"a"}
+
+    asyncio.run(work())
 
 
 def test_a_comparison_that_is_there_has_not_vanished() -> None:

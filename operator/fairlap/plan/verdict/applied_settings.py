@@ -6,7 +6,7 @@ from typing import Any
 
 from fairlap.api.spec import BenchmarkSpec, IndexSettings
 from fairlap.plan.verdict import indices_beside
-from fairlap.plan.verdict.indices_beside import Excused
+from fairlap.plan.verdict.indices_beside import Excused, Group
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.index_settings import (
@@ -91,16 +91,13 @@ def violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
         if indices_beside.deleted(record):
             return None
         return Violation(Reason.SETTINGS_NOT_APPLIED, "index settings were asked for, but there is no index")
-    excused = {
-        (index.name, name) for name, value in wanted.items() for it in _beside(record, name, value)
-        for index in it.indices
-    }  # fmt: skip
-    for index in record.indices:
+    applied = _Applied(record, wanted)
+    for place, index in enumerate(record.indices):
         for name, value in wanted.items():
             if name not in index.settings and _typed(index).get(name) is None:
                 unread = f"index {index.name}: Elasticsearch could not be asked for {name}: no evidence"
                 return Violation(Reason.CLUSTER_UNREACHABLE, unread)
-            if not same(value, _found(index, name)) and (index.name, name) not in excused:
+            if place not in applied.having[name] and not applied.is_excused(place, name):
                 text = f"{_difference(index, name, value)}; {_how(record, name, value)}"
                 return Violation(Reason.SETTINGS_NOT_APPLIED, text)
     return None
@@ -114,15 +111,36 @@ def not_everywhere(record: Record, spec: BenchmarkSpec) -> Iterator[RaceRemark]:
     if gone := indices_beside.deleted(record):
         text = f"index {_some(gone)} was deleted before it could be asked for {_some(wanted)}"
         yield RaceRemark(Reason.SETTINGS_PARTLY_VERIFIED, text)
+    applied = _Applied(record, wanted)
     for name, value in wanted.items():
-        for it in _beside(record, name, value):
-            more = f" (and {len(it.indices) - 1} more indices)" if len(it.indices) > 1 else ""
-            text = f"{_difference(it.indices[0], name, value)}{more}; {it.why}"
+        for it in applied.excused(name):
+            more = f" (and {it.number - 1} more indices)" if it.number > 1 else ""
+            text = f"{_difference(it.first, name, value)}{more}; {it.why}"
             yield RaceRemark(Reason.SETTINGS_PARTLY_VERIFIED, text)
 
 
-def _beside(record: Record, name: str, value: Any) -> Iterator[Excused]:
-    return indices_beside.beside(record, lambda index: same(value, _found(index, name)))
+class _Applied:
+    """Which indices have each setting that was asked for, in a time that grows with the settings that were read."""
+
+    def __init__(self, record: Record, wanted: Mapping[str, Any]) -> None:
+        self._beside = indices_beside.IndicesBeside(record)
+        self._groups: dict[str, set[Group]] = {}
+        self.having: dict[str, set[int]] = {name: set() for name in wanted}
+        """by setting the places of the indices that have it"""
+        for place, index in enumerate(record.indices or ()):
+            for name in (_typed(index).keys() | index.settings.keys()) & wanted.keys():
+                if same(wanted[name], _found(index, name)):
+                    self.having[name].add(place)
+
+    def excused(self, name: str) -> Iterator[Excused]:
+        """Yield the indices that do not have a setting and need not."""
+        return self._beside.excused(self.having[name])
+
+    def is_excused(self, place: int, name: str) -> bool:
+        """Tell whether an index that does not have a setting need not have it."""
+        if name not in self._groups:
+            self._groups[name] = {it.group for it in self.excused(name)}
+        return self._beside.groups[place] in self._groups[name]
 
 
 def _typed(index: IndexRecord) -> dict[str, Any]:

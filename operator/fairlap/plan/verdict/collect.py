@@ -167,7 +167,7 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         tables = [
             (object_name(seen.subject.name, name), of_race) for name in valid if (of_race := seen.resources.get(name))
         ]
-        changes["resources"] = within(machine_uses(tables)[:60], 60_000)
+        changes["resources"] = within(machine_uses(tables, most=60), 60_000)
     changes["races"] = [*seen.status.races, race.model_copy(update={"remarks": fit_remarks(remarked)})]
     status = seen.status.model_copy(update=changes)
     if is_race(step.name) and good:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Set
+from enum import Enum, auto
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from fairlap_race.contract.document_count import count_documents
@@ -13,11 +15,43 @@ _SMALL: Final = 100
 """One document of so many, at most, may be in indices that bulks write to and that still only stand beside."""
 
 
-class Excused(NamedTuple):
-    """Indices that are not what the race measures."""
+class Group(Enum):
+    """What an index is to a race."""
 
-    indices: list[IndexRecord]
+    MAIN = auto()
+    """bulks wrote to it"""
+    MADE = auto()
+    """a transform wrote to it"""
+    OTHER = auto()
+
+
+class Excused(NamedTuple):
+    """Indices of a group that do not have a setting, and are not what the race measures."""
+
+    group: Group
+    first: IndexRecord
+    number: int
     why: str
+
+
+class _Some(NamedTuple):
+    """Indices of a group that do not have a setting."""
+
+    first: IndexRecord
+    number: int
+    documents: int | None
+
+
+class _Held(NamedTuple):
+    """What indices hold."""
+
+    documents: int
+    unknown: int
+    """indices whose documents could not be counted"""
+
+    @property
+    def known(self) -> int | None:
+        return None if self.unknown else self.documents
 
 
 def deleted(record: Record) -> list[str]:
@@ -30,54 +64,83 @@ def deleted(record: Record) -> list[str]:
     return list(dict.fromkeys(name for name in gone if name not in there))
 
 
-def beside(record: Record, has: Callable[[IndexRecord], bool]) -> Iterator[Excused]:
-    """Yield the indices for which `has` does not hold and need not, since it does for the indices of the bulks."""
-    targets = _targets(record)
-    if targets is None:
-        return
-    indices = record.indices or ()
-    main = [index for index in indices if _names(index) & targets]
-    without = [index for index in main if not has(index)]
-    others = [index for index in indices if index not in main and not has(index)]
-    with_it = next((index.name for index in main if index not in without), None)
-    if with_it is None and (main or not deleted(record)):
-        return
-    shown = f"index {with_it} has it" if with_it else "those that bulks name were deleted"
-    made = [index for index in others if _names(index) & set(record.track.documents.of_transforms)]
-    if made:
-        yield Excused(made, f"a transform makes it, and {shown}")
-    others = [index for index in others if index not in made]
-    # What a pipeline sent elsewhere is in indices that no bulk names; what else writes may write what is measured.
-    if others and not count_documents(record).diverted and (not _others_write(record) or _few(others, indices)):
-        yield Excused(others, f"no bulk names it, and {shown}")
-    if without and _few(without, main):
-        yield Excused(without, f"it holds {_documents(without)} of {_documents(main)} documents, and {shown}")
+class IndicesBeside:
+    """The indices of a race in groups, found once for all settings.
+
+    What a setting takes grows with the indices that have it: a race's pod may have written ten thousand of both.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self._record, self._indices, self._gone = record, record.indices or (), deleted(record)
+        targets, made = _targets(record, self._gone), frozenset(record.track.documents.of_transforms)
+        self._is_known = targets is not None
+        self.groups = [_group(_names(index), targets or frozenset(), made) for index in self._indices]
+        self._places: dict[Group, list[int]] = {group: [] for group in Group}
+        for place, group in enumerate(self.groups):
+            self._places[group].append(place)
+        self._held = {group: self._documents(places) for group, places in self._places.items()}
+        self._all = self._documents(range(len(self._indices)))
+        self._others_write = any(it.why is WhyUncounted.OTHER_WRITES for it in record.track.documents.uncounted)
+
+    def excused(self, having: Set[int]) -> Iterator[Excused]:
+        """Yield the indices without a setting that need not have it, since the indices of the bulks have it.
+
+        `having`: the places of those that have it.
+        """
+        with_it = min((place for place in having if self.groups[place] is Group.MAIN), default=None)
+        if not self._is_known or (with_it is None and (self._places[Group.MAIN] or not self._gone)):
+            return
+        shown = "those that bulks name were deleted"
+        if with_it is not None:
+            shown = f"index {self._indices[with_it].name} has it"
+        made, others, main = (self._without(group, having) for group in (Group.MADE, Group.OTHER, Group.MAIN))
+        if made:
+            yield Excused(Group.MADE, made.first, made.number, f"a transform makes it, and {shown}")
+        # What a pipeline sent elsewhere is in indices that no bulk names; what else writes may write what is measured.
+        if others and not self._are_diverted and (not self._others_write or _few(others.documents, self._all.known)):
+            yield Excused(Group.OTHER, others.first, others.number, f"no bulk names it, and {shown}")
+        of_main = self._held[Group.MAIN].known
+        if main and _few(main.documents, of_main):
+            why = f"it holds {main.documents} of {of_main} documents, and {shown}"
+            yield Excused(Group.MAIN, main.first, main.number, why)
+
+    def _without(self, group: Group, having: Set[int]) -> _Some | None:
+        places, has = self._places[group], [place for place in having if self.groups[place] is group]
+        if len(places) == len(has):
+            return None
+        first = next(place for place in places if place not in having)
+        held, not_these = self._held[group], self._documents(has)
+        left = _Held(held.documents - not_these.documents, held.unknown - not_these.unknown)
+        return _Some(self._indices[first], len(places) - len(has), left.known)
+
+    def _documents(self, places: Iterable[int]) -> _Held:
+        counts = [self._indices[place].documents for place in places]
+        return _Held(sum(count or 0 for count in counts), counts.count(None))
+
+    @cached_property
+    def _are_diverted(self) -> bool:
+        return bool(count_documents(self._record).diverted)
 
 
-def _targets(record: Record) -> set[str] | None:
+def _group(names: Set[str], targets: Set[str], made: Set[str]) -> Group:
+    if names & targets:
+        return Group.MAIN
+    return Group.MADE if names & made else Group.OTHER
+
+
+def _targets(record: Record, gone: Iterable[str]) -> frozenset[str] | None:
     """Return what bulks wrote to and was not deleted; None when that is not known."""
     no_bulk = (WhyUncounted.DELETED, WhyUncounted.OTHER_WRITES)
     left = [it.target for it in record.track.documents.uncounted if it.why not in no_bulk]
-    gone = deleted(record)
-    targets = {*(record.track.expected_documents or {}), *left} - set(gone)
+    targets = frozenset({*(record.track.expected_documents or {}), *left}.difference(gone))
     there = {name for index in record.indices or () for name in _names(index)}
     return None if not (targets or gone) or targets - there else targets
 
 
-def _others_write(record: Record) -> bool:
-    return any(it.why is WhyUncounted.OTHER_WRITES for it in record.track.documents.uncounted)
-
-
-def _few(indices: Sequence[IndexRecord], of: Sequence[IndexRecord]) -> bool:
-    """Tell whether some indices hold so few of the documents of all that they do not count."""
-    few, all_of = _documents(indices), _documents(of)
+def _few(few: int | None, all_of: int | None) -> bool:
+    """Tell whether some documents are so few of all that they do not count."""
     return few is not None and bool(all_of) and few * _SMALL <= (all_of or 0)
 
 
 def _names(index: IndexRecord) -> set[str]:
     return {name for name in (index.name, index.data_stream, *index.aliases) if name}
-
-
-def _documents(indices: Sequence[IndexRecord]) -> int | None:
-    counts = [index.documents for index in indices]
-    return None if None in counts else sum(count or 0 for count in counts)

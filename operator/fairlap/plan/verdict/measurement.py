@@ -31,6 +31,14 @@ def violation(record: Record, _: BenchmarkSpec) -> Violation | None:
     )
 
 
+def drowned_probes(record: Record) -> frozenset[str]:
+    """Return the probes of a search that broke its objective so far that nothing was measured: an answer, too."""
+    sweep = record.track.sweep
+    measured = {task.task for task in record.tasks if task.samples.normal}
+    steps = sweep.steps if sweep and sweep.search else ()
+    return frozenset(step.name for step in steps if step.kept is False and step.name not in measured)
+
+
 def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield what a reader must know of how much was measured; nothing of a smoke test, which measures nothing."""
     if record.mode == _SMOKE or record.outcome.reason:
@@ -99,7 +107,8 @@ def _first_bulks(tasks: Sequence[Task]) -> Sequence[Task]:
     ends = [end for task in bulks if (end := seconds_of(task.ended_at)) is not None]
     if not ends:
         return bulks[:1]
-    return [task for task in bulks if (start := seconds_of(task.started_at)) is not None and start < min(ends)]
+    first_end = min(ends)
+    return [task for task in bulks if (start := seconds_of(task.started_at)) is not None and start < first_end]
 
 
 def unread_tasks(record: Record) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Whether the requests of a race did what they were for, which Rally does not look at: searches and bulks. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
@@ -37,19 +37,21 @@ def searches_hit_nothing(record: Record, _: BenchmarkSpec) -> Violation | None:
     """Return that searches reached no shard at all: there is none, none counted them, or no answer is of one."""
     evidence = record.requests or RequestEvidence()
     sent, answers = _requests(record), _after(evidence)
+    drawn, skipped = _tasks_with(answers, lambda it: it.drawn), _tasks_with(answers, _all_skipped)
     for step in evidence.steps:
         if step.queries is None:
             continue
         # Where a task that draws its requests sends the others is not known: shards of any index may have counted them.
-        certain = [it for it in step.searches if sent.get(it, 0) and (step.anywhere == 0 or not _draws(it, answers))]
+        certain = [it for it in step.searches if sent.get(it, 0) and (step.anywhere == 0 or it not in drawn)]
         for task in certain:
             if step.shards.get(task) == 0:
                 return _nothing(task, sent[task], answers.get(task, ()), "there is no such index")
-        if step.queries == 0 and not any(_all_skipped(it) for task in step.searches for it in answers.get(task, ())):
+        if step.queries == 0 and skipped.isdisjoint(step.searches):
             for task in certain:
                 return _nothing(task, sent[task], answers.get(task, ()), "no shard counted any of them")
+    steps = _steps_of_tasks(evidence)
     for task, found in answers.items():
-        if sent.get(task, 0) and all(map(_nowhere, found)) and _throughout(task, found, evidence.steps):
+        if sent.get(task, 0) and all(map(_nowhere, found)) and _throughout(task, found, steps.get(task, ())):
             return _nothing(task, sent[task], found, "there is no such index")
     return None
 
@@ -64,8 +66,18 @@ def _nothing(task: str, requests: int, answers: Sequence[SearchAnswer], why: str
     )
 
 
-def _draws(task: str, answers: Mapping[str, Sequence[SearchAnswer]]) -> bool:
-    return any(it.drawn for it in answers.get(task, ()))
+def _tasks_with(answers: Mapping[str, Sequence[SearchAnswer]], holds: Callable[[SearchAnswer], bool]) -> frozenset[str]:
+    """Return the tasks of which some answer is such a one, found once: steps name a task as often as a pod likes."""
+    return frozenset(task for task, found in answers.items() if any(map(holds, found)))
+
+
+def _steps_of_tasks(evidence: RequestEvidence) -> dict[str, list[StepCounters]]:
+    """Return by task the steps in which its searches ran."""
+    found: dict[str, list[StepCounters]] = {}
+    for step in evidence.steps:
+        for task in dict.fromkeys((*step.searches, *step.others)):
+            found.setdefault(task, []).append(step)
+    return found
 
 
 def _nowhere(answer: SearchAnswer) -> bool:
@@ -73,13 +85,12 @@ def _nowhere(answer: SearchAnswer) -> bool:
     return answer.complete and answer.shards == 0
 
 
-def _throughout(task: str, answers: Sequence[SearchAnswer], steps: Sequence[StepCounters]) -> bool:
-    """Return whether what reached no shard after a task reached none while it ran either.
+def _throughout(task: str, answers: Sequence[SearchAnswer], mine: Sequence[StepCounters]) -> bool:
+    """Return whether what reached no shard after a task reached none while it ran either, in the steps `mine`.
 
     An index may have been deleted meanwhile. Of requests that are drawn the answers are some: no search may have
     reached a shard of any index.
     """
-    mine = [it for it in steps if task in (*it.searches, *it.others)]
     if any(step.shards.get(task) for step in mine):
         return False
     if any(answer.drawn for answer in answers):
@@ -116,7 +127,7 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     if record.outcome.reason is not None:
         return
     evidence = record.requests or RequestEvidence()
-    if text := _joined(_without_hits(evidence)):
+    if text := _joined([*_without_hits(evidence), *_lines_without_hits(record)]):
         yield RaceRemark(Reason.SEARCHES_WITHOUT_HITS, text)
     if text := _joined(_in_doubt(record, evidence)):
         yield RaceRemark(Reason.SEARCHES_IN_DOUBT, text)
@@ -126,7 +137,7 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
         yield RaceRemark(Reason.MACHINE_FIGURES_INCOMPLETE, text)
 
 
-def _joined(found: Iterator[str]) -> str:
+def _joined(found: Iterable[str]) -> str:
     texts = list(found)
     more = f"; and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
     return "; ".join(texts[:_MOST_NAMED]) + more
@@ -134,23 +145,36 @@ def _joined(found: Iterator[str]) -> str:
 
 def _without_hits(evidence: RequestEvidence) -> Iterator[str]:
     for task, answers in _after(evidence).items():
-        found = [it for it in answers if it.complete and it.hits == 0 and it.shards]
+        found = [it for it in answers if _found_nothing(it)]
         if found and len(answers) > 1:
             yield f"task {task}: {len(found)} of {len(answers)} of its searches found nothing, {_SENT_AGAIN}"
         elif found:
             where = f" in {found[0].index}" if found[0].index else ""
             yield f"task {task}: its search found nothing{where}, sent once more after the task"
-        for it in (it for it in answers if it.items_without_hits and it not in found):
+        for it in (it for it in answers if it.items_without_hits and not _found_nothing(it)):
             yield f"task {task}: {it.items_without_hits} of {it.items} searches in it found nothing, {_SENT_AGAIN}"
+
+
+def _found_nothing(answer: SearchAnswer) -> bool:
+    return answer.complete and answer.hits == 0 and bool(answer.shards)
+
+
+def _lines_without_hits(record: Record) -> Iterator[str]:
+    """Yield that no line of a file of requests found anything, where their hits were read."""
+    lines = record.http.hits.lines if record.http and record.http.hits else ()
+    if lines and not any(lines):
+        tasks = ", ".join(task.name for task in record.track.tasks[:3])
+        yield f"task {tasks}: none of the first {len(lines)} lines of its file found anything, {_SENT_AGAIN}"
 
 
 def _in_doubt(record: Record, evidence: RequestEvidence) -> Iterator[str]:
     answers, sent = _after(evidence), _requests(record)
+    drawn = _tasks_with(answers, lambda it: it.drawn)
+    troubles = {name: next((it.trouble for it in found if it.trouble), "") for name, found in answers.items()}
     for task in record.track.tasks:
-        found = answers.get(task.name)
-        troubles = [it.trouble for it in found] if found else [evidence.not_looked_at.get(task.name, "")]
-        why = next(filter(None, troubles), "")
-        if why or (not found and task.type in SEARCHES):
+        looked_for = task.name in answers
+        why = troubles[task.name] if looked_for else evidence.not_looked_at.get(task.name, "")
+        if why or (not looked_for and task.type in SEARCHES):
             what = "its search" if task.type in SEARCHES | OTHER_SEARCHES else "its search, if it is one,"
             yield f"task {task.name}: {what} was not looked at: {why or 'Elasticsearch was not asked'}"
     for name, looked_at in answers.items():
@@ -169,7 +193,7 @@ def _in_doubt(record: Record, evidence: RequestEvidence) -> Iterator[str]:
             yield f"task {answer.task}: its search ended at the timeout that it names: its times are that timeout"
     for step in evidence.steps:
         requests = sum(sent.get(task, 0) for task in step.searches)
-        counted = step.anywhere if any(_draws(task, answers) for task in step.searches) else step.queries
+        counted = step.queries if drawn.isdisjoint(step.searches) else step.anywhere
         if counted and counted < requests:
             yield (
                 f"step {step.step} ({', '.join(step.searches)}): shards counted {counted} searches for "

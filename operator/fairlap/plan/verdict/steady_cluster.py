@@ -9,7 +9,7 @@ from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.cluster_course import MissingCopies, TaskCaches
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.record import IndexRecord, Record, Task
 from fairlap_race.contract.series import Span
 from fairlap_race.contract.task_spans import TaskSpan, seconds_of, task_spans
 
@@ -44,9 +44,11 @@ class _Gap(NamedTuple):
 
 def replicas_were_there(record: Record, spec: BenchmarkSpec) -> Violation | None:
     """Return the first replica that was to be there and was not while a task was measured."""
-    spans = _spans(record)
+    spans, indices = _spans(record), {it.name: it for it in reversed(record.indices or ())}
     for missing in record.course.missing[:_MOST]:
-        if missing.primary or missing.why == _ADDED_LATER or missing.copies <= _unattainable(record, spec, missing):
+        if missing.primary or missing.why == _ADDED_LATER:
+            continue
+        if missing.copies <= _unattainable(record, spec, missing, indices.get(missing.index)):
             continue
         for gap in _gaps(spans, missing.since, missing.until):
             if not gap.tolerated:
@@ -118,12 +120,11 @@ def _untold(record: Record) -> Iterator[str]:
         yield f"Elasticsearch did not tell {', '.join(unknown)}{why}"
 
 
-def _unattainable(record: Record, spec: BenchmarkSpec, missing: MissingCopies) -> int:
+def _unattainable(record: Record, spec: BenchmarkSpec, missing: MissingCopies, index: IndexRecord | None) -> int:
     """Return how many replicas of an index this cluster can never hold, and nobody asked for by a field of the spec."""
     if spec.index and spec.index.replicas:
         return 0
     nodes = max(1, len(record.environment.nodes))
-    index = next((it for it in record.indices or () if it.name == missing.index), None)
     if index is None or index.replicas is None or index.shards is None:
         return missing.copies if nodes == 1 else 0
     return index.shards * max(0, index.replicas - (nodes - 1))

@@ -31,6 +31,11 @@ def record(*pipelines: rec.Pipeline, named: tuple[str, ...] = (), plan: Any = No
     return replace(GOOD, track=track, indices=indices, pipelines=pipelines)
 
 
+def of_1000(raced: rec.Record) -> rec.Record:
+    """Return the record of bulks that send a thousand documents through pipeline p."""
+    return replace(raced, track=replace(raced.track, pipeline_documents={"p": 1000}))
+
+
 DEFAULT, FINAL = {"default_pipeline": "p"}, {"final_pipeline": "p"}
 
 
@@ -89,6 +94,13 @@ PARTLY = ProcessorWork(9, 500, told=tuple(ProcessorCount(place, "set", 9, 1) for
         (record(EMPTY, named=("p",)), Reason.PIPELINE_NOT_VERIFIED, "it has no processors, and Elasticsearch skips it"),
         (record(EMPTY, **DEFAULT), Reason.PIPELINE_NOT_VERIFIED, "no processors"),
         (record(named=("p",), plan={"deletes_pipelines": ("p",)}), Reason.PIPELINE_NOT_VERIFIED, "a task deletes it"),
+        (record(named=("p",), plan={"deletes_pipelines": ("*",)}), Reason.PIPELINE_NOT_VERIFIED, "a task deletes it"),
+        # Put again, it counts from 0.
+        (
+            of_1000(record(pipeline(count=900), named=("p",), plan={"deletes_pipelines": ("p*",)})),
+            Reason.PIPELINE_NOT_VERIFIED,
+            "a task deletes it",
+        ),
         (record(pipeline(count=900), **DEFAULT), Reason.PIPELINE_BYPASSED, "processed 900 of the 1000 documents"),
         (record(pipeline(count=900), **FINAL), Reason.PIPELINE_BYPASSED, "while the index did not name it"),
         (record(pipeline("q"), **DEFAULT), Reason.PIPELINE_BYPASSED, "processed 0 of the 1000"),
@@ -124,3 +136,19 @@ def test_an_index_of_a_target_that_was_there_before_has_other_counters() -> None
 def test_a_race_that_failed_is_told_nothing() -> None:
     failed = replace(record(EMPTY, named=("p",)), outcome=rec.Outcome(Reason.RACE_STALLED, "stood"))
     assert applied_pipelines.remarks(failed) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "is_one"),
+    [
+        ("logs", "logs*", True),
+        ("logs-1-a", "logs-*-a", True),
+        ("logs-a-b-c", "*a*b*", True),
+        ("logs-b-a", "*a*b*", False),
+        ("aba", "ab*ba", False),
+        ("logs", "**", True),
+        ("logs", "log?*", False),
+    ],
+)
+def test_patterns_are_those_of_elasticsearch(name: str, pattern: str, is_one: bool) -> None:
+    assert applied_pipelines._is_like(name, pattern.split("*")) == is_one

@@ -7,9 +7,11 @@ import pytest
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import remarks
 from fairlap.plan.verdict.http_checks import first_violation_over_http
-from fairlap_race.contract.http_record import HttpAnswers, HttpHost, HttpRecord
+from fairlap_race.contract.capacity_search import CapacitySearch
+from fairlap_race.contract.http_record import HttpAnswers, HttpHost, HttpRecord, RequestHits
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Counts, Outcome, RallyNumbers, Record, Task, Throughput
+from fairlap_race.contract.sweep import SweepSpec, SweepStep
 from fairlap_race.contract.track_record import TrackRecord, TrackTask
 
 SPEC = BenchmarkSpec.model_validate(
@@ -57,3 +59,21 @@ def test_what_is_wrong_is_caught(change, reason):
 def test_errors_within_what_is_accepted_are_none():
     few = replace(GOOD, tasks=(TASK, replace(TASK, task="c2", errors=Counts(0, 30))))
     assert first_violation_over_http(few, SPEC) is None
+
+
+@pytest.mark.parametrize(("lines", "told"), [((0, 0, 0), True), ((0, 4, 0), False), ((), False)])
+def test_requests_that_find_nothing_at_all_are_remarked_on(lines, told):
+    """An index that is empty, or not there, answers fast, and with status 200 by some engines."""
+    found = remarks(replace(GOOD, http=replace(GOOD.http, hits=RequestHits("/hits", lines))), [], "")
+    assert [it.reason for it in found] == ([Reason.SEARCHES_WITHOUT_HITS] if told else [])
+    assert not told or "none of the first 3 lines of its file found anything" in found[0].text
+
+
+@pytest.mark.parametrize(("kept", "reason"), [(False, None), (True, Reason.TASK_MISSING), (None, Reason.TASK_MISSING)])
+def test_a_probe_that_drowned_the_engine_is_an_answer(kept, reason):
+    """Requests of its warm-up held all clients until its end: nothing was measured, and the rate is not carried."""
+    drowned = replace(TASK, task="c2", samples=Counts(100, 0), rally=None)
+    search = SweepSpec("c", steps=(SweepStep("c1", kept=True), SweepStep("c2", kept=kept)), search=CapacitySearch())
+    of = replace(GOOD, tasks=(TASK, drowned), track=replace(GOOD.track, sweep=search))
+    found = first_violation_over_http(of, SPEC)
+    assert (found and found.reason) is reason
