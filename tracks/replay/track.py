@@ -11,6 +11,7 @@ import functools
 import json
 import math
 import random
+import re
 from bisect import bisect_left
 from collections import Counter
 from itertools import accumulate
@@ -23,6 +24,9 @@ STEEPEST = 64.0
 """An exponent with which the first of all requests is the only one."""
 _EXACT_RANKS = 1000
 _RANKS_A_BLOCK = 100
+_STEPS_APART = 1_000_003
+"""Between the seeds of two steps of a sweep."""
+_SCROLLS = re.compile(r"(?:^|&)scroll=")
 
 
 def expected_hit_rate(exponent: float, distinct: int, requests: int) -> float:
@@ -108,7 +112,8 @@ def _request(line: str, request_cache: bool) -> Request:
     data: dict[str, Any] = {"path": line} if line.startswith("/") else json.loads(line)
     path, body = data["path"], data.get("body")
     bare, _, query = path.partition("?")
-    if request_cache and bare.endswith("/_search") and "request_cache=" not in query:
+    # A scroll takes no cache: Elasticsearch would refuse it.
+    if request_cache and bare.endswith("/_search") and "request_cache=" not in query and not _SCROLLS.search(query):
         path = f"{bare}?{query}{'&' if query else ''}request_cache=true"
     method = data.get("method", "GET" if body is None else "POST").upper()
     if isinstance(body, list):
@@ -142,6 +147,7 @@ class Replay:
     def __init__(self, track: Any, params: dict[str, Any], **_: Any) -> None:
         self._cache = params.get("request-cache") is True
         self._order, self._seed = params.get("order", "file"), int(params.get("seed", 42))
+        self._step = int(params.get("step", 0))
         self._number, seconds = params.get("requests"), params.get("time-period")
         if self._order not in ORDERS:
             raise ValueError(f"order must be one of {', '.join(ORDERS)}, not {self._order!r}")
@@ -190,7 +196,8 @@ class Replay:
         """Return what client `partition_index` of `total_partitions` sends."""
         mine = copy.copy(self)
         mine.client, mine._clients, mine._sent = partition_index, total_partitions, 0
-        mine._uniform = random.Random((self._seed << 32) + partition_index).random  # noqa: S311
+        # Steps of a sweep draw others: what one has brought into a cache, the next would find there.
+        mine._uniform = random.Random(((self._seed + _STEPS_APART * self._step) << 32) + partition_index).random  # noqa: S311
         return mine
 
     @property

@@ -136,13 +136,20 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
             "by side until the end, with the memory and the disk that each of them asks for; with state: Fresh it "
             f"would be {races} clusters, one at a time, each filled again."
         )
+    elif spec.template.elasticsearch:
+        at_once = "those of a block side by side" if in_turn else "one at a time"
+        yield (
+            f"Clusters: {races}, each built and filled anew, {at_once}; with state: Kept, for questions about searches "
+            f"alone, it would be {variants}, each filled once and all of them side by side until the end."
+        )
     if known.seconds is None:
         yield "How long: not known before a race; --race-time 4m reckons with that."
     else:
         counts = (first, last) if in_turn else (least, most)
         times = [_hours(count * known.seconds) for count in dict.fromkeys(counts)]
         why = ", as in earlier Comparisons" if known.race_seconds is None else ""
-        yield f"How long: {' to '.join(times)}, at {_hours(known.seconds)} a race{why}."
+        filling = ", and before it the clusters are filled" if kept else ""
+        yield f"How long: {' to '.join(times)}, at {_hours(known.seconds)} a race{why}{filling}."
     if known.noise is not None:
         yield _smallest(spec, variants, known.noise)
     elif known.smallest_change is not None:

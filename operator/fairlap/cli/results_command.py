@@ -31,11 +31,11 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
             print_text(f"* {sentence}")
         for curve in filter(None, map(sweep_report.curve, found)):
             print_text(f"\n{curve}")
+        asked = list(dict.fromkeys(names))
         if not everything and any(map(bm.tasks, found)):
-            asked = list(dict.fromkeys(names))
             print_text(f"\nAll figures: {connection.command('results', asked)} --all")
-            if len(asked) == 2:
-                print_text(f"Which is better, and how sure that is: {connection.command('compare', asked)}")
+        if len(asked) == 2 and any(map(bm.tasks, found)):
+            print_text(f"Which is better, and how sure that is: {connection.command('compare', asked)}")
     elif output == "drnbench":
         if len(found) != 1:
             raise UsageError("-o drnbench is the curve of one Benchmark: name one")

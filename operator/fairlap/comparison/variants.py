@@ -13,6 +13,7 @@ from fairlap.api.base import Json
 from fairlap.api.comparison_spec import LOOKS, ComparisonSpec, Design, Matrix, Variant
 from fairlap.api.names import MOST_SPEC_VALUES
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.comparison.equal_values import comparable
 from fairlap.comparison.matrix_cells import LONGEST_NAME, combination_name, combinations, matrix_objections
 from fairlap.comparison.merge_patch import (
     MOST_LEVELS,
@@ -39,7 +40,38 @@ _VERSION: Final = re.compile(
 )
 _SHORT_VERSION: Final = re.compile(r"(es|elasticsearch)?[-_]?([5-9](?:\.[0-9]{1,3})?)", re.IGNORECASE)
 """a whole name that may be the first one or two numbers of a version"""
+_SHORT_AMONG_OTHERS: Final = re.compile(
+    r"(?<![a-z0-9])(?:es|elasticsearch)[-_]?([5-9](?:\.[0-9]{1,3})?)(?![0-9.])", re.IGNORECASE
+)
+"""the same in a longer name"""
 _JAVA: Final = re.compile(r"(?:java|jdk)[-_]?([0-9]{1,2})(?![0-9.])", re.IGNORECASE)
+
+
+class _Word(NamedTuple):
+    """What a name may say of one field."""
+
+    pattern: re.Pattern[str]
+    """its groups are the value, whichever is there"""
+    path: tuple[str, ...]
+
+
+def _counted(what: str, *path: str) -> _Word:
+    number = r"([0-9]{1,3})"
+    pattern = rf"(?<![a-z0-9])(?:{number}[-_]?{what}s?|{what}s[-_]?{number})(?![a-z0-9])"  # node-2 may be a machine
+    return _Word(re.compile(pattern, re.IGNORECASE), path)
+
+
+_WORDS: Final = (
+    _counted("shard", "elasticsearch", "index", "shards"),
+    _counted("replica", "elasticsearch", "index", "replicas"),
+    _counted("node", "elasticsearch", "nodes"),
+    _Word(
+        re.compile(r"(?<![a-z0-9])(?:heap[-_]?([0-9]+[kmg])b?|([0-9]+[kmg])b?[-_]?heap)(?![a-z0-9])", re.IGNORECASE),
+        ("elasticsearch", "heap"),
+    ),
+    _Word(re.compile(r"(?<![a-z0-9])(best[-_]compression)(?![a-z0-9])"), ("elasticsearch", "index", "codec")),
+)
+"""Where the field is not written nothing is refused: what it is then may be what the name says."""
 
 
 class ResolvedVariant(NamedTuple):
@@ -280,7 +312,8 @@ def _versions_said(draft: _Draft, resolved: Mapping[str, Any], *, versions_vary:
     }
     whole = _VERSION.findall(draft.name)
     if whole or not found:
-        return [each for each in whole if not any(each in value for value in others)]
+        among = [] if whole else [it for it in _SHORT_AMONG_OTHERS.findall(draft.name) if it not in others]
+        return among or [each for each in whole if not any(each in value for value in others)]
     of, short = found.groups()
     return [short] if short not in others and (of or "." in short or versions_vary) else []
 
@@ -300,3 +333,27 @@ def _misnamed(draft: _Draft, resolved: Mapping[str, Any], *, versions_vary: bool
     if java and str(built.get("java")) not in java:
         has = f"its elasticsearch.java is {built['java']}" if built.get("java") else "it has no elasticsearch.java"
         yield f"variant {draft.name} is called after Java {java[0]}, but {has}: mend the name or write java: {java[0]}"
+    if draft.field != "matrix":
+        yield from _otherwise_misnamed(draft, resolved)
+
+
+def _otherwise_misnamed(draft: _Draft, resolved: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each field of which a name says another value, where nothing else explains that."""
+    others = {as_text(value).lower() for _, value in leaves("", draft.patch)}
+    for pattern, path in _WORDS:
+        *parents, field = path
+        has = part_at(resolved, tuple(parents)).get(field)
+        said = [next(filter(None, it.groups())).lower() for it in pattern.finditer(draft.name)]
+        value = as_text(has).lower().replace("-", "_")
+        if has is None or not said or value in {it.replace("-", "_") for it in said} or others & set(said):
+            continue
+        if field == "heap" and any(_is_same_heap(it, value) for it in said):
+            continue
+        yield (
+            f"variant {draft.name} is called after {field} {said[0]}, but its {'.'.join(path)} is {has}: mend the name "
+            f"or the {field}"
+        )
+
+
+def _is_same_heap(one: str, other: str) -> bool:
+    return bool(comparable("elasticsearch.heap", one) == comparable("elasticsearch.heap", other))

@@ -14,15 +14,18 @@ from fairlap_race.contract.untrusted import read_object
 NO_ENTRY = "no entry of an access log"
 BODY_UNKNOWN = "a search without q or source: its body, if it had one, is not in the log"
 NO_BODY = "not a GET: an access log does not have the body"
-FAILED = "answered by an error"
+FAILED = "answered by an error, or sent elsewhere"
 OTHER = "another path than was asked for"
+OF_A_MOMENT = "it reads on in a search of that moment: a scroll, a point in time, an asynchronous search"
 _MOST_CHARACTERS = 1 << 20
+_NOT_MODIFIED = 304
 _QUOTED = re.compile(r'"(?P<method>[A-Z]{3,10}) (?P<target>\S+)(?: HTTP/[\d.]+)?" (?P<status>\d{3})\b')
 _REQUEST = re.compile(r"(?P<method>[A-Z]{3,10}) (?P<target>\S+)(?: HTTP/[\d.]+)?")
 _ESCAPED = {'"': '"', "\\": "\\", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ESCAPE = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|(["\\bfnrtv]))')
 _ADDRESS = re.compile(r"https?://[^/?#]*", re.I)
 _SEARCH = re.compile(r"/_(?:search|count|msearch)(?:/template)?/?(?:\?|$)")
+_OF_A_MOMENT = re.compile(r"/_(?:search/scroll|async_search|search/point_in_time|pit)(?:[/?]|$)|[?&]scroll(?:_id)?=")
 _SAYS_WHAT = re.compile(r"[?&](?:q|source)=[^&]")
 _METHODS = (
     "method", "request_method", "http_method", "verb", "RequestMethod", "request.method", "http.request.method",
@@ -43,7 +46,7 @@ class _Entry(NamedTuple):
 def from_access_log(
     lines: Iterable[InputLine], strip: str = "", match: str = "", without_body: bool = False
 ) -> Iterator[RequestLine | Skipped]:
-    """Yield the GETs that were answered without an error, in their order.
+    """Yield the GETs that were answered, and can be sent again, in their order.
 
     `strip`: the beginning of paths that the proxy takes away; `match`: a text that paths must have in them;
     `without_body`: searches that say nothing in their path are kept, as they would find everything.
@@ -54,10 +57,12 @@ def from_access_log(
             yield Skipped(line.number, NO_ENTRY)
         elif entry.method != "GET":
             yield Skipped(line.number, NO_BODY)
-        elif entry.status >= 400:
+        elif entry.status >= 300 and entry.status != _NOT_MODIFIED:
             yield Skipped(line.number, FAILED)
         elif match not in (path := _path(entry.target, strip)):
             yield Skipped(line.number, OTHER)
+        elif _OF_A_MOMENT.search(path):
+            yield Skipped(line.number, OF_A_MOMENT)
         elif not without_body and _SEARCH.search(path) and not _SAYS_WHAT.search(path):
             # A GET may have a body: without it the search would be another one, of everything.
             yield Skipped(line.number, BODY_UNKNOWN)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from fairlap_race.contract.document_plan import WORDS, DocumentPlan, UncountedTask, WhyUncounted
 from fairlap_race.contract.failed_bulks import accepted_loss
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.record import Record, Touch
 
 NOT_DETERMINED = "the documents were not counted against the track: it does not determine how many there will be"
 _SHOWN = 5
@@ -232,7 +232,8 @@ def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDo
     gone = _diverted(record, behind, groups, wrong)
     if gone:
         return CountedDocuments("", doubts, (gone,))
-    explained = [(group, _explained(plan, behind, group)) for group in wrong]
+    added = _added_to(record) if wrong else {}
+    explained = [(group, _explained(plan, behind, group) or _appended(added, group)) for group in wrong]
     doubts = (*doubts, *(why for _, why in explained if why))
     wrong = [group for group, why in explained if not why]
     if not wrong:
@@ -266,6 +267,28 @@ def _explained(plan: DocumentPlan, behind: _Behind, group: _Group) -> str:
         text = f"index {names} holds {group.found} documents, {more} more than the track's bulks send"
         return f"{text}: task {early} may have written before them"
     return ""
+
+
+def _added_to(record: Record) -> dict[str, list[Touch]]:
+    """Return by index what an existing cluster held there before, which the track adds to and does not delete first."""
+    touches = record.target.touches if record.target else ()
+    gone = {name for touch in touches if touch.deletes for name in touch.existing}
+    found: dict[str, list[Touch]] = {}
+    for touch in touches:
+        if touch.creates and touch.documents and gone.isdisjoint(touch.existing):
+            for name in touch.existing:
+                found.setdefault(name, []).append(touch)
+    return found
+
+
+def _appended(added: Mapping[str, list[Touch]], group: _Group) -> str:
+    """Return in a sentence that there were documents of a group before the race; else empty."""
+    before = {touch.existing: touch.documents or 0 for index in group.indices for touch in added.get(index, ())}
+    held = sum(before.values())
+    if not held or group.found < group.least or (group.most is not None and group.found > group.most + held):
+        return ""
+    names = ", ".join(sorted(name for existing in before for name in existing)[:_SHOWN])
+    return f"index {names} holds {group.found} documents, and held {held} before the race, which added to them"
 
 
 def _holds(group: _Group) -> bool:
@@ -354,19 +377,18 @@ def _diverted(record: Record, behind: _Behind, groups: list[_Group], wrong: list
     total = sum(group.least for group in groups)
     what = _shortage(wrong)
     drops = f"drop processors of ingest pipeline {', '.join(droppers)} dropped {dropped}"
-    if any(group.uncounted for group in wrong):
-        return ""
+    is_open = any(group.uncounted for group in groups)  # then some of what was dropped is missing nowhere
     fewer = all(group.found <= group.least for group in wrong)
-    if fewer and dropped and short == dropped:
+    if fewer and dropped and (short == dropped or (is_open and short < dropped)):
         return f"{what}: {drops}"
     moved = bool(ran) or behind.aliased or any(group.missing for group in wrong)
-    if moved and not any(group.uncounted for group in groups) and behind.total + dropped == total:
+    if moved and not is_open and behind.total + dropped == total:
         elsewhere = sorted(set(behind.counts) - {index for group in groups for index in group.indices})
         places = f"indices {', '.join(elsewhere[:_SHOWN])}" if elsewhere else "other indices of the race"
         return f"{what}: the others are in {places}{f', and {drops}' if dropped else ''}"
     if fewer and hidden and short > dropped:
         return f"{what}: ingest pipeline {', '.join(hidden)} may drop documents where they are not counted (on_failure)"
-    if fewer and senders and record.target is not None:
+    if fewer and senders and (is_open or record.target is not None):
         return f"{what}: ingest pipeline {', '.join(senders)} sends documents to other indices"
     return ""
 

@@ -19,6 +19,7 @@ class WhyUncounted(StrEnum):
     ACTION_LINES = "actionLines"
     OWN_CODE = "ownCode"
     DELETED = "deleted"
+    RAW_BULK = "rawBulk"
     OTHER_WRITES = "otherWrites"
 
 
@@ -31,6 +32,7 @@ WORDS: Final[Mapping[WhyUncounted, str]] = {
     WhyUncounted.ACTION_LINES: "sends documents that say themselves where they go (includes-action-and-meta-data)",
     WhyUncounted.OWN_CODE: "gets its parameters from the track's own code",
     WhyUncounted.DELETED: "deletes them",
+    WhyUncounted.RAW_BULK: "sends bulks as raw requests, of whose answers nobody reads which documents were refused",
     WhyUncounted.OTHER_WRITES: "may write or remove documents in a way that cannot be told beforehand",
 }
 """What a task does, as the rest of a sentence that begins with its name."""

@@ -319,6 +319,8 @@ class Task:
     """end of the last request"""
     duration_seconds: float | None = None
     """from the start of the first measured request to the end of the last one"""
+    client_seconds: float | None = None
+    """the same of each client, of all of them together"""
     samples: Counts = Counts()
     errors: Counts = Counts()
     first_error: str | None = None
@@ -335,7 +337,8 @@ class Task:
     units_done: float | None = None
     """documents (or operations) of the successful measured requests"""
     rate: float | None = None
-    """units done per second of the measured time; where requests were planned, of the time to each client's last"""
+    """units done per second of the measured time: of each client's own where it ends by the clock, and to each one's
+    last request where they were planned"""
     load: TaskLoad | None = None
     """None where the load generator was not looked at"""
     windows: Windows | None = None

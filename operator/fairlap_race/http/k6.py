@@ -6,6 +6,7 @@ import json
 import math
 import re
 import subprocess
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,14 @@ def requests_before_shift(lines: int, senders: int, hosts: int) -> int:
     return math.lcm(lines // math.gcd(lines, senders), hosts)
 
 
+def seed_of(http: HttpSpec, load: HttpLoad) -> int:
+    """Return what decides a load's requests: of several loads each draws others, and in every race the same. Pure.
+
+    Else a step of a sweep would begin with what the one before it has just brought into a cache.
+    """
+    return http.seed if len(http.loads) < 2 else http.seed ^ zlib.crc32(load.name.encode())
+
+
 def make_plan(spec: RaceSpec, http: HttpSpec, load: HttpLoad, requests: Path, lines: int) -> dict[str, Any]:
     """Return what the script is to do for `load`; `requests` is the file of the requests, so many `lines`. Pure."""
     senders = load.clients if load.rate is None else 1
@@ -70,7 +79,7 @@ def make_plan(spec: RaceSpec, http: HttpSpec, load: HttpLoad, requests: Path, li
         "requests": str(requests),
         "order": http.order,
         "shiftAfter": requests_before_shift(lines, senders, len(spec.hosts)),
-        "seed": http.seed,
+        "seed": seed_of(http, load),
         "clients": load.clients,
         "nanoseconds": load.nanoseconds,
         "milliseconds": round((load.warmup_seconds + load.seconds) * _A_SECOND),

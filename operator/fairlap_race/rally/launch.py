@@ -103,6 +103,7 @@ class SampleFile:
             "type": str(sample.task.operation.type),
             "clients": sample.task.clients,
             "target": target.value if target else None,
+            "timed": getattr(sample.task, "time_period", None) is not None,
         }
         self._out.write("#" + json.dumps([number, about]) + "\n")
         return number

@@ -141,7 +141,7 @@ def support(samples: int) -> dict[str, int]:
 def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
     """Return the record of one task: Rally's numbers as they are, and ours beside them."""
     measured, throttled = it.samples[1] > 0, it.about.get("target") is not None
-    seconds, rate = it.pace.duration(), it.pace.rate(planned=throttled)
+    seconds, rate = it.pace.duration(), it.pace.rate(planned=throttled, timed=bool(it.about.get("timed")))
     return Task(
         task=str(it.about["task"]),
         operation=it.about.get("operation"),
@@ -153,6 +153,7 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         measured_from=timestamp(it.measured_wallclock) if measured else None,
         ended_at=timestamp(it.last_wallclock) if sum(it.samples) else None,
         duration_seconds=None if seconds is None else round(seconds, 6),
+        client_seconds=round(it.pace.client_seconds(), 6) if measured else None,
         samples=Counts(*it.samples),
         errors=Counts(*it.errors),
         first_error=it.first_error,

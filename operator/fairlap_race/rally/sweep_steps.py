@@ -33,10 +33,10 @@ def _expanded(element: Any, sweep: SweepSpec) -> Iterator[Any]:
     for number, step in enumerate(sweep.steps):
         if number and sweep.interval_seconds:
             yield _pause(task, step, sweep.interval_seconds)
-        yield _step(task, step, sweep)
+        yield _step(task, step, sweep, number)
 
 
-def _step(task: Any, step: SweepStep, sweep: SweepSpec) -> Any:
+def _step(task: Any, step: SweepStep, sweep: SweepSpec, number: int) -> Any:
     found = copy.copy(task)
     found.name, found.params = step.name, dict(task.params)
     found.params.pop("target-interval", None)
@@ -54,10 +54,11 @@ def _step(task: Any, step: SweepStep, sweep: SweepSpec) -> Any:
         found.warmup_time_period, found.time_period = sweep.warmup_seconds, sweep.duration_seconds
         if getattr(found, "ramp_up_time_period", None):
             found.ramp_up_time_period = None
-        if task.operation.param_source == REPLAY:
-            # Its file ends, and a source is told of its operation alone, not of the task's time.
-            found.operation = copy.copy(task.operation)
-            found.operation.params = {**task.operation.params, "looped": True}
+    if task.operation.param_source == REPLAY:
+        # A source is told of its operation alone: not of the time, which its file may end before, or of its step.
+        looped = {"looped": True} if sweep.duration_seconds is not None else {}
+        found.operation = copy.copy(task.operation)
+        found.operation.params = {**task.operation.params, **looped, "step": number}
     return found
 
 

@@ -84,15 +84,22 @@ class Pace:
             return None
         return max(it.last_end for it in measured) - min(it.first_start for it in measured)
 
-    def rate(self, *, planned: bool) -> float | None:
+    def client_seconds(self) -> float:
+        """Return the seconds that each client measured, of all of them together."""
+        return sum(it.last_end - it.first_start for it in self.clients.values() if it.requests)
+
+    def rate(self, *, planned: bool, timed: bool = False) -> float | None:
         """Return the units done per second of the measured time; None where it cannot be told.
 
         Where moments are `planned`, a client waits between its requests, and n of them take n-1 intervals: each
-        client's rate is that of all its requests but the last, until the start of the last.
+        client's rate is that of all its requests but the last, until the start of the last. Where clients end by the
+        clock (`timed`) each has its own time: one whose last answer comes late takes none from the others.
         """
         measured = [it for it in self.clients.values() if it.requests]
         if planned and measured and all(it.last_start > it.first_start for it in measured):
             return sum((it.units - it.last_units) / (it.last_start - it.first_start) for it in measured)
+        if timed and measured and all(it.last_end > it.first_start for it in measured):
+            return sum(it.units / (it.last_end - it.first_start) for it in measured)
         seconds = self.duration()
         return sum(it.units for it in measured) / seconds if seconds else None
 

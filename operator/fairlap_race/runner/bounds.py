@@ -131,6 +131,7 @@ def _with_six_digits(task: Task) -> Task:
             p90=windows.p90 and _six(windows.p90),
         ),
         duration_seconds=task.duration_seconds and _six(task.duration_seconds),
+        client_seconds=task.client_seconds and _six(task.client_seconds),
         client_busy_share=task.client_busy_share and _six(task.client_busy_share),
     )
 

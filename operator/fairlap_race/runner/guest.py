@@ -165,9 +165,13 @@ def find_others(before: Load, after: Load, mine: Callable[[str], bool]) -> tuple
 
 
 def owner_of(planned: Iterable[Touch]) -> Callable[[str], bool]:
-    """Return whether an index is one that the track creates or writes to; backing indices of its data streams too."""
-    indices = {touch.name for touch in planned if touch.creates and touch.kind == effects.INDEX}
-    streams = {touch.name for touch in planned if touch.creates and touch.kind == effects.DATA_STREAM}
+    """Return whether an index is one that the track creates or writes to; backing indices of its data streams too.
+
+    Also by another name: what there was behind an alias is the track's where it may write to it.
+    """
+    touched = [touch for touch in planned if touch.creates]
+    indices = {name for it in touched if it.kind == effects.INDEX for name in (it.name, *it.existing)}
+    streams = {name for it in touched if it.kind == effects.DATA_STREAM for name in (it.name, *it.existing)}
 
     def mine(name: str) -> bool:
         # What Elasticsearch makes for a data stream is .ds-STREAM-yyyy.MM.dd-000001, and .fs- for what failed.

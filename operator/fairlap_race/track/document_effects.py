@@ -82,7 +82,8 @@ def foresee(acts: Iterable[Act]) -> tuple[dict[str, int], DocumentPlan]:
         uncounted = [*_deleted(act, counts, uncounted, kept)]
         plan = _noted(act, plan, bool(counts or uncounted))
         if not keeps_documents(act.kind, act.params):
-            (uncounted if counts or uncounted else early).append(UncountedTask(act.task))
+            why = WhyUncounted.RAW_BULK if _sends_bulk(act.kind, act.params) else WhyUncounted.OTHER_WRITES
+            (uncounted if counts or uncounted else early).append(UncountedTask(act.task, why=why))
     # Before any document it can only add to what the bulks bring, unless nothing else says how many there are.
     if not (counts or uncounted):
         return counts, replace(plan, uncounted=tuple(early))
@@ -140,9 +141,20 @@ def _deletes(act: Act) -> tuple[str, ...]:
         path = str(params.get("path")).split("?")[0].strip("/")
         streams = path.removeprefix("_data_stream/")
         return tuple(streams.split(",")) if "/" not in streams and not streams.startswith("_") else ()
+    if kind == "raw-request" and _path(params) == ["_aliases"]:
+        return tuple(_removed_with_aliases(params.get("body")))
     if kind == "composite":
         return tuple(name for inner in _inner(params) for name in _deletes(inner))
     return ()
+
+
+def _removed_with_aliases(body: Any) -> Iterator[str]:
+    actions = body.get("actions") if isinstance(body, Mapping) else None
+    for action in actions if isinstance(actions, list) else ():
+        removed = action.get("remove_index") if isinstance(action, Mapping) else None
+        if isinstance(removed, Mapping):
+            names = removed.get("indices", removed.get("index"))
+            yield from map(str, names if isinstance(names, list) else str(names or "").split(","))
 
 
 def keeps_documents(kind: str, params: Mapping[str, Any]) -> bool:
@@ -164,6 +176,12 @@ def keeps_documents(kind: str, params: Mapping[str, Any]) -> bool:
     # PUT /NAME/_doc/_search has an id that looks like something else.
     about = next((part for part in parts if part.startswith("_") and part != "_all"), "")
     return made or stream or (about in _QUERIES | _UPKEEP and not _COPYING & set(parts))
+
+
+def _sends_bulk(kind: str, params: Mapping[str, Any]) -> bool:
+    if kind == "composite":
+        return any(_sends_bulk(inner.kind, inner.params) for inner in _inner(params))
+    return kind == "raw-request" and _path(params)[-1:] == ["_bulk"]
 
 
 def _path(params: Mapping[str, Any]) -> list[str]:

@@ -109,6 +109,12 @@ def test_a_key_with_dots_is_found() -> None:
             "What decides: serviceTimeP50 (5 %), serviceTimeP99 (10 %), storeBytes (2 %), over",
         ),
         ({"design": {"state": "Kept", "tasks": ["a"]}}, "Clusters: 2, each built and filled once"),
+        (
+            {},
+            "each built and filled anew, one at a time; with state: Kept, for questions about searches alone, it would "
+            "be 2, each",
+        ),
+        ({"design": {"kind": "Duet"}}, "each built and filled anew, those of a block side by side; with state: Kept"),
         ({"design": {"state": "Kept", "tasks": ["a"]}}, "with state: Fresh it would be 9 to 30 clusters"),
         ({}, "for example (it is drawn at"),
     ],

@@ -704,3 +704,20 @@ def test_a_mean_that_loses_a_task_after_it_was_settled_is_the_mean_it_was() -> N
     assert (then.verdict, then.blocks, then.tasks) == ("Regressed", 3, ["a", "b"])
     assert (now.verdict, now.blocks, now.tasks, now.sentence) == ("Regressed", 3, ["a", "b"], then.sentence)
     assert now.all_blocks is None, "over the task that is left it is another number"
+
+
+@pytest.mark.parametrize(
+    ("rates", "told"), [({}, False), ({"search": 50.0}, True), ({"search": 50.0, "bulk": 9.0}, True)]
+)
+def test_a_mean_throughput_over_tasks_at_a_rate_says_so(rates: dict[str, float], told: bool) -> None:
+    """Such a task does what it was asked for: it thins out what the others show."""
+    blocks = drawn(random.Random(1), 3, {BASELINE: 0.0, OTHER: 0.0}, ("throughput",), ("bulk", "search"))
+    for race in (race for block in blocks for race in block.races):
+        race.target_throughput.update(rates)
+    said = [
+        text for text in judged(blocks, [{"metric": "throughput", "margin": 5}]).findings if "a rate was asked" in text
+    ]
+    assert bool(said) is told
+    assert not told or (said[0].startswith("throughput, geometric mean of 2 tasks: of ") and "search" in said[0])
+    named = judged(blocks, [{"metric": "throughput", "margin": 5, "task": "search"}])
+    assert not [text for text in named.findings if "a rate was asked" in text]

@@ -37,6 +37,10 @@ def of_matrix(*axes: tuple[str, list[Any]], baseline: str, **changes: Any) -> Co
     return ComparisonSpec.model_validate({"template": TEMPLATE, "matrix": matrix, "baseline": baseline})
 
 
+def named(name: str, **elasticsearch: Any) -> ComparisonSpec:
+    return comparison([{"name": "8.11.0"}, {"name": name, "patch": {"elasticsearch": elasticsearch}}])
+
+
 def in_turn(patch: dict[str, Any]) -> ComparisonSpec:
     return comparison([{"name": "8.11.0"}, {"name": "b", "patch": patch}], design={"kind": "Duet"})
 
@@ -110,7 +114,12 @@ def test_the_target_of_a_variant_takes_the_place_of_the_template_s_as_a_whole() 
         ("8.11", {"heap": "1g"}), ("9", {"nodes": 9}), ("6.5", {"config": {"a.b": 6.5}}), ("17", {"java": 17}),
         ("0", {"nodes": 2}), ("heap-9", {"heap": "9g"}), ("9", {"heap": "1g"}), ("v5", {"heap": "1g"}),
         ("jdk-21.0.5", {"heap": "1g"}), ("java21.0.5", {"heap": "1g"}),
-        ("plugin-1.2.3", {"config": {"plugin": "1.2.3"}}),
+        ("plugin-1.2.3", {"config": {"plugin": "1.2.3"}}), ("node-2", {"heap": "1g"}), ("3-nodes", {"nodes": 3}),
+        ("3-shards", {"index": {"codec": "default"}}), ("replicas-1", {"nodes": 2, "index": {"replicas": 1}}),
+        ("heap-4g", {"resources": {"limits": {"memory": "8Gi"}}}), ("heap-4g", {"heap": "4096m"}),
+        ("heap-1g-2-shards", {"heap": "1g", "index": {"shards": 2}}), ("2gheap", {"heap": "2g"}),
+        ("best-compression", {"index": {"codec": "best_compression"}}), ("es8-java17", {"java": 17}),
+        ("best_compression", {"heap": "1g"}), ("theap-4gb", {"heap": "1g"}), ("99-nodesets", {"heap": "1g"}),
     ],
 )  # fmt: skip
 def test_a_short_version_is_a_name_and_so_is_any_other_number(name: str, patch: dict[str, Any]) -> None:
@@ -171,6 +180,17 @@ def test_null_takes_a_field_away() -> None:
          "variant java17 is called after Java 17, but its elasticsearch.java is 21"),
         (comparison([{"name": "8.11.0"}, {"name": "jdk-17", "patch": {"elasticsearch": {"java": None}}}]),
          "variant jdk-17 is called after Java 17, but it has no elasticsearch.java"),
+        (named("heap-4g", heap="2g"),
+         "variant heap-4g is called after heap 4g, but its elasticsearch.heap is 2g: mend the name or the heap"),
+        (named("4g-heap", heap="2g"), "is called after heap 4g"),
+        (named("2-replicas", nodes=3, index={"replicas": 1}),
+         "after replicas 2, but its elasticsearch.index.replicas is 1"),
+        (named("shards-3", index={"shards": 2}), "after shards 3, but its elasticsearch.index.shards is 2"),
+        (named("3-nodes", heap="1g"), "after nodes 3, but its elasticsearch.nodes is 1"),
+        (named("best-compression", index={"codec": "default"}),
+         "after codec best-compression, but its elasticsearch.index.codec is default"),
+        (named("es9-java17", java=17),
+         "variant es9-java17 is called after version 9, but its elasticsearch.version is 8.11"),
         (comparison(baseline="8.12.0"), "baseline 8.12.0 is none of the variants: write one of 8.11.0, 9.0.0"),
         (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"elasticsearch": {"nodez": 2}}}]),
          "variant b: elasticsearch.nodez is no field of a Benchmark's spec"),

@@ -104,6 +104,8 @@ def test_what_is_sent(source: Sources) -> None:
 
 
 def test_searches_ask_for_the_cache_where_it_is_wanted(source: Sources) -> None:
+    scrolls = "/i/_search?scroll=1m"
+    assert paths(source([scrolls], request_cache=True).partition(0, 1), 1) == [scrolls], "it would be refused"
     lines = ["/i/_search", "/i/_search?", "/i/_search?q=a", "/i/_search?request_cache=false", "/i/_count"]
     assert paths(source(lines, request_cache=True).partition(0, 1), 5) == [
         "/i/_search?request_cache=true",
@@ -237,3 +239,11 @@ def test_every_line_that_is_accepted_is_sent_as_it_says(method: str, path: str, 
         assert json.loads(sent_body) == body
     else:
         assert kind == "application/x-ndjson" and sent_body.count("\n") >= len(body)
+
+
+def test_steps_of_a_sweep_draw_others_and_each_the_same_in_every_race(source: Sources) -> None:
+    """Else a step begins with what the one before it has just brought into a cache."""
+    lines = [f"/i/_search?q={number}" for number in range(1000)]
+    drawn = [paths(source(lines, order="random", step=step).partition(0, 2), 50) for step in (0, 1, 2, 1)]
+    assert drawn[1] == drawn[3] and len({tuple(each) for each in drawn}) == 3
+    assert paths(source(lines, order="random").partition(0, 2), 50) == drawn[0]

@@ -1,5 +1,6 @@
 """The documents in the end against those that a race was to leave: what voids a race, what is said, what passes."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ from fairlap_race.contract.document_count import NOT_DETERMINED, CountedDocument
 from fairlap_race.contract.document_plan import DocumentPlan, ExpectedByUser, UncountedTask, WhyUncounted
 from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import IndexRecord, Outcome, Pipeline, Record, TargetReport
+from fairlap_race.contract.record import IndexRecord, Outcome, Pipeline, Record, TargetReport, Touch
 from fairlap_race.contract.track_record import TrackRecord
 
 ENDED = UncountedTask("bulk", "t", WhyUncounted.ENDED_BY_OTHER, 1000)
+RAW_BULK = UncountedTask("own", "", WhyUncounted.RAW_BULK)
 LINES = UncountedTask("bulk", "", WhyUncounted.ACTION_LINES, 1000)
 OTHER = UncountedTask("own", "", WhyUncounted.OTHER_WRITES)
 
@@ -183,6 +185,8 @@ HIDDEN = pipeline(hidden=("drop",))
     ("diverted", "words"),
     [
         (record({"t": 1000}, index("t", 990), pipelines=(pipeline(dropped=10),)), "ingest pipeline p dropped 10"),
+        # Beside a bulk that ends early what was dropped may have been its documents, too.
+        (record({"t": 1000}, index("t", 600), uncounted=[ENDED], pipelines=(pipeline(dropped=900),)), "p dropped 900"),
         (
             record({"t": 1000}, index("t", 0), index("u", 1000), pipelines=(pipeline(rerouted=1000),)),
             "index t holds 0 of 1000 documents: the others are in indices u",
@@ -266,3 +270,47 @@ def test_the_same_documents_behind_any_names_pass(data: st.DataObject) -> None:
             expected[each] = expected.get(each, 0) + number
         indices.append(index(name, sum(numbers), *aliases))
     assert count_documents(record(expected, *indices)) == CountedDocuments()
+
+
+def test_bulks_whose_answers_nobody_reads_are_told_even_where_nothing_is_missing() -> None:
+    """With every document of theirs refused all indices hold exactly what the others brought."""
+    found = count_documents(record({"t": 1000}, index("t", 1000), uncounted=[RAW_BULK]))
+    assert not found.mismatch and "task own sends bulks as raw requests" in found.uncounted[0]
+
+
+HELD = Touch("index", "t", creates=True, existing=("t",), documents=400)
+
+
+@pytest.mark.parametrize(
+    ("touches", "found", "counts"),
+    [
+        ((HELD,), 1400, True), ((HELD,), 1000, True), ((HELD,), 1200, True), ((HELD,), 999, False),
+        ((HELD,), 1401, False),
+        ((replace(HELD, deletes=True),), 1400, False), ((replace(HELD, documents=None),), 1400, False),
+        ((replace(HELD, name="a", existing=("t",)),), 1400, True), ((), 1400, False),
+        ((replace(HELD, existing=("other",)),), 1400, False),
+    ],
+)  # fmt: skip
+def test_what_an_existing_cluster_held_is_added_to(touches: tuple[Touch, ...], found: int, counts: bool) -> None:
+    """With overwrite: true, where the track does not delete first; documents with ids of their own are replaced."""
+    of = record({"t": 1000}, index("t", found), target=TargetReport(touches=touches))
+    counted = count_documents(of)
+    assert (not counted.mismatch) is counts, counted
+    assert found == 1000 or not counts or "held 400 before the race" in counted.uncounted[0]
+
+
+@pytest.mark.parametrize(
+    ("indices", "work", "words"),
+    [
+        ((index("t", 10), index("u", 500)), {"dropped": 900}, "drop processors of ingest pipeline p dropped 900"),
+        ((index("t", 10), index("u", 500), index("v", 500)), {"rerouted": 500}, "pipeline p sends documents to other"),
+    ],
+)
+def test_beside_a_bulk_that_ends_early_documents_may_be_elsewhere(
+    indices: tuple[IndexRecord, ...], work: dict[str, int], words: str
+) -> None:
+    """What a pipeline drops or sends elsewhere may be of the one or of the other."""
+    found = count_documents(record({"u": 1000}, *indices, uncounted=[ENDED], pipelines=(pipeline(**work),)))
+    assert found.mismatch == "" and "task bulk ends when completed-by" in found.uncounted[0]
+    (text,) = found.diverted
+    assert text.startswith("index u holds 500 of 1000 documents: ") and words in text

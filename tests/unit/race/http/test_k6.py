@@ -46,6 +46,14 @@ def test_the_plan_says_what_is_sent_and_where_secrets_lie(tmp_path):
     assert json.loads(files.plan.read_text()) == plan and files.no_certificates.is_dir()
 
 
+def test_each_of_several_loads_draws_other_requests_and_the_same_ones_in_every_race():
+    loads = tuple(replace(LOAD, name=f"requests@{clients}", clients=clients) for clients in (1, 2, 4))
+    swept = replace(HTTP, loads=loads)
+    seeds = [make_plan(SPEC, swept, load, Path("/r"), 200)["seed"] for load in (*loads, *loads)]
+    assert len(set(seeds)) == 3 and seeds[:3] == seeds[3:]
+    assert make_plan(SPEC, replace(HTTP, loads=(LOAD,)), LOAD, Path("/r"), 200)["seed"] == HTTP.seed
+
+
 @pytest.mark.parametrize(
     ("rate", "apart"),
     [

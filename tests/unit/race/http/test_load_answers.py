@@ -113,6 +113,18 @@ def test_what_k6_sends_when_it_planned_it_did_not_wait(rate, seconds):
     assert task.http is not None and task.http.latency_left_out == "" and task.keeps_schedule
 
 
+@pytest.mark.parametrize(("missing", "latency"), [(2, True), (40, True), (60, False)])
+def test_what_k6_leaves_at_the_clock_takes_no_latency(missing, latency):
+    """At 2,000 a second a millisecond before its end is two requests; 20 ms are within what is on time."""
+    load = HttpLoad("r", 2, 50, 2000, 0)
+    found = LoadAnswers(load, HOSTS)
+    for number in range(4000 - missing):
+        found.add(line(number / 2, 5, client=number % 50, number=number))
+    task = found.task()
+    assert task.http is not None and task.rally is not None
+    assert bool(task.rally.latency_millis) is latency is not task.http.fell_behind
+
+
 @pytest.mark.parametrize("warned", [False, True])
 def test_where_requests_were_dropped_there_is_no_latency(warned):
     found = opened(missing=0 if warned else 40)

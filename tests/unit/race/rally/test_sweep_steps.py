@@ -88,10 +88,13 @@ def test_a_file_of_requests_begins_again_in_a_step_of_a_time() -> None:
     replayed = Task("search", operation("raw-request", source="replay", order="file"))
     it = track(replayed)
     expand(it, None, sweep(duration_seconds=30.0))
-    assert [task.operation.params for task in it.challenge.schedule] == [{"order": "file", "looped": True}] * 3
+    assert [task.operation.params for task in it.challenge.schedule] == [
+        {"order": "file", "looped": True, "step": number} for number in range(3)
+    ]
     assert replayed.operation.params == {"order": "file"}, "the task itself stays as it was"
     expand(it := track(replayed), None, sweep())
-    assert [task.operation.params for task in it.challenge.schedule] == [{"order": "file"}] * 3, "else once a step"
+    params = [task.operation.params for task in it.challenge.schedule]
+    assert params == [{"order": "file", "step": number} for number in range(3)], "else once a step"
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,18 @@ def test_units_over_the_time_have_the_ragged_ends_in_them() -> None:
     assert pace(RAGGED).duration() == pytest.approx(30)
 
 
+def test_of_clients_that_end_by_the_clock_a_late_answer_takes_its_own_time_alone() -> None:
+    """Seven of eight send ten a second for 30 seconds; the last request of the eighth is answered a minute later."""
+    found = [it for client in range(7) for it in back_to_back(client, 0, 30, 0.1, 1)]
+    found += [*back_to_back(7, 0, 29.5, 0.1, 1), Request(7, 29.5, 60.0, 0)]
+    assert pace(found).rate(planned=False) == pytest.approx(2395 / 89.5, rel=0.01), "as a bulk's would be"
+    assert pace(found).rate(planned=False, timed=True) == pytest.approx(70 + 295 / 89.5, rel=0.01)
+    assert pace(found).client_seconds() == pytest.approx(7 * 30 + 89.5)
+    slow = [it for client in range(8) for it in back_to_back(client, client / 4, 30, 2.0, 1)]
+    service, clients = 2.0 * len(slow), pace(slow).client_seconds()
+    assert service / clients == pytest.approx(1.0), "the gaps at begin and end are nobody's waiting"
+
+
 def test_a_planned_rate_is_that_of_its_intervals() -> None:
     eight = [it for client in range(8) for it in planned(client, 0.5, 10, begin=client / 4)]
     assert pace(eight).rate(planned=True) == pytest.approx(4.0)

@@ -166,6 +166,8 @@ def test_counters_of_an_index_that_was_there_are_left_out() -> None:
 
 
 def test_backing_indices_of_its_data_streams_are_the_tracks() -> None:
+    behind = guest.owner_of([Touch("index", "alias", creates=True, existing=("t-1", "t-2"))])
+    assert behind("t-1") and behind("t-2") and behind("alias") and not behind("t-3")
     mine = guest.owner_of([Touch("data stream", "logs-app", creates=True), Touch("index", "gone", deletes=True)])
     assert mine(".ds-logs-app-2026.01.01-000001")
     assert mine(".fs-logs-app-2026.01.01-000001")

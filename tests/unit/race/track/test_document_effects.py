@@ -45,6 +45,25 @@ T = bulk(("t", 1000))
         ([T, raw("DELETE", "/_data_stream/t")], {}, [UncountedTask("raw-request", "t", DELETED, 1000)]),
         ([T, raw("DELETE", "/t"), T, raw("DELETE", "/t")], {}, [UncountedTask("raw-request", "t", DELETED, 1000)] * 2),
         ([T, raw("DELETE", "/t/_doc/1")], {"t": 1000}, [UncountedTask("raw-request")]),
+        ([T, raw("POST", "/t/_bulk?refresh")], {"t": 1000}, [UncountedTask("raw-request", why=WhyUncounted.RAW_BULK)]),
+        (
+            [T, act("composite", requests=[{"operation-type": "raw-request", "method": "POST", "path": "/_bulk"}])],
+            {"t": 1000},
+            [UncountedTask("composite", why=WhyUncounted.RAW_BULK)],
+        ),
+        (
+            [
+                T,
+                act(
+                    "raw-request",
+                    method="POST",
+                    path="/_aliases",
+                    body={"actions": [{"add": {"index": "u", "alias": "t2"}}, {"remove_index": {"index": "t"}}]},
+                ),
+            ],
+            {},
+            [UncountedTask("raw-request", "t", DELETED, 1000)],
+        ),
         (
             [T, act("delete-index-template", delete_matching_indices=True, index_pattern="t*")],
             {},
