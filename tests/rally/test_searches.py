@@ -47,12 +47,6 @@ class Two(Several):
             raise StopIteration()
         return super().params()
 
-class InTurn(Lot):
-    sent = 0
-    def params(self):
-        self.sent += 1
-        return {**super().params(), "index": ["t", "nope-*", "u"][self.sent % 3]}
-
 class Broken(Lot):
     def params(self):
         raise RuntimeError("no words")
@@ -65,7 +59,6 @@ def register(registry):
     registry.register_param_source("lot", Lot)
     registry.register_param_source("several", Several)
     registry.register_param_source("two", Two)
-    registry.register_param_source("in-turn", InTurn)
     registry.register_param_source("broken", Broken)
     registry.register_param_source("over", Over)
     registry.register_runner("scroll-search", lambda es, params: None)
@@ -136,13 +129,6 @@ def test_some_of_the_searches_that_a_task_draws(tmp_path: Path) -> None:
         ("one", "/t/_search", False),
     ]
     assert not found.unknown
-
-
-def test_a_search_that_asks_one_index_after_another_is_looked_at_in_each(tmp_path: Path) -> None:
-    found = asked(tmp_path / "a", task("turns", **{"param-source": "in-turn"}), task("lot", **{"param-source": "lot"}))
-    told = [(it.task, it.path) for it in found.searches]
-    assert sorted(told[:3]) == [("turns", f"/{index}/_search") for index in ("nope-*", "t", "u")]
-    assert told[3:] == [("lot", "/t/_search")], "others of it find their way as the first one does"
 
 
 def test_what_may_search_and_is_not_sent_is_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import logging
 import random
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -90,11 +90,9 @@ def _add(loader: Any, track: Any, task: Any, found: list[PlannedSearch], unknown
     drawn = bool(task.operation.param_source)
     try:
         source = loader.operation_parameters(track, task).partition(0, task.clients)
-        # Any raw request may be no search, and a search may ask one index after another. Of the others the first does.
-        kind = str(task.operation.type)
-        requests = _first_requests(source, task, DRAWS if drawn and kind in ("raw-request", "search") else 1)
-        if kind == "search":
-            requests = _of_each_index(requests)
+        # Any raw request may be no search: of the others the first one is one.
+        several = drawn and str(task.operation.type) == "raw-request"
+        requests = _first_requests(source, task, DRAWS if several else 1)
     except StopIteration:
         unknown[task.name] = "its parameter source is at its end before it began"
     except Exception as error:
@@ -122,14 +120,6 @@ def _first_requests(source: Any, task: Any, draws: int) -> list[PlannedSearch | 
         if sum(isinstance(it, PlannedSearch) for it in found) >= MOST_DRAWN or time.monotonic() > end:
             break
     return found
-
-
-def _of_each_index(requests: Iterable[PlannedSearch | str]) -> list[PlannedSearch | str]:
-    """Return the first of those that ask the same index."""
-    found: dict[object, PlannedSearch | str] = {}
-    for it in requests:
-        found.setdefault(it.index if isinstance(it, PlannedSearch) else ("", it), it)
-    return list(found.values())
 
 
 def _words(error: Exception) -> str:
