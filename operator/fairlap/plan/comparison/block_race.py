@@ -189,7 +189,7 @@ def _raced(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> Compar
     ended = _with(block.races[-1], valid=True, seconds=_seconds(there))
     if unlike := _unlike_in_turn(seen, block):
         status = _paid(seen.status, block, ended)
-        return refuse(seen, status, ComparisonReason.INVALID_VARIANT, f"variant {ended.variant}: {unlike}")
+        return refuse(seen, status, ComparisonReason.INVALID_VARIANT, unlike)
     races = [*block.races[:-1], ended]
     places: dict[str, object] = {}
     if len(races) == 1:
@@ -202,21 +202,20 @@ def _raced(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> Compar
 
 
 def _unlike_in_turn(seen: ComparisonSeen, block: CurrentBlock) -> str:
-    """Return why the variant that was prepared last cannot be raced in turn with the baseline, as a sentence, or ""."""
-    design = seen.subject.spec.design
-    if design.kind != "Duet" or block.number != PREPARATION:
+    """Return which of the variants prepared so far cannot be raced in turn with the baseline, as a sentence, or ""."""
+    spec = seen.subject.spec
+    if spec.design.kind != "Duet" or block.number != PREPARATION:
         return ""
-    prepared = {race.variant: seen.races[race.benchmark] for race in block.races if race.benchmark in seen.races}
-    known = [prepared.get(name) for name in (seen.subject.spec.baseline, block.races[-1].variant)]
-    baseline, newest = (race.tasks if race else () for race in known)
-    # An operator of before did not say them.
-    unlike = unlike_tasks(baseline, newest, design.tasks) if baseline and newest else ""
-    if not unlike:
-        return ""
-    return (
-        f"{unlike}: with design.kind: Duet one request of each is sent in turn, so let all variants run the same tasks "
-        "with as many clients, or write design.kind: Races"
-    )
+    known = {race.variant: seen.races[race.benchmark].tasks for race in block.races if race.benchmark in seen.races}
+    baseline = known.pop(spec.baseline, ())  # not always the first: what may find no machine is prepared before
+    for variant, tasks in known.items():
+        # An operator of before did not say them.
+        if baseline and tasks and (unlike := unlike_tasks(baseline, tasks, spec.design.tasks)):
+            return (
+                f"variant {variant}: {unlike}: with design.kind: Duet one request of each is sent in turn, so let all "
+                "variants run the same tasks with as many clients, or write design.kind: Races"
+            )
+    return ""
 
 
 def _void(
