@@ -9,7 +9,8 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from fairlap_race.contract.index_settings import stream_of
@@ -50,18 +51,19 @@ def facts(benchmark: Mapping[str, Any]) -> dict[str, str]:
 
 def record_facts(record: Record) -> dict[str, str]:
     """Return what the record of a race knows beyond the status, as texts by path; what is not known is not there."""
-    found = {
-        path: as_text(value)
-        for part in (_of_nodes, _of_load_generator, _of_settings, _of_tasks, _of_answers, _of_requests)
-        for path, value in part(record)
-        if value is not None
-    }
-    return dict(list(found.items())[:MOST_FACTS])
+    parts = (_of_nodes, _of_load_generator, _of_settings, _of_tasks, _of_answers, _of_requests)
+    return dict(islice(_known(record, parts), MOST_FACTS))
 
 
 def answer_facts(record: Record) -> dict[str, str]:
     """Return of what the record knows only what was found and how it was mapped: answers come before speed."""
-    return {path: value for path, value in record_facts(record).items() if _ANSWER.fullmatch(path)}
+    known = _known(record, (_of_tasks, _of_answers, _of_settings))
+    return dict(islice((it for it in known if _ANSWER.fullmatch(it[0])), MOST_FACTS))
+
+
+def _known(record: Record, parts: Iterable[Callable[[Record], Iterator[tuple[str, Any]]]]) -> Iterator[tuple[str, str]]:
+    found = {path: as_text(value) for part in parts for path, value in part(record) if value is not None}
+    yield from found.items()
 
 
 def _of_nodes(record: Record) -> Iterator[tuple[str, Any]]:

@@ -10,7 +10,15 @@ from statuses import benchmark, succeeded
 from fairlap.api.machine_status import MachineEvidence
 from fairlap.api.status import BenchmarkStatus, Environment, IndexEvidence, RaceStatus
 from fairlap.comparison.fairness_table import UNKNOWN_TO_THE_TABLE, row_of
-from fairlap.comparison.race_facts import MOST_FACTS, as_text, facts, jvm_flags, record_facts, stable_index
+from fairlap.comparison.race_facts import (
+    MOST_FACTS,
+    answer_facts,
+    as_text,
+    facts,
+    jvm_flags,
+    record_facts,
+    stable_index,
+)
 from fairlap_race.contract.http_record import HttpRecord, RequestHits
 from fairlap_race.contract.record import EnvironmentRecord, IndexRecord, LoadGeneratorHost, Node, Record, Task
 from fairlap_race.contract.request_evidence import AFTER, RequestEvidence, SearchAnswer
@@ -218,3 +226,14 @@ def test_what_requests_over_http_found_is_told_line_by_line() -> None:
     assert whole["ran: request 2: hits"] == "0" and whole["ran: request 3: hits"] == "7" and len(whole) == 5
     assert whole["ran: hits of all requests"] != other["ran: hits of all requests"]
     assert "ran: hits of all requests" not in told(RequestHits("/n", (7,), "only the first 1 lines"))
+
+
+def test_what_was_found_is_known_beside_any_number_of_settings() -> None:
+    """Of two Benchmarks beside each other it is asked for before any time."""
+    indices = tuple(
+        IndexRecord(f"i{place}", mapping_digest="m", defaults={"a": 1, "b": 2}) for place in range(MOST_FACTS)
+    )
+    found = answer_facts(Record(indices=indices, tasks=(Task("search", fewest_hits=7, most_hits=7),)))
+    assert (
+        len(found) == MOST_FACTS and found["ran: task search: hits"] == "7" and found["ran: index i0: mapping"] == "m"
+    )
