@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations as pairs
 from typing import Any, Final, NamedTuple
 
@@ -339,15 +339,12 @@ def _misnamed(draft: _Draft, resolved: Mapping[str, Any], *, versions_vary: bool
 
 def _otherwise_misnamed(draft: _Draft, resolved: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each field of which a name says another value, where nothing else explains that."""
-    others = {as_text(value).lower() for _, value in leaves("", draft.patch)}
+    others = {_plain(as_text(value)) for _, value in leaves("", draft.patch)}
     for pattern, path in _WORDS:
         *parents, field = path
         has = part_at(resolved, tuple(parents)).get(field)
-        said = [next(filter(None, it.groups())).lower() for it in pattern.finditer(draft.name)]
-        value = as_text(has).lower().replace("-", "_")
-        if has is None or not said or value in {it.replace("-", "_") for it in said} or others & set(said):
-            continue
-        if field == "heap" and any(_is_same_heap(it, value) for it in said):
+        said = [next(filter(None, it.groups())) for it in pattern.finditer(draft.name)]
+        if has is None or not said or any(_plain(it) in others or _is_same(path, it, has) for it in said):
             continue
         yield (
             f"variant {draft.name} is called after {field} {said[0]}, but its {'.'.join(path)} is {has}: mend the name "
@@ -355,5 +352,10 @@ def _otherwise_misnamed(draft: _Draft, resolved: Mapping[str, Any]) -> Iterator[
         )
 
 
-def _is_same_heap(one: str, other: str) -> bool:
-    return bool(comparable("elasticsearch.heap", one) == comparable("elasticsearch.heap", other))
+def _plain(text: str) -> str:
+    return text.lower().replace("-", "_")
+
+
+def _is_same(path: Sequence[str], said: str, has: Any) -> bool:
+    one, other = (comparable(".".join(path), _plain(as_text(it))) for it in (said, has))
+    return bool(one == other)

@@ -151,8 +151,9 @@ def _between_steps(seen: Seen) -> Plan:
     # On an existing cluster even a look waits for its turn: before that it would see another Benchmark's indices.
     if not seen.turn.mine:
         # A place that its Comparison no longer lends is not its to keep: others wait for it.
-        kept = {"admitted_time": None} if seen.turn.led_by else {}
-        return Plan(update(status, phase="Queued", progress=describe_wait(seen.turn, "in the queue"), **kept))
+        admitted = None if seen.turn.led_by else status.admitted_time
+        words = describe_wait(seen.turn, "in the queue")
+        return Plan(update(status, phase="Queued", progress=words, admitted_time=admitted))
     status = update(status, admitted_time=status.admitted_time or stamp(seen.now), queued_time=None)
     if upcoming == CHECK:
         return _check_track(replace(seen, status=status))

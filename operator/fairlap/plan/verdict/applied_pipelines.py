@@ -4,8 +4,8 @@ Elasticsearch counts for each pipeline, and for each processor of its first leve
 processors, which it skips.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
@@ -16,7 +16,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Pipeline, Record
 
 _SHOWN = 5
-_MOST_PATTERNS, _LONGEST_PATTERN = 10, 255
+_MOST_PATTERNS, _LONGEST_PATTERN = 10, 100
 """Each is compared with each pipeline; no schedule deletes by more, or by longer ones."""
 _DEFAULT, _FINAL = "default_pipeline", "final_pipeline"
 
@@ -33,31 +33,6 @@ def remarks(record: Record) -> list[RaceRemark]:
         return []
     known = _Known(record)
     return [*_unverified(known), *_bypassed(known), *_partly(known)]
-
-
-class _Deleted:
-    """The pipelines that tasks delete, by their names or by patterns."""
-
-    def __init__(self, record: Record) -> None:
-        deleted = dict.fromkeys(record.track.documents.deletes_pipelines)
-        patterns = (it.split("*") for it in deleted if "*" in it and len(it) <= _LONGEST_PATTERN)
-        self._names, self._patterns = deleted.keys(), [*islice(patterns, _MOST_PATTERNS)]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._names or any(_is_like(name, parts) for parts in self._patterns)
-
-
-def _is_like(name: str, parts: Sequence[str]) -> bool:
-    """Tell whether a name has the parts of a pattern in their order; to Elasticsearch only an asterisk is any text."""
-    first, *middle, last = parts
-    at, end = len(first), len(name) - len(last)
-    if at > end or not (name.startswith(first) and name.endswith(last)):
-        return False
-    for part in middle:
-        if (found := name.find(part, at, end)) < 0:
-            return False
-        at = found + len(part)
-    return True
 
 
 class _Known:
@@ -77,11 +52,16 @@ class _Known:
 
     def _not_counted(self) -> dict[str, str]:
         """Return the pipelines that have no counters although they may have been applied, and why."""
-        deleted, sent = _Deleted(self.record), self.record.track.pipeline_documents
+        deleted, sent = (
+            dict.fromkeys(self.record.track.documents.deletes_pipelines),
+            self.record.track.pipeline_documents,
+        )
+        patterns = [it for it in deleted if "*" in it and len(it) <= _LONGEST_PATTERN][:_MOST_PATTERNS]
         found = {}
         for name in self.expected:
             pipeline = self.ran.get(name)
-            if (pipeline is None or 0 < pipeline.count < sent.get(name, 0)) and name in deleted:
+            is_short = pipeline is None or 0 < pipeline.count < sent.get(name, 0)
+            if is_short and (name in deleted or any(fnmatchcase(name, pattern) for pattern in patterns)):
                 found[name] = "a task deletes it, and its counters with it"
             elif pipeline and not pipeline.count and pipeline.work and not pipeline.work.processors:
                 found[name] = "it has no processors, and Elasticsearch skips it"

@@ -136,19 +136,3 @@ def test_an_index_of_a_target_that_was_there_before_has_other_counters() -> None
 def test_a_race_that_failed_is_told_nothing() -> None:
     failed = replace(record(EMPTY, named=("p",)), outcome=rec.Outcome(Reason.RACE_STALLED, "stood"))
     assert applied_pipelines.remarks(failed) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "pattern", "is_one"),
-    [
-        ("logs", "logs*", True),
-        ("logs-1-a", "logs-*-a", True),
-        ("logs-a-b-c", "*a*b*", True),
-        ("logs-b-a", "*a*b*", False),
-        ("aba", "ab*ba", False),
-        ("logs", "**", True),
-        ("logs", "log?*", False),
-    ],
-)
-def test_patterns_are_those_of_elasticsearch(name: str, pattern: str, is_one: bool) -> None:
-    assert applied_pipelines._is_like(name, pattern.split("*")) == is_one

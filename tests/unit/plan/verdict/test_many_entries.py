@@ -140,7 +140,7 @@ def test_tasks_and_what_their_searches_answered() -> None:
 
 
 def test_pipelines_and_patterns_that_delete_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    compared = calls(monkeypatch, applied_pipelines, "_is_like")
+    compared = calls(monkeypatch, applied_pipelines, "fnmatchcase")
     names, good = tuple(f"p{number}" for number in range(MANY)), good_record()
     deletes = ("p1*", *(f"q{number}*" for number in range(MANY)), "p2")
     track = replace(good.track, pipelines=names, documents=DocumentPlan(deletes_pipelines=deletes))
