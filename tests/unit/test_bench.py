@@ -1,5 +1,6 @@
 """The scripts of bench/ as far as they go without a cluster; at their smallest size they run in other tests."""
 
+import gzip
 import importlib.util
 import json
 import subprocess
@@ -170,3 +171,27 @@ def test_the_seconds_of_steps_are_those_of_the_tiny_tasks() -> None:
     slow = found._replace(steps=[6.0, 6.0])
     head, _, stock, told = bench.table({"stock": [slow], "told": [found]}).splitlines()[:4]
     assert head.endswith("| times `told` |") and stock.endswith("| 4.0 |") and told.startswith("| told | 1 | 1.500 |")
+
+
+def test_what_an_example_found_is_kept_once_and_told(tmp_path: Path) -> None:
+    """By bench/example_found.py: with the recorded demo as an example; its README's table, and one line for it."""
+    recorded = json.loads(gzip.decompress((ROOT / "tests" / "report" / "demo.json.gz").read_bytes()))["comparison"]
+    kept = tmp_path / "examples.jsonl"
+    other = '{"example": "java"}\n'
+    kept.write_text(other + '{"example": "version-8-vs-9"}\n')
+    recorded["metadata"]["labels"] = {"question": "version-8-vs-9"}
+    recorded["status"] |= {"costRaces": 7, "costPreparations": 2}
+    argv = [sys.executable, "bench/example_found.py", "--machine", "a machine", "--results", str(kept)]
+    for _ in range(2):
+        done = subprocess.run(
+            argv, input=json.dumps(recorded), cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+        )
+        first, line = kept.read_text().splitlines()
+        found = json.loads(line)
+        assert first + "\n" == other and (found["races"], found["seconds"], len(found["gates"])) == (7, 536, 3)
+    assert "| `throughput` | -33.1 % | -69.8 % to +48.2 % (98.3 %) | 3 | ±76.8 % |" in done.stdout
+    del recorded["status"]["completionTime"]
+    unfinished = subprocess.run(
+        [*argv[:2], "--smallest"], input=json.dumps(recorded), cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert unfinished.returncode == 2 and "no finished Comparison" in unfinished.stderr
