@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from fairlap.api.base import FREE_FORM, Api, rule, rules, some_time
 from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
@@ -14,7 +15,21 @@ Metric = Literal[
     "throughput", "serviceTimeP50", "serviceTimeP90", "serviceTimeP99", "latencyP50", "latencyP90", "latencyP99",
     "storeBytes", "segments", "documents", "cpuSecondsPerOperation", "memoryPeakBytes", "diskWriteBytes", "capacity",
 ]  # fmt: skip
-AxisValue = Annotated[int | str, WithJsonSchema({"x-kubernetes-int-or-string": True, "maxLength": 200})]
+
+
+def _without_bool(value: Any) -> Any:
+    if isinstance(value, bool):  # which in Python is an int, 1 or 0
+        words = (
+            'a matrix takes texts and whole numbers, not {value}: write "{value}" in quotes, which stays a text where '
+            "there is no schema, as in race.params and elasticsearch.config, or write variants with patches"
+        )
+        raise PydanticCustomError("axis_value", words, {"value": str(value).lower()})
+    return value
+
+
+AxisValue = Annotated[
+    int | str, BeforeValidator(_without_bool), WithJsonSchema({"x-kubernetes-int-or-string": True, "maxLength": 200})
+]
 Policy = Literal["requireNonInferior", "failOnRegression", "failOnAnyRegression", "reportOnly"]
 LOOKS = (3, 5, 7, 10)
 """after how many blocks a sequential design looks; its error rates were simulated for these alone"""

@@ -47,4 +47,6 @@ NAME_OF_SERVICES: Final = "[a-z][-a-z0-9]*"
 """What a name must look like where ECK names Services after it (RFC 1035); of its end Kubernetes takes care itself."""
 MOST_SPEC_VALUES: Final = 16_000
 """Of what has no schema in a spec, all together: each may take 100 bytes of memory, of thousands of Benchmarks."""
+MOST_LEVELS: Final = 20
+"""Of nesting in what has no schema in a spec, and in a variant's patch."""
 MAX_BLOCKS: Final = 30

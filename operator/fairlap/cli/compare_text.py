@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from fairlap.cli.text_table import align
 from fairlap.comparison.beside import Beside, Line
 from fairlap.comparison.raced import Kind
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
+from fairlap.statistics.paired import as_change
 from fairlap.statistics.sentences import change_of, describe, signed
 
 _HEAD = ["", "baseline", "contender", "change", "interval", "q"]
@@ -110,7 +112,7 @@ def _bullets(compared: Compared) -> Iterator[str]:
         return
     for line in found.gates:
         if line.finding is None:
-            yield f"* {line.what}: {line.contender / line.baseline:.2f} times the baseline's, in one race"
+            yield f"* {line.what}: {1 + _change(line)[0]:.2f} times the baseline's, in one race"
             continue
         more = line.kind.more_is_better
         yield f"* {describe(line.what, line.finding, line.margin, more_is_better=more, of=compared.counted)}"
@@ -137,7 +139,7 @@ def _cells(line: Line) -> list[str]:
 
 def _change(line: Line) -> tuple[float, float | None, float | None]:
     if line.finding is None:
-        return line.contender / line.baseline - 1, None, None
+        return as_change(math.log(line.contender) - math.log(line.baseline)), None, None
     return change_of(line.finding, more_is_better=line.kind.more_is_better)
 
 

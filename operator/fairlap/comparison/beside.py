@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from fairlap.comparison.fairness_table import row_of
 from fairlap.comparison.gate_metrics import DEFAULT_MARGINS
 from fairlap.comparison.raced import Kind, Number, Raced
 from fairlap.comparison.verdicts import ComparisonVerdict, together
@@ -87,7 +88,8 @@ def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_bloc
     ]
     obstacles += _repeats(everyone)
     obstacles += _failed(everyone)
-    obstacles += [words for group in (baseline, contender) for words in _varies(group)]
+    obstacles += [words for group in (baseline, contender) for words in _varies(group, in_blocks=in_blocks)]
+    obstacles += _on_two_machines(baseline, contender) if in_blocks else []
     common = [number for number in everyone[0].values if all(number in race.values for race in everyone)]
     if not common:
         obstacles.append("the races have no number in common")
@@ -95,7 +97,8 @@ def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_bloc
     gates = _gates(arms, common)
     others = _hints(arms, common)
     verdict = ComparisonVerdict.NOT_COMPARABLE if obstacles else overall(line.finding for line in gates)
-    return Beside(verdict, gates, others, tuple(found), tuple(obstacles), tuple(_notes(arms, common)))
+    sentences = tuple(dict.fromkeys(obstacles))
+    return Beside(verdict, gates, others, tuple(found), sentences, tuple(_notes(arms, common)))
 
 
 def is_workload(what: str) -> bool:
@@ -151,7 +154,11 @@ class _Arms:
         return found.mirrored() if numbers[0].kind.more_is_better else found
 
     def medians(self, numbers: Sequence[Number]) -> tuple[float, float]:
-        one, two = (median(math.exp(value) for value in group) for group in self.logs(numbers))
+        """Return for both the median over the races of a number as it is, or of the geometric mean of several."""
+        if len(numbers) == 1:
+            one, two = (median(race.values[numbers[0]] for race in group) for group in (self.baseline, self.contender))
+        else:
+            one, two = (median(math.exp(value) for value in group) for group in self.logs(numbers))
         return one, two
 
     def unit(self, numbers: Sequence[Number]) -> str:
@@ -214,10 +221,27 @@ def _was_not_asked(race: Raced, key: str) -> bool:
     return key.startswith(_ASKED) and any(each.startswith(_ASKED) for each in race.facts)
 
 
-def _varies(races: Sequence[Raced]) -> list[str]:
-    """Return a sentence for each fact that is not the same in all races of one variant."""
-    varying = [(key, values) for key in _facts_of(races) if len(values := _values(races, key)) > 1]
+def _varies(races: Sequence[Raced], *, in_blocks: bool) -> list[str]:
+    """Return a sentence for each fact that is not the same in all races of one variant; blocks may rotate machines."""
+    keys = [key for key in _facts_of(races) if not (in_blocks and row_of(key).of_machine)]
+    varying = [(key, values) for key in keys if len(values := _values(races, key)) > 1]
     return [f"{key} is not the same in the races of one variant: {' and '.join(values)}" for key, values in varying]
+
+
+def _on_two_machines(baseline: Sequence[Raced], contender: Sequence[Raced]) -> list[str]:
+    """Return a sentence for each pair of races that differs in its machine, where that changes from pair to pair.
+
+    A machine that is another one in all pairs alike is a difference of the variants.
+    """
+    found = []
+    for key in _facts_of((*baseline, *contender)):
+        if not row_of(key).of_machine or all(len(_values(group, key)) < 2 for group in (baseline, contender)):
+            continue
+        for number, pair in enumerate(zip(baseline, contender, strict=True), start=1):
+            values = _values(pair, key)
+            if len(values) > 1:
+                found.append(f"{key} is not the same in the two races of pair {number}: {' and '.join(values)}")
+    return found
 
 
 def _repeats(races: Sequence[Raced]) -> list[str]:

@@ -10,13 +10,23 @@ _QUANTITIES: Final = re.compile(
     r"|elasticsearch\.storage\.(size|ephemeral\.sizeLimit)|race\.corpora\.maxSize"
 )
 _HEAP: Final = "elasticsearch.heap"
+_HOSTS: Final = re.compile(r"target\.hosts(\[\d+\])?")
 
 
 def comparable(path: str, value: Any) -> Any:
-    """Return the value at a dotted path of a spec as it is compared: bytes or cores for a quantity, else itself."""
+    """Return the value at a dotted path of a spec as it is compared: bytes or cores for a quantity, else itself.
+
+    An address is compared in small letters and without a slash at its end.
+    """
+    if _HOSTS.fullmatch(path):
+        return [_address(each) for each in value] if isinstance(value, list) else _address(value)
     try:
         if path == _HEAP:
             return parse_heap(value)
         return parse_quantity(str(value)) if _QUANTITIES.fullmatch(path) and value is not None else value
     except (TypeError, ValueError):  # it will be refused, in its own words
         return value
+
+
+def _address(value: Any) -> Any:
+    return value.rstrip("/").lower() if isinstance(value, str) else value

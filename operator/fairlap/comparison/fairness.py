@@ -32,6 +32,7 @@ NOTHING: Final = "nothing"
 _ORDER: Final[tuple[Rule, ...]] = ("MustMatch", "Declared", "MayFollow", "FollowsRelease", "RecordOnly")
 _MOST_FOLDED = 40
 _HITS = "race.requests.hits"
+_OF_INDEX = ("elasticsearch.index.", "target.index.")
 _HEAD = re.compile(
     r"^(spec\.|ran: (?:JVM flag |module |node setting |cluster setting |index .+?: (?:setting |default )?)?)"
 )
@@ -73,6 +74,8 @@ class _Found(NamedTuple):
     values: Mapping[str, str]
     """by variant"""
     message: str
+    variable: str = NONE
+    """which one the specs declare with it"""
 
 
 _Held = Mapping[str, tuple[str, ...]]
@@ -101,12 +104,12 @@ def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequ
     by_facts = set[str]()
     for contender in contenders:
         ours = list(_of_specs(base.name, specs[base.name], contender.name, specs[contender.name]))
-        declared = {variable_of(each.path) for each in ours} - {NONE}
+        declared = {each.variable for each in ours} - {NONE}
         words = _too_many(base.name, contender.name, ours, declared)
         if words := words or _unproven(declared, base.name, specs[base.name], contender.name, specs[contender.name]):
             why[contender.name] = words
-            ours = [_unfair(each, words) if variable_of(each.path) != NONE else each for each in ours]
-        ran = list(_of_races(base.name, contender.name, declared, held, blocks))
+            ours = [_unfair(each, words) if each.variable != NONE else each for each in ours]
+        ran = _with_held(ours, _of_races(base.name, contender.name, declared, held, blocks))
         named = {each.path for each in ours}
         ran = [each for each in ran if each.path.removeprefix("spec.") not in named]
         if bad := [each for each in ran if each.rule == "MustMatch"]:
@@ -123,7 +126,8 @@ def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequ
     excused = spec.matrix is not None and not by_facts and len(why) < len(contenders)
     fair = not why or excused
     differences = _folded(found)
-    return Fairness(fair, differences, _sentence(fair, base.name, why, unknown, differences, variants), why)
+    shared = [words for each in contenders if (words := _one_cluster(base.name, each.name, specs, held))]
+    return Fairness(fair, differences, _sentence(fair, base.name, why, unknown, differences, variants, shared), why)
 
 
 def raced_with_itself(baseline: str, variants: Sequence[ComparedVariant]) -> str:
@@ -156,30 +160,62 @@ def _differing_paths(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list
 
 
 def _of_specs(base: str, ours: Mapping[str, str], name: str, theirs: Mapping[str, str]) -> Iterator[_Found]:
-    differing = _differing_paths(ours, theirs)
-    declared = {variable_of(path) for path in differing}
-    for path in differing:
+    ours, theirs = _named_alike(ours, theirs), _named_alike(theirs, ours)
+    apart = _is_built(ours) != _is_built(theirs)
+    variables = {}
+    for path in _differing_paths(ours, theirs):
+        # What the other cluster has is not known before a race: what ran is compared instead.
+        of_one = apart and path.startswith(_OF_INDEX) and not (path in ours and path in theirs)
+        variables[path] = TARGET if of_one else variable_of(path)
+    declared = set(variables.values())
+    for path, variable in variables.items():
         row = row_of(f"spec.{path}")
-        if TARGET in declared and path.startswith("elasticsearch"):
+        if TARGET in declared and (variable == TARGET or path.startswith("elasticsearch")):
             row = row._replace(is_part_of=(TARGET,))
         rule = _rule(row, declared, (), ())
         values = {base: ours.get(path, NOTHING), name: theirs.get(path, NOTHING)}
-        yield _Found(path, rule, row, values, _message(rule, row, declared))
+        yield _Found(path, rule, row, values, _message(rule, row, declared), variable)
+
+
+def _is_built(spec: Mapping[str, str]) -> bool:
+    return any(path.startswith("elasticsearch.") for path in spec)
+
+
+def _named_alike(spec: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of a spec, its index settings by the names that the other has for them."""
+    return {_as_if_built(path, other): value for path, value in spec.items()}
+
+
+def _as_if_built(path: str, other: Mapping[str, object]) -> str:
+    """Return the path of an existing cluster's index setting as that of a built one, if `other` has it there."""
+    if not path.startswith(("target.index.", "spec.target.index.")):
+        return path
+    built = path.replace("target.", "elasticsearch.", 1)
+    return built if built in other else path
+
+
+def _with_held(specs: Sequence[_Found], ran: Iterable[_Found]) -> list[_Found]:
+    """Return what ran; it follows nothing, and must match, where the spec of one of two kinds of clusters holds it."""
+    by_one = {variable_of(each.path) for each in specs if each.variable == TARGET} - {TARGET}
+    return [
+        each._replace(rule="MustMatch", message=_message("MustMatch", each.row, set()))
+        if each.rule == "MayFollow" and by_one & set(each.row.is_part_of)
+        else each
+        for each in ran
+    ]
 
 
 def _too_many(base: str, name: str, differing: Sequence[_Found], declared: set[str]) -> str:
     """Return a sentence when a contender differs from the baseline in more than one variable, or in what is raced."""
     if WORK in declared:
-        paths = [each.path for each in differing if variable_of(each.path) == WORK]
+        paths = [each.path for each in differing if each.variable == WORK]
         return f"{name} does not race what {base} does: {_listed(paths)} must be in the template alone"
     cluster = {each for each in declared if TARGET in declared and _is_in_cluster(each, differing)}
     variables = declared - cluster
     if len(variables) < 2 or frozenset(variables) in TOGETHER:
         return ""
     shown = [
-        f"{each.path} ({each.values[base]} and {each.values[name]})"
-        for each in differing
-        if variable_of(each.path) in variables
+        f"{each.path} ({each.values[base]} and {each.values[name]})" for each in differing if each.variable in variables
     ]
     return (
         f"{name} differs from {base} in {len(variables)} variables, {_listed(shown)}: which of them it was cannot be "
@@ -200,8 +236,9 @@ def _unproven(declared: set[str], base: str, ours: Mapping[str, str], name: str,
 
 
 def _is_in_cluster(variable: str, differing: Sequence[_Found]) -> bool:
-    paths = [each.path for each in differing if variable_of(each.path) == variable]
-    return variable != TARGET and all(path.startswith("elasticsearch") for path in paths)
+    found = [each for each in differing if each.variable == variable]
+    of_one = all(each.path.startswith("elasticsearch") and NOTHING in each.values.values() for each in found)
+    return variable != TARGET and of_one
 
 
 def _unfair(found: _Found, words: str) -> _Found:
@@ -262,7 +299,7 @@ def _differing(
     known = [{row_of(path).what for path in held} for held in (ours, theirs)]
     for path in {**ours, **theirs}:
         row, one, two = row_of(path), ours.get(path, ()), theirs.get(path, ())
-        if one == two or row.of_machine != of_machine:
+        if row.of_machine != of_machine or one == two or _meant(path, one) == _meant(path, two):
             continue
         if row.where_known and not (one and two):
             continue
@@ -274,13 +311,23 @@ def _differing(
 
 
 def _by_effect(held: _Held, other: _Held) -> _Held:
-    """Return facts in which a default has the name of a setting where the other has set it: only its effect counts."""
+    """Return facts in which a default has the name of a setting where the other has set it: only its effect counts.
+
+    What was written for the indices has one name, too, whether the cluster was built or existed already.
+    """
 
     def name(path: str) -> str:
         as_set = path.replace(": default ", ": setting ", 1)
-        return as_set if path.startswith("ran: index ") and as_set in other else path
+        return as_set if path.startswith("ran: index ") and as_set in other else _as_if_built(path, other)
 
     return {name(path): values for path, values in held.items()}
+
+
+def _meant(path: str, values: Sequence[str]) -> set[Any]:
+    """Return the values of a fact as they are compared: what a spec says may be written in two ways."""
+    if not path.startswith("spec."):
+        return set(values)
+    return {comparable(path.removeprefix("spec."), value) for value in values}
 
 
 def _rule(row: FactRow, declared: set[str], ours: Sequence[str], theirs: Sequence[str]) -> Rule:
@@ -330,6 +377,16 @@ def _without_facts(blocks: Sequence[BlockRecord]) -> Iterator[str]:
                 yield f"nothing is known of how {race.variant} ran in block {block.number}: its record was too large"
 
 
+def _one_cluster(base: str, name: str, specs: Mapping[str, Mapping[str, str]], held: Mapping[str, _Ran]) -> str:
+    """Return a sentence when a contender's target is written otherwise than the baseline's and is the same cluster."""
+    ours, theirs = (held[each].everywhere.get("ran: target clusterUUID", ()) for each in (base, name))
+    if len(ours) != 1 or ours != theirs or NOTHING in ours:
+        return ""
+    if not any(variable_of(path) == TARGET for path in _differing_paths(specs[base], specs[name])):
+        return ""
+    return f"the targets of {base} and {name} are one cluster, with the UUID {ours[0]}"
+
+
 def _folded(found: Sequence[_Found]) -> list[DifferenceStatus]:
     """Return what differs, unfair ones first; many of one kind are one line."""
     groups: dict[tuple[str, Rule], list[_Found]] = defaultdict(list)
@@ -368,6 +425,7 @@ def _sentence(
     unknown: Sequence[str],
     differences: Sequence[DifferenceStatus],
     variants: Sequence[ComparedVariant],
+    shared: Sequence[str],
 ) -> str:
     targets = f" But {_NOT_KNOWN_OF_TARGETS}." if any(variant.spec.get("target") for variant in variants) else ""
     reasons = list(dict.fromkeys([*unknown[:3], *why.values()]))
@@ -380,6 +438,7 @@ def _sentence(
     parts = [f"against {base} only what was declared differs: {_listed(named('Declared')) or NOTHING}"]
     if same := raced_with_itself(base, variants):
         parts = [*parts, same] if named("Declared") else [same]
+    parts += shared
     if followed := [each for each in differences if each.rule == "MayFollow"]:
         parts += [f"{each.what} differs, too: {each.message}" for each in followed]
     if defaults := named("FollowsRelease"):

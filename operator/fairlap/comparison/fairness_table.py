@@ -102,7 +102,7 @@ ROWS: Final[tuple[FactRow, ...]] = (
         line="leave out the lines, of all files, that do not find as much everywhere"),
     FactRow(r"ran: (track parameter.*|task .+: (plan|target throughput)|task plans' digest)", is_part_of=(PARAMS,),
         by_cluster=False, line=_WORKLOAD),
-    FactRow(r"ran: index settings as track parameter.*", by_cluster=False, line=_WORKLOAD,
+    FactRow(r"ran: index settings as track parameter.*", line=_WORKLOAD,
         is_part_of=(SHARDS, REPLICAS, CODEC, SOURCE_MODE, SETTINGS)),
     FactRow(r"ran: (rallyVersion|rallyImage|k6Version|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
     FactRow(r"ran: index .+: documents", by_cluster=False, line=_ANSWERS),

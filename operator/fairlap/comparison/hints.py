@@ -1,6 +1,5 @@
 """What stands out beside the gates, and whether the baseline is the same as itself. Decides nothing. Pure."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import variance
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from fairlap.comparison.gate_metrics import METRICS, family, gates_of
 from fairlap.statistics.gates import is_flat
 from fairlap.statistics.moderation import Prior, fitted_to, moderated
 from fairlap.statistics.multiplicity import holm, q_values
-from fairlap.statistics.paired import Estimate, paired
+from fairlap.statistics.paired import Estimate, as_change, paired
 from fairlap.statistics.sentences import signed
 
 _FALSE_SHARE = 0.05
@@ -49,7 +48,7 @@ def hints(
     q = q_values([each.estimate.p_value() for each in found])
     standing = sorted((share, each) for share, each in zip(q, found, strict=True) if share < _FALSE_SHARE)
     told = [
-        f"hint: {each.what}: {signed(math.expm1(each.estimate.mean))} (q {share:.2g}); no gate, so it decides nothing"
+        f"hint: {each.what}: {signed(as_change(each.estimate.mean))} (q {share:.2g}); no gate, so it decides nothing"
         for share, each in standing[:_MOST_HINTS]
     ]
     more = len(standing) - len(told)
@@ -106,7 +105,7 @@ def twin_findings(spec: ComparisonSpec, numbers: BlockNumbers) -> list[str]:
         tested.append(_Number(what, paired(ratios)))
     results = holm([each.estimate.p_value() for each in tested], _TWIN_LEVEL)
     return [
-        f"the baseline differs from itself in {each.what} by {signed(math.expm1(each.estimate.mean))}, which it should "
+        f"the baseline differs from itself in {each.what} by {signed(as_change(each.estimate.mean))}, which it should "
         "not: something between the races of a block is not the same each time; trust no small difference here"
         for each, result in zip(tested, results, strict=True)
         if result.rejected

@@ -39,7 +39,7 @@ from fairlap.statistics.gates import (
     over_all_blocks,
 )
 from fairlap.statistics.moderation import Prior
-from fairlap.statistics.paired import as_change
+from fairlap.statistics.paired import LARGEST_CHANGE, as_change
 from fairlap.statistics.sentences import all_blocks_words, change_of, describe
 
 _FEW_REQUESTS = 2
@@ -373,7 +373,7 @@ def _interval(told: _Told) -> tuple[float | None, float | None, float | None, fl
     if told.shift is None:
         return None, None, None, None
     one, two = told.pairs.medians()
-    exact = 100 * (two / one - 1) if one else None
+    exact = 100 * min(two / one - 1, LARGEST_CHANGE) if one else None
     return exact, exact, exact, None
 
 

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations, product
 from typing import Any, Final
 
@@ -19,7 +19,8 @@ _PATH: Final = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 def combinations(matrix: Matrix) -> list[Combination]:
     """Return the combinations in the order of the axes, then those that are included; `matrix` has no objections."""
-    return [*_within(matrix), *(dict(cell.at) for cell in matrix.include)]
+    paths = [axis.path for axis in matrix.axes]
+    return [*_within(matrix), *(_in_order(cell, paths) for cell in matrix.include)]
 
 
 def matrix_objections(matrix: Matrix) -> Iterator[str]:
@@ -103,6 +104,12 @@ def _within(matrix: Matrix) -> Iterator[Combination]:
         combination = dict(zip(paths, values, strict=True))
         if not any(_fits(cell, combination) for cell in matrix.exclude):
             yield combination
+
+
+def _in_order(cell: Cell, paths: Sequence[str]) -> Combination:
+    """Return a cell's values in the order of the axes, then by their paths: the API server keeps no order of keys."""
+    ordered = [*(path for path in paths if path in cell.at), *sorted(cell.at.keys() - set(paths))]
+    return {path: cell.at[path] for path in ordered}
 
 
 def _fits(cell: Cell, combination: Mapping[str, Any]) -> bool:

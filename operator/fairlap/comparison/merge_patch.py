@@ -1,16 +1,19 @@
 """JSON merge patches of a Benchmark's spec. Pure.
 
 RFC 7386, but for fields of which a spec has one alone: what the patch writes there takes the place of the template's
-other choice, which may be a default that nobody wrote.
+other choice, which may be a default that nobody wrote. And but for settings of Elasticsearch, which reads them by their
+dotted names: a.b and b within a are one.
 """
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from fairlap.api.base import Json
+from fairlap.api.names import MOST_LEVELS
 from fairlap.comparison.equal_values import comparable
+from fairlap_race.contract.index_settings import flatten
 
 
 class OneOf(NamedTuple):
@@ -29,11 +32,20 @@ ONE_OF: Final = (
     ),
     OneOf(("race", "requests"), {"configMap": (), "volume": (), "git": ()}),
 )
-MOST_LEVELS: Final = 20
+
+_SETTINGS: Final[tuple[tuple[str, ...], ...]] = (
+    ("elasticsearch", "config"), ("elasticsearch", "index", "settings"), ("target", "index", "settings"),
+)  # fmt: skip
+_SETTINGS_PATHS: Final = frozenset(map(".".join, _SETTINGS))
+_MOST_CHARACTERS: Final = 64 << 10
+"""of settings by their dotted names: no Benchmark is accepted with more, and a long name above many takes gigabytes"""
 
 
 def merge(template: Json, patch: Mapping[str, Any]) -> Json:
-    """Return the template with the patch applied; the patch is at most MOST_LEVELS deep."""
+    """Return the template with the patch applied; the patch is at most MOST_LEVELS deep.
+
+    Settings that the patch writes to have their dotted names then, unless they are too many to be accepted anyway.
+    """
     found = copy.deepcopy(template)
     for group in ONE_OF:
         there, written = part_at(found, group.path), part_at(patch, group.path)
@@ -42,6 +54,9 @@ def merge(template: Json, patch: Mapping[str, Any]) -> Json:
             for key in (choice, *group.choices[choice]):
                 there.pop(key, None)
     merged: Json = _merged(found, patch)
+    for path in _SETTINGS:
+        if written := part_at(patch, path):
+            part_at(merged, path[:-1])[path[-1]] = _merged_settings(part_at(found, path), written)
     return merged
 
 
@@ -97,10 +112,48 @@ def _merged(target: Any, patch: Any) -> Any:
     return found
 
 
+def _merged_settings(template: Json, patch: Json) -> Json:
+    """Return settings with a patch applied by their dotted names; null takes away all that is below, too."""
+    merged: Json = _merged(template, patch)
+    if not (_is_bounded(merged) and _is_bounded(patch)):
+        return merged
+    written = flatten(patch)
+    kept = _without(flatten(merged), [name for name, value in written.items() if value is None])
+    return kept | {name: value for name, value in written.items() if value is not None}
+
+
+def _is_bounded(settings: Mapping[str, Any]) -> bool:
+    return not depth_exceeds(settings) and _characters(settings, 0) <= _MOST_CHARACTERS
+
+
+def _characters(settings: Mapping[str, Any], above: int) -> int:
+    """Return how long the dotted names of settings are together, each with `above` characters before it."""
+    return sum(
+        _characters(value, above + len(key) + 1) if isinstance(value, Mapping) else above + len(key)
+        for key, value in settings.items()
+    )
+
+
+def _without(settings: Json, gone: Iterable[str]) -> Json:
+    """Return settings without those of some names and all below them."""
+    kept: Json = {}
+    below: tuple[str, ...] = ()
+    # In order, all that is below a name follows it: thousands of each are gone through once.
+    paths = [*((f"{name}.", False) for name in gone), *((f"{name}.", True) for name in settings)]
+    for path, is_setting in sorted(paths):
+        if path.startswith(below):
+            continue
+        if is_setting:
+            kept[path[:-1]] = settings[path[:-1]]
+        else:
+            below = (path,)
+    return kept
+
+
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any], above: str) -> Iterator[str]:
     for key in one.keys() | other.keys():
         path = f"{above}{key}"
-        mine, theirs = comparable(path, one.get(key)), comparable(path, other.get(key))
+        mine, theirs = _compared(path, one.get(key)), _compared(path, other.get(key))
         if json.dumps(mine, sort_keys=True) == json.dumps(theirs, sort_keys=True):  # in Python true is 1
             continue
         if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
@@ -110,12 +163,19 @@ def _differing(one: Mapping[str, Any], other: Mapping[str, Any], above: str) -> 
 
 
 def _as_compared(spec: Mapping[str, Any], above: str) -> Json:
-    compared = ((key, comparable(f"{above}{key}", value)) for key, value in spec.items())
+    compared = ((key, _compared(f"{above}{key}", value)) for key, value in spec.items())
     return {
         key: _as_compared(value, f"{above}{key}.") if isinstance(value, Mapping) else value
         for key, value in compared
         if value is not None
     }
+
+
+def _compared(path: str, value: Any) -> Any:
+    """Return what stands at a path of a spec as it is compared."""
+    if path in _SETTINGS_PATHS and isinstance(value, Mapping) and _is_bounded(value):
+        return flatten(value)
+    return comparable(path, value)
 
 
 def _inside(value: Any) -> list[Any]:

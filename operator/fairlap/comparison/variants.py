@@ -11,12 +11,12 @@ from pydantic_core import ErrorDetails
 
 from fairlap.api.base import Json
 from fairlap.api.comparison_spec import LOOKS, ComparisonSpec, Design, Matrix, Variant
-from fairlap.api.names import MOST_SPEC_VALUES
+from fairlap.api.names import MOST_LEVELS, MOST_SPEC_VALUES
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.equal_values import comparable
+from fairlap.comparison.gate_metrics import gates_of
 from fairlap.comparison.matrix_cells import LONGEST_NAME, combination_name, combinations, matrix_objections
 from fairlap.comparison.merge_patch import (
-    MOST_LEVELS,
     ONE_OF,
     changed_paths,
     depth_exceeds,
@@ -35,9 +35,8 @@ _DECIDED: Final = {
     "checkedBy": "the Comparison writes it: leave it out",
     "inTurn": "the Comparison writes it: leave it out, and write design.kind: Duet",
 }
-_VERSION: Final = re.compile(
-    r"(?<![0-9.])(?<!java)(?<!java[-_])(?<!jdk)(?<!jdk[-_])[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9])", re.IGNORECASE
-)
+_OF_OTHERS: Final = "".join(rf"(?<!{name})(?<!{name}[-_])" for name in ("java", "jdk", "lucene"))
+_VERSION: Final = re.compile(rf"(?<![0-9.]){_OF_OTHERS}[0-9]{{1,2}}(?:\.[0-9]{{1,3}}){{2}}(?![0-9])", re.IGNORECASE)
 _SHORT_VERSION: Final = re.compile(r"(es|elasticsearch)?[-_]?([5-9](?:\.[0-9]{1,3})?)", re.IGNORECASE)
 """a whole name that may be the first one or two numbers of a version"""
 _SHORT_AMONG_OTHERS: Final = re.compile(
@@ -72,6 +71,8 @@ _WORDS: Final = (
     _Word(re.compile(r"(?<![a-z0-9])(best[-_]compression)(?![a-z0-9])"), ("elasticsearch", "index", "codec")),
 )
 """Where the field is not written nothing is refused: what it is then may be what the name says."""
+_DENIED: Final = re.compile(r"(?<![a-z0-9])(?:no|non|not|without)[-_.]\Z", re.IGNORECASE)
+"""what stands before a word of which a name says that the field is not that"""
 
 
 class ResolvedVariant(NamedTuple):
@@ -142,7 +143,8 @@ def _design_objections(spec: ComparisonSpec) -> Iterator[str]:
     for gate in spec.gates:
         if gate.margin is not None and gate.margin <= 0:
             yield "gates[].margin 0 can never be shown to be kept: write the smallest that matters, for example 2"
-    for (task, metric), times in Counter((gate.task, gate.metric) for gate in spec.gates).items():
+    gates = gates_of(spec) if spec.gates else ()  # with the task that a capacity is of
+    for (task, metric), times in Counter((gate.task, gate.metric) for gate in gates).items():
         if times > 1:
             of = f" of task {task}" if task else ""
             yield f"gates has {metric}{of} {times} times: each number decides once, so leave all but one out"
@@ -343,7 +345,8 @@ def _otherwise_misnamed(draft: _Draft, resolved: Mapping[str, Any]) -> Iterator[
     for pattern, path in _WORDS:
         *parents, field = path
         has = part_at(resolved, tuple(parents)).get(field)
-        said = [next(filter(None, it.groups())) for it in pattern.finditer(draft.name)]
+        found = [it for it in pattern.finditer(draft.name) if not _DENIED.search(draft.name[: it.start()])]
+        said = [next(filter(None, it.groups())) for it in found]
         if has is None or not said or any(_plain(it) in others or _is_same(path, it, has) for it in said):
             continue
         yield (

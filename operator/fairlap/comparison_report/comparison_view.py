@@ -139,7 +139,7 @@ class ComparisonView:
         for block in self.valid_blocks:
             one, two = (self.value_of(gate, block, name) for name in (self.baseline, variant))
             if one and two and one > 0 and two > 0:
-                found.append((block, math.log(two / one)))
+                found.append((block, math.log(two) - math.log(one)))
         return found
 
     @cached_property

@@ -11,6 +11,7 @@ from fairlap.comparison_report.comparison_view import ComparisonView, label_of
 from fairlap.comparison_report.markup import Markup, element, shortened
 from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, interval, percent, words_of
 from fairlap.comparison_report.svg_parts import figure, table
+from fairlap.statistics.paired import as_change
 from fairlap.statistics.sentences import confidence_words
 
 _ROW, _AXIS = 92.0, 34.0
@@ -151,7 +152,7 @@ def _in_words(entry: _Entry) -> str:
 
 
 def _back(ratio: float | None) -> float | None:
-    return None if ratio is None else math.expm1(ratio) * 100
+    return None if ratio is None else as_change(ratio) * 100
 
 
 def _numbers(view: ComparisonView, entries: Sequence[_Entry], title: str) -> Markup:

@@ -21,6 +21,7 @@ from fairlap.comparison_report.markup import Child, Markup, element, plain
 from fairlap.comparison_report.metric_words import RESOURCES, VERDICT_SIGNS, VERDICT_WORDS, amount, percent, words_of
 from fairlap.comparison_report.report_sections import section
 from fairlap.comparison_report.svg_parts import table
+from fairlap.statistics.paired import as_change
 
 MOST_CELLS: Final = 20_000
 """of a table of all numbers: a page with more is slow on a phone"""
@@ -210,8 +211,9 @@ def _summary_row(view: ComparisonView, task: str, metric: str) -> list[Child] | 
 
 
 def _mean_change(base: Mapping[int, float], other: Mapping[int, float]) -> str:
-    logs = [math.log(other[key] / base[key]) for key in base if key in other and base[key] > 0 and other[key] > 0]
-    return percent(math.expm1(fmean(logs)) * 100) if logs else "–"
+    pairs = [(base[key], other[key]) for key in base if key in other and base[key] > 0 and other[key] > 0]
+    logs = [math.log(theirs) - math.log(ours) for ours, theirs in pairs]
+    return percent(as_change(fmean(logs)) * 100) if logs else "–"
 
 
 def _race_by_race(view: ComparisonView) -> Markup:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
+from fairlap.api.base import as_mapping
 from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.condition_types import ConditionType
 from fairlap.api.names import COMPARISON_KIND, GROUP, KIND, LONGEST_UID, MAX_VARIANTS
@@ -14,7 +15,7 @@ MOST_RACES: Final = MAX_VARIANTS + 1
 """of a block"""
 CHECK: Final = "check"
 """the step that a place among the track checks is for"""
-Place = Literal["race", "check"]
+PlaceKind = Literal["race", "check"]
 """what a Benchmark may hold: a place for its clusters and races until it has ended, or one for its track check"""
 
 
@@ -65,16 +66,16 @@ class Summary:
         """Where it is."""
         return self.name.partition("/")[0]
 
-    def says_it_holds(self, place: Place) -> bool:
+    def says_it_holds(self, place: PlaceKind) -> bool:
         """Return whether its status says that it holds such a place."""
         return self.admitted if place == "race" else self.checks
 
-    def waits_for(self, place: Place) -> bool:
+    def waits_for(self, place: PlaceKind) -> bool:
         """Return whether it is in line for such a place."""
         return self.lines_up if place == "race" else self.awaits_check
 
 
-def held_place(status: BenchmarkStatus) -> Place | None:
+def held_place(status: BenchmarkStatus) -> PlaceKind | None:
     """Return the place that a status says is held; on an existing cluster the check is made in the place for races."""
     if status.admitted_time:
         return "race"
@@ -83,12 +84,12 @@ def held_place(status: BenchmarkStatus) -> Place | None:
 
 def summarize(body: Mapping[str, Any]) -> Summary:
     """Return the summary of a Benchmark, whatever its spec and status hold: whoever calls has others to look after."""
-    meta, status, spec = body["metadata"], _mapping(body.get("status")), _mapping(body.get("spec"))
+    meta, status, spec = body["metadata"], as_mapping(body.get("status")), as_mapping(body.get("spec"))
     phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
-    hosts = None if phase in TERMINAL else _mapping(spec.get("target")).get("hosts")
+    hosts = None if phase in TERMINAL else as_mapping(spec.get("target")).get("hosts")
     waits = phase not in TERMINAL and not admitted and not spec.get("suspend") and not status.get("step")
     unchecked, led_by = _is_unchecked(spec, status), leader_uid(body)
-    checks = not admitted and _mapping(status.get("step")).get("name") == CHECK
+    checks = not admitted and as_mapping(status.get("step")).get("name") == CHECK
     awaits_check = waits and unchecked and not led_by
     return Summary(
         uid=str(meta["uid"]),
@@ -108,7 +109,7 @@ def summarize(body: Mapping[str, Any]) -> Summary:
 def leader_uid(body: Mapping[str, Any]) -> str:
     """Return the uid of the Comparison that controls a Benchmark by its owner reference; "" when none does."""
     references = body["metadata"].get("ownerReferences")
-    for each in map(_mapping, references if isinstance(references, list) else ()):
+    for each in map(as_mapping, references if isinstance(references, list) else ()):
         ours = each.get("kind") == COMPARISON_KIND and str(each.get("apiVersion")).partition("/")[0] == GROUP
         if ours and each.get("controller"):
             return str(each.get("uid") or "")[:LONGEST_UID]
@@ -120,7 +121,7 @@ def summarize_comparison(body: Mapping[str, Any]) -> Summary:
 
     It lines up as one, for a block at a time, with the hosts of all its variants.
     """
-    meta, status, spec = body["metadata"], _mapping(body.get("status")), _mapping(body.get("spec"))
+    meta, status, spec = body["metadata"], as_mapping(body.get("status")), as_mapping(body.get("spec"))
     phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
     waits = phase not in COMPARISON_TERMINAL and phase != "Pending" and not admitted and not spec.get("suspend")
     return Summary(
@@ -139,11 +140,11 @@ def summarize_comparison(body: Mapping[str, Any]) -> Summary:
 
 
 def _current_races(status: Mapping[str, Any], namespace: str) -> tuple[Current, ...]:
-    block = _mapping(status.get("block"))
+    block = as_mapping(status.get("block"))
     races = block.get("races")
     if not isinstance(races, list) or block.get("stage", "Starting") not in ("Starting", "Running"):
         return ()
-    under_way = (race for race in map(_mapping, races[:MOST_RACES]) if race.get("valid") is None)
+    under_way = (race for race in map(as_mapping, races[:MOST_RACES]) if race.get("valid") is None)
     return tuple(
         Current(f"{namespace}/{race['benchmark']}", str(race.get("uid") or ""))
         for race in under_way
@@ -153,19 +154,15 @@ def _current_races(status: Mapping[str, Any], namespace: str) -> tuple[Current, 
 
 def _hosts_of_variants(spec: Mapping[str, Any]) -> Iterator[str]:
     """Yield the existing hosts that any variant may race against."""
-    variants, included = spec.get("variants"), _mapping(spec.get("matrix")).get("include")
-    changes = [_mapping(each) for each in variants] if isinstance(variants, list) else []
-    targets = [_mapping(spec.get("template")), *changes, *(_mapping(each.get("patch")) for each in changes)]
-    for cell in map(_mapping, included if isinstance(included, list) else ()):  # an axis has texts and numbers alone
-        at = _mapping(cell.get("at"))
+    variants, included = spec.get("variants"), as_mapping(spec.get("matrix")).get("include")
+    changes = [as_mapping(each) for each in variants] if isinstance(variants, list) else []
+    targets = [as_mapping(spec.get("template")), *changes, *(as_mapping(each.get("patch")) for each in changes)]
+    for cell in map(as_mapping, included if isinstance(included, list) else ()):  # an axis has texts and numbers alone
+        at = as_mapping(cell.get("at"))
         targets += [at, {"target": {"hosts": at.get("target.hosts")}}]
     for each in targets:
-        hosts = _mapping(each.get("target")).get("hosts")
+        hosts = as_mapping(each.get("target")).get("hosts")
         yield from map(str, hosts if isinstance(hosts, list) else ())
-
-
-def _mapping(part: Any) -> Mapping[str, Any]:
-    return part if isinstance(part, Mapping) else {}
 
 
 def _is_unchecked(spec: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
@@ -175,6 +172,6 @@ def _is_unchecked(spec: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
     nothing is known.
     """
     listed = status.get("conditions")
-    conditions = [_mapping(each) for each in listed] if isinstance(listed, list) else []
+    conditions = [as_mapping(each) for each in listed] if isinstance(listed, list) else []
     accepted = any(c.get("type") == ConditionType.ACCEPTED and c.get("status") == "True" for c in conditions)
     return bool(status.get("phase")) and not (spec.get("target") or status.get("finishedStep") or accepted)

@@ -5,14 +5,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from prometheus_client import Counter
 from pydantic import ValidationError
 
 from fairlap.api.base import Json
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import COMPARISON_TERMINAL, ComparisonStatus
+from fairlap.api.comparison_status import COMPARISON_TERMINAL, ComparisonStatus, Verdict
 from fairlap.api.names import COMPARISON_KIND, NOISE_CONFIG_MAP
 from fairlap.kube.api_error import ApiError
 from fairlap.plan.comparison.comparison_seen import (
@@ -23,7 +23,7 @@ from fairlap.plan.comparison.comparison_seen import (
     RaceToCreate,
 )
 from fairlap.plan.outdated_crd import COMPARISON_STEERING
-from fairlap.queue.summary import Place
+from fairlap.queue.summary import PlaceKind
 from fairlap.runtime.announce import Announcement, comparison_announcements, comparison_words
 from fairlap.runtime.comparison_acts import Learn, RecordRace, create_race, learn, record_block
 from fairlap.runtime.comparison_reads import build_comparison_seen, read_blocks, read_races, try_variants
@@ -35,6 +35,9 @@ from fairlap.runtime.writes import write_status
 from fairlap.statistics.moderation import Prior
 
 VERDICTS = Counter("fairlap_comparison_verdicts", "Comparisons that have ended, by what they say", ["verdict"])
+_NO_VERDICT = "none"
+for _verdict in (*get_args(Verdict), _NO_VERDICT):
+    VERDICTS.labels(_verdict)  # exposed from the beginning: Prometheus takes the first value it sees for no increase
 
 _LOOK_AGAIN_SECONDS = 10.0
 
@@ -176,7 +179,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
     async def _remove_children(self) -> list[str]:
         return []  # no right to delete Benchmarks is needed for anything else: the one that races runs to its end
 
-    def _held(self, status: ComparisonStatus) -> Place | None:
+    def _held(self, status: ComparisonStatus) -> PlaceKind | None:
         return "race" if status.admitted_time else None
 
     def _announcements(self, before: ComparisonStatus, after: ComparisonStatus) -> Iterable[Announcement]:
@@ -189,7 +192,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         if _stage(after) != _stage(before):
             self.foreign = self.refusal = self.hindrance = ""
         if after.phase in COMPARISON_TERMINAL and before.phase not in COMPARISON_TERMINAL:
-            VERDICTS.labels(after.verdict or "none").inc()
+            VERDICTS.labels(after.verdict or _NO_VERDICT).inc()
 
 
 def _stage(status: ComparisonStatus) -> tuple[object, ...]:

@@ -17,6 +17,7 @@ from tests.unit.comparison.test_beside import race_json
 
 from fairlap.cli.compare_command import compare
 from fairlap.cli.exits import CliError, UsageError
+from fairlap.statistics.paired import LARGEST_CHANGE
 from fairlap_race.contract.config_maps import packed as packed_texts
 from fairlap_race.contract.record import KEY_RECORD, Record, Task
 
@@ -69,6 +70,21 @@ def test_the_same_for_machines_and_tickets(tmp_path: Path, capsys: pytest.Captur
     assert float(rows[1]["change"]) == pytest.approx(gate["change"]) and rows[-1]["role"] == "hint"
     text = printed(capsys, one, two, "md")
     assert text.startswith("**Regressed: ") and "<details>" in text and "| bulk throughput, ops/s |" in text
+
+
+@pytest.mark.parametrize("output", ["json", "csv", "text", "md"])
+def test_a_number_next_to_nothing_makes_no_infinity(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    for name, rate in (("a", 5e-324), ("b", 1e300)):
+        race = race_json()
+        race["results"]["op_metrics"][0]["throughput"]["mean"] = rate
+        (tmp_path / f"{name}.json").write_text(json.dumps(race))
+    text = printed(capsys, f"{tmp_path}/a.json", f"{tmp_path}/b.json", output)
+    assert not re.search(r"\b(inf|nan)", text, re.IGNORECASE)
+    if output == "json":
+        (hint,) = (each for each in json.loads(text)["hints"] if each["what"] == "bulk throughput")
+        assert (hint["baseline"], hint["contender"], hint["change"]) == (5e-324, 1e300, LARGEST_CHANGE)
 
 
 def test_what_is_not_comparable_is_judged_nowhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -263,6 +263,36 @@ def test_times_of_errors_are_not_compared(rates: tuple[float, float], comparable
     assert valid.verdict != ComparisonVerdict.NOT_COMPARABLE
 
 
+MACHINES = "ran: machines of Elasticsearch"
+
+
+def on(machines: str, seed: int) -> list[Raced]:
+    """Return a race on each of these machines."""
+    found = zip(races(1.0, seed, len(machines)), machines, strict=True)
+    return [replace(race, facts={**race.facts, MACHINES: machine}) for race, machine in found]
+
+
+def test_blocks_may_rotate_over_machines_and_each_pair_is_on_one() -> None:
+    assert put_beside(on("abc", 1), on("abc", 2), in_blocks=True).obstacles == ()
+    moved = put_beside(on("abc", 1), on("abb", 2), in_blocks=True)
+    assert moved.obstacles == (f"{MACHINES} is not the same in the two races of pair 3: b and c",)
+    apart = put_beside(on("aaa", 1), on("bbb", 2), in_blocks=True)
+    assert apart.obstacles == () and MACHINES in [each.what for each in apart.differences]
+    versions = [raced(), raced(cluster={"distribution-version": "8.11.0"})]
+    assert put_beside(versions, races(1.0, 1, 2), in_blocks=True).verdict == ComparisonVerdict.NOT_COMPARABLE
+
+
+def test_what_keeps_both_variants_from_being_compared_is_said_once() -> None:
+    sentence = f"{MACHINES} is not the same in the races of one variant: a and b and c"
+    assert put_beside(on("abc", 1), on("abc", 2)).obstacles == (sentence,)
+
+
+def test_a_single_number_is_shown_as_it_was_measured() -> None:
+    found = put_beside([raced(10.0)], [raced(20.0)])
+    shown = {line.what: (line.baseline, line.contender) for line in (*found.gates, *found.others)}
+    assert shown["bulk throughput"] == (100.0, 50.0) and shown["store size"] == (5_000_000, 5_000_000)
+
+
 def finding(verdict: GateVerdict) -> GateFinding:
     return GateFinding(verdict, Estimate(0, 1, 1), 0, 0, 0.95, False, 5, 0)
 

@@ -319,6 +319,79 @@ def test_of_existing_clusters_it_is_said_what_is_not_known() -> None:
     assert mixed.fair and rules(mixed)["elasticsearch.version"] == "Declared"
 
 
+def there(name: str, host: str = "there", shards: int | None = None, race: Mapping[str, Any] = RACE) -> Resolved:
+    """A cluster that exists already, with what is written of its indices."""
+    target: dict[str, Any] = {"hosts": [f"https://{host}:9200"]}
+    if shards:
+        target["index"] = {"shards": shards}
+    return Resolved(name, {"target": target, "race": race})
+
+
+SHARDS_RAN = "there differs from built in what it does not declare: ran: index access-logs: shards (2 and 1)"
+
+
+@pytest.mark.parametrize(
+    ("written", "ran", "words"),
+    [
+        ((2, 2), ("2", "2"), ""),
+        ((2, 1), ("2", "1"), "in 2 variables, elasticsearch.index.shards (2 and 1), target.kind (nothing and "),
+        ((2, None), ("2", "2"), ""),
+        ((2, None), ("2", "1"), SHARDS_RAN),
+        ((None, 1), ("1", "1"), ""),
+        ((None, 1), ("2", "1"), SHARDS_RAN),
+        ((None, None), ("2", "2"), ""),
+        ((None, None), ("2", "1"), SHARDS_RAN),
+    ],
+)
+def test_index_settings_of_a_built_and_of_an_existing_cluster_are_the_same_ones(
+    written: tuple[int | None, int | None], ran: tuple[str, str], words: str
+) -> None:
+    facts: list[dict[str, str]] = []
+    for place, asked, count in zip(("elasticsearch", "target"), written, ran, strict=True):
+        told = {f"spec.{place}.index.shards": str(asked), "ran: index settings as track parameter.shards": str(asked)}
+        facts.append({"ran: index access-logs: shards": count, **(told if asked else {})})
+    one = resolved("built", index={"shards": written[0]} if written[0] else {})
+    other = there("there", shards=written[1])
+    raced = blocks([race("built", facts[0]), race("there", facts[1])])
+    found = two(one, other, *raced)
+    assert found.fair == (not words) and words in found.sentence, found.sentence
+    assert all(each.fair for each in found.differences) == found.fair
+    assert two(other, one, *raced).fair == found.fair
+    if None in written:
+        assert two(one, other).fair, "what one of them has is not known before it ran"
+
+
+def test_what_the_spec_of_one_of_two_kinds_of_clusters_holds_follows_nothing() -> None:
+    raced = blocks([race("built", {"ran: index access-logs: codec": "default"}), race("there")])
+    found = two(resolved("built"), there("there"), *raced)
+    assert found.fair and rules(found)["codec"] == "MayFollow"
+    found = two(resolved("built", index={"codec": "default"}), there("there"), *raced)
+    assert not found.fair and rules(found)["codec"] == "MustMatch"
+
+
+def test_two_targets_that_are_one_cluster_are_told() -> None:
+    words = "the targets of one and other are one cluster, with the UUID u1"
+    ran, other = ({"ran: target clusterUUID": uuid} for uuid in ("u1", "u2"))
+    found = two(there("one"), there("other", "elsewhere"), *blocks([race("one", ran), race("other", ran)]))
+    assert found.fair and words in found.sentence
+    found = two(there("one"), there("other", "elsewhere"), *blocks([race("one", ran), race("other", other)]))
+    assert found.fair and "one cluster" not in found.sentence
+    param = {**RACE, "params": {"bulk_size": 50}}
+    found = two(there("one"), there("other", race=param), *blocks([race("one", ran), race("other", ran)]))
+    assert found.fair and "one cluster" not in found.sentence, "that is what was written"
+
+
+def test_what_a_spec_writes_in_two_ways_is_the_same_fact() -> None:
+    facts = [{"spec.elasticsearch.heap": heap} for heap in ("1g", "1024m")]
+    raced = blocks([race("one", facts[0]), race("other", facts[1])])
+    found = two(resolved("one", heap="1g"), resolved("other", heap="1024m", java=23), *raced)
+    assert found.fair and rules(found) == {"elasticsearch.java": "Declared"}
+    facts = [{"spec.target.hosts[0]": f"https://{host}:9200"} for host in ("there", "There")]
+    raced = blocks([race("one", facts[0]), race("other", facts[1])])
+    found = two(there("one"), there("other", "There", race={**RACE, "params": {"bulk_size": 50}}), *raced)
+    assert found.fair and rules(found) == {"race.params.bulk_size": "Declared"}
+
+
 def engine(name: str, hits: str | None = "/hits/total/value", requests: str = "") -> Resolved:
     """A variant that sends its own requests to its own engine over HTTP."""
     asked = {"configMap": {"name": requests or f"{name}-requests"}, **({"hits": hits} if hits else {})}

@@ -20,6 +20,7 @@ from fairlap.comparison.judgement import Judgement, judge_blocks
 from fairlap.statistics.distributions import binomial_interval
 from fairlap.statistics.gates import SEQUENTIAL, Look, fixed
 from fairlap.statistics.moderation import Prior
+from fairlap.statistics.paired import LARGEST_CHANGE
 
 SPREAD = (-0.02, -0.01, 0.0, 0.01, 0.02)
 """a standard deviation of 1.6 %"""
@@ -119,6 +120,14 @@ def test_a_number_that_shows_no_spread_is_taken_as_exact() -> None:
     assert (found.verdict, found.confidence, found.passed) == ("Regressed", None, False)
     assert found.sentence.startswith("store size: +3.0 % in all 3 pairs, without any noise")
     assert the_gate(judged(one_number("storeBytes", 0.01, [0.0] * 3), [gate_of("storeBytes", 2)])).passed
+
+
+def test_a_number_next_to_nothing_has_a_change_that_is_a_number() -> None:
+    values = {BASELINE: 5e-324, OTHER: 1e300}
+    races = [a_race(name, {("", "storeBytes"): value}) for name, value in values.items()]
+    blocks = [BlockRecord(number=number, races=races) for number in range(3)]
+    gate = the_gate(judged(blocks, [gate_of("storeBytes", 2)]))
+    assert (gate.verdict, gate.change) == ("Regressed", 100 * LARGEST_CHANGE)
 
 
 def test_what_was_exact_at_the_first_look_and_is_not_later_is_judged_by_its_noise() -> None:

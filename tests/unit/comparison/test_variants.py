@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.comparison import merge_patch
 from fairlap.comparison.equal_values import comparable
-from fairlap.comparison.merge_patch import changed_paths, meaning
+from fairlap.comparison.merge_patch import changed_paths, meaning, merge
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
 
 TEMPLATE: dict[str, Any] = {
@@ -120,6 +120,9 @@ def test_the_target_of_a_variant_takes_the_place_of_the_template_s_as_a_whole() 
         ("heap-1g-2-shards", {"heap": "1g", "index": {"shards": 2}}), ("2gheap", {"heap": "2g"}),
         ("best-compression", {"index": {"codec": "best_compression"}}), ("es8-java17", {"java": 17}),
         ("best_compression", {"heap": "1g"}), ("theap-4gb", {"heap": "1g"}), ("99-nodesets", {"heap": "1g"}),
+        ("without-best-compression", {"index": {"codec": "default"}}), ("not-3-nodes", {"nodes": 2}),
+        ("8.11-no-best_compression", {"index": {"codec": "default"}}), ("lucene-9.12.0", {"heap": "1g"}),
+        ("Lucene9.12.0", {"heap": "1g"}),
     ],
 )  # fmt: skip
 def test_a_short_version_is_a_name_and_so_is_any_other_number(name: str, patch: dict[str, Any]) -> None:
@@ -161,6 +164,58 @@ def test_null_takes_a_field_away() -> None:
     assert "java" not in patched({"elasticsearch": {"java": None}})["elasticsearch"]
 
 
+BUFFER = {"indices": {"memory": {"index_buffer_size": "10%", "min_index_buffer_size": "1mb"}}}
+DOTTED = {"indices.memory.index_buffer_size": "10%", "indices.memory.min_index_buffer_size": "1mb"}
+LEAST = {"indices.memory.min_index_buffer_size": "1mb"}
+LARGER = {"indices.memory.index_buffer_size": "20%", **LEAST}
+
+
+@pytest.mark.parametrize("template", [BUFFER, DOTTED], ids=["nested", "dotted"])
+@pytest.mark.parametrize(
+    ("patch", "left"),
+    [
+        ({"indices.memory.index_buffer_size": "20%"}, LARGER),
+        ({"indices": {"memory": {"index_buffer_size": "20%"}}}, LARGER),
+        ({"indices.memory": {"index_buffer_size": "20%"}}, LARGER),
+        ({"indices.memory.index_buffer_size": None}, LEAST),
+        ({"indices": {"memory": {"index_buffer_size": None}}}, LEAST),
+        ({"indices": None}, {}),
+        ({"indices.memory": None}, {}),
+        ({"indices": {"memory": None}, "indices.memory.min_index_buffer_size": "1mb"}, LEAST),
+        ({"indices.mem": None, "indices-memory": "x"}, {**DOTTED, "indices-memory": "x"}),
+    ],
+)
+@pytest.mark.parametrize(
+    "path", [("elasticsearch", "config"), ("elasticsearch", "index", "settings"), ("target", "index", "settings")]
+)
+def test_settings_are_merged_by_their_dotted_names(path: tuple[str, ...], patch: Any, left: Any, template: Any) -> None:
+    def at(value: Any) -> dict[str, Any]:
+        for key in reversed(path):
+            value = {key: value}
+        return dict(value)
+
+    assert merge(at(template), at(patch)) == at(left)
+
+
+def test_settings_whose_dotted_names_would_be_too_long_to_be_accepted_stay_as_they_are() -> None:
+    """Flattened, a few hundred kilobytes would be gigabytes."""
+    long, many = "k" * 600, {str(number): number for number in range(200)}
+    found = merge({"elasticsearch": {"config": {long: many}}}, {"elasticsearch": {"config": {long: {"0": None}}}})
+    assert found["elasticsearch"]["config"] == {long: {key: value for key, value in many.items() if key != "0"}}
+
+
+def test_settings_that_are_nested_in_one_variant_and_dotted_in_the_other_are_the_same() -> None:
+    settings: dict[str, Any] = {"b": {"merge": {"policy": {"type": "tiered"}}}, "c": {"merge.policy.type": "tiered"}}
+    variants = [
+        {"name": name, "patch": {"elasticsearch": {"index": {"settings": written}}}}
+        for name, written in settings.items()
+    ]
+    assert "variants b and c are the same" in refused(comparison([{"name": "8.11.0"}, *variants]))
+    config = {**TEMPLATE, "elasticsearch": {**TEMPLATE["elasticsearch"], "config": {"a": {"b": 1}}}}
+    same = [{"name": "8.11.0"}, {"name": "b", "patch": {"elasticsearch": {"config": {"a.b": 1}}}}]
+    assert "changes nothing of the template" in refused(comparison(same, template=config))
+
+
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
@@ -189,6 +244,7 @@ def test_null_takes_a_field_away() -> None:
         (named("3-nodes", heap="1g"), "after nodes 3, but its elasticsearch.nodes is 1"),
         (named("best-compression", index={"codec": "default"}),
          "after codec best-compression, but its elasticsearch.index.codec is default"),
+        (named("volcano-best-compression", index={"codec": "default"}), "after codec best-compression"),
         (named("es9-java17", java=17),
          "variant es9-java17 is called after version 9, but its elasticsearch.version is 8.11"),
         (comparison(baseline="8.12.0"), "baseline 8.12.0 is none of the variants: write one of 8.11.0, 9.0.0"),
@@ -211,6 +267,14 @@ def test_null_takes_a_field_away() -> None:
          "variant b: race.track takes exactly one of builtin, configMap, name, git, volume, and has name and git"),
         (comparison(gates=[{"metric": "throughput", "margin": 5}] * 2), "gates has throughput 2 times"),
         (comparison(gates=[{"task": "t", "metric": "throughput", "margin": 5}] * 2), "throughput of task t 2 times"),
+        (comparison(
+            gates=[{"metric": "capacity", "margin": 10}, {"metric": "capacity", "task": "s", "margin": 5}],
+            template={**TEMPLATE, "race": {**TEMPLATE["race"], "capacity": {
+                "task": "s", "objective": {"p99": "50ms"}, "targetThroughput": {"from": 50, "to": 500}}}}),
+         "gates has capacity of task s 2 times: each number decides once"),
+        (comparison([{"name": "8.11.0", "target": {"hosts": ["http://es1:9200"]}},
+                     {"name": "b", "target": {"hosts": ["http://ES1:9200/"]}}], template={"race": TEMPLATE["race"]}),
+         "variants 8.11.0 and b are the same: change one"),
         (comparison(design={"stop": "fixed", "blocks": 3}, onInconclusive="extend"), "onInconclusive: extend needs"),
         (in_turn({"race": {"steady": {"maxWarmup": "60s"}}}), "variant b: race.steady contradicts design.kind: Duet"),
         (in_turn({"race": {"sweep": {"task": "t", "clients": [1, 2]}}}), "variant b: race.sweep contradicts"),
@@ -294,6 +358,21 @@ def test_a_matrix_excludes_and_includes() -> None:
     assert found[3].spec["elasticsearch"]["java"] == 21 and "java" not in found[4].spec["elasticsearch"]
 
 
+def test_an_included_cell_has_one_name_in_whatever_order_its_keys_come() -> None:
+    """The API server sorts them, and a file does not."""
+    at = {"race.offline": True, "elasticsearch.java": 17, "elasticsearch.heap": "1g", "elasticsearch.version": "9.1.0"}
+    for cell in (at, dict(sorted(at.items())), dict(sorted(at.items(), reverse=True))):
+        found = expand(of_matrix(VERSIONS, JAVAS, baseline="8.11.0-21", include=[{"at": cell}]))
+        assert names(found)[-1] == "9.1.0-17-1g-true"
+
+
+def test_what_true_in_quotes_is_in_a_matrix() -> None:
+    found = expand(of_matrix(("race.offline", ["true", "false"]), baseline="true"))
+    assert [variant.spec["race"]["offline"] for variant in found] == [True, False]
+    found = expand(of_matrix(("race.params.x", ["true", "false"]), baseline="true"))
+    assert [variant.spec["race"]["params"]["x"] for variant in found] == ["true", "false"]
+
+
 def test_a_path_may_lead_into_what_has_no_schema_and_lists_give_names() -> None:
     include = [{"elasticsearch.config.a.b": True}, {"elasticsearch.jvmOptions": ["-XX:+UseParallelGC"]}]
     cells = [{"at": each} for each in include]
@@ -339,7 +418,7 @@ def test_what_is_wrong_with_a_matrix_is_a_sentence(spec: ComparisonSpec, sentenc
 
 
 LEAVES: Any = st.sampled_from([None, True, 1, 0, "1", "a", "2Gi", "2048Mi", "1g", "1024m", [], [{"a": None}], {}])
-PARTS = st.sampled_from(["elasticsearch", "resources", "limits", "memory", "heap", "race", "a"])
+PARTS = st.sampled_from(["elasticsearch", "resources", "limits", "memory", "heap", "race", "a", "config", "a.a"])
 SPECS = st.dictionaries(PARTS, st.recursive(LEAVES, lambda inner: st.dictionaries(PARTS, inner, max_size=3)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -282,6 +283,23 @@ def test_numbers_that_are_none_are_left_out() -> None:
     ]
     page = Page(report_html(made.comparison, [BlockRecord(number=1, races=races), *made.blocks[1:]]))
     assert DATA_ID in str(page.elements) and "NaN" not in "".join(page.text_in("script"))
+
+
+def test_numbers_next_to_nothing_have_a_report() -> None:
+    made = Made({"9.0.0": {}}, blocks=3)
+    blocks = []
+    for place, block in enumerate(made.blocks):
+        tiny = "9.0.0" if place % 2 else made.baseline
+        races = []
+        for race in block.races:
+            changed = 5e-324 if race.variant == tiny else 1e300
+            numbers = [
+                replace(each, value=changed) if each.metric in ("storeBytes", "throughput") else each
+                for each in race.numbers
+            ]
+            races.append(race.model_copy(update={"numbers": numbers}))
+        blocks.append(block.model_copy(update={"races": races}))
+    assert "9.0.0" in Page(report_html(made.comparison, blocks)).words
 
 
 texts = st.text(max_size=20)

@@ -8,14 +8,15 @@ import logging
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from prometheus_client import REGISTRY
 from world import good_record
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock
+from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock, Verdict
 from fairlap.api.crd import COMPARISON, crd
 from fairlap.api.names import NOISE_CONFIG_MAP
 from fairlap.comparison.block_pack import pack_block
@@ -419,6 +420,12 @@ def test_a_refused_race_is_told_to_the_plan() -> None:
     server.refuses = {"cmp-1a": ApiError(422, "spec is wrong")}
     server.drive(plan)
     assert told[0] == "" and told[-1] == "spec is wrong"
+
+
+@pytest.mark.parametrize("verdict", [*get_args(Verdict), "none"])
+def test_each_verdict_is_exposed_before_the_first_comparison_ends(verdict: str) -> None:
+    """Prometheus takes the first value that it sees for no increase."""
+    assert REGISTRY.get_sample_value("fairlap_comparison_verdicts_total", {"verdict": verdict}) is not None
 
 
 def test_a_verdict_is_learnt_from_counted_and_announced() -> None:
