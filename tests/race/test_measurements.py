@@ -15,10 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
 from fairlap.plan.verdict.checks import first_violation
 from fairlap.results import disturbance, throttled_nodes
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.extended_warmup import ExtendedWarmup
 from fairlap_race.contract.reasons import Reason
@@ -153,13 +153,9 @@ def test_a_warm_up_ends_at_its_limit(runner: Runner, tmp_path: Path) -> None:
 
 def in_a_container(table: MachineTable, cores: float) -> MachineTable:
     """Return the table as it is of a load generator with a cgroup of its own: here its cgroup is the machine's."""
-    return replace(
-        table,
-        machines=tuple(
-            replace(it, tasks=tuple(replace(t, usage=replace(t.usage, cpu_mean_cores=cores)) for t in it.tasks))
-            for it in table.machines
-        ),
-    )
+    assert table.watch is not None
+    spans = tuple(replace(it, own_cores=cores) for it in table.watch.tasks)
+    return replace(table, watch=replace(table.watch, tasks=spans))
 
 
 @pytest.mark.long
@@ -179,6 +175,7 @@ def test_a_machine_that_did_something_else_meanwhile(runner: Runner, tmp_path: P
     assert watch.before.cpu_seconds and watch.after.memory_seconds and watch.before.took_seconds < 4
     (span,) = (it for it in watch.tasks if it.task == "search")
     assert span.busy_cores is not None and span.busy_cores > 0.7 and span.steal_share is not None
+    assert span.own_cores is not None and span.elasticsearch_cores is not None
     # Whatever Elasticsearch does here counts as something else, too: it is said to be on another machine.
     (remark,) = disturbance.remarks(in_a_container(table, 0.2), ["another"], "this")
     assert "beside Rally something else used" in remark.text

@@ -6,12 +6,23 @@ The weights are an order, not a measurement: what was seen in races comes before
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from fairlap.cli.figures import number, percent
-from fairlap.cli.noise_facts import Facts, KubernetesNode, MachineSeen, RaceSeen, cores_needed
+from fairlap.cli.noise_facts import (
+    IN_TURN,
+    OVER_HTTP,
+    TRACK,
+    Facts,
+    KubernetesNode,
+    MachineSeen,
+    RaceSeen,
+    TaskSeen,
+    cores_needed,
+)
 from fairlap.results.disturbance import SAME_WORK, STEAL_SHARE, STOLEN
 from fairlap_race.contract.canary_margins import DISTURBED_WORDS
 from fairlap_race.contract.machine_settings import STEADY_GOVERNORS
@@ -20,6 +31,8 @@ from fairlap_race.contract.reasons import Reason
 NEIGHBOURS_SHARE: Final = 0.05
 """Of a machine's processors: what pods of others may ask for without being told of."""
 _SHOWN = 3
+_MORE = re.compile(r"and \d+ more")
+"""How a remark ends that does not name all."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +65,30 @@ def _unsettled(facts: Facts) -> Iterator[Advice]:
             100 * len(bad) / len(judged),
             f"{len(bad)} of {len(judged)} measured tasks had not settled, {worst.task} of {worst.benchmark} not for "
             f"{number(worst.unsettled_seconds, 1)} s",
-            "let race.steady make the warm-up as long as it takes (maxWarmup: 5m), or give these tasks a longer one in "
-            "the track; each needs twice 12 s or more measured after it",
+            f"{_of_each_kind(bad, _LONGER_WARMUP)}; each needs twice 12 s or more measured after it",
         )
+
+
+_IN_THE_TRACK: Final = "give the tasks more iterations or a longer time-period in the track, after a warm-up"
+_LONGER_WARMUP: Final = {
+    TRACK: "let race.steady make the warm-up of all but bulks as long as it takes (maxWarmup: 5m), or give these "
+    "tasks a longer one in the track",
+    IN_TURN: "give these tasks a longer warm-up in the track",
+    OVER_HTTP: "raise race.load.warmup",
+}
+_LONGER_MEASUREMENT: Final = {
+    TRACK: _IN_THE_TRACK,
+    IN_TURN: _IN_THE_TRACK,
+    OVER_HTTP: "raise race.load.duration, after a race.load.warmup",
+}
+
+
+def _of_each_kind(bad: Sequence[RaceSeen] | Sequence[TaskSeen], words: Mapping[str, str]) -> str:
+    """Return what to do about races or tasks, of each way to send a load that there is among them."""
+    several = len({each.kind for each in bad}) > 1
+    kinds = [kind for kind in words if any(each.kind == kind for each in bad)]
+    shown = (f"{words[kind]}{f' ({kind})' if several and kind != TRACK else ''}" for kind in kinds)
+    return "; ".join(dict.fromkeys(shown))
 
 
 def _steal(facts: Facts) -> Iterator[Advice]:
@@ -104,7 +138,7 @@ def _otherwise_disturbed(race: RaceSeen) -> str:
     told = race.remarks.get(Reason.MACHINE_DISTURBED, "")
     parts = told.removeprefix(DISTURBED_WORDS).split("; ")
     known = (*((SAME_WORK,) if race.canary else ()), *((STOLEN,) if (race.steal or 0.0) > STEAL_SHARE else ()))
-    left = [part for part in parts if not part.startswith(known)] if known else parts
+    left = [part for part in parts if not part.startswith(known) and not _MORE.fullmatch(part)] if known else parts
     return f"{DISTURBED_WORDS}{'; '.join(left)}" if told and left else ""
 
 
@@ -141,7 +175,7 @@ def _shared(facts: Facts) -> Iterator[Advice]:
 
 
 def _too_few(facts: Facts) -> Iterator[Advice]:
-    known, needed = [node for node in facts.raced_on() if node.cores is not None], cores_needed(facts)
+    known, needed = [node for node in facts.for_elasticsearch() if node.cores is not None], cores_needed(facts)
     bad = [node for node in known if (node.cores or 0) < needed]
     if bad:
         yield Advice(
@@ -162,7 +196,7 @@ def _short(facts: Facts) -> Iterator[Advice]:
             "short",
             65 * len(bad) / len(facts.races),
             f"{len(bad)} of {len(facts.races)} races measured too little or too cold ({_named(bad)}): {first}",
-            "give the tasks more iterations or a longer time-period in the track, after a warm-up",
+            _of_each_kind(bad, _LONGER_MEASUREMENT),
         )
 
 

@@ -6,18 +6,23 @@ Others write these objects: what has not the shape it should have is unknown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
 
+from fairlap.api.base import as_mapping
 from fairlap.api.names import UID_LABEL
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Resources
 from fairlap.results.disturbance import SHORTEST_SECONDS, canary_words
 from fairlap_race.contract.machine_watch import MachineWatch
 
-Json = Mapping[str, Any]
+Body = Mapping[str, Any]
+
+
+TRACK, IN_TURN, OVER_HTTP = "track", "in turn", "over HTTP"
+"""How a Benchmark sends its load: what makes its measurement longer has another name in each."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ class TaskSeen:
     task: str
     settled: bool | None = None
     unsettled_seconds: float = 0.0
+    kind: str = TRACK
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,8 @@ class RaceSeen:
     race: str
     machines: frozenset[str] = frozenset()
     """that Elasticsearch and the load generator ran on"""
+    elasticsearch_on: frozenset[str] = frozenset()
+    kind: str = TRACK
     remarks: Mapping[str, str] = field(default_factory=dict)
     """the first message of each reason"""
     steal: float | None = None
@@ -100,53 +108,62 @@ class Facts:
         names = {name for race in self.races for name in race.machines}
         return tuple(node for node in self.nodes if node.name in names) or tuple(n for n in self.nodes if n.usable)
 
+    def for_elasticsearch(self) -> tuple[KubernetesNode, ...]:
+        """Return the nodes that Elasticsearch ran on; where nobody knows of a race where it was, all usable ones."""
+        if not any(race.machines for race in self.races):
+            return self.raced_on()
+        names = {name for race in self.races for name in race.elasticsearch_on}
+        return tuple(node for node in self.nodes if node.name in names)
 
-def node_of(found: Json) -> KubernetesNode:
+
+def node_of(found: Body) -> KubernetesNode:
     """Return a Node object of Kubernetes without what its kubelet and its pods tell."""
-    spec, status = _mapping(found.get("spec")), _mapping(found.get("status"))
-    taints = [_mapping(each).get("effect") for each in _list(spec.get("taints"))]
-    ready = [each for each in map(_mapping, _list(status.get("conditions"))) if each.get("type") == "Ready"]
+    spec, status = as_mapping(found.get("spec")), as_mapping(found.get("status"))
+    taints = [as_mapping(each).get("effect") for each in _list(spec.get("taints"))]
+    ready = [each for each in map(as_mapping, _list(status.get("conditions"))) if each.get("type") == "Ready"]
     closed = bool(spec.get("unschedulable")) or "NoSchedule" in taints or "NoExecute" in taints
-    cores = _cores(_mapping(status.get("capacity")).get("cpu"))
+    cores = _cores(as_mapping(status.get("capacity")).get("cpu"))
     return KubernetesNode(
-        name=str(_mapping(found.get("metadata")).get("name") or ""),
+        name=str(as_mapping(found.get("metadata")).get("name") or ""),
         cores=int(cores) if cores else None,
         usable=not closed and all(each.get("status") == "True" for each in ready),
     )
 
 
-def kubelet_of(answer: Json) -> Kubelet:
+def kubelet_of(answer: Body) -> Kubelet:
     """Return what a kubelet's `configz` says; what a kubelet leaves out has Kubernetes' default, none."""
-    config = _mapping(answer.get("kubeletconfig"))
+    config = as_mapping(answer.get("kubeletconfig"))
     if not config:
         return Kubelet()
     policies = (str(config.get(key) or "none") for key in ("cpuManagerPolicy", "topologyManagerPolicy"))
     return Kubelet(*policies)
 
 
-def neighbours_of(pods: Sequence[Json]) -> dict[str, tuple[tuple[str, float], ...]]:
+def neighbours_of(pods: Sequence[Body]) -> dict[str, tuple[tuple[str, float], ...]]:
     """Return for each node the pods that are no races' and how many processors each asks for, the largest first."""
     found: dict[str, list[tuple[str, float]]] = {}
     for pod in pods:
-        meta, spec = _mapping(pod.get("metadata")), _mapping(pod.get("spec"))
-        over = _mapping(pod.get("status")).get("phase") in ("Succeeded", "Failed")
-        if over or UID_LABEL in _mapping(meta.get("labels")) or not spec.get("nodeName"):
+        meta, spec = as_mapping(pod.get("metadata")), as_mapping(pod.get("spec"))
+        over = as_mapping(pod.get("status")).get("phase") in ("Succeeded", "Failed")
+        if over or UID_LABEL in as_mapping(meta.get("labels")) or not spec.get("nodeName"):
             continue
-        asked = [_mapping(_mapping(each).get("resources")) for each in _list(spec.get("containers"))]
-        cores = sum(_cores(_mapping(each.get("requests")).get("cpu")) or 0.0 for each in asked)
+        asked = [as_mapping(as_mapping(each).get("resources")) for each in _list(spec.get("containers"))]
+        cores = sum(_cores(as_mapping(each.get("requests")).get("cpu")) or 0.0 for each in asked)
         found.setdefault(str(spec["nodeName"]), []).append((f"{meta.get('namespace')}/{meta.get('name')}", cores))
     return {node: tuple(sorted(there, key=lambda pod: (-pod[1], pod[0]))) for node, there in found.items()}
 
 
-def races_of(benchmark: Json) -> Iterator[RaceSeen]:
+def races_of(benchmark: Body) -> Iterator[RaceSeen]:
     """Yield the races of a Benchmark, as its status tells of them."""
-    for race in map(_mapping, _list(_mapping(benchmark.get("status")).get("races"))):
+    for race in map(as_mapping, _list(as_mapping(benchmark.get("status")).get("races"))):
         if str(race.get("name")).startswith("race-"):
             remarks: dict[str, str] = {}
-            for remark in map(_mapping, _list(race.get("remarks"))):
+            for remark in map(as_mapping, _list(race.get("remarks"))):
                 remarks.setdefault(str(remark.get("reason")), str(remark.get("message")))
-            machines = [*map(str, _list(race.get("elasticsearchOn"))), str(race.get("loadGeneratorOn") or "")]
-            yield RaceSeen(_name(benchmark), str(race["name"]), frozenset(filter(None, machines)), remarks)
+            elasticsearch = frozenset(map(str, _list(race.get("elasticsearchOn")))) - {""}
+            machines = elasticsearch | {str(race.get("loadGeneratorOn") or "")} - {""}
+            name = str(race["name"])
+            yield RaceSeen(_name(benchmark), name, machines, elasticsearch, _kind(benchmark), remarks)
 
 
 def watched(race: RaceSeen, watch: MachineWatch | None) -> RaceSeen:
@@ -156,40 +173,40 @@ def watched(race: RaceSeen, watch: MachineWatch | None) -> RaceSeen:
     spans = [span for span in (watch.race, *watch.tasks) if span.seconds >= SHORTEST_SECONDS]
     steal = [span.steal_share for span in spans if span.steal_share is not None]
     canary = tuple(canary_words(watch)) if watch.before and watch.after else None
-    return RaceSeen(race.benchmark, race.race, race.machines, race.remarks, max(steal, default=None), canary)
+    return replace(race, steal=max(steal, default=None), canary=canary)
 
 
-def tasks_of(benchmark: Json) -> Iterator[TaskSeen]:
+def tasks_of(benchmark: Body) -> Iterator[TaskSeen]:
     """Yield the measured tasks of a Benchmark."""
-    results = _mapping(_mapping(benchmark.get("status")).get("results"))
-    for task in map(_mapping, _list(results.get("tasks"))):
+    results = as_mapping(as_mapping(benchmark.get("status")).get("results"))
+    for task in map(as_mapping, _list(results.get("tasks"))):
         settled, seconds = task.get("settled"), task.get("unsettledSeconds")
         yield TaskSeen(
             _name(benchmark), str(task.get("task")), settled if isinstance(settled, bool) else None,
-            float(seconds) if isinstance(seconds, int | float) else 0.0,
+            float(seconds) if isinstance(seconds, int | float) else 0.0, _kind(benchmark),
         )  # fmt: skip
 
 
-def machines_of(benchmark: Json) -> Iterator[MachineSeen]:
+def machines_of(benchmark: Body) -> Iterator[MachineSeen]:
     """Yield the machines that a Benchmark ran on, as its status describes them."""
-    environment = _mapping(_mapping(benchmark.get("status")).get("environment"))
-    in_turn = bool(_mapping(benchmark.get("spec")).get("inTurn"))  # they share processors, and should
-    for each in map(_mapping, _list(environment.get("machines"))):
+    environment = as_mapping(as_mapping(benchmark.get("status")).get("environment"))
+    in_turn = bool(as_mapping(benchmark.get("spec")).get("inTurn"))  # they share processors, and should
+    for each in map(as_mapping, _list(environment.get("machines"))):
         exclusive, numa = each.get("exclusiveCpus"), each.get("numaNodes")
         yield MachineSeen(
             machine=str(each.get("machine") or ""),
             role="load generator" if each.get("node") == "load generator" else "elasticsearch",
             exclusive=exclusive if isinstance(exclusive, bool) and not in_turn else None,
             numa_nodes=numa if isinstance(numa, int) else None,
-            settings=_mapping(each.get("settings")),
+            settings=as_mapping(each.get("settings")),
         )
 
 
-def cores_asked(benchmarks: Sequence[Json]) -> int:
+def cores_asked(benchmarks: Sequence[Body]) -> int:
     """Return the most whole processors that an Elasticsearch node of any Benchmark asks for, 1 where none does."""
     asked = [1]
     for benchmark in benchmarks:
-        found = _mapping(_mapping(benchmark.get("spec")).get("elasticsearch")).get("resources")
+        found = as_mapping(as_mapping(benchmark.get("spec")).get("elasticsearch")).get("resources")
         try:
             asked.append(Resources.model_validate(found or {}).whole_cores() or 1)
         except (ValidationError, ValueError):
@@ -209,12 +226,15 @@ def _cores(quantity: Any) -> float | None:
         return None
 
 
-def _name(benchmark: Json) -> str:
-    return str(_mapping(benchmark.get("metadata")).get("name") or "")
+def _kind(benchmark: Body) -> str:
+    spec = as_mapping(benchmark.get("spec"))
+    if as_mapping(spec.get("target")).get("kind") == "http":
+        return OVER_HTTP
+    return IN_TURN if spec.get("inTurn") else TRACK
 
 
-def _mapping(value: Any) -> Json:
-    return value if isinstance(value, Mapping) else {}
+def _name(benchmark: Body) -> str:
+    return str(as_mapping(benchmark.get("metadata")).get("name") or "")
 
 
 def _list(value: Any) -> list[Any]:

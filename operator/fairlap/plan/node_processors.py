@@ -57,9 +57,12 @@ def decide(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None) -> N
     if built is None or built.resources.names_cpu():
         raise ValueError("only for clusters of ours that name no CPU")
     if built.resources.with_cpu(_SHARES[0], whole=True).whole_cores() is None:
+        less, cure = "requests less memory than its limit", "request as much as the limit"
+        if built.resources.limits.memory is None:
+            less, cure = "names no limit of memory", "write limits.memory"
         why = (
-            "elasticsearch.resources requests less memory than its limit, and only pods whose requests are their "
-            "limits are given whole processors: nodes share them; request as much as the limit, or name a CPU"
+            f"elasticsearch.resources {less}, and only pods whose requests are their "
+            f"limits are given whole processors: nodes share them; {cure}, or name a CPU"
         )
         return NodeProcessors(cpu=_largest(spec, machines, _SHARES[1:]), whole=False, message=why)
     if not machines:

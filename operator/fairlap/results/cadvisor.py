@@ -70,14 +70,14 @@ def chunks(race: Span) -> list[Span]:
     return found
 
 
-Key = tuple[str, ...]
+CounterKey = tuple[str, ...]
 
 
 @dataclass
 class Collected:
     """All samples so far: pod, signal and counter -> one track for each scraper that tells of it."""
 
-    tracks: dict[tuple[str, str, Key], dict[str, Points]] = field(default_factory=dict)
+    tracks: dict[tuple[str, str, CounterKey], dict[str, Points]] = field(default_factory=dict)
     containers: dict[str, str] = field(default_factory=dict)
     """pod -> role"""
 
@@ -159,6 +159,3 @@ def usual_gap(points: Points, race: Span) -> float | None:
     moments = [points.at[position] for position in points.inside(race)]
     gaps = sorted(later - earlier for earlier, later in pairwise(moments))
     return gaps[len(gaps) // 2] if gaps else None
-
-
-__all__ = ["AnswerError", "Collected", "chunks", "machines", "query", "usual_gap"]

@@ -3,14 +3,14 @@
 Its canary, steal, what else ran, who else wrote to its disk, and times in which all stood still.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.canary_margins import DISTURBED_WORDS, HASHING, READING_MEMORY, WRITING
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, Usage
+from fairlap_race.contract.resources import MachineTable
 
 STEAL_SHARE: Final = 0.05
 OTHERS_CORES, OTHERS_SHARE = 0.5, 0.05
@@ -53,8 +53,8 @@ def remarks(
         *canary_words(table.watch),
         *_steal(table.watch),
         *_stalls(table.watch, "it" if over_http else "it or Elasticsearch"),
-        *(() if in_turn else _others(table, elasticsearch_on, load_generator_on)),
-        *(_writers(table, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
+        *(() if in_turn else _others(table.watch, elasticsearch_on, load_generator_on)),
+        *(_writers(table.watch, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
     ]
     if found:
         more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
@@ -90,54 +90,34 @@ def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:
             yield f"{who} stood still for {stall.seconds:.1f} s or more in task {stall.task}{collected}"
 
 
-def _writers(table: MachineTable, reading: Collection[str]) -> Iterator[str]:
+def _writers(watch: MachineWatch, reading: Collection[str]) -> Iterator[str]:
     """Yield tasks that only read, in which somebody wrote to the disk of all nodes' data, and something waited."""
-    used = _by_task(machine for machine in table.machines if machine.role == ELASTICSEARCH)
-    disk = {
-        task: (max(it.disk_write_bytes or 0.0 for it in of), max(it.disk_read_bytes or 0.0 for it in of))
-        for task, of in used.items()
-    }
-    for span in _spans(table.watch) if table.watch else ():
+    for span in _spans(watch):
         waited = span.io_waiting_share or 0.0
         if span.task not in reading or waited <= DISK_WAITED_SHARE:
             continue
-        written, read = disk.get(span.task, (0.0, 0.0))
-        if written > max(read, DISK_WRITTEN * span.seconds):
+        written = span.data_written_bytes or 0.0
+        if written > max(span.data_read_bytes or 0.0, DISK_WRITTEN * span.seconds):
             yield (
                 f"something waited for its disk {100 * waited:.0f} % of task {span.task}, which only reads, "
                 f"while {written / span.seconds / 1e6:.1f} MB a second were written"
             )
 
 
-def _others(table: MachineTable, elasticsearch_on: Collection[str], load_generator_on: str) -> Iterator[str]:
-    if not load_generator_on or not elasticsearch_on or table.watch is None:
+def _others(watch: MachineWatch, elasticsearch_on: Collection[str], load_generator_on: str) -> Iterator[str]:
+    if not load_generator_on or not elasticsearch_on:
         return
     alone, together = load_generator_on not in elasticsearch_on, set(elasticsearch_on) == {load_generator_on}
     if not alone and not together:  # which nodes are here is not known
         return
-    here = [machine for machine in table.machines if together or machine.role == LOAD_GENERATOR]
-    cores = {
-        task: [usage.cpu_mean_cores for usage in of if usage.cpu_mean_cores is not None]
-        for task, of in _by_task(here).items()
-    }
-    known = {task: (len(of), sum(of)) for task, of in cores.items()}
-    for span in _spans(table.watch):
-        machines, used = known.get(span.task, (0, 0.0))
-        if span.busy_cores is None or machines < len(here):
+    for span in _spans(watch):
+        elasticsearch = span.elasticsearch_cores if together else 0.0
+        if span.busy_cores is None or span.own_cores is None or elasticsearch is None:
             continue
-        others = span.busy_cores - used
+        others = span.busy_cores - span.own_cores - elasticsearch
         if others > max(OTHERS_CORES, OTHERS_SHARE * (span.processors or 0.0)):
             whose = "Rally and Elasticsearch" if together else "Rally"
             yield f"beside {whose} something else used {others:.1f} cores of it in task {span.task}"
-
-
-def _by_task(machines: Iterable[Machine]) -> dict[str, list[Usage]]:
-    """Return what the machines used in each task, found once: a race's pod may have written thousands of each."""
-    found: dict[str, list[Usage]] = {}
-    for machine in machines:
-        for task in machine.tasks:
-            found.setdefault(task.task, []).append(task.usage)
-    return found
 
 
 def _spans(watch: MachineWatch) -> list[WatchedSpan]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fairlap.results.machine_use import short_name
 from fairlap_race.contract.resources import Machine, MachineTable, Usage
 
-Cell = Callable[[Usage], str]
+CellText = Callable[[Usage], str]
 UNKNOWN = "-"
 
 
@@ -31,7 +31,7 @@ def _share(value: float | None) -> str:
     return UNKNOWN if value is None else f"{100 * value:.1f} %"
 
 
-COLUMNS: dict[str, Cell] = {
+COLUMNS: dict[str, CellText] = {
     "seconds": lambda u: _number(u.seconds, ".1f"),
     "CPU mean": lambda u: _number(u.cpu_mean_cores),
     "CPU peak": lambda u: _number(u.cpu_peak_cores),
@@ -59,12 +59,12 @@ def header() -> list[str]:
     return ["machine", "span", *COLUMNS]
 
 
-def rows(table: MachineTable, race: str, *, tasks: bool = True) -> list[list[str]]:
+def rows(table: MachineTable, race: str) -> list[list[str]]:
     """Return a row for each machine over the whole race, each followed by its tasks; `race`: name of its record."""
     found = []
     for machine in table.machines:
         found.append(_row(machine, race, "race", machine.race))
-        found += [_row(machine, race, task.task, task.usage) for task in machine.tasks if tasks]
+        found += [_row(machine, race, task.task, task.usage) for task in machine.tasks]
     return found
 
 

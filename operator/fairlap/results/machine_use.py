@@ -19,7 +19,7 @@ IN_STATUS = (
 )
 
 
-def machine_uses(tables: Sequence[tuple[str, MachineTable]], most: int | None = None) -> list[MachineUse]:
+def machine_uses(tables: Sequence[tuple[str, MachineTable]], most: int) -> list[MachineUse]:
     """Return one line a machine, medians over the races, of the first `most` machines.
 
     `tables`: the name of a race's objects, and its table.

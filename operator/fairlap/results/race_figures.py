@@ -6,10 +6,8 @@ from statistics import median
 from fairlap.api.figure import Figure
 from fairlap_race.contract.record import Task
 
-Number = float | int | None
 
-
-def figure(values: Iterable[Number]) -> Figure | None:
+def figure(values: Iterable[float | None]) -> Figure | None:
     """Return median, smallest and largest of the numbers there are, or None when there is none."""
     known = [float(value) for value in values if value is not None]
     if not known:
@@ -17,7 +15,7 @@ def figure(values: Iterable[Number]) -> Figure | None:
     return Figure(median=median(known), min=min(known), max=max(known), races=len(known))
 
 
-def median_of_known(values: Iterable[Number]) -> float | None:
+def median_of_known(values: Iterable[float | None]) -> float | None:
     """Return the median of the numbers there are, or None when there is none."""
     known = [value for value in values if value is not None]
     return median(known) if known else None

@@ -55,7 +55,7 @@ def _all(primaries: int) -> str:
     return "its only primary shard is" if primaries == 1 else f"all {primaries} primary shards are"
 
 
-def node_data(record: Record, most: int = 50) -> list[NodeData]:
+def node_data(record: Record, most: int) -> list[NodeData]:
     """Return memory, heap and data of the first `most` nodes.
 
     The ratio is (memory - heap) / data, what page cache there can be.

@@ -18,6 +18,14 @@ class WatchedSpan:
     """that there were"""
     busy_cores: float | None = None
     """all processes together, in and outside of containers"""
+    own_cores: float | None = None
+    """of these the load generator's container, by the same looks: those of Prometheus are further apart"""
+    elasticsearch_cores: float | None = None
+    """of all of Elasticsearch's nodes together, by the same looks; None where not each of them told"""
+    data_written_bytes: float | None = None
+    """by whoever, to the disk of a node's data, of the node with most; None where none told"""
+    data_read_bytes: float | None = None
+    """from there, likewise"""
     cpu_waiting_share: float | None = None
     """share of the time (0 to 1) in which some task of the machine waited for CPU (PSI), as are the next two"""
     memory_waiting_share: float | None = None

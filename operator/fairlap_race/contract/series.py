@@ -27,7 +27,6 @@ COUNTERS = (
 )
 """Signals that only grow; `faults` are all page faults, the major ones included."""
 GAUGES = ("memory_bytes", "working_set_bytes", "page_cache_bytes", "heap_bytes")
-SIGNALS = frozenset((*COUNTERS, *GAUGES))
 
 
 @dataclass(frozen=True)
@@ -159,6 +158,11 @@ def level(points: Points, span: Span) -> tuple[float, float] | None:
     if not values:
         values = [points.at_moment(part.start), points.at_moment(part.end)]
     return sum(values) / len(values), max(values)
+
+
+def largest(values: Iterable[float | None]) -> float | None:
+    """Return the largest of those that are known; None for none."""
+    return max((value for value in values if value is not None), default=None)
 
 
 TOTALS = (

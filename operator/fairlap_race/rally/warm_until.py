@@ -1,10 +1,10 @@
 """A task's warm-up goes on until the task has settled, in all races by the same rule; for `race.steady`.
 
-Rally's driver receives the samples of all clients each second. While a task warms up, the requests of its last 24
-seconds (at least 12) are tested as those of its measurement will be (`fairlap_race.rally.steady`). Where nothing
-changes any more, a second from then is written down as the moment at which all clients begin to measure: processes on
-one machine, with one clock. What was not settled is measured from `maxWarmup` on. Nothing is done between the begin and
-the end of a request, and the measured part is as long as planned.
+Rally's driver receives the samples of all clients each second. When what the track plans of a task's warm-up is over,
+the requests of its last 24 seconds (at least 12) are tested as those of its measurement will be
+(`fairlap_race.rally.steady`). Where nothing changes any more, a second from then is written down as the moment at which
+all clients begin to measure: processes on one machine, with one clock. What was not settled is measured from
+`maxWarmup` on. Nothing is done between the begin and the end of a request, and the measured part is as long as planned.
 
 Only what can go on for longer is prolonged: a task with a warm-up of its own and a planned end (a time period, or
 iterations of an endless parameter source), without others at its side, which would be over before it.
@@ -187,15 +187,24 @@ class _Warming:
     units: dict[int, float] = field(default_factory=dict)
     begin: float = math.inf
     end: float = -math.inf
+    requests: int = 0
     judged: int = 0
     decided: bool = False
 
-    def add(self, start: float, seconds: float, units: float) -> None:
+    def add(self, start: float, seconds: float, units: float, *, ok: bool) -> None:
         end = start + seconds
         self.begin, self.end = min(self.begin, end), max(self.end, end)
-        self.times.add(end, seconds)
+        self.requests += 1
+        if ok:
+            self.times.add(end, seconds)
         window = math.floor(end / WINDOW_SECONDS)
         self.units[window] = self.units.get(window, 0.0) + units
+
+    def planned_is_over(self, task: Any) -> bool:
+        """Return whether what the track plans to warm up is done: what is still to change then is not known before."""
+        if task.warmup_time_period is not None:
+            return self.end - self.begin >= float(task.warmup_time_period) - AHEAD_SECONDS
+        return self.requests >= int(task.warmup_iterations or 0) * int(task.clients)
 
     def settled(self) -> bool:
         """Return whether the last whole windows show no change any more."""
@@ -218,21 +227,21 @@ class Decider:
 
     def add(self, samples: Sequence[Any], warmup: Any) -> None:
         """Take in samples of Rally's; `warmup` is its type of those that are not measured."""
-        seen: set[str] = set()
+        seen: dict[str, Any] = {}
         for sample in samples:
             if sample.sample_type == warmup:
-                name = sample.task.name
-                seen.add(name)
-                known = self._tasks.setdefault(name, _Warming())
-                known.add(sample.request_start, sample.service_time, float(sample.total_ops or 0))
-        for name in seen:
-            self._decide(name, self._tasks[name])
+                seen[sample.task.name] = sample.task
+                known = self._tasks.setdefault(sample.task.name, _Warming())
+                ok = bool((sample.request_meta_data or {}).get("success", True))
+                known.add(sample.request_start, sample.service_time, float(sample.total_ops or 0), ok=ok)
+        for name, task in seen.items():
+            self._decide(task, self._tasks[name])
 
-    def _decide(self, name: str, known: _Warming) -> None:
-        if known.decided or not known.settled():
+    def _decide(self, task: Any, known: _Warming) -> None:
+        if known.decided or not known.planned_is_over(task) or not known.settled():
             return
         known.decided = True
-        file = _file(self._folder, name, "until")
+        file = _file(self._folder, task.name, "until")
         fresh = file.with_suffix(".new")
         fresh.write_text(f"{time.perf_counter() + AHEAD_SECONDS:.6f}", encoding="utf-8")
         fresh.replace(file)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from fairlap_race.contract.record import LoadGenerator, Task
-from fairlap_race.contract.series import Points, Span, increase
+from fairlap_race.contract.series import Points, Span, increase, largest
 from fairlap_race.contract.task_load import TaskLoad
 from fairlap_race.contract.task_spans import task_spans
 from fairlap_race.linux.cgroup import CgroupUsage
@@ -76,7 +76,7 @@ class LoadSeries:
         why = whole.why(may_use, THROTTLED_SHARE)
         judged, saturated = each * len(figures), each * len(full)
         if not why and full and saturated >= SATURATED_PARTS * judged:
-            most = _Figures(*(_most(getattr(f, name) for f in full) for name in ("cpu", "busiest", "throttled")))
+            most = _Figures(*(largest(getattr(f, name) for f in full) for name in ("cpu", "busiest", "throttled")))
             why = [f"for {saturated:.0f} of {span.seconds:.0f} s {' and '.join(most.why(may_use, THROTTLED_PART))}"]
         periods, seconds = (increase(it, span) for it in (self.throttled_periods, self.throttled_seconds))
         return TaskLoad(
@@ -94,7 +94,7 @@ class LoadSeries:
         cpu = _rate(self.cpu, span)
         return _Figures(
             cpu=None if cpu is None or may_use <= 0 else cpu / may_use,
-            busiest=_most(_rate(points, span) for points in self.processes.values()),
+            busiest=largest(_rate(points, span) for points in self.processes.values()),
             throttled=_rate(self.throttled_seconds, span),
         )
 
@@ -111,10 +111,6 @@ def _append(points: Points, at: float, value: float) -> None:
 def _rate(points: Points, span: Span) -> float | None:
     found = increase(points, span)
     return None if found is None else found[0] / found[1]
-
-
-def _most(values: Iterable[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)
 
 
 def _rounded(value: float | None) -> float | None:

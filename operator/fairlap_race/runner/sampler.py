@@ -14,7 +14,6 @@ from fairlap_race.contract.record import Record
 from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, MachineTable, Sampler, Volume
 from fairlap_race.contract.series import Points, Sample, Span
 from fairlap_race.contract.task_spans import TaskSpan, machine, race_span, task_spans
-from fairlap_race.contract.watched_span import watched_span
 from fairlap_race.elasticsearch import node_stats
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.linux.cgroup import read_limits
@@ -22,6 +21,8 @@ from fairlap_race.linux.container import read_container
 from fairlap_race.linux.whole_machine import read_machine
 from fairlap_race.rally.live_files import read_state
 from fairlap_race.runner.stalls import StallWatch
+from fairlap_race.runner.watched_span import watched_span
+from fairlap_race.runner.watched_use import with_use
 
 LOG = logging.getLogger(__name__)
 INTERVAL = 4.0
@@ -204,6 +205,7 @@ def summed_up(
 ) -> MachineTable:
     """Return the table of a race that has ended; `ask`: whether Elasticsearch may still be asked for its disks."""
     race, tasks = race_span(record.tasks), task_spans(record.tasks)
-    watch = replace(sampler.watched(race, tasks), before=canaries[0], after=canaries[1])
     table = sampler.table(record.race_id, race, tasks)
+    watch = with_use(sampler.watched(race, tasks), table.machines, len(record.environment.nodes))
+    watch = replace(watch, before=canaries[0], after=canaries[1])
     return replace(table, volumes=sampler.volumes() if ask else (), watch=watch)

@@ -17,7 +17,7 @@ from fairlap.api.status import MachineEvidence, RaceStatus, RemarkStatus
 from fairlap.cli import noise_facts as read
 from fairlap.cli.main import main
 from fairlap.cli.noise_advice import advise
-from fairlap.cli.noise_facts import Facts, Kubelet, KubernetesNode, MachineSeen, RaceSeen, TaskSeen
+from fairlap.cli.noise_facts import OVER_HTTP, Facts, Kubelet, KubernetesNode, MachineSeen, RaceSeen, TaskSeen
 from fairlap.results.unsteady_settings import remarks
 from fairlap_race.contract.canary_margins import DISTURBED_WORDS
 from fairlap_race.contract.config_maps import packed
@@ -27,7 +27,7 @@ from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 
 STATIC = Kubelet("static", "single-numa-node")
 GOOD = KubernetesNode("n1", cores=8, kubelet=STATIC, neighbours=(("kube-system/dns", 0.1),))
-RACE = RaceSeen("es", "race-1", frozenset({"n1"}), steal=0.0, canary=())
+RACE = RaceSeen("es", "race-1", frozenset({"n1"}), frozenset({"n1"}), steal=0.0, canary=())
 SETTLED, COLD = TaskSeen("es", "search", settled=True), TaskSeen("es", "bulk", settled=False, unsettled_seconds=12.5)
 WELL = Facts(nodes=(GOOD,), races=(RACE,), tasks=(SETTLED,))
 
@@ -325,7 +325,38 @@ def test_a_neighbour_is_told_beside_a_canary_that_differs() -> None:
     alone = replace(race, remarks={"MachineDisturbed": both.partition("; ")[0]})
     assert said(replace(WELL, races=(alone,))) == ["canary"]
     stolen = f"{DISTURBED_WORDS}the hypervisor took 20 % of its processors' time in task search"
-    assert said(replace(WELL, races=(replace(RACE, steal=0.2, remarks={"MachineDisturbed": stolen}),))) == ["steal"]
+    for words in (stolen, f"{stolen}; and 2 more"):
+        assert said(replace(WELL, races=(replace(RACE, steal=0.2, remarks={"MachineDisturbed": words}),))) == ["steal"]
+
+
+def test_what_elasticsearch_needs_the_load_generators_machine_need_not_have() -> None:
+    small, large = replace(GOOD, name="lg", cores=4), replace(GOOD, name="es", cores=16)
+    apart = replace(RACE, machines=frozenset({"lg", "es"}), elasticsearch_on=frozenset({"es"}))
+    facts = replace(WELL, nodes=(small, large), races=(apart,), cores_asked=8)
+    assert said(facts) == []
+    assert said(replace(facts, races=(replace(apart, elasticsearch_on=frozenset({"lg"})),))) == ["cores"]
+    assert said(replace(facts, races=(replace(apart, elasticsearch_on=frozenset(), kind=OVER_HTTP),))) == []
+    assert said(replace(facts, races=())) == ["cores"], "where nothing was raced yet, all usable ones"
+
+
+@pytest.mark.parametrize(
+    ("spec", "warmup", "longer"),
+    [
+        ({"race": {"track": {"builtin": "log_ingest"}}}, "let race.steady make the warm-up", "in the track"),
+        ({"inTurn": {"with": ["b"]}}, "give these tasks a longer warm-up in the track; each", "in the track"),
+        ({"target": {"kind": "http"}}, "raise race.load.warmup; each", "raise race.load.duration, after"),
+    ],
+    ids=["a track", "in turn", "over HTTP"],
+)
+def test_advice_names_fields_that_such_a_benchmark_has(spec: Any, warmup: str, longer: str) -> None:
+    task = {"task": "search", "settled": False, "unsettledSeconds": 9}
+    race = {"name": "race-1", "remarks": [{"reason": "ShortMeasurement", "message": "short"}]}
+    benchmark = {"metadata": {"name": "b"}, "spec": spec, "status": {"races": [race], "results": {"tasks": [task]}}}
+    facts = Facts(races=tuple(read.races_of(benchmark)), tasks=tuple(read.tasks_of(benchmark)))
+    found = {each.about: each.change for each in advise(facts)}
+    assert found["settled"].startswith(warmup) and longer in found["short"]
+    both = replace(facts, tasks=(*facts.tasks, COLD))
+    assert "let race.steady make" in next(iter(advise(both))).change
 
 
 def test_who_shares_on_purpose_or_for_want_of_processors_is_not_told_to_take_whole_ones() -> None:

@@ -86,6 +86,19 @@ def test_why_they_share_is_said() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("resources", "words"),
+    [
+        ({"limits": {"memory": "4Gi"}, "requests": {"memory": "2Gi"}}, "requests less memory than its limit"),
+        ({"requests": {"memory": "4Gi"}}, "names no limit of memory"),
+        ({}, "names no limit of memory"),
+    ],
+)
+def test_what_keeps_a_node_from_whole_processors_is_named(resources: dict[str, Any], words: str) -> None:
+    found = decide(spec({"resources": resources}), [FOUR])
+    assert not found.whole and words in found.message
+
+
 @pytest.mark.parametrize("resources", [{"limits": {"cpu": "2", "memory": "2Gi"}}, {"requests": {"cpu": "200m"}}])
 def test_a_named_cpu_stays(resources: dict[str, Any]) -> None:
     wanted = spec({"resources": resources})

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from world import SETTINGS, seen, spec
 
+from fairlap.api.names import MOST_LEVELS
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.accept import objections
 from fairlap.plan.benchmark import plan
-from fairlap.plan.spec_bounds import MOST_LEVELS
 
 
 def nested(levels: int, *, lists: bool = False) -> Any:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from pydantic import ValidationError
+from tests.fixtures.message_form import looks_like
 from world import START, is_true, spec
 
 from fairlap.api.base import Json
@@ -12,7 +13,6 @@ from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.transition import PROGRESS_LENGTH
 from fairlap.plan.unforeseen import Ending, internal_error, last_word, left_behind, pause_after, unreadable
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 STORED: Json = {

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fixtures.message_form import looks_like
 
 from fairlap.api.machine_status import MachineEvidence
 from fairlap.results.cores import exclusive, remarks, without_claims_of_others
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.cpu_list import count_of
 from fairlap_race.contract.reasons import Reason
 

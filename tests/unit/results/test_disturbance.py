@@ -7,28 +7,34 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fixtures.message_form import looks_like
 
 from fairlap.results.disturbance import remarks
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.canary_margins import CANARY_RATIO
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, Stall, WatchedSpan
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
+from fairlap_race.contract.resources import (
+    ELASTICSEARCH,
+    LOAD_GENERATOR,
+    Machine,
+    MachineTable,
+    TaskUsage,
+    Usage,
+    merged,
+)
 from fairlap_race.runner.canary import lower_quartile
+from fairlap_race.runner.watched_use import with_use
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 MAYBE = st.none() | NUMBER
-QUIET = WatchedSpan("search", 30.0, steal_share=0.01, processors=2.0, busy_cores=1.7)
+QUIET = WatchedSpan(
+    "search", 30.0, steal_share=0.01, processors=2.0, busy_cores=1.7, own_cores=0.5, elasticsearch_cores=1.0
+)
 CANARY = Canary("2026-01-01T00:00:00.000Z", 0.01, 0.02, 0.001)
 
 
 def table(span: WatchedSpan = QUIET, before: Canary | None = CANARY, after: Canary | None = CANARY) -> MachineTable:
-    used = {LOAD_GENERATOR: 0.5, ELASTICSEARCH: 1.0}
-    machines = tuple(
-        Machine(name, name, tasks=(TaskUsage("search", usage=Usage(30.0, cpu_mean_cores=cores)),))
-        for name, cores in used.items()
-    )
-    return MachineTable(race_id="r", machines=machines, watch=MachineWatch(before, after, tasks=(span,)))
+    return MachineTable(race_id="r", watch=MachineWatch(before, after, tasks=(span,)))
 
 
 def said(found: MachineTable | None, elasticsearch: tuple[str, ...] = ("a",), rally: str = "a") -> str:
@@ -47,6 +53,8 @@ def said(found: MachineTable | None, elasticsearch: tuple[str, ...] = ("a",), ra
         (table(replace(QUIET, busy_cores=2.1)), "beside Rally and Elasticsearch something else used 0.6 cores"),
         (table(replace(QUIET, busy_cores=4.0, processors=64.0)), ""),
         (table(replace(QUIET, busy_cores=None, steal_share=None)), ""),
+        (table(replace(QUIET, busy_cores=9.0, own_cores=None)), ""),
+        (table(replace(QUIET, busy_cores=9.0, elasticsearch_cores=None)), ""),
         (table(after=replace(CANARY, cpu_seconds=0.0126)), "hashing, took 10 ms before the race and 12.6 ms after"),
         (table(after=replace(CANARY, cpu_seconds=0.0124)), ""),
         (table(before=replace(CANARY, memory_seconds=0.03)), "reading memory, took 30 ms before the race and 20 ms"),
@@ -116,10 +124,8 @@ def test_a_time_without_answers(raced: MachineTable, words: str) -> None:
 
 def written(megabytes: float, read: float = 0.0, share: float = 0.5) -> MachineTable:
     """A search of 30 s, while the disk was written and read so many MB a second."""
-    found = table(replace(QUIET, io_waiting_share=share))
-    disk = Usage(30.0, cpu_mean_cores=1.3, disk_write_bytes=30e6 * megabytes, disk_read_bytes=30e6 * read)
-    used = (TaskUsage("search", usage=disk),)
-    return replace(found, machines=tuple(replace(it, tasks=used) for it in found.machines))
+    disk = {"data_written_bytes": 30e6 * megabytes, "data_read_bytes": 30e6 * read}
+    return table(replace(QUIET, io_waiting_share=share, own_cores=1.3, **disk))
 
 
 @pytest.mark.parametrize(
@@ -157,13 +163,57 @@ def test_whose_cpu_time_it_is(elasticsearch: tuple[str, ...], rally: str, busy: 
 
 @given(
     st.builds(
-        WatchedSpan, task=st.text(max_size=5), seconds=NUMBER, steal_share=MAYBE, processors=MAYBE, busy_cores=MAYBE
+        WatchedSpan,
+        task=st.text(max_size=5),
+        seconds=NUMBER,
+        steal_share=MAYBE,
+        processors=MAYBE,
+        busy_cores=MAYBE,
+        own_cores=MAYBE,
+        elasticsearch_cores=MAYBE,
+        data_written_bytes=MAYBE,
+        data_read_bytes=MAYBE,
     ),
     st.builds(Canary, cpu_seconds=MAYBE, memory_seconds=MAYBE, disk_seconds=MAYBE),
 )
 def test_whatever_a_pod_writes_can_be_judged(span: WatchedSpan, canary: Canary) -> None:
     forth, back = said(table(span, after=canary)), said(table(span, before=canary, after=CANARY))
     assert bool(forth) == bool(back), "no direction of time matters"
+
+
+def machines(own: Usage, *nodes: Usage) -> tuple[Machine, ...]:
+    told = [(LOAD_GENERATOR, own), *((ELASTICSEARCH, node) for node in nodes)]
+    return tuple(
+        Machine(f"{role}-{n}", role, tasks=(TaskUsage("search", usage=it),)) for n, (role, it) in enumerate(told)
+    )
+
+
+def test_what_the_races_own_programs_used_is_known_of_each_node_or_not_at_all() -> None:
+    """By the runner's own looks: a cluster too busy to answer is no stranger on its machine."""
+    used, node = (
+        Usage(30.0, cpu_mean_cores=0.5),
+        Usage(30.0, cpu_mean_cores=0.7, disk_write_bytes=5.0, disk_read_bytes=2.0),
+    )
+    seen = MachineWatch(tasks=(replace(QUIET, own_cores=None, elasticsearch_cores=None), WatchedSpan("other", 9.0)))
+    span, other = with_use(seen, machines(used, node, replace(node, disk_write_bytes=7.0)), 2).tasks
+    assert (span.own_cores, span.elasticsearch_cores) == (0.5, 1.4)
+    assert (span.data_written_bytes, span.data_read_bytes) == (7.0, 2.0)
+    assert other == WatchedSpan("other", 9.0)
+    for told in (machines(used, node), machines(used), machines(used, node, Usage(30.0))):
+        assert with_use(seen, told, 2).tasks[0].elasticsearch_cores is None
+
+
+def test_what_prometheus_knows_of_the_containers_is_not_who_else_was_there() -> None:
+    """Its samples are 10 to 30 s apart, and its disk is the container's alone."""
+    own, node = machines(Usage(30.0, cpu_mean_cores=0.5), Usage(30.0, cpu_mean_cores=1.0, disk_write_bytes=6e8))
+    watch = with_use(MachineWatch(tasks=(replace(QUIET, io_waiting_share=0.5),)), (own, node), 1)
+    coarse = Usage(30.0, cpu_mean_cores=0.1, disk_write_bytes=1.0)
+    better = tuple(
+        merged(it, replace(it, race=coarse, tasks=(TaskUsage("search", usage=coarse),)), "prometheus")
+        for it in (own, node)
+    )
+    (found,) = remarks(MachineTable(race_id="r", machines=better, watch=watch), ["a"], "a", ["search"])
+    assert "20.0 MB a second were written" in found.text and "something else used" not in found.text
 
 
 def test_what_a_table_of_another_shape_says_is_nothing() -> None:

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fixtures.message_form import looks_like
 
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence, StorageEvidence
 from fairlap.api.status import Environment, IndexEvidence
 from fairlap.results import drift
 from fairlap.results.machine_facts import MachineFacts, facts_of
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.machine_settings import MachineSettings
 from fairlap_race.contract.reasons import Reason
 

@@ -14,4 +14,3 @@ def test_rows_have_units_and_say_what_is_unknown() -> None:
     assert (shown["disk read"], shown["disk written"], shown["reads"]) == ("3.0 GiB", "12 B", "12,345")
     assert (shown["for disk"], shown["GC ms"], shown["heap peak"]) == ("5.5 %", "7", "-")
     assert second[:3] == ["es-default-0", "bulk", "5.0"] and set(second[3:]) == {"-"}
-    assert len(rows(MachineTable(machines=(node,)), "bm-race-1", tasks=False)) == 1

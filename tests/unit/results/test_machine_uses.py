@@ -15,17 +15,18 @@ def table(race: str, cpu: float, **columns: float) -> MachineTable:
 
 
 def test_a_line_a_machine_with_medians_over_the_races() -> None:
-    node, own = machine_uses([(f"bm-race-{i}", table(f"bm-race-{i}", cpu)) for i, cpu in enumerate((1.0, 3.0, 1.5))])
+    tables = [(f"bm-race-{i}", table(f"bm-race-{i}", cpu)) for i, cpu in enumerate((1.0, 3.0, 1.5))]
+    node, own = machine_uses(tables, most=60)
     assert (node.name, node.races, node.cpu_mean_cores, node.heap_peak_bytes) == ("es-default-0", 3, 1.5, 5.0)
     assert node.sources == ["prometheus", "nodeStats"] and (node.cpu_limit_cores, node.memory_limit_bytes) == (2.0, 4e9)
     assert node.missing == ["throttling", "memory", "faults", "disk", "network", "pressure"]
     assert own.name == "load-generator" and "jvm" not in own.missing
     assert node.disk_reads is None
-    assert machine_uses([]) == []
+    assert machine_uses([], most=60) == []
 
 
 def test_a_group_with_one_known_column_is_not_missing() -> None:
-    (node, _) = machine_uses([("bm-race-1", table("bm-race-1", 1.0, memory_peak_bytes=9.0))])
+    (node, _) = machine_uses([("bm-race-1", table("bm-race-1", 1.0, memory_peak_bytes=9.0))], most=60)
     assert "memory" not in node.missing and node.memory_peak_bytes == 9.0
 
 

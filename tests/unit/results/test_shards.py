@@ -58,15 +58,15 @@ def test_an_unassigned_replica_is_said() -> None:
 
 
 def test_memory_against_data_is_what_page_cache_there_can_be() -> None:
-    first, second = node_data(record(*SPREAD))
+    first, second = node_data(record(*SPREAD), most=50)
     assert (first.memory_bytes, first.heap_bytes, first.data_bytes) == (2 * GIB, GIB, 3 * GIB)
     assert first.memory_to_data == 0.3333
     assert (second.primaries, second.replicas, second.memory_to_data) == (1, 1, 0.25)
 
 
 def test_no_data_or_no_evidence_is_no_ratio() -> None:
-    assert [it.memory_to_data for it in node_data(record())] == [None, None]
-    (unknown,) = node_data(Record(environment=EnvironmentRecord(nodes=(Node("es-0"),))))
+    assert [it.memory_to_data for it in node_data(record(), most=50)] == [None, None]
+    (unknown,) = node_data(Record(environment=EnvironmentRecord(nodes=(Node("es-0"),))), most=50)
     assert (unknown.data_bytes, unknown.memory_to_data) == (None, None)
 
 

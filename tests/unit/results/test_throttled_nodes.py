@@ -1,9 +1,9 @@
 """A node that its CPU limit held back while a task was measured is said, and one for a moment is not."""
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
 from fairlap.results.throttled_nodes import remarks
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
 

@@ -1,8 +1,9 @@
 """What the settings of machines do to a race's numbers is one remark, and the unknown is none."""
 
+from tests.fixtures.message_form import looks_like
+
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
 from fairlap.results.unsteady_settings import remarks
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 LOOSE = SettingsEvidence(governors=["powersave"])

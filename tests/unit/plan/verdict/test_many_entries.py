@@ -32,9 +32,10 @@ from fairlap_race.contract.document_plan import DocumentPlan
 from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
 from fairlap_race.contract.record import Counts, IndexRecord, Pipeline, RallyNumbers, Record, Shard, Task
 from fairlap_race.contract.request_evidence import RequestEvidence, SearchAnswer, StepCounters
-from fairlap_race.contract.resources import ELASTICSEARCH, Machine, MachineTable, TaskUsage, Usage
+from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
 from fairlap_race.contract.sweep import SweepSpec, SweepStep
 from fairlap_race.contract.track_record import TrackTask
+from fairlap_race.runner.watched_use import with_use
 
 MANY = 300
 FEW = 12
@@ -179,9 +180,10 @@ def test_spans_and_what_machines_used_in_them(names: list[str], monkeypatch: pyt
     usage = Usage(30.0, cpu_mean_cores=0.1, disk_write_bytes=1e9, disk_read_bytes=0.0)
     usages = Counted(TaskUsage(name, usage=usage) for name in names)
     spans = tuple(WatchedSpan(name, 30.0, processors=2.0, busy_cores=1e6, io_waiting_share=0.9) for name in names)
-    table = MachineTable(machines=(Machine("es-0", ELASTICSEARCH, tasks=usages),), watch=MachineWatch(tasks=spans))
     looks = reads(monkeypatch, Usage, "cpu_mean_cores", "disk_write_bytes", "disk_read_bytes")
-    (found,) = disturbance.remarks(table, ["a"], "a", {*names})
+    own = Machine("rally", LOAD_GENERATOR, tasks=tuple(TaskUsage(name, usage=usage) for name in {*names}))
+    watch = with_use(MachineWatch(tasks=spans), (Machine("es-0", ELASTICSEARCH, tasks=usages), own), 1)
+    (found,) = disturbance.remarks(MachineTable(watch=watch), ["a"], "a", {*names})
     assert f"and {2 * MANY - 5} more" in found.text
     assert usages.times <= FEW and len(looks) <= FEW * MANY
 

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from tests.fixtures.message_form import looks_like
 from world import good_record, spec
 
 from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap.results.remarks import RaceRemark
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.extended_warmup import ExtendedWarmup
 from fairlap_race.contract.reasons import Reason

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fixtures.message_form import looks_like
 from world import good_record, spec
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import first_violation, remarks
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.capacity_search import CapacitySearch
 from fairlap_race.contract.failed_bulks import accepted_loss

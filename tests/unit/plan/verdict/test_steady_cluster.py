@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fixtures.message_form import looks_like
 from world import good_record, spec
 
 from fairlap.plan.verdict.checks import first_violation, remarks
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.cluster_course import ClusterCourse, MissingCopies, NodeRequests, Recovery, TaskCaches
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Counts, IndexRecord, Node, Outcome, Record, timestamp

@@ -1,12 +1,10 @@
-"""What the kernel says of the whole machine, from files as it writes them, and what becomes of it in a span."""
+"""What the kernel says of the whole machine, from files as it writes them."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from fairlap_race.contract.series import Points, Span
-from fairlap_race.contract.watched_span import watched_span
 from fairlap_race.linux.whole_machine import read_machine
 
 STAT = """cpu  600 100 200 3000 50 20 30 1000 77 0
@@ -42,14 +40,3 @@ def test_a_governors_clock_comes_first(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "scaling_cur_freq").write_text("1800000\n")
     assert read_machine(tmp_path, tmp_path) == {"megahertz": 1800.0}
-
-
-def test_shares_of_a_span() -> None:
-    signals = {name: Points() for name in ("steal_seconds", "busy_seconds", "processor_seconds", "cpu_waiting")}
-    for at in range(0, 41, 4):
-        for name, rate in zip(signals, (0.2, 1.5, 2.0, 0.25), strict=True):
-            signals[name].add(at, 100 + rate * at)
-    found = watched_span(signals, Span(10, 30), "search")
-    assert (found.task, found.seconds, found.steal_share, found.busy_cores) == ("search", 20, 0.1, 1.5)
-    assert (found.processors, found.cpu_waiting_share, found.io_waiting_share, found.megahertz) == (2, 0.25, None, None)
-    assert watched_span(signals, Span(100, 200)).steal_share is None

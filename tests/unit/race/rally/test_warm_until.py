@@ -92,19 +92,21 @@ def test_whatever_comes_it_ends_by_its_limit(
     assert found[-1] - found[0] <= length
 
 
-def sample(task: str, at: float, took: float, kind: int = 0) -> Any:
+def sample(task: str, at: float, took: float, kind: int = 0, ok: bool = True, **planned: Any) -> Any:
+    about = {"warmup_time_period": None, "warmup_iterations": None, "clients": 2, **planned}
     return SimpleNamespace(
-        task=SimpleNamespace(name=task), sample_type=kind, request_start=at, service_time=took, total_ops=1
-    )
+        task=SimpleNamespace(name=task, **about), sample_type=kind, request_start=at, service_time=took, total_ops=1,
+        request_meta_data=None if ok else {"success": False},
+    )  # fmt: skip
 
 
-def told(folder: Path, took: Any, seconds: int, task: str = "t", per_second: int = 20) -> int | None:
+def told(folder: Path, took: Any, seconds: int, per_second: int = 20, **planned: Any) -> int | None:
     """Return the second at which a task that takes `took(second)` was decided, from its begin; None when never."""
     decider = Decider(folder)
     for second in range(seconds):
-        batch = [sample(task, 5000 + second + n / per_second, took(second)) for n in range(per_second)]
+        batch = [sample("t", 5000 + second + n / per_second, took(second), **planned) for n in range(per_second)]
         decider.add(batch, TYPES.Warmup)
-        if warm_until._file(folder, task, "until").exists():
+        if warm_until._file(folder, "t", "until").exists():
             return second
     return None
 
@@ -119,6 +121,33 @@ def test_a_steady_task_is_measured_after_twelve_seconds(tmp_path: Path, clock: C
 def test_one_that_becomes_faster_is_waited_for(tmp_path: Path) -> None:
     found = told(tmp_path, lambda second: 0.01 + 0.04 * math.exp(-second / 8), 120)
     assert found is not None and 20 <= found <= 60
+
+
+def changes_late(second: int) -> float:
+    """As fast as ever for 40 seconds, then four times as fast by and by."""
+    return 0.02 if second < 40 else 0.005 + 0.015 * math.exp(-(second - 40) / 8)
+
+
+@pytest.mark.parametrize("planned", [{"warmup_time_period": 60}, {"warmup_iterations": 600}])
+def test_what_the_track_plans_of_a_warm_up_is_waited_for(tmp_path: Path, planned: dict[str, int]) -> None:
+    """20 requests a second of two clients: 60 seconds both ways. The 14th tells nothing of what comes at the 40th."""
+    found = told(tmp_path, changes_late, 200, **planned)
+    assert found is not None and 60 <= found <= 100
+
+
+def test_the_plan_alone_prolongs_nothing(tmp_path: Path) -> None:
+    found = told(tmp_path, lambda _: 0.01, 120, warmup_time_period=60)
+    assert found is not None and 58 <= found <= 61
+
+
+def test_times_of_failed_requests_are_no_times(tmp_path: Path) -> None:
+    """As in what is measured: half of the requests fail, by and by later."""
+    decider = Decider(tmp_path)
+    for second in range(20):
+        for n in range(40):
+            took = 0.01 if n % 2 else 0.01 + second / 100
+            decider.add([sample("t", 5000 + second + n / 40, took, ok=bool(n % 2))], TYPES.Warmup)
+    assert warm_until._file(tmp_path, "t", "until").exists()
 
 
 def test_one_that_never_settles_is_never_decided(tmp_path: Path) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from fairlap_race.contract.machine_watch import WatchedSpan
-from fairlap_race.contract.series import Points, Span, grown, increase, level
+from fairlap_race.contract.series import Points, Span, increase, level
 
 
 def watched_span(signals: Mapping[str, Points], span: Span, task: str = "") -> WatchedSpan:
-    """Return the whole machine in a span; `signals`: as `linux.whole_machine` names them, counters with resets."""
+    """Return the whole machine in a span; `signals`: as `linux.whole_machine` names them, counters as read."""
 
     def rate(name: str) -> float | None:
-        found = increase(grown(signals[name]), span) if name in signals else None
+        found = increase(risen(signals[name]), span) if name in signals else None
         return None if found is None else found[0] / found[1]
 
     steal, processors = rate("steal_seconds"), rate("processor_seconds")
@@ -29,6 +30,18 @@ def watched_span(signals: Mapping[str, Points], span: Span, task: str = "") -> W
         interrupts_per_second=_rounded(rate("interrupts")),
         megahertz=None if clock is None else round(clock[0], 1),
     )
+
+
+def risen(points: Points) -> Points:
+    """Return a counter of the whole machine without its steps back.
+
+    It does not begin anew while a pod lives on the machine; a clock that is corrected steps back a little.
+    """
+    result, highest = Points(), -math.inf
+    for at, value in zip(points.at, points.value, strict=True):
+        highest = max(highest, value)
+        result.add(at, highest)
+    return result
 
 
 def _share(value: float | None) -> float | None:
