@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 SYSTEM_CAS = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -20,6 +22,36 @@ def read_api_key(path: Path) -> str:
     if not _ONE_WORD.fullmatch(text):  # http.client would quote it in its error
         raise OSError(f"{path} is no API key: store it in printable ASCII, without blanks or line ends inside")
     return base64.b64encode(text.encode()).decode() if ":" in text else text
+
+
+def texts_of_key(api_key: str) -> tuple[str, ...]:
+    """Return the texts of an API key that may stand nowhere: as in a header, and the key without its id."""
+    try:
+        _, _, key = base64.b64decode(api_key, validate=True).decode().partition(":")
+    except ValueError:
+        key = ""
+    return (api_key, key) if key else (api_key,)
+
+
+def texts_of_password(user: str, password: str) -> tuple[str, ...]:
+    """Return the texts of a password that may stand nowhere: itself, as JSON quotes it, and as in a header."""
+    return (password, json.dumps(password)[1:-1], basic(user, password)) if password else ()
+
+
+def basic(user: str, password: str) -> str:
+    """Return both as basic authentication (RFC 7617) writes them into a header."""
+    return base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def missing_secret(wanted: Iterable[tuple[Path | None, str | None]], namespace: str) -> str:
+    """Return which Secret, or which key of it, is missing of the mounted files `wanted` (each with its Secret's name).
+
+    Empty when none is.
+    """
+    for path, secret in wanted:
+        if path is not None and secret is not None and not path.is_file():
+            return f"there is no Secret {secret} with the key {path.name} in the namespace {namespace}"
+    return ""
 
 
 def no_passphrase() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import http.client
 import ssl
 import threading
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from fairlap_race.contract.http_record import HttpHost
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.secrets import SYSTEM_CAS, no_passphrase, read_api_key, read_secret
+from fairlap_race.contract.secrets import SYSTEM_CAS, basic, no_passphrase, read_api_key, read_secret
 
 PATIENCE = 30.0
 """Seconds for all hosts together: a server that has just been started may take a moment."""
@@ -35,24 +34,17 @@ class Access:
 
     headers: Mapping[str, str]
     context: ssl.SSLContext | None
-    secrets: tuple[str, ...] = ()
-    """texts that may stand in nothing that is published"""
 
 
 def open_access(spec: RaceSpec, headers: Mapping[str, str]) -> Access:
     """Return how to ask, from the mounted files. Raises UnhealthyError when one of them cannot be read."""
-    found, secrets = dict(headers), []
+    found = dict(headers)
     try:
         if spec.api_key_file is not None:
-            key = read_api_key(spec.api_key_file)
-            found["Authorization"] = f"ApiKey {key}"
-            secrets.append(key)
+            found["Authorization"] = f"ApiKey {read_api_key(spec.api_key_file)}"
         elif spec.password_file is not None:
             user = spec.user if spec.user_file is None else read_secret(spec.user_file)
-            password = read_secret(spec.password_file)
-            basic = base64.b64encode(f"{user}:{password}".encode()).decode()
-            found["Authorization"] = f"Basic {basic}"
-            secrets += [password, basic]
+            found["Authorization"] = f"Basic {basic(user, read_secret(spec.password_file))}"
     except OSError as error:
         text = f"the credentials cannot be read: {error}"
         raise UnhealthyError(Reason.AUTHENTICATION_FAILED, text) from error
@@ -61,7 +53,7 @@ def open_access(spec: RaceSpec, headers: Mapping[str, str]) -> Access:
     except OSError as error:  # an SSLError is one
         files = " or ".join(str(it) for it in (spec.ca_file, spec.certificate_file, spec.certificate_key_file) if it)
         raise UnhealthyError(Reason.TLS_UNTRUSTED, f"{files} cannot be used for TLS: {error}") from error
-    return Access(found, context, tuple(secrets))
+    return Access(found, context)
 
 
 def _context(spec: RaceSpec) -> ssl.SSLContext:

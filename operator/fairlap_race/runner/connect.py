@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import threading
 import time
+from pathlib import Path
 
-from fairlap_race.contract.race_spec import RaceSpec
+from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.secrets import read_api_key, read_secret
+from fairlap_race.contract.secrets import missing_secret, read_api_key, read_secret, texts_of_key, texts_of_password
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.rally.config import user_name
@@ -22,7 +21,7 @@ CONNECT_PATIENCE = 60.0
 
 def connect(spec: RaceSpec) -> Connected:
     """Return the way to Elasticsearch, which is not asked yet. Raises FailedError."""
-    if missing := guest.missing_secret(spec):
+    if missing := missing_secret(_secrets(spec), spec.namespace):
         raise FailedError(Reason.SECRET_MISSING, missing)
     try:
         password = None if spec.password_file is None else read_secret(spec.password_file)
@@ -40,20 +39,18 @@ def connect(spec: RaceSpec) -> Connected:
         files = " or ".join(str(file) for file in (spec.ca_file, certificate, key) if file)
         raise FailedError(Reason.TLS_UNTRUSTED, f"{files} cannot be used for TLS: {error}") from error
     if api_key:
-        return Connected(client, password, api_key, secrets_of_key(api_key))
-    if not password:
-        return Connected(client, password)
-    basic = base64.b64encode(f"{user}:{password}".encode()).decode()
-    return Connected(client, password, secrets=(password, json.dumps(password)[1:-1], basic))
+        return Connected(client, password, api_key, texts_of_key(api_key))
+    return Connected(client, password, secrets=texts_of_password(user, password or ""))
 
 
-def secrets_of_key(api_key: str) -> tuple[str, ...]:
-    """Return the texts of an API key that may stand nowhere: as in a header, and the key without its id."""
-    try:
-        _, _, key = base64.b64decode(api_key, validate=True).decode().partition(":")
-    except ValueError:
-        key = ""
-    return (api_key, key) if key else (api_key,)
+def _secrets(spec: RaceSpec) -> tuple[tuple[Path | None, str | None], ...]:
+    """Return the files of Secrets that the way to the system under test needs, each with its Secret's name."""
+    about = spec.target or TargetSpec()
+    return (
+        *((path, about.credentials_secret) for path in (spec.user_file, spec.password_file, spec.api_key_file)),
+        *((path, about.certificate_secret) for path in (spec.certificate_file, spec.certificate_key_file)),
+        (spec.ca_file, about.ca_secret),
+    )
 
 
 def look_before(client: ElasticsearchClient, spec: RaceSpec, stop: threading.Event) -> evidence.Before:

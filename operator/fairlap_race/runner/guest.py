@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlap_race.contract.document_count import count_documents
-from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
+from fairlap_race.contract.race_spec import TargetSpec
 from fairlap_race.contract.record import OtherLoad, Pipeline, Record, TargetReport, Totals, Touch
 from fairlap_race.elasticsearch.answers import dig
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
@@ -220,20 +220,6 @@ def _is_there(client: ElasticsearchClient, touch: Touch, there: Names) -> bool:
         return bool(_existing(client, _PATHS[touch.kind] + quote(touch.name, safe="")))
     except ElasticsearchError:
         return True
-
-
-def missing_secret(spec: RaceSpec) -> str:
-    """Return in one sentence which Secret of the target, or which key of it, is missing; empty when none is."""
-    about = spec.target or TargetSpec()
-    wanted = (
-        *((path, about.credentials_secret) for path in (spec.user_file, spec.password_file, spec.api_key_file)),
-        *((path, about.certificate_secret) for path in (spec.certificate_file, spec.certificate_key_file)),
-        (spec.ca_file, about.ca_secret),
-    )
-    for path, secret in wanted:
-        if path is not None and secret is not None and not path.is_file():
-            return f"there is no Secret {secret} with the key {path.name} in the namespace {spec.namespace}"
-    return ""
 
 
 def too_many_hosts(hosts: Sequence[str], nodes: int) -> str:

@@ -30,7 +30,6 @@ from fairlap_race.runner import bounds
 from fairlap_race.runner.canary import PIECES, do_fixed_work
 from fairlap_race.runner.connect import connect
 from fairlap_race.runner.cost import Cost
-from fairlap_race.runner.guest import missing_secret
 from fairlap_race.runner.host import look_at_machine
 from fairlap_race.runner.http_parts import HttpParts, assemble_http
 from fairlap_race.runner.http_search import LoadSearch
@@ -130,8 +129,8 @@ class HttpRace:
         parts.host = replace(about, cores=None)
         _refuse_missing(spec, http)
         refuse_unwritable(spec)
-        if missing := missing_secret(spec):
-            raise FailedError(Reason.SECRET_MISSING, missing)
+        connected = connect(spec)
+        self._secrets = connected.secrets
         parts.k6_version = k6_version()
         if parts.k6_version is None:
             raise FailedError(Reason.LOAD_GENERATOR_DIED, "there is no k6 in the race image; use one that has it")
@@ -139,13 +138,11 @@ class HttpRace:
             requests = parts.requests = make_ready(http, _source(spec), self.work, self.stop)
             parts.schedule = self._schedule(requests)
             access = open_access(spec, http.headers)
-            self._secrets = access.secrets
             patience = min(PATIENCE, spec.timeout_seconds)
             parts.hosts = look_at_hosts(spec, http.health, access, self.stop, patience)
-            client = connect(spec).client
-            self._probes = probe_reader(spec, client, self.stop)
+            self._probes = probe_reader(spec, connected.client, self.stop)
             self._probes.read_before()
-            self._ask = asker(client, http.headers)
+            self._ask = asker(connected.client, http.headers)
             if http.hits and spec.mode is Mode.CHECK:
                 check_hits(http.hits, requests.first, spec.hosts, self._ask)
         except (TrackError, UnhealthyError) as error:

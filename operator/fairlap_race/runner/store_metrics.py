@@ -12,7 +12,7 @@ from pathlib import Path
 from fairlap_race.contract.race_spec import MetricsStoreSpec, Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Outcome
-from fairlap_race.contract.secrets import read_secret
+from fairlap_race.contract.secrets import missing_secret, read_secret
 from fairlap_race.contract.stored_metrics import StoredMetrics
 from fairlap_race.elasticsearch import metrics_copy
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
@@ -37,8 +37,8 @@ def objection(spec: RaceSpec) -> Outcome | None:
     store = spec.metrics_store
     if store is None:
         return None
-    if missing := _missing_secret(store, spec.namespace):
-        return Outcome(Reason.SECRET_MISSING, missing)
+    if missing := missing_secret(_secrets(store), spec.namespace):
+        return Outcome(Reason.SECRET_MISSING, f"{FIELD}: {missing}")
     try:
         with _client(store) as client:
             client.get("/")
@@ -100,12 +100,8 @@ def _who(store: MetricsStoreSpec) -> str:
     return f"who asks with the Secret {store.credentials_secret}" if store.credentials_secret else "who asks"
 
 
-def _missing_secret(store: MetricsStoreSpec, namespace: str) -> str:
-    wanted = (
+def _secrets(store: MetricsStoreSpec) -> tuple[tuple[Path | None, str | None], ...]:
+    return (
         *((path, store.credentials_secret) for path in (store.user_file, store.password_file, store.api_key_file)),
         (store.ca_file, store.ca_secret),
     )
-    for path, secret in wanted:
-        if path is not None and secret is not None and not path.is_file():
-            return f"{FIELD}: there is no Secret {secret} with the key {path.name} in the namespace {namespace}"
-    return ""

@@ -1,15 +1,17 @@
 """What answers is Elasticsearch, or it is said that it is not, without a word of its answer."""
 
+import base64
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from fairlap_race.contract.race_spec import Mode, RaceSpec
+from fairlap_race.contract.race_spec import Mode, RaceSpec, TargetSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.runner.connect import look_before
+from fairlap_race.runner.connect import connect, look_before
 from fairlap_race.runner.parts import FailedError
 
 SPEC = RaceSpec(Mode.PROBE, "ns", "r", "id", Path("/t"), timeout_seconds=0.0)
@@ -83,3 +85,38 @@ def test_who_may_not_ask_is_told_so(cluster: Cluster) -> None:
     with pytest.raises(FailedError) as caught:
         look(cluster)
     assert caught.value.outcome.reason is Reason.AUTHENTICATION_FAILED
+
+
+def test_a_missing_secret_or_key_is_named(tmp_path: Path) -> None:
+    about = TargetSpec(credentials_secret="shop-user", ca_secret="shop-ca", certificate_secret="shop-client")  # noqa: S106
+    base = replace(SPEC, target=about)
+
+    def missing(**files: Path) -> str:
+        with pytest.raises(FailedError) as caught:
+            connect(replace(base, **files))
+        assert caught.value.outcome.reason is Reason.SECRET_MISSING
+        return caught.value.outcome.message
+
+    (tmp_path / "username").write_text("u")
+    assert connect(base).secrets == () and connect(replace(base, user_file=tmp_path / "username")).secrets == ()
+    sentence = missing(user_file=tmp_path / "username", password_file=tmp_path / "password")
+    assert "shop-user" in sentence
+    assert "password" in sentence
+    key = missing(api_key_file=tmp_path / "api-key")
+    assert key == "there is no Secret shop-user with the key api-key in the namespace ns"
+    (tmp_path / "tls.crt").write_text("c")
+    pair = {"certificate_file": tmp_path / "tls.crt", "certificate_key_file": tmp_path / "tls.key"}
+    assert "Secret shop-client with the key tls.key" in missing(**pair)
+    assert "shop-ca" in missing(ca_file=tmp_path / "ca.crt")
+
+
+def test_each_way_in_which_a_credential_can_be_written_stands_nowhere(tmp_path: Path) -> None:
+    """A race over HTTP has them from here, too: what k6 prints can quote a header."""
+    (tmp_path / "password").write_text('pa"ss\n')
+    password = connect(replace(SPEC, user="me", password_file=tmp_path / "password")).secrets
+    assert password == ('pa"ss', 'pa\\"ss', base64.b64encode(b'me:pa"ss').decode())
+    (tmp_path / "key").write_text("id:secret-part\n")
+    assert connect(replace(SPEC, api_key_file=tmp_path / "key")).secrets == (
+        base64.b64encode(b"id:secret-part").decode(),
+        "secret-part",
+    )

@@ -2,12 +2,11 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from fairlap_race.contract import record as rec
-from fairlap_race.contract.race_spec import Mode, RaceSpec, TargetSpec
+from fairlap_race.contract.race_spec import TargetSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Touch
 from fairlap_race.contract.track_record import TrackRecord
@@ -173,27 +172,6 @@ def test_backing_indices_of_its_data_streams_are_the_tracks() -> None:
     assert mine(".fs-logs-app-2026.01.01-000001")
     assert not mine(".ds-logs-app2-2026.01.01-000001")
     assert not mine("gone")
-
-
-def test_a_missing_secret_or_key_is_named(tmp_path: Path) -> None:
-    def spec(**changes: object) -> RaceSpec:
-        about = TargetSpec(credentials_secret="shop-user", ca_secret="shop-ca")  # noqa: S106 - a name
-        base = RaceSpec(Mode.RACE, "ns", "r", "id", tmp_path, target=about)
-        return replace(base, **changes)
-
-    (tmp_path / "username").write_text("u")
-    assert guest.missing_secret(spec()) == ""
-    assert guest.missing_secret(spec(user_file=tmp_path / "username")) == ""
-    sentence = guest.missing_secret(spec(user_file=tmp_path / "username", password_file=tmp_path / "password"))
-    assert "shop-user" in sentence
-    assert "password" in sentence
-    key = guest.missing_secret(spec(api_key_file=tmp_path / "api-key"))
-    assert key == "there is no Secret shop-user with the key api-key in the namespace ns"
-    (tmp_path / "tls.crt").write_text("c")
-    about = TargetSpec(certificate_secret="shop-client")  # noqa: S106 - a name
-    pair = {"certificate_file": tmp_path / "tls.crt", "certificate_key_file": tmp_path / "tls.key"}
-    assert "Secret shop-client with the key tls.key" in guest.missing_secret(spec(target=about, **pair))
-    assert "shop-ca" in guest.missing_secret(spec(ca_file=tmp_path / "ca.crt"))
 
 
 @pytest.mark.parametrize(
