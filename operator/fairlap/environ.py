@@ -31,7 +31,7 @@ def _http_url(url: str) -> str:
 Whole = Annotated[int, Field(ge=1, description="a whole number from 1 up")]
 Count = Annotated[int, Field(ge=0, description="a whole number from 0 up")]
 CanarySeconds = Annotated[int, Field(ge=0, le=60, description="a whole number from 0 to 60")]
-Name = Annotated[str, Field(min_length=1)]
+ImageName = Annotated[str, Field(min_length=1)]
 Label = Annotated[str, BeforeValidator(str)]
 
 
@@ -46,7 +46,7 @@ class Variables(BaseSettings):
     race_image: str
     race_image_pull_policy: str = Settings.race_image_pull_policy
     race_image_pull_secrets: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
-    race_images: Json[dict[str, Name]] = Field({}, description='{"2.3": "IMAGE"}')
+    race_images: Json[dict[str, ImageName]] = Field({}, description='{"2.3": "IMAGE"}')
     jdk_images: Json[dict[int, JdkImage]] = Field({}, description='{"21": {"image": ..., "path": ...}}')
     namespaces: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Settings.namespaces
     max_active: Whole = Settings.max_active

@@ -81,11 +81,11 @@ def _publisher(namespace: str, name: str, stop: threading.Event) -> Publisher:
     )
 
 
-Written = tuple[Record, dict[str, str], dict[str, str]]
+StepOutput = tuple[Record, dict[str, str], dict[str, str]]
 """The record, compressed files in base64, and further texts, by their keys in the ConfigMap."""
 
 
-def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Event) -> Written:
+def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Event) -> StepOutput:
     started = time.time()
     if spec.http is not None:
         over_http = HttpRace(spec, work, publisher.progress, stop)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record

@@ -7,10 +7,10 @@ import json
 import time
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
 from fairlap.api.status import MOST_REMARKS
 from fairlap.plan.steps import account_name
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 

@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 from .controlplane import ControlPlane

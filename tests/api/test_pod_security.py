@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import job
 from fairlap.plan.seen import Subject
 from fairlap.settings import JdkImage, Settings
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 from .controlplane import ControlPlane

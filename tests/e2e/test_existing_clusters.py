@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 from kube import SMALL_JVM, Json, Namespace, benchmark, condition, until

@@ -4,8 +4,8 @@ import json
 import time
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from kube import Namespace, benchmark, condition, until
 

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from kube import Namespace, benchmark
 

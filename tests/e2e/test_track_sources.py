@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from small_examples import race_image
+from tests.fixtures.message_form import looks_like
 
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from kube import Json, Namespace, benchmark, condition
 

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import first_violation, remarks
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 from .runner import SPEC, Runner

@@ -11,7 +11,7 @@ from bench.parts.timed_server import TimedServer
 from fairlap.plan.verdict.checks import first_violation
 from fairlap.plan.verdict.http_checks import first_violation_over_http
 from fairlap.results.capacity_found import capacity_result
-from fairlap_race.contract.capacity_search import MOST_PROBES, CapacitySearch
+from fairlap_race.contract.capacity_search import MOST_TRIES, CapacitySearch
 from fairlap_race.contract.codec import encode
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.sweep import SEARCH, SweepSpec, search_steps
@@ -43,7 +43,7 @@ def proves_a_search(record: Record, most: float) -> None:
     """
     record = replace(record, tasks=tuple(replace(task, load=None) for task in record.tasks))
     swept = record.track.sweep
-    assert swept is not None and 5 <= len(swept.steps) <= MOST_PROBES
+    assert swept is not None and 5 <= len(swept.steps) <= MOST_TRIES
     assert {step.kept for step in swept.steps} == {True, False}
     tasks = {task.task: task for task in record.tasks}
     assert not [name for name in tasks if "@probe-" in name and name not in swept.names], (

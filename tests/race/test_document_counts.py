@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
 from fairlap.plan.verdict.applied_settings import not_everywhere
 from fairlap.plan.verdict.checks import first_violation
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 from .proxy import Alter, Proxy

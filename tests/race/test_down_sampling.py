@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
 from fairlap.plan.verdict.checks import first_violation
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 from .runner import Runner, asked

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
 from fairlap.plan.verdict.checks import first_violation
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 from .probes import CACHE, HEALTH, HIT_RATE, with_probes

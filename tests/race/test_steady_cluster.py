@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from tests.api.controlplane import free_port
+from tests.fixtures.message_form import looks_like
 
 from fairlap.plan.verdict.checks import first_violation, remarks
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 from .proxy import Proxy

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.fixtures.message_form import looks_like
 
 from fairlap.api.spec import BenchmarkSpec, InTurn
 from fairlap.plan.verdict.checks import first_violation
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Task
 from fairlap_race.contract.turns import TURNS_PORT, TaskTurns

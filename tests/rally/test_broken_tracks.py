@@ -17,9 +17,9 @@ import pytest
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
 from tests.fixtures.broken_tracks import NAMES, BrokenTrack, Edit, make_track
+from tests.fixtures.message_form import looks_like
 
 from fairlap.cli.track_check import Checked, check_track
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.track.check.step import check

@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
-from fairlap.cli.option_values import Duration, Percent, track_params
+from fairlap.cli.option_values import Percent, TimeOption, track_params
 from fairlap.cli.request_words import requests
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _waiting(command: F) -> F:
         "when a Comparison cannot tell.",
     )  # fmt: skip
     timeout = click.option(
-        "--timeout", type=Duration(), metavar="TIME",
+        "--timeout", type=TimeOption(), metavar="TIME",
         help="With --wait: stop waiting after this time, as in 90m, with exit code 124.",
     )  # fmt: skip
     return wait(timeout(command))
@@ -170,7 +170,7 @@ def run(ctx: click.Context, files: tuple[str, ...], wait: bool, timeout: float |
 )  # fmt: skip
 @click.option("--server", is_flag=True, help="Also let the API server check it and each variant's Benchmark.")
 @click.option(
-    "--race-time", type=Duration(), metavar="TIME", help="How long a race takes, as in 4m: says how long all take."
+    "--race-time", type=TimeOption(), metavar="TIME", help="How long a race takes, as in 4m: says how long all take."
 )
 @click.option(
     "--noise", type=Percent(), metavar="PERCENT",
@@ -247,7 +247,7 @@ def compare(ctx: click.Context, baseline: str, contender: str, in_blocks: bool, 
 @click.argument("name", metavar="NAME", callback=not_empty, shell_complete=_complete_comparison)
 @click.option("--wait", is_flag=True, help="Wait for its end, and show its progress meanwhile.")
 @click.option(
-    "--timeout", type=Duration(), metavar="TIME",
+    "--timeout", type=TimeOption(), metavar="TIME",
     help="With --wait: stop waiting after this time, as in 90m, with exit code 124.",
 )  # fmt: skip
 @_cluster_options

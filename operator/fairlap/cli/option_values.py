@@ -16,7 +16,7 @@ from fairlap.cli.exits import UsageError
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
-class Duration(click.ParamType[float]):
+class TimeOption(click.ParamType[float]):
     """A time as Kubernetes writes it, 90s, 30m or 1h30m; its value is in seconds."""
 
     name = "time"

@@ -11,7 +11,6 @@ from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.figures import NOTHING, byte_scale, digits_for, figure, number, percent, short_digest, words
 from fairlap.comparison.gate_metrics import METRICS
 
-Figure = Mapping[str, Any]
 ENOUGH_SUPPORT = 10
 """Requests at or beyond a percentile; on fewer, one more or less moves it to another request's time."""
 

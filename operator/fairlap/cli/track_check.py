@@ -21,12 +21,11 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.errors import TrackError
 from fairlap_race.track.check.finding import Finding, finding
 from fairlap_race.track.child import ChildError, ask_child
-from fairlap_race.track.load import Request, TrackDescription
+from fairlap_race.track.load import TRACK_FILE, Request, TrackDescription
 from fairlap_race.track.prepare import prepare
 
 TIMEOUT_SECONDS = 600
 """A track's own parameter sources may generate data when they are loaded."""
-TRACK_FILE = "track.json"
 REVIEW = "fairlap_race.track.check.review"
 
 

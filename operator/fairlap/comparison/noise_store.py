@@ -80,7 +80,7 @@ class Shown:
     """the median of its Benchmarks, clusters included; None in an entry from before this was kept"""
 
 
-Store = Mapping[str, tuple[Shown, ...]]
+NoiseStore = Mapping[str, tuple[Shown, ...]]
 """by key: workload and machines"""
 
 
@@ -117,8 +117,12 @@ def _key(raced: Race, kept: Json, races: Sequence[Mapping[str, str]]) -> str:
 
 
 def learn(
-    store: Store, spec: ComparisonSpec, blocks: Sequence[BlockRecord], now: datetime, race_seconds: float | None = None
-) -> Store:
+    store: NoiseStore,
+    spec: ComparisonSpec,
+    blocks: Sequence[BlockRecord],
+    now: datetime,
+    race_seconds: float | None = None,
+) -> NoiseStore:
     """Return the store with the noise that a finished Comparison has shown, and how long its races took."""
     key, shown = noise_key(spec, blocks), tuple(_shown(spec, blocks, now, race_seconds))
     if not shown or key.endswith("/"):
@@ -131,7 +135,7 @@ def learn(
     return {each: kept[each] for each in newest[-MOST_KEYS:]}
 
 
-def priors_for(store: Store, key: str, now: datetime) -> dict[str, Prior]:
+def priors_for(store: NoiseStore, key: str, now: datetime) -> dict[str, Prior]:
     """Return what is known of each family's noise; a key without machines stands for those raced on last."""
     there = _entries(store, key, now)
     by_family: dict[str, list[tuple[float, float]]] = {}
@@ -143,13 +147,13 @@ def priors_for(store: Store, key: str, now: datetime) -> dict[str, Prior]:
     return {name: prior for name, prior in found.items() if prior}
 
 
-def race_seconds_for(store: Store, key: str, now: datetime) -> float | None:
+def race_seconds_for(store: NoiseStore, key: str, now: datetime) -> float | None:
     """Return how long a race took in finished Comparisons (their median); `key` as of `priors_for`, None: unknown."""
     known = [shown.race_seconds for shown in _entries(store, key, now) if shown.race_seconds is not None]
     return median(known) if known else None
 
 
-def encode_noise(store: Store) -> dict[str, str]:
+def encode_noise(store: NoiseStore) -> dict[str, str]:
     """Return the store as the data of a ConfigMap."""
     data = {key: [_entry_json(each) for each in shown] for key, shown in store.items()}
     return {KEY_NOISE: json.dumps(data, separators=(",", ":"))}
@@ -202,7 +206,7 @@ def learnt(data: Json, seen: SeenComparison, race_seconds: float | None = None) 
     return None if after == before else encode_noise(after)
 
 
-def _entries(store: Store, key: str, now: datetime) -> Sequence[Shown]:
+def _entries(store: NoiseStore, key: str, now: datetime) -> Sequence[Shown]:
     """Return what is still fresh of a key; one without machines stands for those raced on last."""
     keys = [each for each in store if each.startswith(key)] if key.endswith("/") else [key]
     known = [_fresh(store.get(each, ()), now) for each in keys]

@@ -32,12 +32,12 @@ _CANARY: Final[Mapping[str, Callable[[Canary], float | None]]] = {
     "memorySeconds": lambda canary: canary.memory_seconds,
     "diskSeconds": lambda canary: canary.disk_seconds,
 }
-Facts = Callable[[Json, Record | None], Mapping[str, str]]
+ReadFacts = Callable[[Json, Record | None], Mapping[str, str]]
 """what is known of how a Benchmark ran, in words, by path"""
 
 
 def race_record(
-    benchmark: Json, config_map: Mapping[str, Any] | None, variant: str, facts: Facts | None = None
+    benchmark: Json, config_map: Mapping[str, Any] | None, variant: str, facts: ReadFacts | None = None
 ) -> RaceRecord:
     """Return the one race of a Benchmark that is over, with what the ConfigMap of its record adds.
 

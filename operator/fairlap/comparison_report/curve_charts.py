@@ -16,7 +16,7 @@ from fairlap.comparison_report.metric_words import digits
 from fairlap.comparison_report.svg_parts import Appearance, Axis2D, figure, log_ticks, padded, table, ticks
 
 CurvesOf = Callable[[RaceRecord], Sequence[Curve]]
-Points = Sequence[tuple[float, float]]
+CurvePoints = Sequence[tuple[float, float]]
 _MOST_POINTS = 48
 _BINS = 40
 _SHORTEST_SECONDS = 1e-9
@@ -164,14 +164,14 @@ def _nines(percentile: float) -> float:
     return -math.log10(1 - min(percentile, _LAST) / 100)
 
 
-def _common_places(races: Sequence[Points]) -> list[float]:
+def _common_places(races: Sequence[CurvePoints]) -> list[float]:
     places = sorted({x for race in races for x, _ in race})
     step = max(1, math.ceil(len(places) / _MOST_POINTS))
     # From the end, so that the tail is kept.
     return sorted({*places[::-1][::step], *[each for each in places if each in _NINES]})
 
 
-def _summed(races: Sequence[Points], places: Sequence[float]) -> _Course:
+def _summed(races: Sequence[CurvePoints], places: Sequence[float]) -> _Course:
     """Return the median and both ends over races at these places, where a race reaches so far."""
     course = _Course([], [], [], len(races))
     for x in places:
@@ -182,7 +182,7 @@ def _summed(races: Sequence[Points], places: Sequence[float]) -> _Course:
     return course
 
 
-def _value_at(points: Points, x: float) -> float | None:
+def _value_at(points: CurvePoints, x: float) -> float | None:
     place = bisect_left(points, (x, -math.inf))
     if place < len(points) and points[place][0] == x:
         return points[place][1]
@@ -192,7 +192,7 @@ def _value_at(points: Points, x: float) -> float | None:
     return y1 + (y2 - y1) * (x - x1) / (x2 - x1)
 
 
-def _binned(points: Points, width: float) -> list[tuple[float, float]]:
+def _binned(points: CurvePoints, width: float) -> list[tuple[float, float]]:
     bins: dict[int, list[float]] = {}
     for x, y in points:
         bins.setdefault(int(min(max(x / width, 0), _BINS - 1)), []).append(y)

@@ -13,7 +13,7 @@ from fairlap.api.names import (
     UID_LABEL,
 )
 from fairlap.plan.seen import Subject
-from fairlap.plan.steps import CHECK, PROBE, SMOKE, object_name
+from fairlap.plan.steps import is_race, object_name
 
 
 def labels(subject: Subject, step: str, role: str | None = None) -> dict[str, str]:
@@ -30,7 +30,7 @@ def labels(subject: Subject, step: str, role: str | None = None) -> dict[str, st
 def in_turn_labels(subject: Subject, step: str) -> dict[str, str]:
     """Return the further label of a pod that sends its requests in turn with those of other Benchmarks."""
     in_turn = subject.spec.in_turn
-    return {IN_TURN_LABEL: in_turn.block} if in_turn and step not in (PROBE, CHECK, SMOKE) else {}
+    return {IN_TURN_LABEL: in_turn.block} if in_turn and is_race(step) else {}
 
 
 def owner(subject: Subject) -> Json:

@@ -26,6 +26,7 @@ from fairlap.plan.steps import (
     account_name,
     builds_cluster,
     is_preparation,
+    is_race,
     object_name,
     race_id,
 )
@@ -39,7 +40,6 @@ from fairlap_race.contract.race_spec import POD_IP_VARIABLE, SPEC_VARIABLE, Inde
 from fairlap_race.contract.record import KEY_PROGRESS
 from fairlap_race.contract.turns import TurnsSpec
 
-API = ("batch", "v1", "jobs")
 _UID = 1000
 # A task may look idle this long (a force-merge reports no progress) before the race counts as standing still.
 _STALL_SECONDS = 900
@@ -53,7 +53,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
     race, index = spec.race, spec.index
     swept = steps_of_race(race, race_id(subject.namespace, subject.name, subject.uid, step))
     found = RaceSpec(
-        mode=Mode(step) if step in (PROBE, CHECK, SMOKE) else Mode.RACE,
+        mode=Mode.RACE if is_race(step) else Mode(step),
         namespace=subject.namespace,
         record=name,
         race_id=race_id(subject.namespace, subject.name, subject.uid, step),
@@ -69,9 +69,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         expect=_expected(race.expect) if race.expect and step != SMOKE else None,
         probes=tuple(ProbeSpec(it.name, it.path, it.pointer, it.weight, it.part, it.rest) for it in race.probes),
         sweep=None if step in (PROBE, SMOKE) else swept,
-        allowed_errors=(race.allow.error_rate if race.allow else {})
-        if step in (PROBE, CHECK, SMOKE)
-        else allowed_errors(race),
+        allowed_errors=allowed_errors(race) if is_race(step) else (race.allow.error_rate if race.allow else {}),
         client_options=race.client_options,
         telemetry=tuple(race.telemetry),
         telemetry_params=race.telemetry_params,
@@ -81,14 +79,12 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         if index
         else IndexSpec(),
         cores=max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
-        samples=SAMPLES if race.samples and step not in (PROBE, CHECK, SMOKE) else None,
+        samples=SAMPLES if race.samples and is_race(step) else None,
         metrics_store=metrics_store.metrics_store_spec(race.metrics_store) if step != PROBE else None,
         most_warmup_seconds=parse_duration(race.steady.max_warmup).total_seconds()
-        if race.steady and step not in (PROBE, CHECK, SMOKE)
+        if race.steady and is_race(step)
         else None,
-        turns=TurnsSpec(**spec.in_turn.model_dump(exclude_none=True))
-        if spec.in_turn and step not in (PROBE, CHECK, SMOKE)
-        else None,
+        turns=TurnsSpec(**spec.in_turn.model_dump(exclude_none=True)) if spec.in_turn and is_race(step) else None,
         canary_seconds=settings.canary_seconds,
         stall_seconds=_STALL_SECONDS,
         timeout_seconds=_timeout(subject, step),

@@ -22,7 +22,7 @@ class Objection(NamedTuple):
     message: str
 
 
-Check = Callable[[BenchmarkSpec, Settings], Iterator[Objection]]
+SpecCheck = Callable[[BenchmarkSpec, Settings], Iterator[Objection]]
 
 # ECK keeps these for itself (its documentation: "Settings managed by ECK") and would ignore or refuse them.
 _ECK_SETTINGS = (
@@ -236,7 +236,7 @@ def _track_exists(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection
         )
 
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[SpecCheck, ...] = (
     _java_is_configured,
     _heap_fits_memory,
     _requests_within_limits,

@@ -5,7 +5,7 @@ with what is stored would write for ever.
 A field is named by its path without numbers or keys of maps: results.tasks.latencyMillis.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
@@ -62,10 +62,14 @@ def without(status: Any, fields: frozenset[str], path: str = "") -> Any:
 
 def describe(fields: Iterable[str]) -> str:
     """Return the sentence about fields of the status that are not stored."""
-    names = sorted(fields)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    shown = f"{', '.join(f'status.{name}' for name in names[:_SHOWN])}{more}"
+    shown = some_of([f"status.{name}" for name in sorted(fields)])
     return f"the CustomResourceDefinition in the cluster does not know {shown}, so that these are not stored"
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Return the first of these names, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def observe(fields: frozenset[str] | None, status: HasConditions) -> Iterator[Observation]:

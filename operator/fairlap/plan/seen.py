@@ -124,7 +124,7 @@ class Seen:
 
 Create = Literal["elasticsearch", "record", "job", "access"]
 Delete = Literal["elasticsearch", "job"]
-Look = Literal["track", "checker", "machines", "records", "evictions", "warnings", "children"] | LogOf
+BenchmarkLook = Literal["track", "checker", "machines", "records", "evictions", "warnings", "children"] | LogOf
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Plan:
     """give the Job its permissions and let it run"""
     wake_in: float | None = None
     """seconds until the next look even if nothing happens"""
-    look: tuple[Look, ...] = ()
+    look: tuple[BenchmarkLook, ...] = ()
     """what must be read before anything can be decided"""
     observed: tuple[Observation, ...] = ()
     """what a decision has found out; `plan` makes conditions of it, so that it is empty in what `plan` returns"""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairlap.api.load_spec import MOST_RATE
-from fairlap.api.names import MOST_SPEC_VALUES
+from fairlap.api.names import MOST_LEVELS, MOST_SPEC_VALUES
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
 from fairlap.plan.sweep_plan import allowed_errors, least_seconds, most_seconds, steps_of_race
@@ -19,7 +19,6 @@ from fairlap_race.contract.race_spec import MOST_SPEC_BYTES
 from fairlap_race.contract.untrusted import has_more_values
 
 LONGEST_LOAD, LONGEST_INTERVAL = "168h", "1h"
-MOST_LEVELS = 20
 MOST_CHARACTERS = 64 * 1024
 MOST_KEY = 500
 MOST_BYTES = MOST_SPEC_BYTES - (16 << 10)

@@ -8,7 +8,7 @@ from fairlap.api.load_spec import RequestLoad
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import Race
 from fairlap.api.sweep_spec import Sweep
-from fairlap_race.contract.capacity_search import MOST_PROBES, CapacitySearch
+from fairlap_race.contract.capacity_search import MOST_TRIES, CapacitySearch
 from fairlap_race.contract.sweep import RANDOM, SEARCH, SweepSpec, search_steps, steps_of
 
 
@@ -66,7 +66,7 @@ def _search_spec(capacity: CapacityGoal) -> SweepSpec:
 
 def most_seconds(capacity: CapacityGoal) -> float:
     """Return how long the probes take at most, in seconds."""
-    return MOST_PROBES * capacity.probe_seconds
+    return MOST_TRIES * capacity.probe_seconds
 
 
 def allowed_errors(race: Race) -> Mapping[str, float]:

@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import get_args
 
 from fairlap.api.names import COMPARISON_KIND, KIND
-from fairlap.queue.summary import Current, Place, Summary
+from fairlap.queue.summary import Current, PlaceKind, Summary
 from fairlap.queue.turn import Turn, Turns, Waiting
 
-PLACES: tuple[Place, ...] = get_args(Place)
+PLACES: tuple[PlaceKind, ...] = get_args(PlaceKind)
 GONE = "(not there)"
 
 
@@ -35,18 +35,18 @@ class Places:
         checks: int = 2,
         share: int = 0,
     ) -> None:
-        self._most: dict[Place, int] = {"race": most, "check": checks}
+        self._most: dict[PlaceKind, int] = {"race": most, "check": checks}
         self._share = share
         self._wake, self._wake_everyone = wake, wake_everyone
         self._seen: dict[str, Summary] = {}
         self._active: dict[str, Summary] = {}
         """those of them that are not over: a look at the queue must not cost more for each that ever raced"""
-        self._assumed: dict[Place, set[str]] = {place: set() for place in PLACES}
+        self._assumed: dict[PlaceKind, set[str]] = {place: set() for place in PLACES}
         self._vanished: set[str] = set()
         self._aside: set[str] = set()
         self._led: defaultdict[str, set[str]] = defaultdict(set)
         """the Benchmarks of each Comparison"""
-        self._turns: dict[Place, Turns] = {}
+        self._turns: dict[PlaceKind, Turns] = {}
         """everybody's turn, until something changes: when a place becomes free, all that wait look at it"""
 
     def observe(self, summary: Summary) -> None:
@@ -128,7 +128,7 @@ class Places:
         for uid in self.uids_in(namespace):
             self.remove(uid)
 
-    def turn(self, uid: str, place: Place = "race") -> Turn:
+    def turn(self, uid: str, place: PlaceKind = "race") -> Turn:
         """Return whether a Benchmark holds a place or may take one now, and if not, who is before it."""
         seen = self._seen.get(uid)
         if seen and seen.led_by:
@@ -152,7 +152,7 @@ class Places:
         seen = self._seen.get(uid)
         return seen.led_by if seen and self._comparison(seen.led_by, namespace) else ""
 
-    def lags(self, uid: str, held: Place | None) -> bool:
+    def lags(self, uid: str, held: PlaceKind | None) -> bool:
         """Return whether events still show a place that a Benchmark, by its newest status, has given up.
 
         Until they have caught up, it would take its old place for its turn, and so would somebody else.
@@ -160,7 +160,7 @@ class Places:
         seen = self._seen.get(uid)
         return seen is not None and any(seen.says_it_holds(place) for place in PLACES if place != held)
 
-    def assume(self, uid: str, place: Place = "race") -> bool:
+    def assume(self, uid: str, place: PlaceKind = "race") -> bool:
         """Take a place, to be written into the Benchmark's status now; return whether there was one for it."""
         if not self.turn(uid, place).mine:
             return False
@@ -170,7 +170,7 @@ class Places:
             self._assumed[place].add(uid)
         return True
 
-    def forget(self, uid: str, but: Place | None = None) -> None:
+    def forget(self, uid: str, but: PlaceKind | None = None) -> None:
         """Give up what was assumed and not written, except for the place `but`; nothing happens for any other."""
         for place in PLACES:
             if place != but and uid in self._assumed[place]:
@@ -180,17 +180,13 @@ class Places:
                     # Who looked meanwhile, be it on the event of this write, saw the place taken.
                     self._is_free(place)
 
-    def uids(self) -> set[str]:
-        """Return the uids of all Benchmarks that events told of, vanished ones too."""
-        return set(self._seen)
-
     def is_known(self, uid: str, namespace: str) -> bool:
         """Return whether events told of a Benchmark of that uid in that namespace."""
         seen = self._seen.get(uid)
         return seen is not None and seen.name.partition("/")[0] == namespace
 
     def uids_in(self, namespace: str) -> set[str]:
-        """Return those of one namespace, "" for all."""
+        """Return the uids of all Benchmarks of a namespace, "" for all, that events told of, vanished ones too."""
         return {uid for uid, seen in self._seen.items() if not namespace or seen.name.startswith(f"{namespace}/")}
 
     def vanished(self) -> set[str]:
@@ -210,11 +206,11 @@ class Places:
         seen = self._seen.get(uid)
         return seen.name if seen and seen.over else ""
 
-    def holders(self, place: Place = "race") -> set[str]:
+    def holders(self, place: PlaceKind = "race") -> set[str]:
         """Return the uids of those that hold a place, be it written or assumed."""
         return {uid for uid in self._active if uid not in self._vanished and self._holds(uid, place)}
 
-    def _holds(self, uid: str, place: Place) -> bool:
+    def _holds(self, uid: str, place: PlaceKind) -> bool:
         seen = self._seen.get(uid)
         if seen is None or seen.over or uid in self._aside:
             return False
@@ -244,12 +240,12 @@ class Places:
             if not mates:
                 del self._led[led.led_by]
 
-    def _line(self, place: Place) -> Turns:
+    def _line(self, place: PlaceKind) -> Turns:
         if place not in self._turns:
             self._turns[place] = Turns(self._waiting(place), self._most[place], self._share)
         return self._turns[place]
 
-    def _waiting(self, place: Place) -> Iterator[Waiting]:
+    def _waiting(self, place: PlaceKind) -> Iterator[Waiting]:
         for seen in self._active.values():
             # What races though its Comparison does not lend it a place (any more) is in nobody's but its own.
             lent = seen.led_by and self._lent(seen).mine
@@ -259,12 +255,12 @@ class Places:
                 comes = place == "race" and seen.comes and not holds
                 yield Waiting(seen.uid, seen.name, seen.since, admitted=holds, queued=waits, hosts=hosts, comes=comes)
 
-    def _is_free(self, place: Place) -> None:
+    def _is_free(self, place: PlaceKind) -> None:
         if place == "race":
             self._wake_everyone()
         else:  # checks are short and may be many: only who may go on is told, the others' words can wait
             self._wake_those_who_may_go(place)
 
-    def _wake_those_who_may_go(self, place: Place) -> None:
+    def _wake_those_who_may_go(self, place: PlaceKind) -> None:
         for other in [*self._line(place).admissible()]:
             self._wake(other)

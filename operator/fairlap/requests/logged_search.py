@@ -11,7 +11,7 @@ SLACK_SECONDS = 2.0
 """Entries of one search are at most so far apart: a shard waits for a thread, and the fetch for the last query."""
 _MOST_OPEN = 64
 """Searches alike that are under way at one time; more would be looked through for each entry."""
-Place = tuple[str, int]
+ShardPlace = tuple[str, int]
 """an index and the number of its shard"""
 
 
@@ -19,7 +19,7 @@ class LogEntry(NamedTuple):
     """What one shard did in one phase."""
 
     line: int
-    place: Place
+    place: ShardPlace
     fetch: bool
     source: str
     sender: tuple[str, str]
@@ -40,8 +40,8 @@ class Search:
         """the log has fewer shards than it searched, and perhaps not all of its indices"""
         self.mixed = False
         """it may have indices of another search alike"""
-        self._places: set[Place] = set()
-        self._phases: set[tuple[Place, bool]] = set()
+        self._places: set[ShardPlace] = set()
+        self._phases: set[tuple[ShardPlace, bool]] = set()
         self._fewest = 0
         self._from, self._to = first.ended - first.took, first.ended
         self.add(first, fewest)
@@ -55,7 +55,7 @@ class Search:
         self._phases.add((entry.place, entry.fetch))
         self._from, self._to = min(self._from, entry.ended - entry.took), max(self._to, entry.ended)
 
-    def has(self, place: Place) -> bool:
+    def has(self, place: ShardPlace) -> bool:
         """Return whether it has an entry of this shard."""
         return place in self._places
 

@@ -15,12 +15,11 @@ from fairlap.api.names import GROUP, KIND, VERSION
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.newer_crd import unknown_defaults
-from fairlap.plan.outdated_crd import missing_fields
+from fairlap.plan.outdated_crd import missing_fields, some_of
 from fairlap_race.contract.reasons import Reason
 
 log = logging.getLogger(__name__)
 MISSING = Gauge("fairlap_crd_missing_fields", "Fields that the CustomResourceDefinition in the cluster does not know")
-_SHOWN = 10
 _CURE = Reason.CRD_OUTDATED.cure
 
 
@@ -66,7 +65,6 @@ def _missing(resource: Resource, published: Json) -> list[str]:
     parts = {name: _own_schema(resource)[name] for name in ("spec", "status")}
     missing = sorted(missing_fields({"properties": parts}, published))
     if missing:
-        shown = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
-        told = f"the CustomResourceDefinition of {resource.kind} in the cluster does not know {shown}"
+        told = f"the CustomResourceDefinition of {resource.kind} in the cluster does not know {some_of(missing)}"
         log.warning("%s: %s. What to do: %s", Reason.CRD_OUTDATED, told, _CURE)
     return missing

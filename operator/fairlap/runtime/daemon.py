@@ -18,7 +18,7 @@ from fairlap.api.status import TERMINAL, BenchmarkStatus
 from fairlap.kube.api_error import ApiError
 from fairlap.plan.benchmark import plan
 from fairlap.plan.seen import Plan, Refusal, Seen
-from fairlap.queue.summary import Place, held_place
+from fairlap.queue.summary import PlaceKind, held_place
 from fairlap.runtime.announce import Announcement, announcements, phase_words
 from fairlap.runtime.drive_loop import DriveLoop
 from fairlap.runtime.last_word import remove_children
@@ -107,7 +107,7 @@ class Daemon(DriveLoop[BenchmarkStatus]):
     async def _remove_children(self) -> list[str]:
         return await remove_children(self._api_server, self.body["metadata"]["namespace"], self.uid)
 
-    def _held(self, status: BenchmarkStatus) -> Place | None:
+    def _held(self, status: BenchmarkStatus) -> PlaceKind | None:
         return held_place(status)
 
     def _announcements(self, before: BenchmarkStatus, after: BenchmarkStatus) -> Iterable[Announcement]:

@@ -23,7 +23,7 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.plan.newer_crd import unknown_fields, without_defaults
 from fairlap.plan.outdated_crd import Status, describe, say_outdated
 from fairlap.plan.unforeseen import Ending, internal_error, left_behind, pause_after, unreadable
-from fairlap.queue.summary import Place
+from fairlap.queue.summary import PlaceKind
 from fairlap.runtime.announce import Announcement
 from fairlap.runtime.crd_check import newer_defaults
 from fairlap.runtime.last_word import INTERNAL_ERRORS, say_last_word
@@ -101,7 +101,7 @@ class DriveLoop(ABC, Generic[Status]):
         """Remove what it has, when it ends at once; return the names of what is still there. Raises ApiError."""
 
     @abstractmethod
-    def _held(self, status: Status) -> Place | None:
+    def _held(self, status: Status) -> PlaceKind | None:
         """Return the place that it holds by this status."""
 
     @abstractmethod
@@ -270,7 +270,7 @@ class DriveLoop(ABC, Generic[Status]):
             # Going on would be wrong, and so would be to decide anew by what is left of it: it is said again, later.
             self.intended, self.not_before = say_outdated(sent, self.skew.fields, datetime.now(UTC)), self.skew.again_at
 
-    def _give_up_place(self, but: Place | None = None) -> None:
+    def _give_up_place(self, but: PlaceKind | None = None) -> None:
         self.operator.places.forget(self.uid, but)
         self.in_doubt = False
 

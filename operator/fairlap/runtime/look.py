@@ -14,7 +14,7 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.kube.index import UidIndex
 from fairlap.machines.complete import complete_table
 from fairlap.machines.prometheus import Prometheus
-from fairlap.plan.seen import Children, LogOf, Look, Seen, Subject
+from fairlap.plan.seen import BenchmarkLook, Children, LogOf, Seen, Subject
 from fairlap.plan.steps import config_map_key, is_preparation, is_race
 from fairlap.queue.turn import Turn
 from fairlap.runtime.last_word import INTERNAL_ERRORS
@@ -99,7 +99,7 @@ def select_children(subject: Subject, step: Step, indexes: ChildIndexes) -> Chil
 
 
 async def look_at(
-    what: Look,
+    what: BenchmarkLook,
     seen: Seen,
     api_server: ApiServer,
     prometheus: Prometheus | None,

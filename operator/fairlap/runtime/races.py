@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from fairlap.api.base import as_mapping
 from fairlap.api.status import PlannedTask
 from fairlap.plan.comparison.comparison_seen import SeenRace
 from fairlap.queue.summary import leader_uid
@@ -46,14 +47,14 @@ class Races:
 
 def seen_race(benchmark: Body) -> SeenRace:
     """Return what a decision about its Comparison may look at of a Benchmark, whatever its status holds."""
-    meta, spec, status = benchmark["metadata"], _mapping(benchmark.get("spec")), _mapping(benchmark.get("status"))
+    meta, spec, status = benchmark["metadata"], as_mapping(benchmark.get("spec")), as_mapping(benchmark.get("status"))
 
     def text(of: Body, key: str) -> str:
         return str(of.get(key) or "")
 
     races = status.get("races")
-    last = _mapping(races[-1]) if isinstance(races, list) and races else {}
-    step = _mapping(status.get("step"))
+    last = as_mapping(races[-1]) if isinstance(races, list) and races else {}
+    step = as_mapping(status.get("step"))
     place = step if step.get("meetsAt") else last
     machines, meets_at = place.get("elasticsearchOn"), text(step, "meetsAt")
     return SeenRace(
@@ -80,7 +81,3 @@ def _planned_tasks(listed: Any) -> Iterator[PlannedTask]:
     for each in listed if isinstance(listed, list) else ():
         with suppress(ValidationError):
             yield PlannedTask.model_validate(each)
-
-
-def _mapping(part: Any) -> Body:
-    return part if isinstance(part, Mapping) else {}

@@ -27,7 +27,7 @@ WIDEST_PEAK = 2.0
 _STEPS = 100
 _PRECISE = 1e-12
 
-Points = Sequence[tuple[float, float]]
+LoadPoints = Sequence[tuple[float, float]]
 """clients and throughput, both above 0"""
 
 
@@ -79,7 +79,7 @@ class Fitted:
     peak_refused: str = ""
 
 
-def fit(points: Points) -> Fitted:
+def fit(points: LoadPoints) -> Fitted:
     """Return what the law says of `points`, one for each step and race; refusals: docs/decisions/client-sweeps.md."""
     numbers = sorted({clients for clients, _ in points})
     if len(numbers) < LEAST_POINTS:
@@ -103,7 +103,7 @@ def fit(points: Points) -> Fitted:
     return _with_peak(law, points, numbers[0], numbers[-1])
 
 
-def _with_peak(law: Law, points: Points, fewest: float, most: float) -> Fitted:
+def _with_peak(law: Law, points: LoadPoints, fewest: float, most: float) -> Fitted:
     if law.contention >= 1:
         return Fitted(law, peak_refused="throughput does not grow with clients at all")
     if law.peak is None:
@@ -121,7 +121,7 @@ def _with_peak(law: Law, points: Points, fewest: float, most: float) -> Fitted:
     return Fitted(law, peak=found, peak_throughput=law.throughput(law.peak))
 
 
-def fit_law(points: Points) -> Law | None:
+def fit_law(points: LoadPoints) -> Law | None:
     """Return the law whose logarithm is nearest to those of the throughputs (least squares, no parameter below 0).
 
     N/X is linear in 1/lambda, sigma/lambda and kappa/lambda, so each Gauss-Newton step is a weighted linear fit; which
@@ -141,7 +141,7 @@ def _row(clients: float) -> tuple[float, float, float]:
     return 1.0, clients - 1, clients * (clients - 1)
 
 
-def _fit_some(points: Points, used: Sequence[int]) -> Law | None:
+def _fit_some(points: LoadPoints, used: Sequence[int]) -> Law | None:
     """Return the nearest law of which only the parameters `used` are not 0; None where one would be below 0."""
     rows = [[_row(clients)[place] for place in used] for clients, _ in points]
     wanted = [clients / value for clients, value in points]
@@ -204,7 +204,7 @@ def _solve(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[fl
     return [work[place][size] / work[place][place] / scale[place] for place in range(size)]
 
 
-def _spread_of_peak(law: Law, points: Points) -> float | None:
+def _spread_of_peak(law: Law, points: LoadPoints) -> float | None:
     """Return the half-width of the 95 % interval of the peak's logarithm by the delta method; None if it has none.
 
     With a = 1/lambda, b = sigma/lambda, c = kappa/lambda the peak is sqrt((a - b)/c), and the covariance of a, b, c is

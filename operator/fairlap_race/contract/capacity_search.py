@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
-MOST_PROBES = 40
+MOST_TRIES = 40
 SEARCHED = ("p50", "p90", "p99")
 CREDIBLE = 0.9
 ACCIDENT = 0.01
@@ -125,7 +125,7 @@ def find_wrong_search(search: CapacitySearch) -> Iterator[str]:
 
 def is_sound(search: CapacitySearch, probes: Sequence[RateProbe]) -> bool:
     """Tell whether what a record says was looked for and tried can be: a race's pod may have written anything."""
-    tried = len(probes) <= MOST_PROBES and all(0 < probe.rate < math.inf for probe in probes)
+    tried = len(probes) <= MOST_TRIES and all(0 < probe.rate < math.inf for probe in probes)
     return tried and not any(find_wrong_search(search))
 
 
@@ -145,7 +145,7 @@ def next_rate(search: CapacitySearch, probes: Sequence[RateProbe]) -> float | No
     if not probes:
         return search.lowest
     belief = _believe(search, probes)
-    if len(probes) >= MOST_PROBES or belief.found().end is not End.WIDE:
+    if len(probes) >= MOST_TRIES or belief.found().end is not End.WIDE:
         return None
     rate = belief.quantile(LOWER if len(probes) % 2 else UPPER)
     return min(max(float(f"{rate:.4g}"), search.lowest), search.highest)

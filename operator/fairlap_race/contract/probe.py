@@ -27,8 +27,8 @@ _POINTER = re.compile(r"(/([^/~]|~[01])*)+")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,14}")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 
-Number = int | float
-Numbers = Mapping[str, Number]
+JsonNumber = int | float
+NumbersByPointer = Mapping[str, JsonNumber]
 """by the pointer that each was found at"""
 
 
@@ -67,8 +67,8 @@ class ProbeSpec:
 class ProbeLook:
     """What a probe read on one host at one moment."""
 
-    main: Numbers
-    beside: Numbers
+    main: NumbersByPointer
+    beside: NumbersByPointer
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def find_wrong_probes(probes: Sequence[ProbeSpec]) -> Iterator[str]:
             yield f"{at}: part and rest need each other, and weight needs pointer"
 
 
-def find_number(document: Any, pointer: str) -> Number:
+def find_number(document: Any, pointer: str) -> JsonNumber:
     """Return the number that the JSON pointer (RFC 6901) finds in a JSON document.
 
     A text that is a number as JSON writes it counts as one: Elasticsearch's _cat answers so. Raises PointerError.
@@ -140,7 +140,7 @@ def find_value(document: Any, pointer: str) -> Any:
     return found
 
 
-def find_counters(document: Any, pointer: str) -> dict[str, Number]:
+def find_counters(document: Any, pointer: str) -> dict[str, JsonNumber]:
     """Return the counters that a pointer finds, where a level * stands for each member of that level.
 
     Raises PointerError.
@@ -227,7 +227,7 @@ def _kind(value: Any) -> str:
     return "null" if value is None else "a text" if isinstance(value, str) else "a number"
 
 
-def _number(value: Any, pointer: str) -> Number:
+def _number(value: Any, pointer: str) -> JsonNumber:
     found = value
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         found = float(value) if set(value) & set(".eE") else int(value)
@@ -271,7 +271,7 @@ def _value(probe: ProbeSpec, seen: ProbeLook) -> float | None:
     return float(100 * main / total) if total else None
 
 
-def _sum(numbers: Numbers) -> Fraction:
+def _sum(numbers: NumbersByPointer) -> Fraction:
     return sum((Fraction(number) for number in numbers.values()), Fraction(0))
 
 
@@ -279,7 +279,7 @@ def _product(seen: ProbeLook) -> Fraction:
     return _sum(seen.main) * _sum(seen.beside)
 
 
-def _grown(before: Numbers, after: Numbers) -> Fraction | None:
+def _grown(before: NumbersByPointer, after: NumbersByPointer) -> Fraction | None:
     """Return by how much counters grew together; None when one went down, came or went."""
     if set(before) != set(after) or any(after[at] < before[at] for at in after):
         return None

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from fairlap_race.contract.capacity_search import CapacitySearch, End, is_sound, what_is_found
 from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.schedule_record import BUSY
 from fairlap_race.contract.sweep import SweepSpec
 
 BOTTLENECK = "LoadGeneratorBottleneck"
 RATE_UNIT = "ops/s"
 """Of a rate that is asked for: a request is one, however many documents or pages a task counts in it."""
-BUSY = 0.8
-"""Clients that waited for answers for more than this share of the time had none to spare."""
 
 
 @dataclass(frozen=True)

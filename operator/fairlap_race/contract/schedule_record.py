@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 CLIENT_KEPT = 0.9
 """A client whose share of its plan is at least this is not slow: one long request at the end costs it some per cent."""
+BUSY = 0.8
+"""Clients that wait for answers for more than this share of the time have none to spare."""
 BACKLOG_SHARE = 0.1
 """Of the measured requests: with fewer that waited for what the warm-up had left, p50 and p90 hardly show it."""
 

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fairlap_race.contract.capacity_search import MOST_PROBES, CapacitySearch, RateProbe, find_wrong_search
+from fairlap_race.contract.capacity_search import MOST_TRIES, CapacitySearch, RateProbe, find_wrong_search
 from fairlap_race.contract.codec import encode
 
 MOST_STEPS = 200
@@ -92,7 +92,7 @@ def steps_of(
 
 def search_steps(task: str, search: CapacitySearch) -> tuple[SweepStep, ...]:
     """Return the steps that a search may take, before any of their rates is known."""
-    names = (f"{task}@probe-{number}" for number in range(1, MOST_PROBES + 1))
+    names = (f"{task}@probe-{number}" for number in range(1, MOST_TRIES + 1))
     return tuple(SweepStep(name, target_throughput=search.lowest) for name in names)
 
 

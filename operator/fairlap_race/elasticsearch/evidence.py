@@ -1,4 +1,4 @@
-"""What Elasticsearch itself says before and after a race, from version 6.8 to 9: read only what every version answers.
+"""What Elasticsearch itself says before and after a race, from version 6.0 to 9: read only what every version answers.
 
 The functions that read are pure; `before` and `after` ask. Hidden and system indices (a leading dot)
 are not the user's, except the backing indices of the user's data streams.

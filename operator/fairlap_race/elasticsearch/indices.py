@@ -1,6 +1,6 @@
 """What the live indices are: the settings in effect, defaults included, and where the copies of their shards are.
 
-The functions that read are pure; `ask_settings` and `shards` ask. Everything is answered alike from version 6.8 to 9.
+The functions that read are pure; `ask_settings` and `shards` ask. Everything is answered alike from version 6.0 to 9.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sends a search of the schedule once more, outside of the measurement, and reads what its answer is worth.
 
-The functions that read are pure. Every request here is one that Elasticsearch answers alike from version 6.8 to 9.
+The functions that read are pure. Every request here is one that Elasticsearch answers alike from version 6.0 to 9.
 """
 
 from __future__ import annotations

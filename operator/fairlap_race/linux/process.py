@@ -1,4 +1,4 @@
-"""Rally's processes: start them, look at them, and end them so that none goes on loading the cluster (Linux)."""
+"""The load generator's processes: start, look at and end them, so that none goes on loading the cluster (Linux)."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def end(
     sleep: Callable[[float], None] = time.sleep,
     interrupt: bool = True,
 ) -> int | None:
-    """End Rally: SIGINT to its main process, which then stops its actors; after `patience` seconds SIGKILL to all.
+    """End the load generator: SIGINT to its main process, which ends the others; after `patience` s SIGKILL to all.
 
-    Returns Rally's exit code when it ended by itself, None when it was killed. Afterwards no descendant of this process
+    Returns its exit code when it ended by itself, None when it was killed. Afterwards no descendant of this process
     is alive. With `interrupt` false the main process gets no SIGINT, only its regular end is awaited.
     """
     if interrupt and process.poll() is None:

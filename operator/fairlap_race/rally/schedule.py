@@ -13,14 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from fairlap_race.contract.http_record import HttpAnswers
 from fairlap_race.contract.record import LoadGenerator, Task
-from fairlap_race.contract.schedule_record import CLIENT_KEPT, ScheduleRecord
+from fairlap_race.contract.schedule_record import BUSY, CLIENT_KEPT, ScheduleRecord
 from fairlap_race.contract.task_load import TaskLoad
 
 LEAST_REQUESTS = 10
 LEAST_SECONDS = 1.0
 """Below these a single slow request would decide."""
-BUSY = 0.8
-"""Clients that are busy for more than this share of the time are too few, or Elasticsearch is too slow for them."""
 ON_TIME = 0.02
 """Seconds; a client that wakes up within these of the planned moment had nothing to catch up on."""
 LATE_SHARE = 0.02

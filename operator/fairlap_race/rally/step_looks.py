@@ -58,7 +58,7 @@ class LookPlan:
     """send each search before its step, too"""
 
 
-Places = Mapping[str, dict[str, int] | None]
+ShardsByTask = Mapping[str, dict[str, int] | None]
 """By task: to how many shards of which index its searches go; None where that is not known."""
 
 
@@ -77,7 +77,7 @@ class StepLooks:
             self._by_task.setdefault(search.task, []).append(search)
         self._last: RequestCounters | None = None
         self._trouble = ""
-        self._places: Places = {}
+        self._places: ShardsByTask = {}
         self._kept = 0
 
     @staticmethod
@@ -136,7 +136,7 @@ class StepLooks:
         asked: list[str],
         wrote: list[str],
         now: RequestCounters | None,
-        places: Places,
+        places: ShardsByTask,
     ) -> StepCounters:
         others = [task for task in asked if task not in searched]
         known = {
@@ -176,7 +176,7 @@ class StepLooks:
                 return None
         return found if task in self._by_task else None
 
-    def _send(self, tasks: list[str], when: str, now: RequestCounters | None, places: Places) -> int:
+    def _send(self, tasks: list[str], when: str, now: RequestCounters | None, places: ShardsByTask) -> int:
         """Send the searches of `tasks` and write down their answers; return how many were sent."""
         limit, sent = self._clock() + PATIENCE, 0
         for search in (it for task in tasks for it in self._by_task[task]):

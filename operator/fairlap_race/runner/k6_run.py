@@ -21,7 +21,7 @@ from fairlap_race.http.pipes import KeptLog, PipeReader
 from fairlap_race.linux import cgroup, process
 from fairlap_race.runner.cost import LOOK_SECONDS, Cost
 from fairlap_race.runner.parts import FailedError
-from fairlap_race.runner.watchdog import Sighting, Verdict, Watchdog
+from fairlap_race.runner.watchdog import Sighting, Watchdog, WatchVerdict
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.1
@@ -104,9 +104,9 @@ class K6Run:
             self._ground.cost.look()
         now = time.monotonic()
         verdict = watchdog.look(now, Sighting(position=(self._number, 0, self._answers.sent)))
-        if verdict is Verdict.TIMEOUT:
+        if verdict is WatchVerdict.TIMEOUT:
             raise FailedError(Reason.RACE_TIMEOUT, f"the race was not over at its deadline, {self._where()}")
-        if verdict is Verdict.STALLED:
+        if verdict is WatchVerdict.STALLED:
             idle = watchdog.idle_seconds(now)
             text = f"nothing moved for {idle:.0f} s {self._where()}; no request came to its end"
             raise FailedError(Reason.RACE_STALLED, text)

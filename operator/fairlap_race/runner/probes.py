@@ -30,7 +30,7 @@ PATIENCE = 10.0
 MOST_BYTES = 1 << 20
 """Of an answer."""
 
-Ask = Callable[[str, str], Any]
+AskHost = Callable[[str, str], Any]
 """Returns the JSON that a host (NAME:PORT) answers to GET of a path. Raises ElasticsearchError."""
 
 
@@ -44,7 +44,7 @@ class ProbeReader:
 
     probes: Sequence[ProbeSpec]
     hosts: Sequence[str]
-    ask: Ask
+    ask: AskHost
     stop: threading.Event
     _before: dict[tuple[str, str], ProbeLook] = field(default_factory=dict)
 

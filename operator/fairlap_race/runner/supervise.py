@@ -18,7 +18,7 @@ from fairlap_race.linux import cgroup, process
 from fairlap_race.rally.live_files import SHUTDOWN, State, actor_pids, read_state
 from fairlap_race.runner.cost import LOOK_SECONDS, Cost
 from fairlap_race.runner.load_series import LoadSeries
-from fairlap_race.runner.watchdog import Sighting, Verdict, Watchdog
+from fairlap_race.runner.watchdog import Sighting, Watchdog, WatchVerdict
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.1
@@ -170,12 +170,12 @@ class Supervisor:
             self._cpu = (now, used)
         return self._cpu_share
 
-    def _outcome(self, verdict: Verdict, now: float, missing: tuple[str, ...]) -> Outcome:
-        if verdict is Verdict.TIMEOUT:
+    def _outcome(self, verdict: WatchVerdict, now: float, missing: tuple[str, ...]) -> Outcome:
+        if verdict is WatchVerdict.TIMEOUT:
             return Outcome(Reason.RACE_TIMEOUT, f"the race was not over at its deadline, {self._where()}")
-        if verdict is Verdict.DIED:
+        if verdict is WatchVerdict.DIED:
             return Outcome(Reason.LOAD_GENERATOR_DIED, f"Rally's {' and '.join(missing)} process ended {self._where()}")
-        if verdict is Verdict.STALLED:
+        if verdict is WatchVerdict.STALLED:
             idle = self._watchdog.idle_seconds(now)
             why = explain_standstill(self._client)
             reason = Reason.DISK_WATERMARK if "watermark" in why else Reason.RACE_STALLED

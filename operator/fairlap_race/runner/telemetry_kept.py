@@ -15,7 +15,7 @@ from fairlap_race.contract.record import MAX_TELEMETRY_BYTES
 from fairlap_race.rally.telemetry_file import KEPT_DEVICES, TELEMETRY
 from fairlap_race.runner.bounds import scrub
 
-Line = Mapping[str, Any]
+TelemetryLine = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class KeptTelemetry:
 
 @dataclass
 class _Read:
-    lines: list[Line] = field(default_factory=list)
+    lines: list[TelemetryLine] = field(default_factory=list)
     beyond: Counter[str] = field(default_factory=Counter)
 
 
@@ -74,7 +74,7 @@ def _read(path: Path) -> _Read:
     return found
 
 
-def _thinned(lines: Sequence[Line], step: int) -> list[Line]:
+def _thinned(lines: Sequence[TelemetryLine], step: int) -> list[TelemetryLine]:
     """Return each `step`-th document of each device and node or transform, the first one included."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
@@ -86,6 +86,6 @@ def _thinned(lines: Sequence[Line], step: int) -> list[Line]:
     return kept
 
 
-def _packed(lines: Sequence[Line], secrets: tuple[str, ...]) -> bytes:
+def _packed(lines: Sequence[TelemetryLine], secrets: tuple[str, ...]) -> bytes:
     text = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines)
     return gzip.compress(scrub(text, secrets).encode(), mtime=0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Verdict(Enum):
+class WatchVerdict(Enum):
     """What to do about a race that is running."""
 
     GO_ON = "go on"
@@ -75,15 +75,15 @@ class Watchdog:
         """Return for how long nothing has moved."""
         return now - self._moved
 
-    def look(self, now: float, seen: Sighting) -> Verdict:
+    def look(self, now: float, seen: Sighting) -> WatchVerdict:
         """Take in one look and return what to do."""
         if now >= self._deadline:
-            return Verdict.TIMEOUT
+            return WatchVerdict.TIMEOUT
         if seen.missing_actors:
             self._missing_since = now if self._missing_since is None else self._missing_since
             self._missing_looks += 1
             if now - self._missing_since >= self.MISSING_GRACE and self._missing_looks >= self.MISSING_LOOKS:
-                return Verdict.DIED
+                return WatchVerdict.DIED
         else:
             self._missing_since = None
             self._missing_looks = 0
@@ -100,4 +100,4 @@ class Watchdog:
                 self._moved = now
         if seen.cpu_share >= self.BUSY_CPU or seen.waiting:
             self._moved = now
-        return Verdict.STALLED if now - self._moved >= self._stall else Verdict.GO_ON
+        return WatchVerdict.STALLED if now - self._moved >= self._stall else WatchVerdict.GO_ON

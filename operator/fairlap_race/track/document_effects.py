@@ -11,7 +11,6 @@ from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, Why
 from fairlap_race.contract.index_settings import NO_PIPELINE
 from fairlap_race.track.effects import READING
 
-"""What a bulk names as its pipeline to have none."""
 _KEEPING = READING | {
     *("put-pipeline", "delete-pipeline", "create-index", "create-data-stream", "force-merge", "put-settings"),
     *("create-index-template", "create-composable-template", "create-component-template", "create-ilm-policy"),

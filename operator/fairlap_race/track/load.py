@@ -34,6 +34,8 @@ from fairlap_race.track.settings_passed import (
     passed,
 )
 
+TRACK_FILE = "track.json"
+
 
 @dataclass(frozen=True)
 class Request:
@@ -137,7 +139,7 @@ def _load(request: Request, found: dict[str, Any]) -> None:
     reader = loader.TrackFileReader(rally_config(request, request.params))
     # A first reading finds the parameters, those of index bodies and templates too; the second shows any error again.
     with contextlib.suppress(Exception):
-        reader.read(path.name, str(path / "track.json"), str(path))
+        reader.read(path.name, str(path / TRACK_FILE), str(path))
     found["exposed_params"] = tuple(reader.complete_track_params.sorted_track_defined_params)
     params, found["passed_as"] = track_params(request, found["exposed_params"], _own_settings(request, found))
     found["params"] = params

@@ -19,7 +19,7 @@ from fairlap.cli.commands import SHELLS, fairlap
 from fairlap.cli.completion import kubectl_answer, suggest
 from fairlap.cli.exits import CliError, UsageError
 from fairlap.cli.logs_command import step_name
-from fairlap.cli.option_values import Duration, track_params
+from fairlap.cli.option_values import TimeOption, track_params
 from fairlap.settings import BUILTIN_TRACKS
 
 ROOT = Path(__file__).parents[3]
@@ -325,7 +325,7 @@ def test_step_name(text: str, name: str | None) -> None:
 def test_timeout_is_read_in_kubernetes_manner() -> None:
     words = ["-f", "x", "--wait", "--timeout", "1h30m"]
     assert fairlap.commands["run"].make_context("run", words).params["timeout"] == 5400
-    assert Duration().convert("0.5m", None, None) == 30
+    assert TimeOption().convert("0.5m", None, None) == 30
 
 
 def test_an_unforeseen_failure_is_one_sentence(

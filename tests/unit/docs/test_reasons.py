@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.broken_tracks import BROKEN_TRACKS
+from tests.fixtures.message_form import looks_like
 
-from fairlap_docs.message_form import looks_like
 from fairlap_race.contract.reasons import Reason
 
 ROOT = Path(__file__).resolve().parents[3]

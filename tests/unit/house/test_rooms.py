@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,13 +74,42 @@ def test_module_names_stand_once() -> None:
     assert {name: modules for name, modules in names.items() if len(modules) > 1} == {}
 
 
-def test_public_classes_stand_once() -> None:
-    names = defaultdict(list)
+def type_names(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
+    """Yield the public types of a module: a class with None, an alias with what it stands for.
+
+    A name in capitals is that of a constant, and a TypeVar is no type.
+    """
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name, None
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value and stands_for_a_type(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [it.id for it in targets if isinstance(it, ast.Name)]
+            yield from ((name, ast.unparse(node.value)) for name in names if name[0].isupper() and not name.isupper())
+
+
+def stands_for_a_type(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func).rpartition(".")[2] == "NewType"
+    return isinstance(value, ast.Subscript | ast.BinOp | ast.Name | ast.Attribute)
+
+
+def test_which_names_are_those_of_types() -> None:
+    source = (
+        "class A: ...\nclass _B: ...\nPairs = list[int]\nMaybe: TypeAlias = int | None\nOther = typing.Any\n"
+        "Uid = NewType('Uid', str)\nEntry = TypeVar('Entry')\nTABLE = dict[str, int]\nfound = list[int]\n_Own = A\n"
+    )
+    found = {"A": None, "Pairs": "list[int]", "Maybe": "int | None", "Other": "typing.Any"}
+    assert dict(type_names(ast.parse(source))) == {**found, "Uid": "NewType('Uid', str)"}
+
+
+def test_public_type_names_mean_one_thing() -> None:
+    """An alias may stand in several modules, as long as it stands for the same in each."""
+    meanings: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file in FILES:
-        for node in parsed(file).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                names[node.name].append(module_of(file))
-    assert {name: modules for name, modules in names.items() if len(modules) > 1} == {}
+        for name, alias in type_names(parsed(file)):
+            meanings[name][alias or f"the class of {module_of(file)}"].append(module_of(file))
+    assert {name: {**found} for name, found in meanings.items() if len(found) > 1} == {}
 
 
 TWICE = {("_own_version", "rally_version")}

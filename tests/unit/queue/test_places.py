@@ -172,7 +172,7 @@ def test_who_was_deleted_holds_nothing() -> None:
     assert queue.woken() == {"everyone"} and queue.places.assume("b")
     assert queue.places.assume("a") is False and queue.places.holders() == {"b"}
     assert Woken().places.assume("gone") is True, "the API server will say that it is gone"
-    assert queue.places.uids() == {"b"}
+    assert queue.places.uids_in("") == {"b"}
 
 
 def test_who_vanished_holds_nothing_and_is_not_counted() -> None:
@@ -180,7 +180,7 @@ def test_who_vanished_holds_nothing_and_is_not_counted() -> None:
     queue.places.vanish({"a"})
     assert queue.woken() == {"everyone"} and queue.places.assume("b")
     assert {found.uid for found in queue.places.benchmarks()} == {"b", "c"}
-    assert queue.places.uids() == {"a", "b", "c"}, "asked for again: it may be the view that was wrong"
+    assert queue.places.uids_in("") == {"a", "b", "c"}, "asked for again: it may be the view that was wrong"
     queue.places.vanish({"a"})
     assert queue.woken() == set()
     queue.places.vanish(set())
@@ -192,7 +192,7 @@ def test_a_namespace_that_is_left_out_holds_nothing_until_events_show_it_again()
     queue.places.observe(Summary("c", "ns-2/c", "2026", "Queued", False, True))
     assert queue.places.uids_in("ns") == {"a", "b"} and queue.places.uids_in("") == {"a", "b", "c"}
     queue.places.leave_out("ns")
-    assert queue.woken() == {"everyone"} and queue.places.uids() == {"c"}
+    assert queue.woken() == {"everyone"} and queue.places.uids_in("") == {"c"}
     assert queue.places.assume("c")
     queue.places.observe(summary("a", "holds"))
     assert queue.places.holders() == {"a", "c"}, "what it holds counts again"

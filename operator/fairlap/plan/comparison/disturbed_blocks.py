@@ -15,7 +15,8 @@ from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 def repetitions(design: Design) -> int:
     """Return how many blocks may be raced again for a disturbance: half of those that may count, one at least.
 
-    None where it was asked for, or where races in turn share it: their p50s differed no more for it (docs/noise.md).
+    0 where it was asked that they count, or where races in turn share it: their p50s differed no more for it
+    (docs/noise.md).
     """
     return max(1, most_blocks(design) // 2) if design.repeats_disturbed else 0
 

@@ -7,6 +7,7 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap.results.throttled_nodes import in_words, matters
+from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, Task
 from fairlap_race.contract.task_spans import seconds_of
@@ -14,7 +15,7 @@ from fairlap_race.contract.task_spans import seconds_of
 FEWEST_REQUESTS: Final = 36
 """What p90 needs to be bounded by the largest of them with 97.5 %: the first n with 0.9^n <= 0.025."""
 SHORTEST_SECONDS: Final = 10.0
-_SMOKE, _SLEEP = "smoke", "sleep"
+_SLEEP = "sleep"
 _SHOWN = 5
 
 
@@ -41,7 +42,7 @@ def drowned_probes(record: Record) -> frozenset[str]:
 
 def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield what a reader must know of how much was measured; nothing of a smoke test, which measures nothing."""
-    if record.mode == _SMOKE or record.outcome.reason:
+    if record.mode == Mode.SMOKE or record.outcome.reason:
         return
     reported = {task.name for task in record.track.tasks if task.reported}
     measured = [task for task in record.tasks if task.task in reported and task.samples.normal]

@@ -6,10 +6,10 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.sweep_plan import allowed_errors
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Counts, Record, Task
 
-_SMOKE = "smoke"
 _ROUNDING = 1e-9
 
 
@@ -43,7 +43,7 @@ def _is_within(task: Task, share: float, mode: str) -> bool:
     """Tell whether at most `share` of all requests failed, and of the measured ones; of a smoke test's, not all."""
     if not share:
         return False
-    if mode == _SMOKE:  # of a handful of requests one is more than any share that somebody would accept
+    if mode == Mode.SMOKE:  # of a handful of requests one is more than any share that somebody would accept
         return _failed(task) < _sent(task)
     rally = (task.rally.error_rate or 0.0) if task.rally else 0.0
     measured = task.errors.normal <= share * task.samples.normal + _ROUNDING

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, Task
-from fairlap_race.contract.schedule_record import ScheduleRecord
+from fairlap_race.contract.schedule_record import CLIENT_KEPT, ScheduleRecord
 
 
 def remarks(record: Record) -> Iterator[RaceRemark]:
@@ -35,6 +35,7 @@ def _behind(task: Task) -> str:
 
 def _slow(plan: ScheduleRecord) -> str:
     return (
-        f"{plan.slow_clients} of {plan.clients} clients sent less than 90 % of their requests in time, the slowest "
-        f"{100 * (plan.slowest_share or 0):.0f} %; all of them sent {plan.sent} of {plan.planned} planned"
+        f"{plan.slow_clients} of {plan.clients} clients sent less than {100 * CLIENT_KEPT:.0f} % of their requests in "
+        f"time, the slowest {100 * (plan.slowest_share or 0):.0f} %; all of them sent {plan.sent} of {plan.planned} "
+        "planned"
     )

@@ -21,9 +21,8 @@ from fairlap_race.track.check.finding import FoundError, json_cure, template_cur
 from fairlap_race.track.check.json_paths import task_path
 from fairlap_race.track.check.source_map import Place, Rendered, Templates, unclosed_line
 from fairlap_race.track.check.tasks import check_tasks, load, load_plugins
-from fairlap_race.track.load import Request, TrackDescription
+from fairlap_race.track.load import TRACK_FILE, Request, TrackDescription
 
-TRACK_FILE = "track.json"
 TEMPLATE_LISTS = (
     ("indices", "body"),
     ("templates", "template"),

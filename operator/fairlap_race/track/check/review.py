@@ -18,7 +18,7 @@ from typing import Any
 from esrally.track import loader
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.track.check.diagnose import TEMPLATE_LISTS, TRACK_FILE, body_errors, check_track_file, explain
+from fairlap_race.track.check.diagnose import TEMPLATE_LISTS, body_errors, check_track_file, explain
 from fairlap_race.track.check.documents import corpus_errors, corpus_file, used_documents
 from fairlap_race.track.check.facts import track_facts
 from fairlap_race.track.check.finding import Finding, FoundError, finding
@@ -37,14 +37,13 @@ from fairlap_race.track.check.tasks import (
 from fairlap_race.track.check.text import duplicate_keys, quoted, windows_line, words
 from fairlap_race.track.check.undefined import EmptyVariable, empty_variables
 from fairlap_race.track.child import answer_parent
-from fairlap_race.track.load import Request, TrackDescription, describe, rally_config
+from fairlap_race.track.load import TRACK_FILE, Request, TrackDescription, describe, rally_config
 
 _HEAD_BYTES = 64 * 1024
 """of a large corpus; its lines all end alike"""
 _SMALL_BYTES = 1024 * 1024
 _MUSTACHE = ("_ingest/pipeline", "_scripts", "_watcher", "_search/template", "_render")
 """Parts of Elasticsearch's paths whose bodies have Mustache templates."""
-Place = tuple[str, int, str]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlap_race.contract.capacity_search import (
-    MOST_PROBES,
+    MOST_TRIES,
     CapacityFound,
     CapacitySearch,
     End,
@@ -85,7 +85,7 @@ def test_between_any_two_rates_that_may_be_written_the_capacity_is_found(
 def test_probes_that_contradict_each_other_leave_a_wide_interval() -> None:
     fine = CapacitySearch(lowest=100.0, highest=1000.0, resolution=0.02)
     probes, found = searched(fine, 300.0, 8.0, random.Random(3))
-    assert len(probes) == MOST_PROBES and found.end is End.WIDE
+    assert len(probes) == MOST_TRIES and found.end is End.WIDE
     assert found.low and found.high and found.high / found.low > 1.02
 
 
@@ -113,7 +113,7 @@ def test_what_keeps_an_objective(outcome: ProbeOutcome, kept: bool) -> None:
     assert is_kept(CapacitySearch(millis=50.0, error_rate=0.01), outcome) is kept
 
 
-@given(kept=st.lists(st.booleans(), max_size=MOST_PROBES), ratio=st.floats(1.001, 1e4), wide=st.floats(0.01, 0.5))
+@given(kept=st.lists(st.booleans(), max_size=MOST_TRIES), ratio=st.floats(1.001, 1e4), wide=st.floats(0.01, 0.5))
 def test_any_answers_lead_to_an_end(kept: list[bool], ratio: float, wide: float) -> None:
     search, probes = CapacitySearch(lowest=1.0, highest=ratio, resolution=max(wide, math.log(ratio) / 50)), []
     for answer in kept:
