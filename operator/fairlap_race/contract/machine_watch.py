@@ -43,7 +43,7 @@ class Canary:
     cpu_seconds: float | None = None
     """SHA-256, on all processors that the load generator may use at the same time"""
     memory_seconds: float | None = None
-    """reading memory, more than caches hold"""
+    """reading 96 MiB again and again: memory, or a cache that is larger and shared with others"""
     disk_seconds: float | None = None
     """writing and waiting for the disk (fsync), where the load generator has its files"""
     took_seconds: float = 0.0
