@@ -109,6 +109,37 @@ CASES: dict[str, Case] = {
         "gates[].margin is not for segments and documents: they have no noise, any change is real",
         gate(metric="segments", margin=2),
     ),
+    "a gate on the task of a sweep": Case(
+        "apply",
+        "gates[].task is the task of template.race.sweep, whose steps take its place: write one of them",
+        {**gate(task="s", metric="throughput", margin=5), "template__race__sweep": {"task": "s", "clients": [1, 2]}},
+    ),
+    "a gate on the task of a capacity search": Case(
+        "apply",
+        "gates[].task is the task of template.race.capacity, in whose place probes are raced",
+        {
+            **gate(task="s", metric="serviceTimeP50", margin=5),
+            "template__race__capacity": {
+                "task": "s",
+                "objective": {"p99": "50ms"},
+                "targetThroughput": {"from": 50, "to": 500},
+            },
+        },
+    ),
+    "a gate on the store of a server that is asked over HTTP": Case(
+        "apply",
+        "gates[].metric takes throughput, capacity, service times and latencies with a target of kind http",
+        {
+            **gate(metric="storeBytes", margin=5),
+            **variants({"name": "b", "target": {"kind": "http", "hosts": ["http://b:1"]}}),
+            "template__elasticsearch": None,
+            "template__target": {"kind": "http", "hosts": ["http://a:1"]},
+            "template__race": {
+                "requests": {"configMap": {"name": "queries"}},
+                "load": {"clients": 2, "duration": "30s"},
+            },
+        },
+    ),
     "variants in turn that run with other numbers of clients": Case(
         "block 0",
         "variant few: its task bulk-index has 2 clients, the baseline's 4; its task search-request has 2 clients, the "

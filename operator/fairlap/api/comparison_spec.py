@@ -34,7 +34,9 @@ Policy = Literal["requireNonInferior", "failOnRegression", "failOnAnyRegression"
 LOOKS = (3, 5, 7, 10)
 """after how many blocks a sequential design looks; its error rates were simulated for these alone"""
 _WHOLE_RACE = "['storeBytes', 'segments', 'documents', 'memoryPeakBytes', 'diskWriteBytes']"
-
+_OF_ELASTICSEARCH = (
+    "['storeBytes', 'segments', 'documents', 'memoryPeakBytes', 'diskWriteBytes', 'cpuSecondsPerOperation']"
+)
 _EXCLUSIVE = (
     "has(self.template.elasticsearch) && has(self.template.elasticsearch.scheduling) && "
     "self.template.elasticsearch.scheduling.exclusiveNodes"
@@ -314,6 +316,24 @@ class ComparisonSpec(Api):
                 "g.task == self.template.race.capacity.task)",
                 "gates[].task is not the task of template.race.capacity, the only one whose capacity is looked for: "
                 "leave it out",
+            ),
+            rule(
+                "!has(self.template.race.capacity) || self.gates.all(g, g.metric == 'capacity' || !has(g.task) || "
+                "g.task != self.template.race.capacity.task)",
+                "gates[].task is the task of template.race.capacity, in whose place probes are raced: write metric: "
+                "capacity, without a task",
+            ),
+            rule(
+                "!has(self.template.race.sweep) || self.gates.all(g, !has(g.task) || "
+                "g.task != self.template.race.sweep.task)",
+                "gates[].task is the task of template.race.sweep, whose steps take its place: write one of them, for "
+                "example search@8 for 8 clients of the task search",
+            ),
+            rule(
+                "!has(self.template.target) || self.template.target.kind != 'http' || !self.gates.exists(g, g.metric "
+                f"in {_OF_ELASTICSEARCH})",
+                "gates[].metric takes throughput, capacity, service times and latencies with a target of kind http, "
+                "of which nothing else is known",
             ),
             rule(
                 "self.design.state == 'Fresh' || !has(self.template.race.capacity) || "

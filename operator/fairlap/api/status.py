@@ -96,6 +96,8 @@ class PlannedTask(Answer):
     """Concurrent clients."""
     parallel: int | None = None
     """Which of the schedule's parallel elements it is part of, from 1; absent for one that runs by itself."""
+    reported: bool = True
+    """Whether there will be numbers of it: Rally reports none of administrative tasks, nor of those that say so."""
 
 
 class TaskResult(Answer):

@@ -24,6 +24,7 @@ from fairlap.comparison.fairness_table import (
     FactRow,
     Rule,
     row_of,
+    row_of_field,
     variable_of,
 )
 from fairlap.comparison.race_facts import as_text, leaves
@@ -169,7 +170,7 @@ def _of_specs(base: str, ours: Mapping[str, str], name: str, theirs: Mapping[str
         variables[path] = TARGET if of_one else variable_of(path)
     declared = set(variables.values())
     for path, variable in variables.items():
-        row = row_of(f"spec.{path}")
+        row = row_of_field(path)
         if TARGET in declared and (variable == TARGET or path.startswith("elasticsearch")):
             row = row._replace(is_part_of=(TARGET,))
         rule = _rule(row, declared, (), ())

@@ -18,7 +18,6 @@ PARAMS, LOAD_GENERATOR, REQUESTS, WORK, NONE = "track parameters", "load generat
 STEADY = "longest warm-up"
 
 VARIABLES: Final[tuple[tuple[str, str], ...]] = (
-    (r"(elasticsearch|race)\.scheduling\.(machines|avoidMachines)\b", NONE),
     (r"elasticsearch\.(version|image)\b", VERSION),
     (r"elasticsearch\.java\b", JAVA),
     (r"elasticsearch\.heap\b", HEAP),
@@ -194,12 +193,14 @@ UNKNOWN_TO_THE_TABLE: Final = FactRow(".*", by_cluster=False)
 """What no row speaks of must match."""
 _ROWS: Final = tuple((re.compile(row.pattern, re.DOTALL), row) for row in ROWS)
 _VARIABLES: Final = tuple((re.compile(pattern), variable) for pattern, variable in VARIABLES)
+_BINDING: Final = re.compile(r"spec\.(elasticsearch|race)\.scheduling\.(machines|avoidMachines)\b")
+"""what a Comparison writes into the specs of a block's races itself"""
 
 
 def row_of(path: str) -> FactRow:
-    """Return the row that speaks of a fact, by its path."""
+    """Return the row that speaks of a fact of a raced Benchmark, by its path."""
     if path.startswith("spec."):
-        return _row_of_spec(path.removeprefix("spec."))
+        return _unimportant(path) if _BINDING.match(path) else row_of_field(path.removeprefix("spec."))
     return _known_row(path) if len(path) <= _LONGEST_REMEMBERED else _row(path)
 
 
@@ -222,11 +223,16 @@ def is_condition(path: str) -> bool:
     return not row_of(path).recorded
 
 
-def _row_of_spec(path: str) -> FactRow:
+def row_of_field(path: str) -> FactRow:
+    """Return the row that speaks of a field of a variant's spec, by its path."""
     variable = variable_of(path)
     if variable == NONE:
-        return FactRow(path, "what changes no race", recorded=True, fold=True)
+        return _unimportant(path)
     if variable == WORK:
         return FactRow(path, path, by_cluster=False, line=_WORKLOAD)
     of_cluster = path.startswith("elasticsearch.")
     return FactRow(path, path, (variable,), by_cluster=of_cluster, line=f"write {path} in the template to hold it")
+
+
+def _unimportant(path: str) -> FactRow:
+    return FactRow(path, "what changes no race", recorded=True, fold=True)

@@ -37,6 +37,11 @@ _SETTINGS: Final[tuple[tuple[str, ...], ...]] = (
     ("elasticsearch", "config"), ("elasticsearch", "index", "settings"), ("target", "index", "settings"),
 )  # fmt: skip
 _SETTINGS_PATHS: Final = frozenset(map(".".join, _SETTINGS))
+_RESOURCES: Final = ("elasticsearch.resources", "race.resources")
+_SAYING_NOTHING_BY_THEMSELVES: Final = (
+    "elasticsearch.index", "target.index", "elasticsearch.scheduling", "race.scheduling",
+)  # fmt: skip
+"""Parts that may be missing, and mean the same when nothing in them is written."""
 _MOST_CHARACTERS: Final = 64 << 10
 """of settings by their dotted names: no Benchmark is accepted with more, and a long name above many takes gigabytes"""
 
@@ -173,9 +178,24 @@ def _as_compared(spec: Mapping[str, Any], above: str) -> Json:
 
 def _compared(path: str, value: Any) -> Any:
     """Return what stands at a path of a spec as it is compared."""
-    if path in _SETTINGS_PATHS and isinstance(value, Mapping) and _is_bounded(value):
-        return flatten(value)
-    return comparable(path, value)
+    if not isinstance(value, Mapping):
+        return comparable(path, value)
+    if path in _SETTINGS_PATHS:
+        return flatten(value) if _is_bounded(value) else value
+    if path in _SAYING_NOTHING_BY_THEMSELVES and all(it in (None, {}, []) or it is False for it in value.values()):
+        return None
+    return _without_usual_requests(path, value) if path in _RESOURCES else value
+
+
+def _without_usual_requests(path: str, resources: Mapping[str, Any]) -> Json:
+    """Return resources without the requests that are the limits, as they are where nobody writes them."""
+    asked, limits = part_at(resources, ("requests",)), part_at(resources, ("limits",))
+    own = {
+        key: value
+        for key, value in asked.items()
+        if _compared(f"{path}.requests.{key}", value) != _compared(f"{path}.limits.{key}", limits.get(key))
+    }
+    return {**resources, "requests": own}
 
 
 def _inside(value: Any) -> list[Any]:

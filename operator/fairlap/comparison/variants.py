@@ -12,9 +12,11 @@ from pydantic_core import ErrorDetails
 from fairlap.api.base import Json
 from fairlap.api.comparison_spec import LOOKS, ComparisonSpec, Design, Matrix, Variant
 from fairlap.api.names import MOST_LEVELS, MOST_SPEC_VALUES
+from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.equal_values import comparable
 from fairlap.comparison.gate_metrics import gates_of
+from fairlap.comparison.gate_objections import unmeasured_gates
 from fairlap.comparison.matrix_cells import LONGEST_NAME, combination_name, combinations, matrix_objections
 from fairlap.comparison.merge_patch import (
     ONE_OF,
@@ -60,15 +62,24 @@ def _counted(what: str, *path: str) -> _Word:
     return _Word(re.compile(pattern, re.IGNORECASE), path)
 
 
+def _sized(what: str, *path: str) -> _Word:
+    size = r"([0-9]+[kmg])i?b?"
+    pattern = rf"(?<![a-z0-9])(?:{what}[-_]?{size}|{size}[-_]?{what})(?![a-z0-9])"
+    return _Word(re.compile(pattern, re.IGNORECASE), path)
+
+
 _WORDS: Final = (
     _counted("shard", "elasticsearch", "index", "shards"),
     _counted("replica", "elasticsearch", "index", "replicas"),
     _counted("node", "elasticsearch", "nodes"),
+    _sized("heap", "elasticsearch", "heap"),
+    _sized("(?:memory|mem|ram)", "elasticsearch", "resources", "limits", "memory"),
+    _counted("(?:v?cpu|core)", "elasticsearch", "resources", "limits", "cpu"),
     _Word(
-        re.compile(r"(?<![a-z0-9])(?:heap[-_]?([0-9]+[kmg])b?|([0-9]+[kmg])b?[-_]?heap)(?![a-z0-9])", re.IGNORECASE),
-        ("elasticsearch", "heap"),
+        re.compile(r"(?<![a-z0-9])(?:(best[-_]compression)|(default)[-_]codec|codec[-_](default))(?![a-z0-9])"),
+        ("elasticsearch", "index", "codec"),
     ),
-    _Word(re.compile(r"(?<![a-z0-9])(best[-_]compression)(?![a-z0-9])"), ("elasticsearch", "index", "codec")),
+    _Word(re.compile(r"(?<![a-z0-9])(stored|synthetic)(?![a-z0-9])"), ("elasticsearch", "index", "sourceMode")),
 )
 """Where the field is not written nothing is refused: what it is then may be what the name says."""
 _DENIED: Final = re.compile(r"(?<![a-z0-9])(?:no|non|not|without)[-_.]\Z", re.IGNORECASE)
@@ -104,30 +115,29 @@ class _Draft(NamedTuple):
     """what it has takes the place of the template's as a whole"""
 
 
-def expand(spec: ComparisonSpec) -> list[ResolvedVariant]:
-    """Return the variants, the baseline first, the others as they are written; raises VariantsRefusedError."""
+def expand(spec: ComparisonSpec, *, accepted: bool = False) -> list[ResolvedVariant]:
+    """Return the variants, the baseline first, the others as they are written; raises VariantsRefusedError.
+
+    `accepted`: they were once, maybe by an operator that asked for less: refused is only what is no Benchmark at all.
+    """
     template = spec.template.to_json()
     cells = spec.matrix.include if spec.matrix else ()
     written = [template, *(variant.patch for variant in spec.variants or ()), *(cell.at for cell in cells)]
     if has_more_values(written, MOST_SPEC_VALUES):  # before anything that goes through all of it for each variant
         text = f"template and variants have more than {MOST_SPEC_VALUES} values: keep what is large in the track"
         raise VariantsRefusedError([text])
-    found = [*_design_objections(spec)]
-    if spec.matrix:
-        found += matrix_objections(spec.matrix)
-        drafts = [] if found else _of_matrix(spec.matrix, template)
-    else:
-        drafts = [_of_variant(number, variant) for number, variant in enumerate(spec.variants or ())]
-    if drafts:
+    found = [] if accepted else [*_design_objections(spec), *(matrix_objections(spec.matrix) if spec.matrix else ())]
+    drafts = _drafts(spec, template) if not (spec.matrix and found) else []
+    if drafts and not accepted:
         found += _name_objections(spec, drafts)
     specs: list[tuple[_Draft, Json]] = []
     for draft in drafts:
         try:
             specs.append((draft, _resolve(draft, template)))
-            found += _in_turn_objections(spec, *specs[-1])
         except VariantsRefusedError as error:
             found += error.objections
-    found += _sense(specs, template)
+    if not accepted:
+        found += _objections_to(spec, specs, template)
     if found:
         raise VariantsRefusedError(found)
     baseline = next(resolved for draft, resolved in specs if draft.name == spec.baseline)
@@ -135,6 +145,21 @@ def expand(spec: ComparisonSpec) -> list[ResolvedVariant]:
         ResolvedVariant(draft.name, resolved, tuple(changed_paths(baseline, resolved))) for draft, resolved in specs
     ]
     return sorted(everyone, key=lambda variant: variant.name != spec.baseline)
+
+
+def _drafts(spec: ComparisonSpec, template: Json) -> list[_Draft]:
+    if spec.matrix:
+        return _of_matrix(spec.matrix, template)
+    return [_of_variant(number, variant) for number, variant in enumerate(spec.variants or ())]
+
+
+def _objections_to(spec: ComparisonSpec, specs: list[tuple[_Draft, Json]], template: Json) -> Iterator[str]:
+    for draft, resolved in specs:
+        yield from _unfit_for_design(spec, draft, resolved)
+    if spec.design.kind == "Duet":
+        yield from _on_other_machines([resolved for _, resolved in specs])
+    yield from unmeasured_gates(spec, [resolved for _, resolved in specs])
+    yield from _sense(specs, template)
 
 
 def _design_objections(spec: ComparisonSpec) -> Iterator[str]:
@@ -229,8 +254,13 @@ def _resolve(draft: _Draft, template: Json) -> Json:
     return resolved
 
 
-def _in_turn_objections(spec: ComparisonSpec, draft: _Draft, resolved: Json) -> Iterator[str]:
-    """Yield what keeps a variant from being raced in turn, as the API server's rules say it of the template."""
+def _unfit_for_design(spec: ComparisonSpec, draft: _Draft, resolved: Json) -> Iterator[str]:
+    """Yield what keeps a variant from the design's blocks, as the API server's rules say it of the template."""
+    if spec.design.state == "Kept" and resolved.get("target"):
+        yield (
+            f"variant {draft.name}: {draft.field} has a target, and design.state: Kept is for clusters that are built: "
+            "a target stays by itself, so leave state out and write template.race.includeTasks"
+        )
     if spec.design.kind != "Duet":
         return
     race = resolved["race"]
@@ -247,6 +277,18 @@ def _in_turn_objections(spec: ComparisonSpec, draft: _Draft, resolved: Json) -> 
             f"variant {draft.name}: elasticsearch.scheduling.exclusiveNodes contradicts design.kind: Duet, where the "
             "clusters of all variants are on the same machines: leave it out"
         )
+
+
+def _on_other_machines(specs: Iterable[Json]) -> Iterator[str]:
+    """Yield what keeps variants that are raced in turn from being on the same machines."""
+    races = list(specs)
+    for part in ("elasticsearch", "race"):
+        places = [part_at(each, (part,)).get("scheduling") or {} for each in races]
+        if any(changed_paths(places[0], other) for other in places[1:]):
+            yield (
+                f"variants differ in {part}.scheduling, and with design.kind: Duet all are on the same machines: write "
+                "it in the template alone, or design.kind: Races"
+            )
 
 
 def _of_one_ofs(merged: Json) -> Iterator[str]:
@@ -360,5 +402,7 @@ def _plain(text: str) -> str:
 
 
 def _is_same(path: Sequence[str], said: str, has: Any) -> bool:
+    if path[-1] == "memory":  # names write 4g where quantities are 4Gi
+        return bool(comparable("elasticsearch.heap", said.lower()) == parse_quantity(str(has)))
     one, other = (comparable(".".join(path), _plain(as_text(it))) for it in (said, has))
     return bool(one == other)

@@ -38,14 +38,15 @@ def build_comparison_seen(
     """
     meta = comparison["metadata"]
     same = known is not None and (known.uid, known.generation) == (meta["uid"], meta["generation"])
+    status = ComparisonStatus.model_validate(comparison.get("status") or {})
     subject = (same and known) or ComparisonSubject(
         name=meta["name"],
         namespace=meta["namespace"],
         uid=meta["uid"],
         generation=meta["generation"],
         spec=ComparisonSpec.model_validate(comparison["spec"]),
+        accepted=bool(status.variants),
     )
-    status = ComparisonStatus.model_validate(comparison.get("status") or {})
     return ComparisonSeen(subject=subject, status=status, settings=settings, now=now, turn=Turn(mine=False))
 
 

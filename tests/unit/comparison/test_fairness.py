@@ -434,6 +434,13 @@ def test_answers_go_before_speed() -> None:
         assert not found.fair and "look whether requests failed" in found.differences[0].message
 
 
+def test_machines_that_a_variant_names_are_what_is_compared() -> None:
+    on = [resolved(name, scheduling={"machines": [name]}) for name in ("one", "other")]
+    found = two(*on, *blocks([race("one"), race("other")]))
+    assert found.fair and "races one with itself" not in found.sentence
+    assert rules(found)["elasticsearch.scheduling.machines[0]"] == "Declared"
+
+
 def test_other_answers_to_the_same_search_are_unfair_and_other_searches_are_not_compared() -> None:
     for what in ("hits", "content"):
         path = f"ran: task search: answer to a1b2: {what}"
@@ -455,7 +462,8 @@ def test_a_default_that_the_other_variant_sets_to_the_same_value_does_not_differ
 
 def test_every_row_and_every_variable_is_met() -> None:
     assert len({row.pattern for row in ROWS}) == len(ROWS)
-    assert variable_of("elasticsearch.scheduling.machines[0]") == ""
+    assert variable_of("elasticsearch.scheduling.machines[0]") == "machines"
+    assert row_of("spec.elasticsearch.scheduling.machines[0]").recorded  # the Comparison itself binds its races
     assert variable_of("elasticsearch.scheduling.nodeSelector.a") == "machines"
     assert variable_of("elasticsearch.somethingNew") == "elasticsearch.somethingNew"
     known = {variable for _, variable in VARIABLES}

@@ -24,6 +24,10 @@ KEYS = st.sampled_from(
      "config", "hosts", "params", "odd", "java", "repetitions", "timeouts"]
 )  # fmt: skip
 
+SWEEP: dict[str, Any] = {"sweep": {"task": "s", "clients": [2, 4]}}
+CAPACITY = {
+    "capacity": {"task": "s", "objective": {"p99": "50ms"}, "targetThroughput": {"from": 50, "to": 500}}
+}  # fmt: skip
 VERSIONS: tuple[str, list[Any]] = ("elasticsearch.version", ["8.11.0", "9.0.0"])
 
 
@@ -43,6 +47,10 @@ def named(name: str, **elasticsearch: Any) -> ComparisonSpec:
 
 def in_turn(patch: dict[str, Any]) -> ComparisonSpec:
     return comparison([{"name": "8.11.0"}, {"name": "b", "patch": patch}], design={"kind": "Duet"})
+
+
+def of_race(part: dict[str, Any]) -> dict[str, Any]:
+    return {**TEMPLATE, "race": {**TEMPLATE["race"], **part}}
 
 
 def patched(patch: dict[str, Any], template: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -282,6 +290,30 @@ def test_settings_that_are_nested_in_one_variant_and_dotted_in_the_other_are_the
          "variant b: design.kind: Duet is for races on a track"),
         (in_turn({"elasticsearch": {"scheduling": {"exclusiveNodes": True}}}),
          "variant b: elasticsearch.scheduling.exclusiveNodes contradicts design.kind: Duet"),
+        *((in_turn({part: {"scheduling": {"machines": ["n1"]}}}), f"variants differ in {part}.scheduling, and with")
+          for part in ("elasticsearch", "race")),
+        *((named("b", **patch), "variant b: variants[1].patch changes nothing of the template") for patch in (
+            {"scheduling": {}}, {"index": {}}, {"index": {"settings": {}}}, {"scheduling": {"exclusiveNodes": False}},
+            {"resources": {"requests": {"memory": "2048Mi"}}})),
+        *((named(name, **patch), f"variant {name} is called after {sentence}") for name, patch, sentence in (
+            ("2-cpus", {"resources": {"limits": {"cpu": "4"}}}, "cpu 2, but its elasticsearch.resources.limits.cpu is"),
+            ("4Gi-memory", {"resources": {"limits": {"memory": "8Gi"}}}, "memory 4G, but its"),
+            ("ram-999999999999999999999999999g", {"resources": {"limits": {"memory": "8Gi"}}}, "memory 9"),
+            ("synthetic", {"index": {"sourceMode": "stored"}}, "sourceMode synthetic, but its"),
+            ("default-codec", {"index": {"codec": "best_compression"}}, "codec default, but its"))),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"target": {"hosts": ["http://es1:9200"]}}}],
+                    design={"state": "Kept", "tasks": ["search"]}),
+         "variant b: variants[1].patch has a target, and design.state: Kept is for clusters that are built"),
+        *((comparison([{"name": "8.11.0"}, {"name": "b", "patch": patch}], gates=[gate], template=template), sentence)
+          for patch, gate, template, sentence in (
+            ({"elasticsearch": {"heap": "1g"}}, {"task": "s", "metric": "throughput", "margin": 5}, of_race(SWEEP),
+             "gates[0].task s is the task of race.sweep, whose steps take its place: write one of them, for example "
+             "s@2"),
+            ({"race": SWEEP}, {"task": "s", "metric": "throughput", "margin": 5}, TEMPLATE, "the task of race.sweep"),
+            ({"elasticsearch": {"heap": "1g"}}, {"task": "s", "metric": "serviceTimeP50", "margin": 5},
+             of_race(CAPACITY), "gates[0].task s is the task of race.capacity: probes take its place"),
+            ({"target": {"kind": "http", "hosts": ["http://g:1"]}}, {"metric": "storeBytes", "margin": 5}, TEMPLATE,
+             "gates[0].metric storeBytes is not known of a target of kind http"))),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_a_sentence(spec: ComparisonSpec, sentence: str) -> None:
@@ -418,8 +450,46 @@ def test_what_is_wrong_with_a_matrix_is_a_sentence(spec: ComparisonSpec, sentenc
 
 
 LEAVES: Any = st.sampled_from([None, True, 1, 0, "1", "a", "2Gi", "2048Mi", "1g", "1024m", [], [{"a": None}], {}])
-PARTS = st.sampled_from(["elasticsearch", "resources", "limits", "memory", "heap", "race", "a", "config", "a.a"])
+PARTS = st.sampled_from(
+    [
+        "elasticsearch",
+        "resources",
+        "requests",
+        "limits",
+        "memory",
+        "index",
+        "scheduling",
+        "heap",
+        "race",
+        "a",
+        "config",
+        "a.a",
+    ]
+)
 SPECS = st.dictionaries(PARTS, st.recursive(LEAVES, lambda inner: st.dictionaries(PARTS, inner, max_size=3)))
+
+
+@pytest.mark.parametrize(
+    ("name", "patch"),
+    [
+        ("2-cpus", {"resources": {"limits": {"cpu": "2000m"}}}),
+        ("4g-ram", {"resources": {"limits": {"memory": "4096Mi"}}}),
+        ("synthetic", {"index": {"sourceMode": "synthetic"}}), ("codec-default", {"index": {"codec": "default"}}),
+        ("no-replicas", {"index": {"replicas": 0}}), ("halved", {"resources": {"requests": {"memory": "1Gi"}}}),
+        ("on-n1", {"scheduling": {"machines": ["n1"]}}),
+    ],
+)  # fmt: skip
+def test_what_a_name_says_truly_and_what_is_written_for_the_first_time_is_taken(name: str, patch: Any) -> None:
+    assert expand(named(name, **patch))[1].changed
+
+
+def test_what_was_accepted_once_is_raced_on_by_an_operator_that_asks_for_more() -> None:
+    odd = named("2-cpus", resources={"limits": {"cpu": "4"}})
+    assert "is called after cpu 2" in refused(odd)
+    assert [it.name for it in expand(odd, accepted=True)] == ["8.11.0", "2-cpus"]
+    unreadable = named("b", oddly=1)
+    with pytest.raises(VariantsRefusedError, match="oddly is no field"):
+        expand(unreadable, accepted=True)
 
 
 @given(SPECS, SPECS)

@@ -47,10 +47,11 @@ from fairlap_race.contract.reasons import Reason
 
 _PATIENCE = timedelta(minutes=15)
 _LOOK_AGAIN_SECONDS = 5.0
-# The first four are of the cluster that races are on, which may be another one the next time.
+# The first two lines are of the cluster that races are on, which may be another one the next time.
 _NOT_OF_THE_SPEC: Final[frozenset[str]] = frozenset(
     {
         *(Reason.EVICTED, Reason.PROVISIONING_TIMEOUT, Reason.RACE_ABORTED, Reason.JOB_LOST),
+        *(Reason.ELASTICSEARCH_RESTARTED, Reason.NODE_LEFT, Reason.CLUSTER_UNREACHABLE),
         *(RACE_DELETED, RACE_SUSPENDED, RACE_REFUSED, NAME_TAKEN),
     }
 )
@@ -202,14 +203,15 @@ def _as_recorded(block: CurrentBlock, kept: BlockRecord, name: str) -> Block:
         known = told.get(race.benchmark)
         if race.valid and known is None:
             races.append(_invalid(race, RECORD_LOST, "its numbers could not be kept"))
-        elif race.valid and known and not known.valid:
-            races.append(_invalid(race, known.reason[:63], known.message))
+        elif known and not known.valid and (race.valid or known.reason == CLUSTER_RESTARTED):
+            races.append(_invalid(race, known.reason[:63], known.message))  # as when its cluster's owner was deleted
         elif race.valid and known and (how := disturbance(known)) is not None:
             races.append(race.model_copy(update={"reason": DISTURBED, "message": how[:_LONGEST_DISTURBANCE]}))
         else:
             races.append(race)
     valid = block.valid is not False and len(races) == len(block.order) and all(race.valid for race in races)
-    reason = block.reason or next((race.reason for race in races if not race.valid), "")
+    reasons = [race.reason for race in races if not race.valid]
+    reason = CLUSTER_RESTARTED if CLUSTER_RESTARTED in reasons else block.reason or next(iter(reasons), "")
     return _block(block, name).model_copy(update={"races": races, "valid": valid, "reason": reason})
 
 

@@ -43,6 +43,8 @@ from fairlap_race.contract.reasons import Reason
 # A Benchmark shows up within moments; only a watch that tells nothing hides it for longer.
 _SHOWS_UP = timedelta(seconds=15)
 _LOOK_AGAIN_SECONDS = 10.0
+_LISTED = 30
+"""Names of tasks in one sentence at most."""
 
 
 def begin_block(seen: ComparisonSeen, number: int) -> ComparisonPlan:
@@ -187,9 +189,10 @@ def _ended_in_turn(race: RaceOfBlock, state: RaceState, blamed: str) -> RaceOfBl
 
 def _raced(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> ComparisonPlan:
     ended = _with(block.races[-1], valid=True, seconds=_seconds(there))
+    if silent := _not_measured(seen, block, there):
+        return refuse(seen, _paid(seen.status, block, ended), ComparisonReason.UNKNOWN_TASK, silent)
     if unlike := _unlike_in_turn(seen, block):
-        status = _paid(seen.status, block, ended)
-        return refuse(seen, status, ComparisonReason.INVALID_VARIANT, unlike)
+        return refuse(seen, _paid(seen.status, block, ended), ComparisonReason.INVALID_VARIANT, unlike)
     races = [*block.races[:-1], ended]
     places: dict[str, object] = {}
     if len(races) == 1:
@@ -199,6 +202,19 @@ def _raced(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> Compar
     if len(races) < len(block.order):
         return ComparisonPlan(_next_race(seen, status, block, seen.subject.name))
     return _to_record(seen, status, block)
+
+
+def _not_measured(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> str:
+    """Return which gates of a variant that was just prepared are on tasks without numbers, as a sentence, or ""."""
+    measured = [task.name for task in there.tasks if task.reported]
+    if block.number != PREPARATION or not measured:  # nothing is known of tasks where none has numbers
+        return ""
+    silent = {task.name for task in there.tasks} - set(measured)
+    if not (found := sorted({gate.task for gate in seen.subject.spec.gates if gate.task in silent})):
+        return ""
+    listed = f"{', '.join(measured[:_LISTED])}{' …' if len(measured) > _LISTED else ''}"
+    whose = f"variant {block.races[-1].variant}: "
+    return f"gates[].task: {whose}Rally reports no numbers of {', '.join(found)}. Of these it does: {listed}"
 
 
 def _unlike_in_turn(seen: ComparisonSeen, block: CurrentBlock) -> str:

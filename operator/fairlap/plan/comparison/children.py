@@ -10,9 +10,11 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, CurrentBlock, VariantStatus
+from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject, RaceToCreate
 from fairlap.plan.comparison.kept_clusters import built_once, on_kept_cluster, sharing_processors
+from fairlap.plan.steps import needs_check
 
 TWIN_LETTER: Final = "z"
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
@@ -86,14 +88,17 @@ def race_to_create(
     # The load generator's memory is asked for by the track check, and a kept cluster is filled in any case.
     if doubted and block.number == PREPARATION and subject.spec.design.state == "Fresh" and spec.get("elasticsearch"):
         spec["smokeTest"] = True
+    if block.number == PREPARATION and _must_be_checked(subject.spec, variant, variants):
+        spec["smokeTest"] = False  # of a builtin track as it is, that alone is looked at
     if kept_by and block.number != PREPARATION:
         spec = on_kept_cluster(spec, subject.spec.design.tasks, kept_by, subject.namespace)
     if races_in_turn(subject.spec, block.number):
         spec["inTurn"] = _in_turn(subject, block)
     if len(block.races) > 1 and (block.number != PREPARATION or subject.spec.design.state == "Kept"):
-        first = by_name[block.races[0].variant.removesuffix(TWIN)]
-        fits = _nodes(variant.spec) <= _nodes(first.spec)
-        _place(spec, "machines", block.elasticsearch_on if fits else (), block.load_generator_on)
+        first = by_name[block.races[0].variant.removesuffix(TWIN)].spec
+        fits = _nodes(variant.spec) <= _nodes(first) and _may_run_alike(variant.spec, first, "elasticsearch")
+        load_generator_on = block.load_generator_on if _may_run_alike(variant.spec, first, "race") else ""
+        _place(spec, "machines", block.elasticsearch_on if fits else (), load_generator_on)
     elif block.number != PREPARATION:
         _place(spec, "avoidMachines", *avoid)
     return RaceToCreate(race.benchmark, race.variant, block.number, spec)
@@ -102,6 +107,18 @@ def race_to_create(
 def races_in_turn(spec: ComparisonSpec, number: int) -> bool:
     """Return whether the races of a block send their requests in turn; the preparation's are one after the other."""
     return spec.design.kind == "Duet" and number != PREPARATION
+
+
+def _must_be_checked(spec: ComparisonSpec, variant: ResolvedVariant, variants: Sequence[ResolvedVariant]) -> bool:
+    """Return whether a variant would be smoke-tested alone and is raced in turn with one that runs other tasks, maybe.
+
+    Only a check tells which tasks there are.
+    """
+    alike = all(other.spec["race"] == variant.spec["race"] for other in variants)
+    if spec.design.kind != "Duet" or spec.design.state != "Fresh" or alike:
+        return False
+    prepared = _spec(spec, variant, CurrentBlock(number=PREPARATION, since=""), "")
+    return not needs_check(BenchmarkSpec.model_validate(prepared))
 
 
 def _in_turn(subject: ComparisonSubject, block: CurrentBlock) -> Json:
@@ -135,7 +152,10 @@ def _spec(
 
 
 def _place(spec: Json, field: str, elasticsearch_on: Sequence[str], load_generator_on: str) -> None:
-    """Write machines into both schedulings of a spec, where there are any; those that a user wrote stay."""
+    """Write machines into both schedulings of a spec, where there are any.
+
+    Machines to keep off are added to those that a user wrote; machines to be on are some of them already.
+    """
     places: tuple[tuple[Any, list[str]], ...] = (
         (spec.get("elasticsearch"), list(elasticsearch_on)),
         (spec["race"], [load_generator_on] if load_generator_on else []),
@@ -148,6 +168,11 @@ def _place(spec: Json, field: str, elasticsearch_on: Sequence[str], load_generat
 
 def _both(scheduling: Json, machines: list[str]) -> list[str]:
     return [*dict.fromkeys([*scheduling.get("avoidMachines", ()), *machines])]
+
+
+def _may_run_alike(one: Json, other: Json, part: str) -> bool:
+    """Return whether two specs say the same of where a part may run: else one's machines may be none of the other's."""
+    return bool((one.get(part) or {}).get("scheduling") == (other.get(part) or {}).get("scheduling"))
 
 
 def _nodes(spec: Json) -> int:

@@ -28,11 +28,13 @@ class ComparisonSubject:
     uid: str
     generation: int
     spec: ComparisonSpec
+    accepted: bool = False
+    """it was before, maybe by an operator that asked for less: what is under way is raced to its end"""
 
     @cached_property
     def variants(self) -> list[ResolvedVariant]:
         """Its variants, the baseline first; raises VariantsRefusedError."""
-        return expand(self.spec)
+        return expand(self.spec, accepted=self.accepted)
 
 
 @dataclass(frozen=True)

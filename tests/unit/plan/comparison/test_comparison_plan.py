@@ -10,6 +10,7 @@ from world import START
 
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, GateStatus
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.status import PlannedTask
 from fairlap.comparison.fairness import diff
 from fairlap.comparison.foresight import Foreseen
 from fairlap.plan.comparison.block_words import expectation, outlook
@@ -116,6 +117,55 @@ def test_the_specs_of_the_races() -> None:
     assert following["elasticsearch"]["scheduling"]["avoidMachines"] == [f"m-{first.name}"]
     assert following["race"]["scheduling"]["avoidMachines"] == ["lg"]
     assert races[4].spec["elasticsearch"]["scheduling"]["machines"] == [f"m-{races[3].name}"]
+
+
+@pytest.mark.parametrize("part", ["elasticsearch", "race"])
+@pytest.mark.parametrize("field", ["nodeSelector", "machines", "tolerations"])
+def test_machines_that_variants_ask_for_themselves_are_theirs(part: str, field: str) -> None:
+    """Bound to the machines of the block's first race as well, the other's pods found no machine at all."""
+    wanted: dict[str, Any] = {
+        "nodeSelector": [{"disk": "hdd"}, {"disk": "ssd"}], "machines": [["n1"], ["n2"]],
+        "tolerations": [[{"key": "a", "operator": "Exists"}], [{"key": "b", "operator": "Exists"}]],
+    }[field]  # fmt: skip
+    variants = [{"name": n, "patch": {part: {"scheduling": {field: at}}}} for n, at in zip("ab", wanted, strict=True)]
+    film = Film(comparison(variants=variants, baseline="a", design=FIXED_2)).run()
+    first, *others = [race for race in film.created if race.block == 1]
+    own = dict(zip("ab", wanted, strict=True))
+    for race in others:
+        at, alike = race.spec[part]["scheduling"], race.variant[0] == first.variant[0]
+        bound = at.pop("machines") if alike else []
+        assert bool(bound) is alike, "it may run where its like did, and nowhere else"
+        assert alike or at[field] == own[race.variant]
+
+
+@pytest.mark.parametrize("reason", ["ElasticsearchRestarted", "NodeLeft", "ClusterUnreachable", "Evicted"])
+def test_a_preparation_that_the_cluster_ended_is_made_again(reason: str) -> None:
+    film = Film().until("Running", 0)
+    film.finish("Failed", reason=reason)
+    film.step()
+    assert film.until("Running", 0).status.block.attempt == 2
+
+
+def test_a_gate_on_a_task_without_numbers_is_refused_before_a_race() -> None:
+    gates = [{"task": "create-index", "metric": "throughput", "margin": 5}]
+    film = Film(comparison(design=FIXED_2, gates=gates)).until("Running", 0)
+    tasks = (PlannedTask(name="create-index", reported=False), PlannedTask(name="bulk"), PlannedTask(name="search"))
+    film.finish(tasks=tasks)
+    film.run()
+    assert (film.status.reason, len(film.created)) == ("UnknownTask", 1)
+    assert film.status.message == (
+        "gates[].task: variant 8.11.0: Rally reports no numbers of create-index. Of these it does: bulk, search"
+    )
+
+
+def test_what_is_under_way_outlasts_an_operator_that_asks_for_more() -> None:
+    odd = [{"name": "8.11.0"}, {"name": "2-cpus", "patch": {"elasticsearch": {"resources": {"limits": {"cpu": "4"}}}}}]
+    film = Film()
+    film.spec = comparison(design=FIXED_2, variants=odd)
+    look = film.look()
+    assert plan_comparison(look, film.court.judges).status.reason == "InvalidSpec"
+    going_on = replace(look, subject=replace(look.subject, accepted=True))
+    assert plan_comparison(going_on, film.court.judges).status.phase != "Failed"
 
 
 @pytest.mark.parametrize("deadline", ["2h", "2000h"])

@@ -12,6 +12,7 @@ from fairlap.api.comparison_status import CurrentBlock
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import PlannedTask
 from fairlap.plan.conditions import stamp
+from fairlap.plan.steps import needs_check
 
 AT = "10.0.0.7:9330"
 DUET: dict[str, Any] = {
@@ -260,3 +261,14 @@ def test_other_clients_are_of_no_matter_where_nobody_waits_for_them(
         tasks = (PlannedTask(name=task, clients=count),) if count else ()
         film.races[race.benchmark] = replace(film.races[race.benchmark], tasks=tasks)
     film.until("Running", 1, 1)
+
+
+def test_the_tasks_of_both_are_known_before_they_take_turns() -> None:
+    """A builtin track as it is needs no check, so the baseline's tasks were not known, and others let it wait."""
+    variants = [{"name": "a"}, {"name": "b", "patch": {"race": {"params": {"search_clients": 8}}}}]
+    film = Duet(comparison(design={"kind": "Duet", "stop": "fixed", "blocks": 2}, variants=variants, baseline="a"))
+    film.until("Running", 0, 1)
+    film.until("Running", 0, 2)
+    assert [needs_check(BenchmarkSpec.model_validate(race.spec)) for race in film.created] == [True, True]
+    alike = Duet(comparison(design={"kind": "Duet", "stop": "fixed", "blocks": 2})).until("Running", 0, 1)
+    assert alike.created[0].spec["smokeTest"] is True, "both run the same"

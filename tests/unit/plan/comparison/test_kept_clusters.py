@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from comparison_world import FIXED_2, Film, comparison, record_of
 
 from fairlap.plan.comparison.kept_clusters import (
     built_once,
@@ -74,3 +75,15 @@ def test_clusters_share_processors_unless_a_cpu_is_named(resources: dict[str, An
     spec = {"elasticsearch": {"version": "9.0.0", "resources": resources}, "race": {}}
     assert built_once(spec)["elasticsearch"] == {"version": "9.0.0", "resources": becomes}
     assert spec["elasticsearch"]["resources"] == resources, "the variant's own spec stays"
+
+
+def test_a_race_that_failed_since_its_clusters_builder_was_deleted_is_nobodys_loss() -> None:
+    film = Film(comparison(design={**FIXED_2, "state": "Kept", "tasks": ["search"]})).until("Running", 1)
+    film.finish("Failed", reason="ClusterUnreachable")
+    film.step()
+    assert film.status.block and film.status.block.stage == "Recording"
+    film.records[1] = record_of(film.status, **{film.status.block.races[0].variant: "ClusterRestarted"})
+    film.step()
+    first = next(block for block in film.status.blocks if block.number == 1)
+    assert (first.valid, first.reason, first.races[0].reason) == (False, "ClusterRestarted", "ClusterRestarted")
+    assert not film.status.findings
