@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +13,11 @@ from fairlap.cli.compare_text import FORMATS, Compared
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.printable import print_text
-from fairlap.comparison.beside import put_beside
+from fairlap.comparison.beside import is_workload, put_beside
 from fairlap.comparison.fairness_table import is_condition
-from fairlap.comparison.race_facts import answer_facts, facts
+from fairlap.comparison.race_facts import answer_facts, facts, record_facts
 from fairlap.comparison.raced import NotARaceError, Raced, read_race
+from fairlap.comparison.raced_benchmark import recorded_race
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RACE, KEY_RECORD, Record
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
@@ -28,7 +30,13 @@ _UNKNOWN = (
 
 class _Source(NamedTuple):
     races: list[Raced]
-    from_benchmark: bool
+    of_benchmark: str = ""
+    """its name; "" for files"""
+
+    @property
+    def by_name(self) -> dict[str, Raced]:
+        """The races of a Benchmark by their names in it."""
+        return {race.name.removeprefix(f"{self.of_benchmark} "): race for race in self.races}
 
 
 def compare(connect: Callable[[], Connection], baseline: str, contender: str, in_blocks: bool, output: str) -> int:
@@ -36,73 +44,125 @@ def compare(connect: Callable[[], Connection], baseline: str, contender: str, in
 
     `connect` opens the cluster; it is called only when a Benchmark is named.
     """
-    sources = [[_load(connect, word) for word in text.split(",") if word] for text in (baseline, contender)]
-    if not all(sources):
+    words = [[word for word in text.split(",") if word] for text in (baseline, contender)]
+    if not all(words):
         raise UsageError("give two: a Benchmark, a race.json or a folder of them each")
-    all_benchmarks = all(source.from_benchmark for group in sources for source in group)
-    one, two = ([race for source in group for race in source.races] for group in sources)
-    if not all_benchmarks:
-        one, two = _known_by_files(one), _known_by_files(two)
+    files = any(_is_file(word) for group in words for word in group)
+    ours, theirs = ([_load(connect, word, beside_files=files) for word in group] for group in words)
+    notes = [_UNKNOWN] if files else []
+    if in_blocks and not files and len(ours) == len(theirs):
+        ours, theirs, alone = _pairs(ours, theirs)
+        notes += [f"left out, since the other has no valid race of that name: {', '.join(alone)}"] if alone else []
+    one, two = ([race for source in group for race in source.races] for group in (ours, theirs))
     try:
         found = put_beside(one, two, in_blocks=in_blocks)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    notes = () if all_benchmarks else (_UNKNOWN,)
-    print_text(FORMATS[output](Compared(baseline, contender, (len(one), len(two)), in_blocks, found, notes)))
+    print_text(FORMATS[output](Compared(baseline, contender, (len(one), len(two)), in_blocks, found, tuple(notes))))
     return SUCCEEDED
 
 
-def _load(connect: Callable[[], Connection], word: str) -> _Source:
-    if "/" in word or word.endswith(".json"):
-        return _Source(list(_files(Path(word))), from_benchmark=False)
-    return _Source(_races_of(connect(), word), from_benchmark=True)
+def _pairs(ours: Sequence[_Source], theirs: Sequence[_Source]) -> tuple[list[_Source], list[_Source], list[str]]:
+    """Return Benchmarks with the races of the same names alone, in the same order, and what the other races are called.
+
+    Raises UsageError where no race is left.
+    """
+    one, two, alone = list[_Source](), list[_Source](), list[str]()
+    for this, that in zip(ours, theirs, strict=True):
+        both = [name for name in this.by_name if name in that.by_name]
+        one.append(this._replace(races=[this.by_name[name] for name in both]))
+        two.append(that._replace(races=[that.by_name[name] for name in both]))
+        alone += [race.name for source in (this, that) for name, race in source.by_name.items() if name not in both]
+    if not any(source.races for source in one):
+        raise UsageError(f"no two valid races have the same name ({', '.join(alone)}): leave --in-blocks out")
+    return one, two, alone
 
 
-def _files(path: Path) -> Iterator[Raced]:
+def _is_file(word: str) -> bool:
+    return "/" in word or word.endswith(".json")
+
+
+def _load(connect: Callable[[], Connection], word: str, *, beside_files: bool) -> _Source:
+    if _is_file(word):
+        return _Source(_in_order_of_time([_of_file(file) for file in _files(Path(word))]))
+    return _Source(_races_of(connect(), word, beside_files=beside_files), word)
+
+
+def _files(path: Path) -> list[Path]:
     files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
     if not files:
         raise CliError(f"{path} has no file that ends in .json")
-    for file in files:
-        try:
-            if file.stat().st_size > MAX_UNPACKED_BYTES:
-                raise CliError(f"{file} is larger than {MAX_UNPACKED_BYTES >> 20} MiB: no race.json is")
-            yield read_race(str(file), file.read_bytes())
-        except OSError as error:
-            raise CliError(f"{file} cannot be read: {error.strerror}") from error
-        except NotARaceError as error:
-            raise CliError(str(error)) from error
+    return files
 
 
-def _known_by_files(races: list[Raced]) -> list[Raced]:
-    """Return races with only what race.json says of them, so that files and Benchmarks speak of the same."""
-    return [race.by_race_json() for race in races]
+def _of_file(file: Path) -> Raced:
+    try:
+        if file.stat().st_size > MAX_UNPACKED_BYTES:
+            raise CliError(f"{file} is larger than {MAX_UNPACKED_BYTES >> 20} MiB: no race.json is")
+        return read_race(str(file), file.read_bytes())
+    except OSError as error:
+        raise CliError(f"{file} cannot be read: {error.strerror}") from error
+    except NotARaceError as error:
+        raise CliError(str(error)) from error
 
 
-def _races_of(connection: Connection, name: str) -> list[Raced]:
+def _in_order_of_time(races: list[Raced]) -> list[Raced]:
+    """Return the races of a folder as they were raced: Rally names each one's folder by lot."""
+    return sorted(races, key=lambda race: race.began) if all(race.began for race in races) else races
+
+
+def _races_of(connection: Connection, name: str, *, beside_files: bool) -> list[Raced]:
     benchmark = connection.benchmark(name)
     kept = {what: value for what, value in facts(benchmark).items() if is_condition(what)}
     found = []
     for race in bm.status(benchmark).get("races") or ():
         if not (race.get("valid") and race.get("record") and race["name"].startswith("race-")):
             continue
-        found.append(_race_of(connection, f"{name} {race['name']}", str(race["record"]), kept))
+        config_map = _config_map(connection, f"{name} {race['name']}", str(race["record"]))
+        found.append(_race_of(config_map, f"{name} {race['name']}", None if beside_files else kept))
     if not found:
         raise CliError(f"Benchmark {name} has no valid race to compare: {report.verdict(benchmark)}")
     return found
 
 
-def _race_of(connection: Connection, label: str, record: str, facts: dict[str, str]) -> Raced:
+def _config_map(connection: Connection, label: str, record: str) -> dict[str, Any]:
     there: dict[str, Any] | None = connection.config_map(record)
     if there is None:
         raise CliError(f"the record of {label} is gone: there is no ConfigMap {record}")
-    packed = (there.get("binaryData") or {}).get(KEY_RACE)
+    return there
+
+
+def _race_of(config_map: dict[str, Any], label: str, known: dict[str, str] | None) -> Raced:
+    """Return a race of a Benchmark with the numbers of its record, those of race.json where it cannot be read.
+
+    `known`: what is known of the Benchmark; None where files stand beside it: then of all only race.json tells.
+    """
+    read = Record.from_json(text_of(config_map, KEY_RECORD))
+    if read is not None and known is not None:
+        return recorded_race(label, read, {**known, **_found(read)})
+    told = _of_race_json(config_map, label, read)
+    if read is None:
+        return replace(told, facts=told.facts if known is None else known, judged=True)
+    return recorded_race(label, read, told.facts)
+
+
+def _found(read: Record) -> dict[str, str]:
+    """Return what the requests of a race found: answers come before speed."""
+    of_http = record_facts(read) if read.http else {}
+    return {**answer_facts(read), **{what: value for what, value in of_http.items() if is_workload(what)}}
+
+
+def _of_race_json(config_map: dict[str, Any], label: str, read: Record | None) -> Raced:
+    if read is not None and read.http:
+        raise CliError(f"{label} was raced over HTTP: there is no race.json of it that files could be compared with")
+    packed = (config_map.get("binaryData") or {}).get(KEY_RACE)
     if not packed:
-        raise CliError(f"the record of {label} has no {KEY_RACE}: it was too large to be kept")
+        why = ": it was too large to be kept" if read else f", nor a {KEY_RECORD} that can be read"
+        raise CliError(f"the record of {label} has no {KEY_RACE}{why}")
     text = unpacked(str(packed))
     if text is None:
         raise CliError(f"the record of {label} cannot be read: its {KEY_RACE} is no gzip in base64")
-    read = Record.from_json(text_of(there, KEY_RECORD))
     try:
-        return read_race(label, text, {**facts, **(answer_facts(read) if read else {})})
+        return read_race(label, text)
     except NotARaceError as error:
         raise CliError(str(error)) from error

@@ -40,7 +40,15 @@ class Compared(NamedTuple):
     def counted(self) -> str:
         """Return what it was found in."""
         one, two = self.races
-        return f"{one} pairs of races" if self.in_blocks else f"{one} and {two} races"
+        if self.in_blocks:
+            return f"{one} pair{'s' * (one != 1)} of races"
+        if one == two == 1:
+            return "1 race each"
+        return f"{one} and {two} races" if 1 not in self.races else f"{_races(one)} and {_races(two)}"
+
+
+def _races(count: int) -> str:
+    return f"{count} race{'s' * (count != 1)}"
 
 
 def text(compared: Compared) -> str:
@@ -112,7 +120,7 @@ def _bullets(compared: Compared) -> Iterator[str]:
         return
     for line in found.gates:
         if line.finding is None:
-            yield f"* {line.what}: {1 + _change(line)[0]:.2f} times the baseline's, in one race"
+            yield f"* {line.what}: {1 + _change(line)[0]:.2f} times the baseline's, in {compared.counted}"
             continue
         more = line.kind.more_is_better
         yield f"* {describe(line.what, line.finding, line.margin, more_is_better=more, of=compared.counted)}"

@@ -126,10 +126,7 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
     of_tasks = f"of {', '.join(spec.design.tasks)} alone, on kept clusters"
     on = of_tasks if kept else "each on a cluster of its own where one is built"
     on += ", those of a block in turn, one request of each" if in_turn else ""
-    yield (
-        f"Races: {races}, {on}; each variant's track is checked before{tested}, once. "
-        f"Up to {spec.design.retries} blocks may be raced again{_for_disturbances(spec)}."
-    )
+    yield (f"Races: {races}, {on}; each variant's track is checked before{tested}, once. {_raced_again(spec)}.")
     if kept:
         yield (
             f"Clusters: {variants}, each built and filled once by a race of the whole challenge, and all of them side "
@@ -161,9 +158,18 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
         yield "How small a change it shows: not known without its noise; --noise 4 (per cent) reckons with that."
 
 
-def _for_disturbances(spec: ComparisonSpec) -> str:
-    more = repetitions(spec.design)
-    return f", and up to {more} more whose machine was disturbed" if more else ""
+def _raced_again(spec: ComparisonSpec) -> str:
+    """Return how many blocks may be raced again, as the beginning of a sentence."""
+    lost, disturbed = spec.design.retries, repetitions(spec.design)
+    if not lost:
+        only = f", but for up to {_blocks(disturbed)} whose machine was disturbed" if disturbed else ""
+        return f"No block may be raced again{only}"
+    more = f", and up to {disturbed} more whose machine was disturbed" if disturbed else ""
+    return f"Up to {_blocks(lost)} may be raced again{more}"
+
+
+def _blocks(count: int) -> str:
+    return f"{count} block{'s' * (count != 1)}"
 
 
 def _smallest(spec: ComparisonSpec, variants: int, noise: float) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from fairlap.comparison.fairness_table import row_of
-from fairlap.comparison.gate_metrics import DEFAULT_MARGINS
+from fairlap.comparison.gate_metrics import CAPACITY_GATE, DEFAULT_MARGINS
 from fairlap.comparison.raced import Kind, Number, Raced
 from fairlap.comparison.verdicts import ComparisonVerdict, together
 from fairlap.statistics.gates import GateFinding, GateVerdict, Look, judge_estimates
@@ -22,9 +22,12 @@ from fairlap.statistics.paired import Estimate, paired, unpaired
 ALPHA = 0.05
 MARGINS = {Kind(metric): margin / 100 for metric, margin in DEFAULT_MARGINS.items()}
 """The gates when none are declared, and from which change on a difference matters."""
+CAPACITY_MARGINS = {Kind.CAPACITY: (CAPACITY_GATE.margin or 0) / 100}
+"""The only gate of races that look for the capacity."""
 _WORKLOAD = re.compile(
     r"(track|challenge|Rally|pipeline|spec\.race"
-    r"|ran: (track|challenge|rallyVersion|corpora|index .+: documents$|task .+: (hits|answer to .+)$))",
+    r"|ran: (track|challenge|rallyVersion|corpora|index .+: documents$|task .+: (hits|answer to .+)$"
+    r"|k6Version|number of requests|hits of all requests|request \d+: hits))",
     re.DOTALL,
 )
 """What is no variable of a comparison: when it differs, the races did not do the same."""
@@ -32,6 +35,11 @@ MOST_FAILED = 0.05
 """share of a task's requests: with more of them its times are not those of answers"""
 _ASKED, _NOTHING = "spec.", "nothing"
 """What was asked for is known as a whole: what is not there, while other parts are, was not asked for."""
+_PARAMETER, _IN_RACE_JSON = re.compile(r"(track|car|plugin) parameter "), "Rally"
+"""So is what was given to Rally, where a race.json names its Rally: it leaves parameters out only if there are none."""
+_GIVEN_BY_THE_OPERATOR = "track parameter error_level"
+"""which says what becomes of requests that fail; a race by hand mostly lacks it"""
+_MOST_OBSTACLES, _MOST_TASKS = 30, 10
 
 
 @dataclass(frozen=True)
@@ -97,8 +105,10 @@ def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_bloc
     gates = _gates(arms, common)
     others = _hints(arms, common)
     verdict = ComparisonVerdict.NOT_COMPARABLE if obstacles else overall(line.finding for line in gates)
-    sentences = tuple(dict.fromkeys(obstacles))
-    return Beside(verdict, gates, others, tuple(found), sentences, tuple(_notes(arms, common)))
+    sentences = list(dict.fromkeys(obstacles))
+    if more := len(sentences[_MOST_OBSTACLES:]):
+        sentences[_MOST_OBSTACLES:] = [f"and {more} more of these"]
+    return Beside(verdict, gates, others, tuple(found), tuple(sentences), tuple(_notes(arms, common)))
 
 
 def is_workload(what: str) -> bool:
@@ -129,6 +139,10 @@ class _Arms:
     baseline: Sequence[Raced]
     contender: Sequence[Raced]
     in_blocks: bool
+
+    @property
+    def everyone(self) -> Sequence[Raced]:
+        return [*self.baseline, *self.contender]
 
     @property
     def races(self) -> int:
@@ -167,13 +181,18 @@ class _Arms:
         return (units.pop() if len(units) == 1 else "") or numbers[0].kind.about.unit
 
 
+def _margins(races: Iterable[Raced]) -> dict[Kind, float]:
+    """Return the margins of the kinds that decide: of races that look for their capacity that alone."""
+    looked = any(number.kind == Kind.CAPACITY for race in races for number in race.values)
+    return CAPACITY_MARGINS if looked else MARGINS
+
+
 def _gates(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     lines = []
-    for kind, margin in MARGINS.items():
+    for kind, margin in _margins(arms.everyone).items():
         numbers = [number for number in common if number.kind == kind and _is_supported(arms, number)]
         if numbers:
-            name = kind.words if kind == Kind.STORE else f"{kind.words}, geometric mean of {_counted(numbers)}"
-            lines.append((name, kind, margin, numbers))
+            lines.append((_title(numbers), kind, margin, numbers))
     estimates = [arms.estimate(numbers) for *_, numbers in lines]
     findings: Sequence[GateFinding | None] = [None] * len(lines)
     known = [estimate for estimate in estimates if estimate]
@@ -185,9 +204,19 @@ def _gates(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     )
 
 
+def _title(numbers: Sequence[Number]) -> str:
+    """Return what a gate over some numbers of one kind is about."""
+    kind = numbers[0].kind
+    if kind == Kind.STORE:
+        return kind.words
+    if kind == Kind.CAPACITY:
+        return f"{kind.words} of {numbers[0].task}"
+    return f"{kind.words}, geometric mean of {_counted(numbers)}"
+
+
 def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     """Return every number by itself, each tested alone, with the share of false ones among those that stand out."""
-    shown = [number for number in common if number.kind != Kind.STORE]
+    shown = [number for number in common if number.kind not in (Kind.STORE, Kind.CAPACITY)]
     estimates = [arms.estimate([number]) for number in shown]
     known = [estimate.p_value() for estimate in estimates if estimate]
     q = iter(q_values(known) if known else [])
@@ -202,7 +231,7 @@ def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
 
 
 def _is_supported(arms: _Arms, number: Number) -> bool:
-    return all(number in race.supported for race in (*arms.baseline, *arms.contender))
+    return all(number in race.supported for race in arms.everyone)
 
 
 def _counted(numbers: Sequence[Number]) -> str:
@@ -218,6 +247,8 @@ def _values(races: Sequence[Raced], key: str) -> list[str]:
 
 
 def _was_not_asked(race: Raced, key: str) -> bool:
+    if _PARAMETER.match(key):
+        return _IN_RACE_JSON in race.facts and key != _GIVEN_BY_THE_OPERATOR
     return key.startswith(_ASKED) and any(each.startswith(_ASKED) for each in race.facts)
 
 
@@ -278,7 +309,7 @@ def _failed(races: Sequence[Raced]) -> list[str]:
 
 
 def _notes(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
-    everyone = [*arms.baseline, *arms.contender]
+    everyone = arms.everyone
     if arms.races < 2:
         yield "one race has no spread: nothing can be told from it; race each variant 3 times or more"
     elif not arms.in_blocks:
@@ -293,8 +324,35 @@ def _notes(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
     missing = [task for task in tasks if not any(number.task == task for number in common)]
     if missing:
         yield f"not compared, since not every race has it: {', '.join(missing)}"
-    weak = dict.fromkeys(
-        number.task for number in common if number.kind == Kind.P99 and not _is_supported(arms, number)
-    )
-    if weak:
-        yield f"p99 of {', '.join(weak)} decides nothing: it needs 368 requests, and the files prove fewer"
+    yield from _left_out(arms, common)
+
+
+def _left_out(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
+    """Yield a sentence for each kind of number that decides and is without some tasks of all races."""
+    deciding = _margins(arms.everyone)
+    if Kind.CAPACITY in deciding:
+        sought = {number.task for race in arms.everyone for number in race.values if number.kind == Kind.CAPACITY}
+        without = [task for task in sorted(sought) if Number(task, Kind.CAPACITY) not in common]
+        if without:
+            yield f"capacity of {_named(without)} decides nothing: not every race found one"
+        return
+    there = set(common)
+    tasks = list(dict.fromkeys(number.task for number in common if number.task))
+    fewer = "not every race had as many" if all(race.judged for race in arms.everyone) else "the files prove fewer"
+    for kind in [kind for kind in deciding if kind.about.of_tasks]:
+        absent = [task for task in tasks if Number(task, kind) not in there]
+        few = [task for task in tasks if Number(task, kind) in there and not _is_supported(arms, Number(task, kind))]
+        if kind.about.percentile and kind != Kind.P50:
+            # Rally gives a high percentile only where there are requests enough.
+            few += [task for task in absent if Number(task, Kind.P50) in there]
+            absent = [task for task in absent if task not in few]
+        if absent:
+            yield f"{kind.words} of {_named(absent)} decides nothing: not every race has a number above 0 of it"
+        if few:
+            needed = f"it needs {kind.about.requests} requests, and {fewer}"
+            yield f"{kind.about.percentile} of {_named(few)} decides nothing: {needed}"
+
+
+def _named(tasks: Sequence[str]) -> str:
+    more = len(tasks) - _MOST_TASKS
+    return ", ".join(tasks[:_MOST_TASKS]) + (f" and {more} more" if more > 0 else "")

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, get_args
 
 from fairlap.api.comparison_spec import ComparisonSpec, GateSpec, Metric
+from fairlap.statistics.sentences import change_digits
 
 
 class MetricKind(NamedTuple):
@@ -92,4 +93,5 @@ def trade(metric: str, change: float | None, unit: str = "") -> str:
         return f"{goods} where there were none"
     less = "fewer" if kind.counted else "less"
     share = abs(change) * 100
-    return f"{share:.{1 if share < 9.95 else 0}f} % {'more' if change > 0 else less} {goods}"
+    size = change_digits(change) if share < 9.95 else f"{share:.0f}"
+    return f"{size} % {'more' if change > 0 else less} {goods}"

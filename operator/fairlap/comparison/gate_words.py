@@ -8,10 +8,12 @@ from fairlap.api.comparison_status import GateStatus
 from fairlap.comparison.block_numbers import Pairs
 from fairlap.comparison.gate_metrics import METRICS, trade
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict
-from fairlap.statistics.sentences import about_so_many, signed
+from fairlap.statistics.sentences import about_so_many, change_digits, figure, signed
 
 _MOST_GATES = 3
 """in one sentence"""
+_MOST_SHOWN = 1
+"""beside what cannot be told: a column of kubectl's is short"""
 _MOST_TASKS = 10
 
 
@@ -47,27 +49,30 @@ def left_out_sentence(gate: GateSpec, pairs: Pairs, told: Collection[str]) -> st
 
 
 def figure_text(value: float) -> str:
-    """Return a number in a sentence: whole ones whole, others with four digits."""
-    return f"{value:.0f}" if value == math.floor(value) and abs(value) < 1e15 else f"{value:.4g}"
+    """Return a number in a sentence: whole ones and large ones in full, others with four digits that count."""
+    if 1e-6 < abs(value) < 1000 and value != math.floor(value):
+        return figure(value, 4)
+    in_full = value == 0 or 1 <= abs(value) < 1e15
+    return f"{value:,.0f}" if in_full else f"{value:.4g}"
 
 
 def noise_words(noise: float | None, pairs: int) -> str:
     """Return what the baseline showed against itself, in so many pairs of races; "" where it was not raced."""
     found_in = f" ({pairs} pair{'s' * (pairs != 1)})"
-    return "" if noise is None else f"; the baseline against itself: ±{noise:.1f} %{found_in}"
+    return "" if noise is None else f"; the baseline against itself: ±{change_digits(noise / 100)} %{found_in}"
 
 
-def exact_sentence(title: str, change: float | None, blocks: int, medians: tuple[float, float]) -> str:
+def exact_sentence(title: str, change: float | None, blocks: int, medians: tuple[float, float], unit: str = "") -> str:
     """Return the sentence of a number that is the same in all blocks.
 
-    `change`: a share of the baseline's, None where that is 0.
+    `change`: a share of the baseline's, None where that is 0; `unit`: of both, where the title does not say it.
     """
-    one, two = map(figure_text, medians)
+    values = f"{figure_text(medians[0])}, then {figure_text(medians[1])}{f' {unit}' if unit else ''}"
     if medians[0] == medians[1] or change == 0:
         return f"{title}: the same in all {blocks} pairs"
     if change is None:
-        return f"{title}: {one}, then {two} in all {blocks} pairs, without any noise"
-    return f"{title}: {signed(change)} in all {blocks} pairs, without any noise (median {one}, then {two})"
+        return f"{title}: {values} in all {blocks} pairs, without any noise"
+    return f"{title}: {signed(change)} in all {blocks} pairs, without any noise (median {values})"
 
 
 def unsteady_sentence(title: str, pairs: Pairs) -> str:
@@ -81,9 +86,15 @@ def unsteady_sentence(title: str, pairs: Pairs) -> str:
 
 def with_worsening_told(gate: GateStatus) -> GateStatus:
     """Return a gate whose sentence says why it is not passed, where its verdict does not."""
-    if not _allows_none(gate):
+    if _allows_none(gate):
+        why = "yet a worsening is shown, and this gate allows none"
+    elif gate.passed is False and gate.policy == "requireNonInferior" and gate.verdict == "RegressedWithinMargin":
+        why = "the margin is not ruled out, which this gate asks for"
+        if gate.more_blocks:
+            why += f"; {_more_blocks(gate.more_blocks)} would settle it at this noise"
+    else:
         return gate
-    return gate.model_copy(update={"sentence": f"{gate.sentence}; yet a worsening is shown, and this gate allows none"})
+    return gate.model_copy(update={"sentence": f"{gate.sentence}; {why}"})
 
 
 def contender_sentence(name: str, baseline: str, gates: Sequence[GateStatus], verdict: ComparisonVerdict) -> str:
@@ -104,10 +115,9 @@ def _of_verdict(name: str, baseline: str, gates: Sequence[GateStatus], verdict: 
     still = [gate for gate in gates if gate.verdict == "Inconclusive"]
     match verdict:
         case ComparisonVerdict.MIXED:
-            return f"{name} against {baseline}: {_trades(better)} for {_trades(worse)}"
+            return f"{name} against {baseline}: {_trades(better)} for {_trades(worse)}{_untold(still)}"
         case ComparisonVerdict.REGRESSED | ComparisonVerdict.REGRESSED_WITHIN_MARGIN:
-            text = f"{name} is worse than {baseline}: {_sentences(worse)}"
-            return f"{text}; {_counted(still)} cannot be told" if still else text
+            return f"{name} is worse than {baseline}: {_sentences(worse)}{_untold(still)}"
         case ComparisonVerdict.IMPROVED | ComparisonVerdict.IMPROVED_WITHIN_MARGIN:
             return f"{name} is better than {baseline}: {_sentences(better)}"
         case ComparisonVerdict.NO_DIFFERENCE:
@@ -116,21 +126,30 @@ def _of_verdict(name: str, baseline: str, gates: Sequence[GateStatus], verdict: 
             return _open_sentence(name, baseline, gates, still)
 
 
+def _untold(still: Sequence[GateStatus]) -> str:
+    return f"; {_counted(still)} cannot be told" if still else ""
+
+
 def _open_sentence(name: str, baseline: str, gates: Sequence[GateStatus], still: Sequence[GateStatus]) -> str:
     text = f"cannot tell {name} from {baseline} in {len(still)} of {_counted(gates)}"
     more = max((gate.more_blocks for gate in still), default=0)
     if more:
-        what = "them" if len(still) > 1 else "it"
-        text += f"; {about_so_many(more)} more block{'s' if more > 1 else ''} would settle {what}"
+        text += f"; {_more_blocks(more)} would settle {'them' if len(still) > 1 else 'it'}"
+    if shown := [gate for gate in gates if gate.verdict in BETTER]:  # else it would be worse, or a trade
+        text += f"; shown is {_trades(shown, _MOST_SHOWN)}"
     without = [gate for gate in still if not gate.more_blocks]
     return f"{text}; {without[0].sentence}" if without else text
 
 
-def _trades(gates: Sequence[GateStatus]) -> str:
+def _more_blocks(more: int) -> str:
+    return f"{about_so_many(more)} more block{'s' * (more != 1)}"
+
+
+def _trades(gates: Sequence[GateStatus], most: int = _MOST_GATES) -> str:
     shown = [
         trade(gate.metric, None if gate.change is None else gate.change / 100, gate.unit)
         + (f" ({gate.task})" if gate.task else "")
-        for gate in gates[:_MOST_GATES]
+        for gate in gates[:most]
     ]
     more = len(gates) - len(shown)
     return " and ".join(shown) + (f" and {more} more" if more else "")

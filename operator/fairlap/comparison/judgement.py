@@ -32,6 +32,7 @@ from fairlap.statistics.gates import (
     Gate,
     GateFinding,
     Look,
+    blocks_to_rule_out,
     is_flat,
     is_futile,
     is_open,
@@ -86,6 +87,8 @@ class _Told(NamedTuple):
     """ln of the cost ratio of a number without any, where it is known"""
     text: str = ""
     """why it cannot be told; beside a finding or a shift, why later blocks could not judge it any more"""
+    alpha: float = 0.0
+    """level of the look that its finding is of"""
 
     @property
     def is_open(self) -> bool:
@@ -224,7 +227,7 @@ def _tell_noisy(seen: Sequence[_Seen], last: Look, priors: Mapping[str, Prior]) 
 def _settled_or_open(seen: _Seen, finding: GateFinding, over_all: AllBlocks | None) -> _Told:
     """Return what is known of a gate: where later blocks cannot judge it any more, only what was settled before."""
     name, gate, pairs = seen.contender, seen.gate, seen.pairs
-    judged = next(it for look, it in seen.at.items() if look.blocks == finding.blocks)
+    look, judged = next(it for it in seen.at.items() if it[0].blocks == finding.blocks)
     if pairs.obstacle and is_open(finding, _statistical(gate)):
         return _Told(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
     newest = seen.at[max(seen.at)]
@@ -232,7 +235,8 @@ def _settled_or_open(seen: _Seen, finding: GateFinding, over_all: AllBlocks | No
         newest, over_all = judged, None
     if over_all and over_all.blocks == finding.blocks:
         over_all = None  # its finding says it
-    return _Told(name, gate, newest, ComparisonVerdict(finding.verdict), finding, over_all, text=pairs.obstacle)
+    verdict = ComparisonVerdict(finding.verdict)
+    return _Told(name, gate, newest, verdict, finding, over_all, text=pairs.obstacle, alpha=look.alpha)
 
 
 def _without_unmeasured(spec: ComparisonSpec, told: list[_Told]) -> tuple[list[_Told], list[str]]:
@@ -346,10 +350,19 @@ def _gate_status(spec: ComparisonSpec, told: _Told, numbers: BlockNumbers, final
         all_blocks=_all_blocks(told),
         noise=noise,
         spread=_spread(told),
-        more_blocks=told.finding.more_blocks if told.finding else 0,
+        more_blocks=_more_blocks(told),
         passed=_passed(spec, told, final),
         sentence=_gate_sentence(told, change, noise_words(noise, len(twins))),
     )
+
+
+def _more_blocks(told: _Told) -> int:
+    """Return about how many more blocks would settle a gate; 0 for one that is settled, or where it is not known."""
+    if told.finding is None or not told.is_open:
+        return 0
+    if told.verdict == ComparisonVerdict.REGRESSED_WITHIN_MARGIN:
+        return blocks_to_rule_out(told.finding, _margin(told.gate), told.alpha)
+    return told.finding.more_blocks
 
 
 def _gate_sentence(told: _Told, change: float | None, noise: str) -> str:
@@ -361,7 +374,8 @@ def _gate_sentence(told: _Told, change: float | None, noise: str) -> str:
     if told.shift is None:
         return told.text if told.text.startswith(title) else f"{title}: cannot tell: {told.text}"
     share = None if change is None else change / 100
-    return exact_sentence(title, share, len(told.pairs.baseline), told.pairs.medians())
+    unit = "" if told.pairs.unit == title else told.pairs.unit
+    return exact_sentence(title, share, len(told.pairs.baseline), told.pairs.medians(), unit)
 
 
 def _interval(told: _Told) -> tuple[float | None, float | None, float | None, float | None]:
@@ -426,7 +440,9 @@ def _sentence(contenders: Sequence[ContenderStatus], verdict: ComparisonVerdict)
     if len(contenders) == 1:
         return contenders[0].sentence
     ordered = sorted(contenders, key=lambda each: each.verdict != verdict)
-    return ". ".join(each.sentence for each in ordered)
+    text = ". ".join(each.sentence for each in ordered)
+    trades = any(each.verdict == "Mixed" for each in contenders)
+    return f"variants disagree: {text}" if verdict == ComparisonVerdict.MIXED and not trades else text
 
 
 def _paced(told: _Told, numbers: BlockNumbers) -> str:

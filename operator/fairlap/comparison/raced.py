@@ -1,11 +1,12 @@
-"""What one race measured and what is known of how, from Rally's race.json, wherever it comes from. Pure."""
+"""What one race measured and what is known of how; from a race.json of Rally, wherever it comes from. Pure."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -22,13 +23,15 @@ _CLUSTER_FACTS = {
 
 
 class Kind(Enum):
-    """Which of the metrics of `gate_metrics` a number of a race.json is."""
+    """Which of the metrics of `gate_metrics` a number of a race is."""
 
     THROUGHPUT = "throughput"
     P50 = "serviceTimeP50"
     P90 = "serviceTimeP90"
     P99 = "serviceTimeP99"
     STORE = "storeBytes"
+    CAPACITY = "capacity"
+    """only of a Benchmark that looks for it"""
 
     @property
     def about(self) -> MetricKind:
@@ -46,6 +49,8 @@ class Kind(Enum):
         return self.about.more_is_better
 
 
+_TIMESTAMP = re.compile(r"\d{8}T\d{6}Z")
+"""as Rally writes it; as texts they are in the order of time"""
 _PARAMS = {"track-params": "track parameter", "car-params": "car parameter", "plugin-params": "plugin parameter"}
 _PERCENTILES = {Kind.P50: "50_0", Kind.P90: "90_0", Kind.P99: "99_0"}
 # Rally gives a percentile only from so many requests on (its percentiles_for_sample_size).
@@ -79,24 +84,20 @@ class Raced:
     """percentiles that are known to stand on enough requests, and all other numbers"""
     error_rates: Mapping[str, float] = field(default_factory=dict)
     """by task, 0 to 1"""
-    in_race_json: Mapping[str, str] = field(default_factory=dict)
-    """the facts that its race.json tells by itself"""
     units: Mapping[Number, str] = field(default_factory=dict)
     """of throughputs, as their tasks have them"""
     judged: bool = False
     """it is a Benchmark's, and was found to count"""
-
-    def by_race_json(self) -> Raced:
-        """Return the race with the facts of its race.json alone."""
-        return replace(self, facts=self.in_race_json)
+    began: str = ""
+    """race-timestamp of its race.json; "" where it is not known"""
 
 
 class NotARaceError(ValueError):
     """A text is no race.json with results; the message says what it is instead."""
 
 
-def read_race(name: str, text: str | bytes, facts: Mapping[str, str] | None = None) -> Raced:
-    """Return the race of a race.json; `facts`: what is known of it from elsewhere. Raises NotARaceError."""
+def read_race(name: str, text: str | bytes) -> Raced:
+    """Return the race of a race.json. Raises NotARaceError."""
     try:
         race = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -111,10 +112,17 @@ def read_race(name: str, text: str | bytes, facts: Mapping[str, str] | None = No
     values = {number: value for number, value in values.items() if value > 0}
     supported |= {number for number in values if number.kind not in _PERCENTILES}
     errors = {str(task["task"]): found for task in tasks if (found := _number(task.get("error_rate"))) is not None}
-    own = dict(_facts(race))
-    known, enough = own if facts is None else facts, frozenset(supported & set(values))
-    units, judged = dict(map(_unit, tasks)), facts is not None
-    return Raced(name, _identity(race, text), values, known, enough, errors, own, units, judged)
+    began = race.get("race-timestamp")
+    return Raced(
+        name,
+        _identity(race, text),
+        values,
+        facts=dict(_facts(race)),
+        supported=frozenset(supported & set(values)),
+        error_rates=errors,
+        units=dict(map(_unit, tasks)),
+        began=began if isinstance(began, str) and _TIMESTAMP.fullmatch(began) else "",
+    )
 
 
 def _identity(race: Mapping[str, Any], text: str | bytes) -> str:

@@ -12,6 +12,7 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import MOST_CURVES, Curve, Measured, RaceRecord
 from fairlap.api.status import RemarkStatus
 from fairlap.comparison.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES
+from fairlap.comparison.raced import Kind, Number, Raced
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.machine_watch import Canary
 from fairlap_race.contract.race_capacity import race_capacity
@@ -66,6 +67,24 @@ def race_record(
         service_times=_by_percentile(record, lambda task: task.rally.service_time_millis if task.rally else {}),
         latencies=_by_percentile(record, _latencies),
         rates=list(islice((curve for task in _tasks(record) if (curve := _rates(task)).points), MOST_CURVES)),
+    )
+
+
+def recorded_race(name: str, record: Record, facts: Mapping[str, str]) -> Raced:
+    """Return a valid race of a Benchmark with the numbers that Comparisons compare; `facts`: what is known of it."""
+    kinds = {kind.value: kind for kind in Kind}
+    numbers = islice(_numbers(record, None), _MOST_NUMBERS)
+    found = {Number(each.task, kinds[each.metric]): each for each in numbers if each.metric in kinds}
+    rates = {task.task: task.rally.error_rate if task.rally else None for task in record.comparable_tasks}
+    return Raced(
+        name,
+        record.race_id or name,
+        {number: each.value for number, each in found.items()},
+        facts=facts,
+        supported=frozenset(number for number, each in found.items() if each.supported),
+        error_rates={task: rate for task, rate in rates.items() if rate is not None},
+        units={number: each.unit for number, each in found.items()},
+        judged=True,
     )
 
 

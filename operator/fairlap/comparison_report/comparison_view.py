@@ -25,7 +25,7 @@ from fairlap.api.comparison_status import (
 from fairlap.api.names import COMPARISON_KIND
 from fairlap.api.status import RemarkStatus
 from fairlap.comparison.disturbed_race import DISTURBED, disturbance
-from fairlap.comparison_report.metric_words import words_of
+from fairlap.comparison_report.metric_words import DISAGREE, VERDICT_WORDS, words_of
 
 _MOST = 1e18
 """of any number that a race measures: an axis needs room above it"""
@@ -205,6 +205,14 @@ class ComparisonView:
     def verdict(self) -> str:
         """Return the verdict's word; "" while there is none."""
         return "" if self.failed else str(self.status.verdict or "")
+
+    @property
+    def verdict_words(self) -> str:
+        """Return what the verdict means; "" while there is none."""
+        trades = any(each.verdict == "Mixed" for each in self.contenders)
+        if self.verdict == "Mixed" and self.contenders and not trades:
+            return DISAGREE
+        return VERDICT_WORDS.get(self.verdict, self.verdict)
 
     @property
     def design(self) -> Json:

@@ -6,6 +6,7 @@ import math
 from typing import Final
 
 from fairlap.comparison.gate_metrics import METRICS, MetricKind
+from fairlap.statistics.sentences import change_digits, is_no_change
 
 _HELD: Final = "\N{NO-BREAK SPACE}"
 _SHORT = 3
@@ -42,6 +43,10 @@ VERDICT_SIGNS: Final = {
 }
 
 
+DISAGREE: Final = "variants disagree"
+"""Mixed, and no variant of its own is: one is better, another worse."""
+
+
 def words_of(metric: str) -> MetricKind:
     """Return what a metric is; one that is not known, of a newer operator, goes by its own name."""
     return METRICS.get(metric) or MetricKind(metric, "", metric)
@@ -74,11 +79,14 @@ def digits(value: float) -> str:
 
 
 def percent(value: float | None, sign: bool = True) -> str:
-    """Return per cent with one digit after the point, and with its sign; a minus as long as a plus."""
+    """Return per cent with one digit after the point, small ones with two that count, and with the sign.
+
+    A minus is as long as a plus.
+    """
     if value is None or not math.isfinite(value):
         return "–"
-    text = f"{abs(value):,.1f}" if abs(value) < 99.5 else f"{abs(value):,.0f}"
-    mark = ("−" if value < 0 else "+") if sign and float(text.replace(",", "")) else ""
+    text = change_digits(value / 100) if abs(value) < 99.5 else f"{abs(value):,.0f}"
+    mark = ("−" if value < 0 else "+") if sign and not is_no_change(value / 100) else ""
     return f"{mark}{text}{_HELD}%"
 
 

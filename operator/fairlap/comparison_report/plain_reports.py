@@ -6,45 +6,89 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_status import ContenderStatus, DifferenceStatus, GateStatus
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, read_view, unit_of
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
-from fairlap.comparison_report.markup import Child, Markup, element
+from fairlap.comparison_report.markup import Child, Markup, element, shortened
 from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount, duration, interval, percent
 from fairlap.comparison_report.report_data import manifest
 
 _AGAINST_ITSELF = "the baseline against itself:"
+_MOST_CHARACTERS = 59_500
+"""of Markdown without what says that something is left out: a comment of GitHub's holds 65,536"""
+_LONGEST_VALUE, _LONGEST_LINE = 200, 4000
+"""of Markdown, before its marks are guarded"""
+_TOO_LONG = "Left out here, since it would be too long for a comment"
+_IN_HTML = "the HTML report (fairlap report, without -o) has all of it"
 
 
 def report_markdown(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
-    """Return the report for a pull request, the verdict in its first line; raises NotAComparisonError."""
+    """Return the report for a pull request, the verdict in its first line; raises NotAComparisonError.
+
+    It fits a comment: values are cut, and what is folded is left out from the end on where all would be too long.
+    """
     view = read_view(comparison, blocks)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", manifest(view))), default=0))
+    folded = {
+        "The gates in words, and how far it reaches": list(_in_words(view)),
+        "What was not the same, and may be": list(_not_the_same(view)),
+        "Races": list(_races(view)),
+        "To repeat it": [f"{fence}yaml", manifest(view).rstrip("\n"), fence],
+    }
+    shown = list(_shown(view))
+    lines = _fitting(shown)
+    if more := len(shown) - len(lines):
+        lines += ["", f"{_TOO_LONG}: {more} more line{'s' * (more != 1)}; {_IN_HTML}.", ""]
+    left_out: list[str] = []
+    for summary, inner in folded.items():
+        part = _folded(summary, inner)
+        if left_out or len(_fitting([*lines, *part])) < len(lines) + len(part):
+            left_out += [summary] if part else []  # what stands first matters most
+        else:
+            lines += part
+    if left_out:
+        lines.append(f"{_TOO_LONG}: {'; '.join(left_out)}; {_IN_HTML}.")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _shown(view: ComparisonView) -> Iterator[str]:
+    """Yield the lines that are not folded."""
     word = "Failed" if view.failed else view.verdict or "Not over yet"
-    lines = [f"**{VERDICT_SIGNS.get(word, '✕' if view.failed else '…')} {word}**: {markdown_text(view.headline)}", ""]
+    yield f"**{VERDICT_SIGNS.get(word, '✕' if view.failed else '…')} {word}**: {_line(view.headline)}"
+    yield ""
     said = [f"{kind} {_said(view, condition)}" for kind, condition in (("Gates:", "GatePassed"), ("Fair:", "Fair"))]
     counted = f"{len(view.valid_blocks)} block{'s' * (len(view.valid_blocks) != 1)}"
     cost = f"{view.races_and_preparations}, {duration(view.status.cost_seconds or None)}"
-    lines += [f"{markdown_text(view.name)}: {' · '.join(said)} · {counted} · {cost}", ""]
+    yield f"{_line(view.name)}: {' · '.join(said)} · {counted} · {cost}"
+    yield ""
     if view.judged:
-        lines += ["| | Gate | What is known | Change | Interval | Passed |", "|---|---|---|---:|---:|---|"]
-        lines += [_md_row(contender.name, gate) for contender, gate in view.judged]
-        lines.append("")
+        yield from ("| | Gate | What is known | Change | Interval | Passed |", "|---|---|---|---:|---:|---|")
+        yield from (_md_row(contender.name, gate) for contender, gate in view.judged)
+        yield ""
     unfair = [each for each in view.status.differences if not each.fair]
     for each in unfair:
-        values = _values(view, each)
-        lines.append(f"- not the same: **{markdown_text(each.what)}** ({values}) {markdown_text(each.message)}")
-    lines += [f"- {markdown_text(finding)}" for finding in view.status.findings]
+        yield f"- not the same: **{_value(each.what)}** ({_values(view, each)}) {_line(each.message)}"
+    yield from (f"- {_line(finding)}" for finding in view.status.findings)
     if unfair or view.status.findings:
-        lines.append("")
-    lines += _folded("The gates in words, and how far it reaches", list(_in_words(view)))
-    lines += _folded("What was not the same, and may be", list(_not_the_same(view)))
-    lines += _folded("Races", list(_races(view)))
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", manifest(view))), default=0))
-    lines += _folded("To repeat it", [f"{fence}yaml", manifest(view).rstrip("\n"), fence])
-    return "\n".join(lines).rstrip("\n") + "\n"
+        yield ""
+
+
+def _fitting(lines: Sequence[str]) -> list[str]:
+    """Return as many of the first lines as a comment holds."""
+    lengths = accumulate(len(line) + 1 for line in lines)
+    return [line for line, length in zip(lines, lengths, strict=True) if length <= _MOST_CHARACTERS]
+
+
+def _value(text: str) -> str:
+    return markdown_text(shortened(text, _LONGEST_VALUE))
+
+
+def _line(text: str) -> str:
+    return markdown_text(shortened(text, _LONGEST_LINE))
 
 
 def report_csv(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
@@ -101,7 +145,7 @@ def _md_row(contender: str, gate: GateStatus) -> str:
     known = f"{VERDICT_SIGNS.get(gate.verdict, '')} {VERDICT_WORDS.get(gate.verdict, gate.verdict)}"
     passed = {True: "✓", False: "✕", None: "–"}[gate.passed]
     cells = [contender, label_of(gate), known, percent(gate.change), interval(gate.low, gate.high), passed]
-    return f"| {' | '.join(map(markdown_text, cells))} |"
+    return f"| {' | '.join(map(_value, cells))} |"
 
 
 def _in_words(view: ComparisonView) -> Iterator[str]:
@@ -109,27 +153,25 @@ def _in_words(view: ComparisonView) -> Iterator[str]:
         told = gate.sentence or label_of(gate)
         if gate.noise is not None and _AGAINST_ITSELF not in told:
             told += f"; {_AGAINST_ITSELF} {percent(gate.noise, sign=False)}"
-        yield f"- {markdown_text(f'{contender.name}: {told}')}"
-    yield from (f"- {markdown_text(line)}" for line in view.status.scope)
+        yield f"- {_line(f'{contender.name}: {told}')}"
+    yield from (f"- {_line(line)}" for line in view.status.scope)
 
 
 def _not_the_same(view: ComparisonView) -> Iterator[str]:
     for each in view.status.differences:
         if each.fair:
             values = _values(view, each)
-            yield f"- {markdown_text(each.what)} ({each.rule}): {values} {markdown_text(each.message)}".rstrip()
+            yield f"- {_value(each.what)} ({each.rule}): {values} {_line(each.message)}".rstrip()
 
 
 def _values(view: ComparisonView, each: DifferenceStatus) -> str:
-    return " · ".join(
-        f"{markdown_text(name)}: {markdown_text(each.values[name])}" for name in view.variants if name in each.values
-    )
+    return " · ".join(f"{_value(name)}: {_value(each.values[name])}" for name in view.variants if name in each.values)
 
 
 def _races(view: ComparisonView) -> Iterator[str]:
     for block in view.blocks:
-        order = ", ".join(markdown_text(race.variant) for race in block.races)
-        yield f"- block {block.label}: {order}{'' if block.valid else f' (void: {markdown_text(block.reason)})'}"
+        order = ", ".join(_value(race.variant) for race in block.races)
+        yield f"- block {block.label}: {order}{'' if block.valid else f' (void: {_line(block.reason)})'}"
     for contender, gate in view.judged:
         unit = unit_of(gate)
         medians = f"{amount(gate.baseline, unit)} and {amount(gate.contender, unit)}"

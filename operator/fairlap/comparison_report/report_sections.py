@@ -124,13 +124,13 @@ def to_know_more(view: ComparisonView) -> Markup:
     seconds = [_seconds(view, [race.seconds or 0 for race in block.races]) for block in view.valid_blocks]
     each = sum(seconds) / len(seconds) if seconds else 0.0
     for contender, gate in view.judged:
-        if gate.verdict == "Inconclusive" and gate.more_blocks:
+        if _is_open(gate) and gate.more_blocks:
             time = f", about {duration(each * gate.more_blocks)}" if each else ""
             more = f"{about_so_many(gate.more_blocks)} more block{'s' * (gate.more_blocks != 1)}"
             parts.append(element("li", f"{contender.name}, {label_of(gate)}: {more} would settle it{time}."))
     open_ones = element("ul", parts) if parts else None
     if view.judged and not parts:
-        undecided = any(gate.verdict == "Inconclusive" for _, gate in view.judged)
+        undecided = any(_is_open(gate) for _, gate in view.judged)
         said = "How many blocks more would settle it cannot be said." if undecided else "No gate is open."
         open_ones = element("p", said)
     rows = [row for contender, gate in view.judged if (row := _visible(contender.name, gate))]
@@ -163,6 +163,12 @@ def to_know_more(view: ComparisonView) -> Markup:
     return section("more", "What it would take to know more", open_ones, visible, before)
 
 
+def _is_open(gate: GateStatus) -> bool:
+    """Tell whether more blocks may say more: also of a worsening within the margin that is to be ruled out."""
+    within = gate.verdict == "RegressedWithinMargin" and gate.policy == "requireNonInferior"
+    return gate.verdict == "Inconclusive" or (within and not gate.passed)
+
+
 def _seconds(view: ComparisonView, races: Sequence[float]) -> float:
     """Return how long a block's races took: those in turn run at the same time."""
     return max(races, default=0.0) if view.design.get("kind") == "Duet" else sum(races)
@@ -187,9 +193,8 @@ def _word(view: ComparisonView) -> tuple[Child, str]:
         return f"✕ Failed{f': {view.status.reason}' if view.status.reason else ''}", "bad"
     if not view.verdict:
         return "… Not over yet", "even"
-    words = VERDICT_WORDS.get(view.verdict, view.verdict)
     sign = element("span", VERDICT_SIGNS.get(view.verdict, ""), aria_hidden="true")
-    return [sign, " ", element("strong", view.verdict), f" – {words}"], _MOODS.get(view.verdict, "open")
+    return [sign, " ", element("strong", view.verdict), f" – {view.verdict_words}"], _MOODS.get(view.verdict, "open")
 
 
 def _passed(view: ComparisonView) -> tuple[str, Child]:

@@ -6,7 +6,7 @@ every rule is written once, and exchanging the arms mirrors the verdict (unless 
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from statistics import variance
 from typing import NamedTuple
@@ -266,7 +266,27 @@ def more_blocks(
         shows = t_quantile(differs, df) * spread / root < abs(estimate.mean)
         return shows or t_quantile(2 * same, df) * spread / root < margin - abs(estimate.mean)
 
-    # Each block more makes both intervals shorter.
+    return _fewest(settles, most)
+
+
+def blocks_to_rule_out(finding: GateFinding, margin: float, alpha: float) -> int:
+    """Return about how many blocks more would rule a worsening of the margin out, if mean and noise stayed as they are.
+
+    `margin` is a change (0.05: a factor of 1.05), larger than the estimate; `alpha` the level of the look.
+    """
+    estimate, spread = finding.estimate, finding.estimate.error * math.sqrt(finding.blocks)
+    borrowed = estimate.df - (finding.blocks - 1)
+    room = math.log1p(margin) - estimate.mean
+
+    def rules_out(more: int) -> bool:
+        blocks = finding.blocks + more
+        return t_quantile(2 * alpha, blocks - 1 + borrowed) * spread / math.sqrt(blocks) < room
+
+    return _fewest(rules_out, MOST_MORE_BLOCKS)
+
+
+def _fewest(settles: Callable[[int], bool], most: int) -> int:
+    # Each block more makes an interval shorter.
     return min(1 + bisect_left(range(1, most), True, key=settles), most)
 
 

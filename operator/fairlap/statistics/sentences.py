@@ -5,6 +5,8 @@ import math
 from fairlap.statistics.gates import MOST_MORE_BLOCKS, AllBlocks, GateFinding, GateVerdict
 from fairlap.statistics.paired import as_change
 
+_NO_CHANGE = 1e-12
+"""A smaller share is nothing but rounding."""
 _LOPSIDED = 0.1
 """A margin above which up and down are visibly not as far in per cent: -33 % is as far from none as +50 %."""
 
@@ -76,14 +78,27 @@ def _both_ways(margin: float) -> str:
     return f"{signed(-margin / (1 + margin))} to {signed(margin)}"
 
 
-def _digits(share: float) -> str:
-    return f"{abs(share) * 100:.1f}" if abs(share) < 0.995 else f"{abs(share) * 100:.0f}"
+def change_digits(share: float) -> str:
+    """Return the size of a change in per cent, without sign: 0.05 is "5.0".
+
+    A large one has no digit after the point, a small one two that count: what is a change never reads as none.
+    """
+    percent = abs(share) * 100
+    if percent >= 99.5:
+        return f"{percent:.0f}"
+    return f"{percent:.1f}" if percent >= 0.05 or is_no_change(share) else figure(percent, 2)
+
+
+def is_no_change(share: float) -> bool:
+    """Tell whether a change is none at all."""
+    return abs(share) < _NO_CHANGE
 
 
 def signed(share: float) -> str:
-    """Return a change as a percentage with its sign."""
-    return f"{'-' if share < 0 else '+'}{_digits(share)} %"
+    """Return a change as a percentage with its sign; none has no sign."""
+    sign = "" if is_no_change(share) else "-" if share < 0 else "+"
+    return f"{sign}{change_digits(share)} %"
 
 
 def _amount(change: float) -> str:
-    return f"{_digits(change)} % {'lower' if change < 0 else 'higher'}"
+    return f"{change_digits(change)} % {'lower' if change < 0 else 'higher'}"

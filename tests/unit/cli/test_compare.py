@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import base64
 import csv
-import gzip
 import io
 import json
 import random
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from searched_races import searching_race
 from tests.unit.comparison.test_beside import race_json
 
 from fairlap.cli.compare_command import compare
 from fairlap.cli.exits import CliError, UsageError
 from fairlap.statistics.paired import LARGEST_CHANGE
 from fairlap_race.contract.config_maps import packed as packed_texts
-from fairlap_race.contract.record import KEY_RECORD, Record, Task
+from fairlap_race.contract.http_record import HttpRecord, RequestHits
+from fairlap_race.contract.record import KEY_RECORD, Counts, Record, Task, Totals
+from fairlap_race.contract.turns import TaskTurns
+from fairlap_race.rally.race_json import rally_numbers
 
 
 def folder(path: Path, scale: float, count: int = 5) -> str:
@@ -172,16 +176,33 @@ def test_what_is_not_there_or_no_race(tmp_path: Path) -> None:
         compare(no_cluster, good, ",", False, "text")
 
 
+def recorded(name: str, race: dict[str, Any], hits: int | None = None) -> Record:
+    """Return the record of a race that Rally tells of so, of 400 requests a task."""
+    tasks = [
+        Task(each["task"], unit="ops/s", samples=Counts(0, 400), rally=rally_numbers(each))
+        for each in race["results"]["op_metrics"]
+    ]
+    tasks[-1] = replace(tasks[-1], fewest_hits=hits, most_hits=hits)
+    return Record(race_id=name, tasks=tuple(tasks), totals=Totals(store_bytes=race["results"]["store_size"]))
+
+
 class Cluster:
-    """A cluster with some Benchmarks whose races are all alike but for their scale."""
+    """A cluster with some Benchmarks whose races are all alike but for their scale.
+
+    One that is named old, odd or large has records that cannot be read; large has no race.json either, odd another one.
+    """
 
     def __init__(self, hits: dict[str, int] | None = None, **scales: float) -> None:
         self._scales = scales
         self._hits = hits or {}
+        self.invalid: dict[str, set[int]] = {}
+        self.changed: dict[str, Callable[[Record], Record]] = {}
 
     def benchmark(self, name: str) -> dict[str, Any]:
+        invalid = self.invalid.get(name, {6})
         raced = [
-            {"name": f"race-{number}", "valid": number < 6, "record": f"{name}-race-{number}"} for number in range(1, 7)
+            {"name": f"race-{number}", "valid": number not in invalid, "record": f"{name}-race-{number}"}
+            for number in range(1, 7)
         ]
         version = "9.0.0" if self._scales[name] == 1 else "8.11.0"
         node = {"node": f"{name}-race-6-es-default-0", "dataBytes": len(name), "memoryToData": 0.5, "heapBytes": 2**30}
@@ -197,13 +218,12 @@ class Cluster:
         if benchmark == "lost":
             return None
         race = race_json(self._scales[benchmark], random.Random(name))
-        packed = gzip.compress(b"[]" if benchmark == "odd" else json.dumps(race).encode())
-        binary = {"race.json.gz": base64.b64encode(packed).decode()}
-        if benchmark in self._hits:
-            found = self._hits[benchmark]
-            record = Record(tasks=(Task("search", fewest_hits=found, most_hits=found),))
-            binary |= packed_texts({KEY_RECORD: record.to_json()})
-        return {"binaryData": {} if benchmark == "large" else binary}
+        record = recorded(name, race, self._hits.get(benchmark))
+        record = self.changed.get(benchmark, lambda it: it)(record)
+        texts = {KEY_RECORD: "[]" if benchmark in ("old", "odd", "large") else record.to_json()}
+        if benchmark != "large" and record.http is None:
+            texts["race.json"] = "[]" if benchmark == "odd" else json.dumps(race)
+        return {"binaryData": packed_texts(texts)}
 
 
 def test_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:
@@ -247,10 +267,156 @@ def test_a_benchmark_beside_files(tmp_path: Path, capsys: pytest.CaptureFixture[
     [
         ("lost", "the record of lost race-1 is gone: there is no ConfigMap lost-race-1"),
         ("odd", "odd race-1 is no race.json of Rally with results"),
-        ("large", "the record of large race-1 has no race.json.gz: it was too large to be kept"),
+        ("large", "the record of large race-1 has no race.json.gz, nor a record.json that can be read"),
     ],
 )
 def test_a_record_that_is_gone(name: str, words: str) -> None:
     cluster: Any = Cluster(es9=1.0, lost=1.0, large=1.0, odd=1.0)
     with pytest.raises(CliError, match=words):
         compare(lambda: cluster, "es9", name, False, "text")
+
+
+def test_a_record_from_before_is_compared_by_its_race_json(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "old", "es9", connect=lambda: Cluster(old=1.2, es9=1.0))
+    assert text.startswith("Improved: es9 against old, 5 and 5 races\n")
+
+
+def over_http(record: Record, requests: int = 2, hits: tuple[int | None, ...] = (3, 4)) -> Record:
+    """Return a record as a race over HTTP leaves it: one task, and no store."""
+    of_http = HttpRecord(k6_version="1.0.0", requests=requests, hits=RequestHits("/hits", hits))
+    return replace(record, tasks=(replace(record.tasks[0], task="requests"),), totals=Totals(), http=of_http)
+
+
+def test_benchmarks_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without Rally there never is a race.json."""
+    cluster: Any = Cluster(g1=1.0, g2=1.3)
+    cluster.changed = dict.fromkeys(("g1", "g2"), over_http)
+    text = printed(capsys, "g1", "g2", connect=lambda: cluster)
+    assert text.startswith("Regressed: g2 against g1, 5 and 5 races\n") and "requests service time p99, ms" in text
+    files = folder(tmp_path / "a", 1.0)
+    with pytest.raises(CliError, match="g1 race-1 was raced over HTTP: "):
+        compare(lambda: cluster, "g1", files, False, "text")
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ({"requests": 3}, "* ran: number of requests is not the same: 2 and 3"),
+        ({"hits": (3, 5)}, "* ran: request 2: hits is not the same: 4 and 5"),
+    ],
+)
+def test_other_requests_over_http_are_another_question(
+    capsys: pytest.CaptureFixture[str], other: dict[str, Any], sentence: str
+) -> None:
+    cluster = Cluster(g1=1.0, g2=1.3)
+    cluster.changed = {"g1": over_http, "g2": lambda record: over_http(record, **other)}
+    lines = printed(capsys, "g1", "g2", connect=lambda: cluster).splitlines()
+    assert lines[0].startswith("NotComparable: ") and sentence in lines
+
+
+def test_many_requests_that_find_something_else_are_told_shortly(capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster(g1=1.0, g2=1.0)
+    cluster.changed = {
+        "g1": lambda record: over_http(record, 100, (1,) * 100),
+        "g2": lambda record: over_http(record, 100, (2,) * 100),
+    }
+    text = printed(capsys, "g1", "g2", "json", connect=lambda: cluster)
+    obstacles = json.loads(text)["obstacles"]
+    assert len(obstacles) == 31 and obstacles[-1] == "and 71 more of these"
+
+
+def test_of_a_benchmark_the_requests_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rally gives p99 from 100 requests on, and p99.9 from 1,000: 400 are enough for p99, which no file proves."""
+
+    def counted(requests: int) -> Callable[[Record], Record]:
+        return lambda record: replace(
+            record, tasks=tuple(replace(task, samples=Counts(0, requests)) for task in record.tasks)
+        )
+
+    cluster = Cluster(es8=1.0, es9=1.0)
+    text = printed(capsys, "es8", "es9", connect=lambda: cluster)
+    assert "* service time p99, geometric mean of 2 tasks" in text
+    cluster.changed = {"es8": counted(367)}
+    text = printed(capsys, "es8", "es9", connect=lambda: cluster)
+    assert "service time p99, geometric mean" not in text
+    assert "p99 of bulk, search decides nothing: it needs 368 requests, and not every race had as many" in text
+
+
+def test_of_races_in_turn_no_throughput_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is that of all of them together."""
+    cluster = Cluster(es8=1.0, es9=1.3)
+    cluster.changed = dict.fromkeys(
+        ("es8", "es9"),
+        lambda record: replace(
+            record, tasks=tuple(replace(task, turns=TaskTurns(task.task, in_turn=400)) for task in record.tasks)
+        ),
+    )
+    text = printed(capsys, "es8", "es9", connect=lambda: cluster)
+    assert (
+        text.startswith("Regressed: ") and "* throughput, geometric mean" not in text and "bulk throughput," not in text
+    )
+    assert "throughput of bulk, search decides nothing: not every race has a number above 0 of it" in text
+
+
+def test_of_races_that_look_for_their_capacity_it_alone_decides(capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster(es8=1.0, es9=1.0)
+    cluster.changed = {
+        "es8": lambda record: replace(searching_race(300.0), race_id=record.race_id),
+        "es9": lambda record: replace(searching_race(600.0), race_id=record.race_id),
+    }
+    found = json.loads(printed(capsys, "es8", "es9", "json", connect=lambda: cluster))
+    assert [gate["what"] for gate in found["gates"]] == ["capacity of search"] and found["verdict"] == "Improved"
+    assert not [line for line in found["hints"] if "probe" in line["what"]]
+
+
+def test_beside_files_a_benchmark_needs_a_race_json(tmp_path: Path) -> None:
+    files = folder(tmp_path / "a", 1.0)
+    cluster: Any = Cluster(es9=1.0, large=1.0)
+    with pytest.raises(CliError, match="of large race-1 has no race"):
+        compare(lambda: cluster, "large", files, False, "text")
+
+
+def test_pairs_are_races_of_the_same_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the other has no valid race for is left out: the next one's hour was another one."""
+    cluster: Any = Cluster(es8=1.0, es9=1.0)
+    cluster.invalid = {"es8": {2}, "es9": {5, 6}}
+    text = printed(capsys, "es8", "es9", connect=lambda: cluster, in_blocks=True)
+    assert text.startswith("NoDifference: es9 against es8, 3 pairs of races\n")
+    alone = "es8 race-5, es8 race-6, es9 race-2"
+    assert f"* left out, since the other has no valid race of that name: {alone}" in text
+    cluster.invalid = {"es8": {1, 2, 3}, "es9": {4, 5, 6}}
+    with pytest.raises(UsageError, match=r"no two valid races have the same name \(es8 race-4, "):
+        compare(lambda: cluster, "es8", "es9", True, "text")
+
+
+@pytest.mark.parametrize(("all_tell", "verdict"), [(True, "NoDifference"), (False, "Inconclusive")])
+def test_files_are_paired_in_the_order_of_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], all_tell: bool, verdict: str
+) -> None:
+    """Rally names the folder of a race by lot; the machine is slower from race to race, by far."""
+    for variant in "ab":
+        names = random.Random(variant).sample(range(100), 5)
+        for hour, name in enumerate(names):
+            race = race_json(1.5**hour, random.Random(f"{variant}{hour}"))
+            if all_tell or hour:
+                race["race-timestamp"] = f"20260101T0{hour}0000Z"
+            path = tmp_path / variant / f"{name:02d}" / "race.json"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(race))
+    text = printed(capsys, f"{tmp_path}/a/", f"{tmp_path}/b/", in_blocks=True)
+    assert text.startswith(f"{verdict}: ")
+
+
+@pytest.mark.parametrize(
+    ("counts", "in_blocks", "words"),
+    [
+        ((1, 1), False, "1 race each"), ((5, 1), False, "5 races and 1 race"), ((1, 3), False, "1 race and 3 races"),
+        ((1, 1), True, "1 pair of races"),
+    ],
+)  # fmt: skip
+def test_counts_have_their_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], counts: tuple[int, int], in_blocks: bool, words: str
+) -> None:
+    one, two = (folder(tmp_path / name, 1.0, count) for name, count in zip("ab", counts, strict=True))
+    text = printed(capsys, one, two, in_blocks=in_blocks)
+    assert text.splitlines()[0].endswith(f", {words}") and f" times the baseline's, in {words}\n" in text

@@ -97,6 +97,12 @@ def test_a_key_with_dots_is_found() -> None:
         ({}, "Up to 3 blocks may be raced again, and up to 5 more whose machine was disturbed."),
         ({"design": {"disturbed": "Count", "retries": 2}}, "Up to 2 blocks may be raced again.\n"),
         ({"design": {"kind": "Duet"}}, "Up to 3 blocks may be raced again.\n"),
+        ({"design": {"kind": "Duet", "retries": 1}}, "Up to 1 block may be raced again.\n"),
+        ({"design": {"kind": "Duet", "retries": 0}}, "No block may be raced again.\n"),
+        (
+            {"design": {"retries": 0}},
+            "No block may be raced again, but for up to 5 blocks whose machine was disturbed.\n",
+        ),
         ({}, "Races: 9 to 30, each on a cluster of its own where one is built; "),
         ({"design": {"state": "Kept", "tasks": ["a", "b"]}}, "Races: 9 to 30, of a, b alone, on kept clusters; "),
         (

@@ -325,3 +325,51 @@ def test_all_gates_together(verdicts: list[GateVerdict], outcome: ComparisonVerd
 
 def test_a_gate_that_one_race_could_not_judge_is_open() -> None:
     assert overall([None, finding(NO)]) == ComparisonVerdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("count", [3, 1])
+@pytest.mark.parametrize(
+    ("key", "what", "comparable"),
+    [
+        ("track-params", "track parameter", False),
+        ("car-params", "car parameter", True),
+        ("plugin-params", "plugin parameter", True),
+    ],
+)
+def test_a_parameter_that_only_one_was_given_is_a_difference(key: str, what: str, comparable: bool, count: int) -> None:
+    """Rally leaves the key out of race.json where nothing was given."""
+    plain = [read(without(race_json(), "track-params")) for _ in range(count)]
+    given = [read(without(race_json(), "track-params") | {key: {"x": 1}}) for _ in range(count)]
+    for one, two, values in ((plain, given, ("nothing", "1")), (given, plain, ("1", "nothing"))):
+        found = put_beside(one, two)
+        assert [tuple(each.__dict__.values()) for each in found.differences] == [(f"{what} x", *values)]
+        assert (found.verdict != ComparisonVerdict.NOT_COMPARABLE) is comparable
+    within = put_beside([*plain, *given], [read(race_json()) for _ in range(2)]).obstacles
+    assert f"{what} x is not the same in the races of one variant: 1 and nothing" in within
+
+
+def test_what_the_operator_gives_to_rally_by_itself_is_no_difference() -> None:
+    given = [raced(**{"track-params": {"documents": 1000, "error_level": ""}}) for _ in range(3)]
+    assert put_beside(given, [raced() for _ in range(3)]).differences == ()
+
+
+def without(race: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in race.items() if name != key}
+
+
+@pytest.mark.parametrize("nothing", [None, 0])
+def test_a_task_that_a_mean_is_without_is_told(nothing: Any) -> None:
+    odd = race_json()
+    odd["results"]["op_metrics"][1]["throughput"]["mean"] = nothing
+    found = put_beside(races(1.0, 1, 3), [read(odd), *races(1.0, 2, 2)])
+    assert found.gates[0].what == "throughput, geometric mean of 1 task"
+    assert "throughput of search decides nothing: not every race has a number above 0 of it" in found.notes
+    assert not [text for text in put_beside(races(1.0, 1, 3), races(1.0, 2, 3)).notes if "decides nothing" in text]
+
+
+def test_a_task_of_too_few_requests_for_a_percentile_is_told() -> None:
+    few = race_json()
+    few["results"]["op_metrics"][1]["service_time"] = {"50_0": 5.0, "100_0": 9.0}  # fewer than 10 requests
+    notes = put_beside(races(1.0, 1, 3), [read(few), *races(1.0, 2, 2)]).notes
+    assert "p50 of search decides nothing: it needs 6 requests, and the files prove fewer" in notes
+    assert "p99 of search decides nothing: it needs 368 requests, and the files prove fewer" in notes

@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from statistics import variance
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from fairlap.api.block_record import TWIN, BlockRecord, Measured
 from fairlap.api.comparison_status import GateStatus
 from fairlap.api.status import RemarkStatus
 from fairlap.comparison.expectation import design_looks
-from fairlap.comparison.gate_metrics import METRICS
+from fairlap.comparison.gate_metrics import METRICS, trade
+from fairlap.comparison.gate_words import noise_words
 from fairlap.comparison.judgement import Judgement, judge_blocks
 from fairlap.statistics.distributions import binomial_interval
 from fairlap.statistics.gates import SEQUENTIAL, Look, fixed
@@ -730,3 +732,98 @@ def test_a_mean_throughput_over_tasks_at_a_rate_says_so(rates: dict[str, float],
     assert not told or (said[0].startswith("throughput, geometric mean of 2 tasks: of ") and "search" in said[0])
     named = judged(blocks, [{"metric": "throughput", "margin": 5, "task": "search"}])
     assert not [text for text in named.findings if "a rate was asked" in text]
+
+
+NOT_RULED_OUT = "; the margin is not ruled out, which this gate asks for; about "
+
+
+def test_a_worsening_within_the_margin_says_why_it_fails_and_what_would_settle_it() -> None:
+    found = judged(one_number("throughput", 0.04), [gate_of("throughput")])
+    gate = the_gate(found)
+    assert (gate.verdict, gate.passed) == ("RegressedWithinMargin", False) and gate.more_blocks > 0
+    words = f"{NOT_RULED_OUT}{gate.more_blocks} more blocks would settle it at this noise"
+    assert gate.sentence.endswith(words) and words in found.sentence
+    more = 5 + gate.more_blocks
+    wide = [SPREAD[number % 5] for number in range(more)]
+    scale = math.sqrt(variance(SPREAD) / variance(wide))
+    assert the_gate(judged(one_number("throughput", 0.04, [scale * it for it in wide]), [gate_of("throughput")])).passed
+
+
+@pytest.mark.parametrize("policy", ["failOnRegression", "failOnAnyRegression", "reportOnly"])
+def test_what_other_gates_do_not_ask_for_is_not_said(policy: str) -> None:
+    gate = the_gate(judged(one_number("throughput", 0.04), [gate_of("throughput", policy=policy)]))
+    assert gate.verdict == "RegressedWithinMargin" and "ruled out" not in gate.sentence and gate.more_blocks == 0
+
+
+def three_gates(*costs: tuple[float, float]) -> list[BlockRecord]:
+    """Return blocks with three numbers, each of this mean cost and so many times the usual noise."""
+    metrics = ("throughput", "serviceTimeP50", "storeBytes")
+    series_of = [
+        one_number(metric, cost, [by * each for each in SPREAD])
+        for metric, (cost, by) in zip(metrics, costs, strict=True)
+    ]
+    first = series_of[0]
+    for other in series_of[1:]:
+        for block, more in zip(first, other, strict=True):
+            for race, beside_it in zip(block.races, more.races, strict=True):
+                race.numbers.extend(beside_it.numbers)
+    return first
+
+
+THREE = [gate_of("throughput"), gate_of("serviceTimeP50"), gate_of("storeBytes")]
+
+
+def test_a_trade_says_how_many_gates_cannot_be_told() -> None:
+    found = judged(three_gates((-0.3, 1), (0.0, 10), (0.3, 1)), THREE)
+    assert found.verdict == "Mixed" and found.sentence.endswith(" more disk; 1 gate cannot be told")
+
+
+def test_what_is_shown_beside_what_cannot_be_told_is_said() -> None:
+    found = judged(three_gates((-0.3, 1), (-0.3, 1), (0.0, 10)), THREE)
+    assert found.verdict == "Inconclusive"
+    shown = "; shown is 35 % more ops/s (search) and 1 more"
+    assert found.sentence.startswith("cannot tell 9.0.0 from 8.11.0 in 1 of 3 gates; about ")
+    assert found.sentence.endswith(shown), found.sentence
+    nothing = judged(three_gates((0.0, 1), (0.0, 1), (0.0, 10)), THREE)
+    assert "shown is" not in nothing.sentence
+
+
+def test_variants_that_disagree_make_no_trade() -> None:
+    names = (BASELINE, OTHER, "9.1.0")
+    by = dict(zip(names, ([0.0] * 5, [-0.3 + it for it in SPREAD], [0.3 + it for it in SPREAD]), strict=True))
+    found = judged(series("throughput", by, task="search"), [gate_of("throughput")], names=names)
+    assert [each.verdict for each in found.contenders] == ["Improved", "Regressed"] and found.verdict == "Mixed"
+    assert found.sentence.startswith(f"variants disagree: {OTHER} is better than {BASELINE}: ")
+    assert f". 9.1.0 is worse than {BASELINE}: " in found.sentence
+    traded = judged(three_gates((-0.3, 1), (0.0, 1), (0.3, 1)), THREE)
+    assert traded.verdict == "Mixed" and "disagree" not in traded.sentence
+
+
+def exact(metric: str, one: float, two: float) -> Judgement:
+    """Return what three blocks say in which a number is the same."""
+    races = [a_race(BASELINE, {("", metric): one}), a_race(OTHER, {("", metric): two})]
+    return judged([BlockRecord(number=number, races=races) for number in range(3)], [gate_of(metric, 1)])
+
+
+@pytest.mark.parametrize(
+    ("metric", "one", "two", "words"),
+    [
+        ("documents", 1e6, 999_999.0,
+         "documents: -0.0001 % in all 3 pairs, without any noise (median 1,000,000, then 999,999)"),
+        ("storeBytes", 5_000_000.0, 5_150_000.0,
+         "store size: +3.0 % in all 3 pairs, without any noise (median 5,000,000, then 5,150,000 bytes)"),
+        ("storeBytes", 1_234_567.5, 1_300_000.0,
+         "store size: +5.3 % in all 3 pairs, without any noise (median 1,234,568, then 1,300,000 bytes)"),
+    ],
+)  # fmt: skip
+def test_numbers_without_noise_are_told_in_full(metric: str, one: float, two: float, words: str) -> None:
+    assert the_gate(exact(metric, one, two)).sentence == words
+
+
+def test_a_trade_of_a_small_change_is_no_trade_of_none() -> None:
+    assert trade("documents", -1e-6) == "0.0001 % fewer documents"
+    assert trade("storeBytes", 0.0958) == "9.6 % more disk" and trade("storeBytes", 0.31) == "31 % more disk"
+
+
+def test_the_noise_of_a_steady_baseline_is_not_none() -> None:
+    assert noise_words(0.004, 3) == "; the baseline against itself: ±0.004 % (3 pairs)"

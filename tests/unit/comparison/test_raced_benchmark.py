@@ -16,7 +16,8 @@ from searched_races import searching_race
 from fairlap.api.block_record import RaceRecord
 from fairlap.api.status import MOST_REMARKS, RemarkStatus
 from fairlap.comparison.disturbed_race import disturbance
-from fairlap.comparison.raced_benchmark import race_record
+from fairlap.comparison.raced import Kind, Number
+from fairlap.comparison.raced_benchmark import race_record, recorded_race
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.machine_watch import Canary, MachineWatch
 from fairlap_race.contract.record import (
@@ -233,3 +234,22 @@ def test_of_a_search_the_capacity_is_compared_and_no_probe() -> None:
 )
 def test_a_bound_is_no_capacity_to_compare(record: Record) -> None:
     assert ("search", "capacity") not in values(race_record(BENCHMARK, config_map(record), "8.11.0"))
+
+
+def test_a_race_to_be_put_beside_others_has_the_numbers_of_its_record() -> None:
+    """The requests are counted, and what takes turns or is a probe is left out, as in a Comparison."""
+    failing = replace(RECORD.tasks[1], rally=replace(TASK.rally or RallyNumbers(), error_rate=0.01))
+    record = replace(RECORD, race_id="r1", tasks=(TASK, failing, replace(TASK, task="duet", turns=TaskTurns("duet"))))
+    found = recorded_race("up race-1", record, {"ran: version": "9.0.0"})
+    assert (found.name, found.identity, found.facts, found.judged) == (
+        "up race-1",
+        "r1",
+        {"ran: version": "9.0.0"},
+        True,
+    )
+    assert found.values[Number("search", Kind.THROUGHPUT)] == 49.0 and found.values[Number("", Kind.STORE)] == 5e6
+    assert Number("search", Kind.P99) not in found.supported and Number("bulk", Kind.P99) in found.supported
+    assert Number("duet", Kind.P50) in found.values and Number("duet", Kind.THROUGHPUT) not in found.values
+    assert found.units[Number("search", Kind.THROUGHPUT)] == "ops/s" and found.error_rates == {"bulk": 0.01}
+    searched = recorded_race("up race-2", searching_race(300.0), {})
+    assert {number.kind for number in searched.values} == {Kind.CAPACITY} and searched.identity == "up race-2"

@@ -371,3 +371,31 @@ def test_who_was_not_raced_is_told_beside_the_gates_and_has_no_column() -> None:
     assert "not raced: odd differs in 2 variables" in Page(report_html(made.comparison, made.blocks)).words
     odd["name"] = "9.0.0"
     assert "9.0.0" in read_view(made.comparison, made.blocks).arms, "it was raced"
+
+
+def test_variants_that_disagree_are_no_trade() -> None:
+    made = Made({"9.0.0": {"throughput": 0.8}, "9.1.0": {"throughput": 1.3}}, noise=0.005)
+    for each, verdict in zip(made.comparison["status"]["contenders"], ("Regressed", "Improved"), strict=True):
+        each["verdict"] = verdict
+    made.comparison["status"]["verdict"] = "Mixed"
+    said = Page(report_html(made.comparison, made.blocks)).words
+    assert "◆ Mixed – variants disagree" in said and "Mixed – a trade" not in said
+    made.comparison["status"]["contenders"][0]["verdict"] = "Mixed"
+    assert "Mixed – a trade" in Page(report_html(made.comparison, made.blocks)).words
+
+
+@pytest.mark.parametrize(
+    ("more", "passed", "policy", "said"),
+    [
+        (4, False, "requireNonInferior", "9.0.0, throughput, mean of 4 tasks: about 4 more blocks would settle it"),
+        (0, False, "requireNonInferior", "How many blocks more would settle it cannot be said."),
+        (0, True, "failOnRegression", "No gate is open."),
+    ],
+)
+def test_a_worsening_whose_margin_is_to_be_ruled_out_is_open(more: int, passed: bool, policy: str, said: str) -> None:
+    made = Made({"9.0.0": {}}, noise=0.001)
+    (gate, *others) = made.comparison["status"]["contenders"][0]["gates"]
+    for other in others:
+        other["verdict"] = "NoDifference"
+    gate |= {"verdict": "RegressedWithinMargin", "policy": policy, "passed": passed, "moreBlocks": more}
+    assert said in Page(report_html(made.comparison, made.blocks)).words

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.unit.comparison_report.synthetic import Made, cases, condition
 
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
+from fairlap.comparison_report.metric_words import interval, percent
 from fairlap.comparison_report.plain_reports import report_csv, report_junit, report_markdown
 
 MADE = cases()
@@ -197,3 +198,61 @@ def test_no_name_becomes_a_link_by_itself(text: str) -> None:
     shown = markdown_text(f"see {text}")
     assert shown.replace("\u2060", "").replace("\\", "") == f"see {text}"
     assert not re.search(r"(?i)(https?|ftp)://|www\.|\w@\w", shown)
+
+
+def much_that_differs(made: Made, count: int, characters: int, *, fair: bool) -> None:
+    made.comparison["status"]["differences"] = [
+        {
+            "what": f"setting {number}", "rule": "MayFollow" if fair else "MustMatch", "fair": fair,
+            "values": dict.fromkeys([made.baseline, *made.effects], "a" * characters), "message": "write it",
+        }
+        for number in range(count)
+    ]  # fmt: skip
+
+
+def closed(text: str) -> bool:
+    marks = re.findall("</?details>", text)
+    return marks == ["<details>", "</details>"] * (len(marks) // 2)
+
+
+@pytest.mark.parametrize("fair", [True, False])
+def test_markdown_shows_the_ends_of_long_values(fair: bool) -> None:
+    """Twenty of 4,000 characters a side are more than a comment holds."""
+    made = cases()["regressed"]
+    much_that_differs(made, 20, 4000, fair=fair)
+    text = report_markdown(made.comparison, made.blocks)
+    assert (
+        "setting 19" in text and "a…a" in text and len(text) < 30_000 and "Left out here" not in text and closed(text)
+    )
+
+
+def test_markdown_leaves_out_what_is_folded_from_the_end_on() -> None:
+    made = cases()["three"]
+    much_that_differs(made, 100, 4000, fair=True)
+    text = report_markdown(made.comparison, made.blocks)
+    assert len(text) <= 60_000 and closed(text) and text.count("<details>") == 1
+    assert "<summary>The gates in words, and how far it reaches</summary>" in text
+    told = "too long for a comment: What was not the same, and may be; Races; To repeat it"
+    assert text.endswith(f"{told}; the HTML report (fairlap report, without -o) has all of it.\n")
+
+
+def test_markdown_leaves_out_even_what_is_not_folded() -> None:
+    made = cases()["three"]
+    much_that_differs(made, 100, 4000, fair=False)
+    text = report_markdown(made.comparison, made.blocks)
+    assert len(text) <= 60_500 and closed(text) and text.startswith("**◆ Mixed**")
+    assert re.search(r"comment: \d+ more lines; the HTML report", text)
+
+
+@pytest.mark.parametrize(
+    ("value", "signed", "plain"),
+    [
+        (-0.0001, "−0.0001", "0.0001"), (0.012, "+0.012", "0.012"), (0.0, "0.0", "0.0"), (1e-13, "0.0", "0.0"),
+        (0.06, "+0.1", "0.1"), (-5.0, "−5.0", "5.0"), (12345.6, "+12,346", "12,346"),
+    ],
+)  # fmt: skip
+def test_a_small_percentage_is_not_none(value: float, signed: str, plain: str) -> None:
+    assert (
+        percent(value) == f"{signed}\N{NO-BREAK SPACE}%" and percent(value, sign=False) == f"{plain}\N{NO-BREAK SPACE}%"
+    )
+    assert interval(value, value) == f"{signed} to {signed}\N{NO-BREAK SPACE}%"

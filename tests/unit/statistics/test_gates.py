@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.statistics.gates import (
+    MOST_MORE_BLOCKS,
     SEQUENTIAL,
     Gate,
     GateFinding,
     GateVerdict,
     Look,
+    blocks_to_rule_out,
     fixed,
     is_futile,
     is_open,
@@ -24,8 +26,8 @@ from fairlap.statistics.gates import (
     smallest_visible,
 )
 from fairlap.statistics.moderation import Prior
-from fairlap.statistics.paired import LARGEST_CHANGE, paired
-from fairlap.statistics.sentences import about_so_many, all_blocks_words, change_of, describe, figure
+from fairlap.statistics.paired import LARGEST_CHANGE, Estimate, paired
+from fairlap.statistics.sentences import about_so_many, all_blocks_words, change_of, describe, figure, signed
 
 FIVE = Gate(0.05)
 MIRROR = {
@@ -343,7 +345,7 @@ def test_false_alarms_and_missed_worsenings_stay_at_5_percent() -> None:
         ),
         (
             0.0, 0.06, True,
-            "x: cannot tell: +0.0 % (95 % interval -7.2 % to +7.7 %, 5 pairs); "
+            "x: cannot tell: 0.0 % (95 % interval -7.2 % to +7.7 %, 5 pairs); "
             "about 2 more would settle it at this noise",
         ),
     ],
@@ -387,3 +389,34 @@ def test_a_figure_has_no_exponent(value: float, digits: int, words: str) -> None
 @pytest.mark.parametrize(("more", "words"), [(1, "about 1"), (998, "about 998"), (999, "at least 999")])
 def test_a_bound_is_not_told_as_a_number(more: int, words: str) -> None:
     assert about_so_many(more) == words
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (-1e-6, "-0.0001 %"), (0.00049, "+0.049 %"), (0.000499, "+0.05 %"), (0.0005, "+0.1 %"), (1e-9, "+0.0000001 %"),
+        (0.0, "0.0 %"), (-0.0, "0.0 %"), (3e-16, "0.0 %"), (0.9949, "+99.5 %"), (0.996, "+100 %"), (-0.05, "-5.0 %"),
+    ],
+)  # fmt: skip
+def test_a_change_never_reads_as_none_and_none_has_no_sign(share: float, words: str) -> None:
+    assert signed(share) == words
+
+
+@pytest.mark.parametrize(("mean", "by"), [(0.035, 0.02), (0.02, 0.05), (0.045, 0.01)])
+def test_so_many_more_blocks_would_rule_a_margin_out(mean: float, by: float) -> None:
+    """At the same mean and noise the interval is short enough then, and not one block before."""
+    found = one(spread(mean, by, 5))
+    more = blocks_to_rule_out(found, 0.05, 0.05)
+    noise = found.estimate.error * math.sqrt(5)
+
+    def rules_out(blocks: int) -> bool:
+        high = Estimate(mean, noise / math.sqrt(blocks), blocks - 1).interval(0.1)[1]
+        return high < math.log1p(0.05)
+
+    assert not found.not_worse and more >= 1
+    assert rules_out(5 + more) and (more == 1 or not rules_out(5 + more - 1))
+
+
+def test_a_mean_next_to_the_margin_is_ruled_out_by_no_number_of_blocks() -> None:
+    found = one(spread(math.log1p(0.05) - 1e-6, 0.01, 5))
+    assert blocks_to_rule_out(found, 0.05, 0.05) == MOST_MORE_BLOCKS
