@@ -174,6 +174,25 @@ def _shared(facts: Facts) -> Iterator[Advice]:
         )
 
 
+def _shared_unasked(facts: Facts) -> Iterator[Advice]:
+    """Yield that races shared processors that they had asked for, where no kubelet may be asked why."""
+    known = {node.name for node in facts.nodes if node.kubelet and node.kubelet.cpu_manager}
+    bad = [
+        race
+        for race in facts.races
+        if Reason.PROCESSORS_SHARED in race.remarks and not (race.elasticsearch_on or race.machines) & known
+    ]
+    if bad:
+        yield Advice(
+            "sharedProcessors",
+            75 * len(bad) / len(facts.races),
+            f"in {len(bad)} of {len(facts.races)} races Elasticsearch had no processors of its own ({_named(bad)}): "
+            f"{bad[0].remarks[Reason.PROCESSORS_SHARED]}",
+            "see what the kubelets of these nodes say (cpuManagerPolicy: static and a reserve are what it takes), and "
+            "that elasticsearch.resources has limits that are its requests, with a whole number of CPUs",
+        )
+
+
 def _too_few(facts: Facts) -> Iterator[Advice]:
     known, needed = [node for node in facts.for_elasticsearch() if node.cores is not None], cores_needed(facts)
     bad = [node for node in known if (node.cores or 0) < needed]
@@ -254,6 +273,10 @@ def _turbo(it: MachineSeen) -> bool:
     return it.settings.get("turbo") is True
 
 
+def _huge_pages_waited_for(it: MachineSeen) -> bool:
+    return (it.settings.get("hugePages"), it.settings.get("hugePagesDefrag")) == ("always", "always")
+
+
 def _half_cores(it: MachineSeen) -> bool:
     # Who may use all processors has all threads of their cores, and shares them with everybody.
     return it.settings.get("smtActive") is True and (it.exclusive is False or it.settings.get("wholeCores") is False)
@@ -272,6 +295,10 @@ _SETTINGS: Final[Sequence[tuple[str, float, Callable[[MachineSeen], bool], str, 
         "smt", 30.0, _half_cores, "cores run two threads at a time, and a neighbour's thread may be on the same core",
         "turn SMT off, or give pods whole cores (CPU manager option full-pcpus-only) and write as many CPUs in "
         "elasticsearch.resources as whole cores have threads, mostly a multiple of 2: such kubelets refuse others",
+    ),
+    (
+        "hugePages", 25.0, _huge_pages_waited_for, "who touches memory may wait until a huge page is compacted",
+        "set the defrag of transparent huge pages to madvise, the kernel's default",
     ),
 )  # fmt: skip
 """Of machines: about, weight, whether it harms, what is found, what to change."""
@@ -305,6 +332,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 _RULES: Final[Sequence[Callable[[Facts], Iterator[Advice]]]] = (
-    _unsettled, _steal, _canary, _disturbed, _cpu_manager, _shared, _too_few, _short, _one_machine, _neighbours,
-    _topology, _settings,
+    _unsettled, _steal, _canary, _disturbed, _cpu_manager, _shared, _shared_unasked, _too_few, _short, _one_machine,
+    _neighbours, _topology, _settings,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from fairlap.api.base import as_mapping
 from fairlap.api.names import UID_LABEL
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Resources
-from fairlap.results.disturbance import SHORTEST_SECONDS, canary_words
+from fairlap.results.disturbance import canary_words, judged_spans
 from fairlap_race.contract.machine_watch import MachineWatch
 
 Body = Mapping[str, Any]
@@ -170,8 +170,7 @@ def watched(race: RaceSeen, watch: MachineWatch | None) -> RaceSeen:
     """Return the race with what its record says of the machine while it ran; as it is without."""
     if watch is None:
         return race
-    spans = [span for span in (watch.race, *watch.tasks) if span.seconds >= SHORTEST_SECONDS]
-    steal = [span.steal_share for span in spans if span.steal_share is not None]
+    steal = [span.steal_share for span in judged_spans(watch) if span.steal_share is not None]
     canary = tuple(canary_words(watch)) if watch.before and watch.after else None
     return replace(race, steal=max(steal, default=None), canary=canary)
 

@@ -4,6 +4,7 @@ Its canary, steal, what else ran, who else wrote to its disk, and times in which
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Final
 
 from fairlap.results.remarks import RaceRemark
@@ -38,23 +39,27 @@ def remarks(
     elasticsearch_on: Collection[str],
     load_generator_on: str,
     reading: Collection[str] = (),
+    unread: Collection[str] = (),
     *,
+    cpu_limit: float | None = None,
     over_http: bool = False,
     in_turn: bool = False,
 ) -> Iterator[RaceRemark]:
     """Yield that the machine was disturbed, and by what is known; the pods' machines tell whose CPU time is whose.
 
-    `reading`: the tasks in which Elasticsearch only reads; `over_http`: nothing but the load generator was watched;
-    `in_turn`: other races, whose use is not known here, were raced at the same time.
+    `reading`: the tasks in which Elasticsearch only reads; `unread`: those whose numbers nobody reads; `cpu_limit`: of
+    the load generator, in processors; `over_http`: nothing but the load generator was watched; `in_turn`: other races,
+    whose use is not known here, were raced at the same time.
     """
     if table is None or table.watch is None:
         return
+    watch = _of_what_is_read(table.watch, unread)
     found = [
-        *canary_words(table.watch),
-        *_steal(table.watch),
-        *_stalls(table.watch, "it" if over_http else "it or Elasticsearch"),
-        *(() if in_turn else _others(table.watch, elasticsearch_on, load_generator_on)),
-        *(_writers(table.watch, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
+        *canary_words(watch, cpu_limit),
+        *_steal(watch),
+        *_stalls(watch, "it" if over_http else "it or Elasticsearch"),
+        *(() if in_turn else _others(watch, elasticsearch_on, load_generator_on)),
+        *(_writers(watch, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
     ]
     if found:
         more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
@@ -62,22 +67,37 @@ def remarks(
         yield RaceRemark(Reason.MACHINE_DISTURBED, text)
 
 
-def canary_words(watch: MachineWatch) -> Iterator[str]:
-    """Yield each piece of fixed work that took another time after the race than before it, by more than its margin."""
+def _of_what_is_read(watch: MachineWatch, unread: Collection[str]) -> MachineWatch:
+    """Return what was watched in tasks whose numbers somebody reads: what disturbs a pause disturbs no number."""
+    tasks = tuple(span for span in watch.tasks if span.task not in unread)
+    return replace(watch, tasks=tasks, stalls=tuple(stall for stall in watch.stalls if stall.task not in unread))
+
+
+def canary_words(watch: MachineWatch, cpu_limit: float | None = None) -> Iterator[str]:
+    """Yield each piece of fixed work that took another time after the race than before it, by more than its margin.
+
+    `cpu_limit`: of the load generator, in processors. Below one a piece takes as long as its quota lets it wait, which
+    is another time with each phase of the quota's period: 59 % of quiet pairs of 30 ms at 300m would differ.
+    """
     before, after = watch.before or Canary(), watch.after or Canary()
+    whole = cpu_limit is None or cpu_limit >= 1
     for piece, first, last in (
         (HASHING, before.cpu_seconds, after.cpu_seconds),
         (READING_MEMORY, before.memory_seconds, after.memory_seconds),
         (WRITING, before.disk_seconds, after.disk_seconds),
     ):
-        if first and last and piece.differ(first, last):
+        if first and last and (whole or piece is WRITING) and piece.differ(first, last):
             took = f"{1000 * first:.3g} ms before the race and {1000 * last:.3g} ms after it"
             yield f"{SAME_WORK}{piece.words}, took {took}"
 
 
+def judged_spans(watch: MachineWatch) -> list[WatchedSpan]:
+    """Return the tasks that are long enough to be judged, else the race, where at least that is; maybe none."""
+    return _spans(watch) or [it for it in (watch.race,) if it.seconds >= SHORTEST_SECONDS]
+
+
 def _steal(watch: MachineWatch) -> Iterator[str]:
-    # Where each task is too short to be judged, the race may still be long enough.
-    for span in _spans(watch) or [it for it in (watch.race,) if it.seconds >= SHORTEST_SECONDS]:
+    for span in judged_spans(watch):
         if span.steal_share is not None and span.steal_share > STEAL_SHARE:
             where = f"in task {span.task}" if span.task else "in the race"
             yield f"{STOLEN}{100 * span.steal_share:.0f} % of its processors' time {where}"

@@ -930,7 +930,10 @@ class Reason(StrEnum):
         "ShortMeasurement",
         cause="A task was measured for so short a time that what happened in it by chance weighs as much as its rate.",
         cure="Give the task more documents, more iterations, or a longer time-period; or shorten its warm-up.",
-        recognized="Less than ten seconds from the first measured request to the last, or less than the warm-up took.",
+        recognized=(
+            "Less than ten seconds from the first measured request to the last, or less than a warm-up took that "
+            "race.steady could not prolong."
+        ),
         example="measured for a short time: short for 2.1 s (after 4.5 s of warm-up)",
         test=_MEASUREMENTS,
         remark=True,
@@ -961,11 +964,12 @@ class Reason(StrEnum):
         cure="Give the task a longer warm-up than the message names, or measure it for a longer time, in the track.",
         recognized=(
             "Throughput or service time of the first third of the measured time against the last half: another one by "
-            "more than a tenth, and by more than chance (rank sum, 1 %)."
+            "more than a tenth, and by more than chance (rank sum, 1 %); or by more than a third from its first half "
+            "to its last third, or from its first quarter to what is after its middle."
         ),
         example=(
-            "had not settled when they were measured: search for 8.0 of 24.0 s (throughput +53 % from the first third "
-            "to the last half)"
+            "had not settled when they were measured: search for 8.0 of 24.0 s (throughput +53 % from its beginning "
+            "to its end)"
         ),
         test=_MEASUREMENTS,
         remark=True,

@@ -17,7 +17,7 @@ class Settling:
     measure: str = ""
     """what changed the most: throughput or service time"""
     change: float | None = None
-    """of the measure, from the first third to the last half: 0.2 is 20 % more; 999 at most, as from nothing on"""
+    """of the measure, from the beginning to the end: 0.2 is 20 % more; 999 at most, as from nothing on"""
     left_out: str = ""
     """why it cannot be told"""
 

@@ -1,18 +1,21 @@
-"""Whether a task had settled while it was measured: what its first third says against its last half. Pure.
+"""Whether a task had settled while it was measured: what its beginning says against its end. Pure.
 
-The measured time is cut into 12 to 16 parts. The first third of them is compared with the last half by the rank-sum
-test (Wilcoxon 1945, Mann and Whitney 1947; exact, ties as if they were broken against a difference). This is Geweke's
-comparison of a beginning with an end (1992), with ranks for means, so that one pause in a part decides nothing. A task
-is not settled where throughput or service time differ both by more than chance and by more than a tenth.
+The measured time is cut into 12 to 16 parts. Their beginning is compared with their end by the rank-sum test (Wilcoxon
+1945, Mann and Whitney 1947; exact, ties as if they were broken against a difference). This is Geweke's comparison
+(1992), with ranks for means, so that one pause in a part decides nothing: the first third with the last half; of 16
+parts also the first half with the last third, for what changes late, and the first quarter with all after the middle,
+for what is over early. A task is not settled where throughput or service time differ both by more than chance, which
+all comparisons of one series share, and by more than a tenth, in the other two than a third.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from statistics import median
+from typing import NamedTuple
 
 from fairlap_race.contract.settling import Settling
 from fairlap_race.rally.windows import WINDOW_SECONDS, Pace, parts_of
@@ -22,9 +25,11 @@ FEWEST_PARTS, MOST_PARTS = 12, 16
 LEAST_REQUESTS = 5
 """In a part on average."""
 LEVEL = 0.01
-"""Two-sided, of each of the two tests."""
+"""Two-sided, of all comparisons of one series together (Bonferroni)."""
 LEAST_CHANGE = 0.1
 """Of the median: what changes by less moves a figure by less than races differ anyway."""
+LEAST_CHANGE_ASIDE = 1 / 3
+"""In the other comparisons: with a tenth they would find more chance in rates that wander (docs/noise.md)."""
 MOST_CHANGE = 999.0
 """That is told: what was nothing at first and is something in the end has no share of its own."""
 ENOUGH_TRIED = 1 / 3
@@ -48,16 +53,27 @@ class WindowTimes:
             self.counts[window] = self.counts.get(window, 0) + 1
 
 
+class _Comparison(NamedTuple):
+    """A beginning and an end of a series: how many parts each of them has, and what counts as a difference."""
+
+    head: int
+    tail: int
+    level: float
+    least: float
+
+
 @dataclass(frozen=True)
 class _Change:
     measure: str
     share: float
     values: tuple[float, ...]
     """of the measure, part by part"""
+    tail: int
+    """how many of them are the end that it was found in"""
 
     def reached(self) -> float:
-        """Return the share of the parts before the first that is, with its neighbours, like the last half."""
-        end = median(self.values[-(len(self.values) // 2) :])
+        """Return the share of the parts before the first that is, with its neighbours, like the end."""
+        end = median(self.values[-self.tail :])
         for place in range(len(self.values) - 2):
             here = median(self.values[place : place + 3])
             if _is_alike(here, end):
@@ -127,39 +143,60 @@ def _answered(begin: int, last: int, times: WindowTimes, parts: int) -> int:
 
 
 def _changed(begin: int, last: int, units: Mapping[int, float], times: WindowTimes, parts: int) -> _Change | None:
-    """Return what changed the most from the first third of the windows to the last half; None for nothing."""
+    """Return what changed the most from the beginning of the windows to their end; None for nothing."""
     done = parts_of([units.get(number, 0.0) for number in range(begin, last)], parts)
     sums = parts_of([times.logarithms.get(number, 0.0) for number in range(begin, last)], parts)
     counts = parts_of([float(times.counts.get(number, 0)) for number in range(begin, last)], parts)
     took = [math.exp(total / count) for total, count in zip(sums, counts, strict=True) if count]
     found = [
-        _Change(measure, share, tuple(values))
+        _Change(measure, share, tuple(values), tail)
         for measure, values in (("service time", took), ("throughput", done))
-        if (share := change(values)) is not None
+        for share, tail in _changes(values)
     ]
-    return max(found, key=lambda it: abs(math.log1p(max(it.share, -0.999))), default=None)
+    return max(found, key=lambda it: _size(it.share), default=None)
 
 
 def change(values: Sequence[float]) -> float | None:
-    """Return by which share the last half of `values` differs from the first third; None where it may be chance.
+    """Return by which share the end of `values` differs from their beginning; None where it may be chance.
 
     None, too, for less than `LEAST_CHANGE` in either direction, and for fewer than 12 values. From nothing to something
-    it is `MOST_CHANGE`, the other way round -1.
+    it is `MOST_CHANGE`, the other way round -1. Of several comparisons it is the largest.
     """
-    if len(values) < FEWEST_PARTS:
-        return None
-    head, tail = values[: len(values) // 3], values[-(len(values) // 2) :]
-    before, after = median(head), median(tail)
-    if _is_alike(before, after) or rank_sum_chance(head, tail) > LEVEL:
-        return None
-    return min(MOST_CHANGE, after / before - 1) if before > 0 else MOST_CHANGE
+    return max((share for share, _ in _changes(values)), key=_size, default=None)
 
 
-def _is_alike(one: float, other: float) -> bool:
-    """Tell whether two medians differ by less than `LEAST_CHANGE`; nothing is like nothing alone."""
+def _size(share: float) -> float:
+    return abs(math.log1p(max(share, -0.999)))
+
+
+def _changes(values: Sequence[float]) -> Iterator[tuple[float, int]]:
+    """Yield each change from a beginning to an end of `values` that is no chance, and how many values the end has."""
+    for it in _comparisons(len(values)):
+        head, tail = values[: it.head], values[-it.tail :]
+        before, after = median(head), median(tail)
+        if not _is_alike(before, after, it.least) and rank_sum_chance(head, tail) <= it.level:
+            yield min(MOST_CHANGE, after / before - 1) if before > 0 else MOST_CHANGE, it.tail
+
+
+def _comparisons(parts: int) -> tuple[_Comparison, ...]:
+    """Return what is compared in a series of so many parts."""
+    quarter, third, half = parts // 4, parts // 3, parts // 2
+    if parts < FEWEST_PARTS:
+        return ()
+    if parts < MOST_PARTS:  # the others have too few parts to be beyond a share of the level
+        return (_Comparison(third, half, LEVEL, LEAST_CHANGE),)
+    return (
+        _Comparison(third, half, LEVEL / 3, LEAST_CHANGE),
+        _Comparison(half, third, LEVEL / 3, LEAST_CHANGE_ASIDE),
+        _Comparison(quarter, half + 1, LEVEL / 3, LEAST_CHANGE_ASIDE),
+    )
+
+
+def _is_alike(one: float, other: float, least: float = LEAST_CHANGE) -> bool:
+    """Tell whether two medians differ by less than the share `least`; nothing is like nothing alone."""
     if one <= 0 or other <= 0:
         return one <= 0 and other <= 0
-    return abs(math.log(other / one)) < math.log1p(LEAST_CHANGE)
+    return abs(math.log(other / one)) < math.log1p(least)
 
 
 def rank_sum_chance(head: Sequence[float], tail: Sequence[float]) -> float:

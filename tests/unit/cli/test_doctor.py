@@ -76,6 +76,13 @@ def test_of_what_is_well_or_unknown_nothing_is_said() -> None:
         ("governor", replace(WELL, machines=(on(governors=["powersave"]),))),
         ("turbo", replace(WELL, machines=(on(turbo=True),))),
         ("smt", replace(WELL, machines=(on(smtActive=True, wholeCores=False),))),
+        ("hugePages", replace(WELL, machines=(on(hugePages="always", hugePagesDefrag="always"),))),
+        (
+            "sharedProcessors",
+            replace(  # nobody may ask the kubelets, and the statuses tell nevertheless
+                WELL, nodes=(replace(GOOD, kubelet=None),), races=(remarked(Reason.PROCESSORS_SHARED),)
+            ),
+        ),
         # Who shares all processors of a machine has all threads of each core, and none to itself.
         ("smt", replace(WELL, machines=(replace(on(smtActive=True, wholeCores=True), machine="m", exclusive=False),))),
     ],
@@ -91,6 +98,7 @@ def test_each_thing_that_harms_is_told_alone(about: str, facts: Facts) -> None:
     [
         ({"governors": ["performance"]}, True),
         ({"governors": ["userspace"]}, True),
+        ({"hugePages": "always", "hugePagesDefrag": "madvise"}, True),
         ({"smtActive": True, "wholeCores": True}, True),
         ({"smtActive": True}, None),
         ({"smtActive": False, "wholeCores": False}, False),
@@ -102,6 +110,15 @@ def test_doctor_and_the_remark_on_a_race_call_the_same_settings_well(
     known = SettingsEvidence.model_validate(settings)
     assert list(remarks([MachineEvidence(node="es", settings=known, exclusive_cpus=exclusive)])) == []
     assert said(replace(WELL, machines=(replace(on(**settings), machine="m", exclusive=exclusive),))) == []
+
+
+def test_steal_outside_of_the_tasks_is_none_of_theirs() -> None:
+    """Warm-ups and gaps are in the race's figure; the remark on the race says nothing of them either."""
+    watch = MachineWatch(
+        race=WatchedSpan("", 120.0, steal_share=0.12), tasks=(WatchedSpan("search", 30.0, steal_share=0.01),)
+    )
+    assert read.watched(RACE, watch).steal == 0.01
+    assert read.watched(RACE, replace(watch, tasks=())).steal == 0.12
 
 
 def test_what_was_seen_in_races_comes_before_what_could_disturb_them() -> None:

@@ -216,6 +216,23 @@ def test_what_prometheus_knows_of_the_containers_is_not_who_else_was_there() -> 
     assert "20.0 MB a second were written" in found.text and "something else used" not in found.text
 
 
+def test_what_disturbs_a_task_that_nobody_reads_disturbs_no_number() -> None:
+    busy = replace(QUIET, task="pause-before-search@2", steal_share=0.3, busy_cores=2.5)
+    watch = MachineWatch(tasks=(busy, QUIET), stalls=(Stall("", busy.task, 3.0, 0.0),))
+    raced = MachineTable(race_id="r", watch=watch)
+    assert len(list(remarks(raced, ["a"], "a"))) == 1
+    assert not list(remarks(raced, ["a"], "a", (), [busy.task]))
+
+
+@pytest.mark.parametrize(("limit", "judged"), [(None, True), (1.0, True), (0.5, False)])
+def test_what_a_quota_lets_wait_is_no_other_machine(limit: float | None, judged: bool) -> None:
+    slower = replace(CANARY, cpu_seconds=0.03, memory_seconds=0.06)
+    found = list(remarks(table(after=slower), ["a"], "a", cpu_limit=limit))
+    assert bool(found) is judged
+    (writing,) = remarks(table(after=replace(slower, disk_seconds=0.02)), ["a"], "a", cpu_limit=limit)
+    assert "writing to its disk" in writing.text
+
+
 def test_what_a_table_of_another_shape_says_is_nothing() -> None:
     assert MachineTable.from_json('{"format":1,"raceId":"r","watch":7}') is not None
     read = MachineTable.from_json(table().to_json())

@@ -91,6 +91,11 @@ def explain_unschedulable(trouble: Trouble | None, seen: Seen) -> Trouble | None
         )
     if allowed := _allowed_machines(seen):
         words.append(allowed)
+    if "Insufficient cpu" in trouble.message and seen.status.node_processors and seen.status.node_processors.whole:
+        words.append(
+            "a whole processor for each node of Elasticsearch is asked for, since none is named: write "
+            "elasticsearch.resources.requests.cpu, for example 500m, to share them"
+        )
     if seen.kept:
         first, *more = sorted(seen.kept.values())
         named = f"{first} and {len(more)} more" if more else first

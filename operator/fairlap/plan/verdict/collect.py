@@ -123,7 +123,10 @@ def _judge_http_check(seen: Seen, record: Record) -> Judged:
 
 
 def _planned_tasks(track: TrackRecord) -> list[PlannedTask]:
-    return [PlannedTask(name=it.name, clients=it.clients or 1, parallel=it.parallel) for it in track.tasks[:MOST_TASKS]]
+    return [
+        PlannedTask(name=it.name, clients=it.clients or 1, parallel=it.parallel, reported=it.reported)
+        for it in track.tasks[:MOST_TASKS]
+    ]
 
 
 def _expected_documents(track: TrackRecord) -> int | None:
@@ -255,12 +258,15 @@ def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     if race.page_cache and not race.page_cache.startswith(PAGE_CACHE_DROPPED):
         said = [*said, RaceRemark(Reason.PAGE_CACHE_KEPT, race.page_cache)]
     reading = {task.task for task in record.tasks if task.type in disturbance.READING}
-    on = race.elasticsearch_on, race.load_generator_on
-    in_turn = seen.subject.spec.in_turn is not None
-    disturbed = disturbance.remarks(table, *on, reading, over_http=record.http is not None, in_turn=in_turn)
+    unread = measurement.unread_tasks(record)
+    disturbed = disturbance.remarks(
+        table, race.elasticsearch_on, race.load_generator_on, reading, unread,
+        cpu_limit=record.environment.load_generator.cpu_limit, over_http=record.http is not None,
+        in_turn=seen.subject.spec.in_turn is not None,
+    )  # fmt: skip
     # What runs behind an HTTP target is not known, so its machines cannot be looked at.
     of_machines = [] if record.http else machine_remarks(table)
-    throttled = throttled_nodes.remarks(table, measurement.unread_tasks(record))
+    throttled = throttled_nodes.remarks(table, unread)
     return [*said, *of_machines, *throttled, *disturbed]
 
 

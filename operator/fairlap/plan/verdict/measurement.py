@@ -73,7 +73,7 @@ def _unsettled(task: Task) -> str:
     if it is None or it.settled is not False:
         return ""
     percent = 100 * (it.change or 0.0)
-    change = f" ({it.measure} {percent:+.0f} % from the first third to the last half)" if it.measure else ""
+    change = f" ({it.measure} {percent:+.0f} % from its beginning to its end)" if it.measure else ""
     return f"{task.task} for {it.unsettled_seconds:.1f} of {it.of_seconds:.1f} s{change}"
 
 
@@ -97,7 +97,8 @@ def _short(task: Task) -> str:
     if seconds is None or task.samples.warmup + task.samples.normal == 1:
         return ""
     warmed = task.warmup_seconds or 0.0
-    if seconds >= SHORTEST_SECONDS and seconds >= warmed:
+    # A warm-up that race.steady may prolong is as long as the task needs, which says nothing of its measurement.
+    if seconds >= SHORTEST_SECONDS and (seconds >= warmed or task.extended_warmup):
         return ""
     return f"{task.task} for {seconds:.3g} s" + (f" (after {warmed:.3g} s of warm-up)" if warmed > 0 else "")
 

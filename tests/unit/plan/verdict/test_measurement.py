@@ -76,6 +76,10 @@ def test_one_measured_task_is_enough() -> None:
         (task(warm=61, seconds=60), Reason.SHORT_MEASUREMENT,
          "measured for a short time: bulk for 60 s (after 61 s of warm-up)"),
         (task(warm=60, seconds=60), None, ""),
+        # Whoever asks for race.steady asks for a longer warm-up, and not for a longer measurement.
+        (task(warm=45, seconds=30, extended_warmup=ExtendedWarmup(300.0, settled=True)), None, ""),
+        (task(warm=45, seconds=9, extended_warmup=ExtendedWarmup(300.0, settled=True)), Reason.SHORT_MEASUREMENT,
+         "measured for a short time: bulk for 9 s (after 45 s of warm-up)"),
         (task(warm=0, samples=(0, 1000), type="search"), None, ""),
         (task(warm=0, samples=(0, 1000), seconds=9, type="search"), Reason.SHORT_MEASUREMENT,
          "measured for a short time: bulk for 9 s"),
@@ -84,8 +88,8 @@ def test_one_measured_task_is_enough() -> None:
         (task(warm=0, samples=(0, 1000)), Reason.NO_WARMUP, "measured without a warm-up on a cold JVM: bulk"),
         (task(warm=0.2, samples=(1, 1000)), None, ""),
         (task(settling=Settling(30.0, 7.5, "throughput", 0.534)), Reason.NOT_SETTLED,
-         "had not settled when they were measured: bulk for 7.5 of 30.0 s (throughput +53 % from the first third to "
-         "the last half)"),
+         "had not settled when they were measured: bulk for 7.5 of 30.0 s (throughput +53 % from its beginning to its "
+         "end)"),
         (task(settling=Settling(30.0, 0.0)), None, ""),
         (task(warm=15.2, extended_warmup=ExtendedWarmup(15.0)), Reason.WARMUP_TOO_SHORT,
          "race.steady.maxWarmup 15 s was over before it had settled: bulk warmed up for 15.2 s"),
