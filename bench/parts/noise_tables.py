@@ -20,7 +20,7 @@ from parts.components import (
 )
 from parts.components import allocation as allocated
 from parts.kubectl import Json
-from parts.raced_blocks import Number, costs, nested, numbers_of, pair_ratios
+from parts.raced_blocks import ONE_RACE_EACH, Number, costs, nested, numbers_of, pair_ratios
 
 
 def percent(spread: float | None) -> str:
@@ -41,7 +41,9 @@ def sources_table(lines: Sequence[Json], state: str, pair: tuple[str, str]) -> s
     `pair`: both variants.
     """
     numbers = numbers_of(lines, state)
-    seen = {} if state == "kept" else {number: observed(pair_ratios(lines, number, *pair)) for number in numbers}
+    # Where clusters or targets live through all blocks, what they differ by is in each pair, and would count as noise.
+    each = numbers if state in ONE_RACE_EACH else ()
+    seen = {number: observed(pair_ratios(lines, number, *pair)) for number in each}
     rows = [
         "| task, metric | between clusters | between races on one | within a race | a part, s | "
         "pairs, fresh clusters | of these apart by > 5 % | pairs, kept clusters |"

@@ -15,7 +15,9 @@ from fairlap.cli.exits import SUCCEEDED, CliError
 from fairlap.cli.noise_advice import Advice, advise
 from fairlap.cli.noise_facts import Facts, KubernetesNode, RaceSeen
 from fairlap.cli.printable import print_text
+from fairlap.results.unread_tasks import unread_tasks
 from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.record import KEY_RECORD, Record
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 
 T = TypeVar("T")
@@ -78,8 +80,11 @@ def _watched(connection: Connection, benchmark: Json | None, race: RaceSeen, unk
     if not name:
         return race
     record = _ask(unknown, "steal and canary of races", "get configmaps", lambda: connection.config_map(str(name)))
-    table = MachineTable.from_json(text_of(record, KEY_RESOURCES))
-    return read.watched(race, table.watch if table else None)
+    table, told = MachineTable.from_json(text_of(record, KEY_RESOURCES)), Record.from_json(text_of(record, KEY_RECORD))
+    watch = table.watch if table else None
+    if told is None:
+        return read.watched(race, watch)
+    return read.watched(race, watch, unread_tasks(told), told.environment.load_generator.cpu_limit)
 
 
 def _looked_at(connection: Connection, node: KubernetesNode, unknown: list[str]) -> KubernetesNode:

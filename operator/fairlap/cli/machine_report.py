@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection
 from fairlap.cli.text_table import align
 from fairlap.plan import expiry
-from fairlap.results.machine_table import UNKNOWN, header, rows
+from fairlap.results.machine_table import UNKNOWN, header, rows, watched_header, watched_rows
 from fairlap.results.machine_use import short_name
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.machine_settings import describe
@@ -35,11 +36,16 @@ def machines(connection: Connection, benchmark: Json) -> str:
 
 
 def text(table: MachineTable, record: str) -> str:
-    """Return the table for a terminal, without columns that nobody knows, and below it what must be known of it."""
-    lines = [header(), *rows(table, record)]
+    """Return the tables for a terminal, without columns that nobody knows, and below the first what must be known."""
+    shown = [_known([header(), *rows(table, record)], left=2), *(f"* {it}" for it in sentences(table, record))]
+    if table.watch and (watched := watched_rows(table.watch)):
+        shown += ["", "The load generator's machine as a whole:", _known([watched_header(), *watched], left=1)]
+    return "\n".join(shown)
+
+
+def _known(lines: Sequence[Sequence[str]], left: int) -> str:
     kept = [column for column in range(len(lines[0])) if any(line[column] != UNKNOWN for line in lines[1:])]
-    shown = align([[line[column] for column in kept] for line in lines], left=2)
-    return "\n".join([shown, *(f"* {sentence}" for sentence in sentences(table, record))])
+    return align([[line[column] for column in kept] for line in lines], left=left)
 
 
 def sentences(table: MachineTable, record: str) -> list[str]:

@@ -99,10 +99,18 @@ def _steal(facts: Facts) -> Iterator[Advice]:
         yield Advice(
             "steal",
             95 * len(bad) / len(known),
-            f"in {len(bad)} of {len(known)} races the hypervisor took more than {percent(STEAL_SHARE)} of a task's "
-            f"processor time, up to {percent(most)} ({_named(bad)})",
+            f"in {len(bad)} of {len(known)} races the hypervisor took more than {percent(STEAL_SHARE)} of "
+            f"{_whose_time(bad)}, up to {percent(most)} ({_named(bad)})",
             "take machines whose processors are not shared with other virtual machines: dedicated hosts or bare metal",
         )
+
+
+def _whose_time(races: Sequence[RaceSeen]) -> str:
+    whole = "the processor time of the whole race, whose tasks are all short"
+    if all(race.steal_of_race for race in races):
+        return whole
+    of_task = "a task's processor time"
+    return f"{of_task}, or of {whole}" if any(race.steal_of_race for race in races) else of_task
 
 
 def _canary(facts: Facts) -> Iterator[Advice]:
@@ -264,6 +272,22 @@ def _topology(facts: Facts) -> Iterator[Advice]:
         )
 
 
+def _topology_unknown(facts: Facts) -> Iterator[Advice]:
+    """Yield that processors were of several NUMA nodes where no kubelet may be asked for its policy."""
+    told = {node.name for node in facts.nodes if node.kubelet and node.kubelet.topology_manager}
+    known = [it for it in facts.machines if it.cpu_numa_nodes is not None]
+    bad = [it for it in known if (it.cpu_numa_nodes or 0) > 1 and it.machine not in told]
+    if bad:
+        yield Advice(
+            "topologyManager",
+            40 * len(bad) / len(known),
+            f"the processors that a pod may use are of several NUMA nodes on {_machines(bad)}, and the topology "
+            "manager's policy is not known here: its memory may be on another node",
+            "see what the kubelets of these nodes say (topologyManagerPolicy: single-numa-node or restricted, with "
+            "cpuManagerPolicy: static, keeps a pod on one), and ask for no more processors than one NUMA node has",
+        )
+
+
 def _clock_by_demand(it: MachineSeen) -> bool:
     governors = it.settings.get("governors")
     return isinstance(governors, list) and any(each not in STEADY_GOVERNORS for each in governors)
@@ -333,5 +357,5 @@ def _listed(names: Sequence[str]) -> str:
 
 _RULES: Final[Sequence[Callable[[Facts], Iterator[Advice]]]] = (
     _unsettled, _steal, _canary, _disturbed, _cpu_manager, _shared, _shared_unasked, _too_few, _short, _one_machine,
-    _neighbours, _topology, _settings,
+    _neighbours, _topology, _topology_unknown, _settings,
 )  # fmt: skip

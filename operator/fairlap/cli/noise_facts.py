@@ -5,7 +5,7 @@ Others write these objects: what has not the shape it should have is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from fairlap.api.names import UID_LABEL
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Resources
 from fairlap.results.disturbance import canary_words, judged_spans
+from fairlap_race.contract.cpu_list import count_of
 from fairlap_race.contract.machine_watch import MachineWatch
 
 Body = Mapping[str, Any]
@@ -73,6 +74,8 @@ class RaceSeen:
     """the first message of each reason"""
     steal: float | None = None
     """largest share of a task's processor time (0 to 1) that the hypervisor took; None where unknown"""
+    steal_of_race: bool = False
+    """that share is the whole race's, of which no task is long enough to be judged"""
     canary: tuple[str, ...] | None = None
     """in what the fixed work after the race differed from that before it; None where unknown"""
 
@@ -86,6 +89,8 @@ class MachineSeen:
     """elasticsearch or load generator"""
     exclusive: bool | None = None
     numa_nodes: int | None = None
+    cpu_numa_nodes: int | None = None
+    """that the processors which the container may use are of"""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """how it was set up: governors, turbo, smtActive, hugePages; empty where the status does not tell"""
 
@@ -166,13 +171,18 @@ def races_of(benchmark: Body) -> Iterator[RaceSeen]:
             yield RaceSeen(_name(benchmark), name, machines, elasticsearch, _kind(benchmark), remarks)
 
 
-def watched(race: RaceSeen, watch: MachineWatch | None) -> RaceSeen:
-    """Return the race with what its record says of the machine while it ran; as it is without."""
+def watched(
+    race: RaceSeen, watch: MachineWatch | None, unread: Collection[str] = (), cpu_limit: float | None = None
+) -> RaceSeen:
+    """Return the race with what its record says of the machine while it ran; as it is without.
+
+    `unread`: tasks whose numbers nobody reads; `cpu_limit`: of the load generator, in processors.
+    """
     if watch is None:
         return race
-    steal = [span.steal_share for span in judged_spans(watch) if span.steal_share is not None]
-    canary = tuple(canary_words(watch)) if watch.before and watch.after else None
-    return replace(race, steal=max(steal, default=None), canary=canary)
+    steal = {it.task: it.steal_share for it in judged_spans(watch, unread) if it.steal_share is not None}
+    canary = tuple(canary_words(watch, cpu_limit)) if watch.before and watch.after else None
+    return replace(race, steal=max(steal.values(), default=None), steal_of_race="" in steal, canary=canary)
 
 
 def tasks_of(benchmark: Body) -> Iterator[TaskSeen]:
@@ -197,6 +207,7 @@ def machines_of(benchmark: Body) -> Iterator[MachineSeen]:
             role="load generator" if each.get("node") == "load generator" else "elasticsearch",
             exclusive=exclusive if isinstance(exclusive, bool) and not in_turn else None,
             numa_nodes=numa if isinstance(numa, int) else None,
+            cpu_numa_nodes=count_of(str(each.get("cpuNumaNodes") or "")),
             settings=as_mapping(each.get("settings")),
         )
 

@@ -3,7 +3,7 @@
 Its canary, steal, what else ran, who else wrote to its disk, and times in which all stood still.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -56,7 +56,7 @@ def remarks(
     watch = _of_what_is_read(table.watch, unread)
     found = [
         *canary_words(watch, cpu_limit),
-        *_steal(watch),
+        *_steal(judged_spans(table.watch, unread)),
         *_stalls(watch, "it" if over_http else "it or Elasticsearch"),
         *(() if in_turn else _others(watch, elasticsearch_on, load_generator_on)),
         *(_writers(watch, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
@@ -91,13 +91,18 @@ def canary_words(watch: MachineWatch, cpu_limit: float | None = None) -> Iterato
             yield f"{SAME_WORK}{piece.words}, took {took}"
 
 
-def judged_spans(watch: MachineWatch) -> list[WatchedSpan]:
-    """Return the tasks that are long enough to be judged, else the race, where at least that is; maybe none."""
-    return _spans(watch) or [it for it in (watch.race,) if it.seconds >= SHORTEST_SECONDS]
+def judged_spans(watch: MachineWatch, unread: Collection[str] = ()) -> list[WatchedSpan]:
+    """Return the tasks that are long enough to be judged, without those that nobody reads; maybe none.
+
+    Where no task at all is as long it is the race, where that is: one with a long pause tells mostly of the pause.
+    """
+    if long := _spans(watch):
+        return [span for span in long if span.task not in unread]
+    return [it for it in (watch.race,) if it.seconds >= SHORTEST_SECONDS]
 
 
-def _steal(watch: MachineWatch) -> Iterator[str]:
-    for span in judged_spans(watch):
+def _steal(spans: Sequence[WatchedSpan]) -> Iterator[str]:
+    for span in spans:
         if span.steal_share is not None and span.steal_share > STEAL_SHARE:
             where = f"in task {span.task}" if span.task else "in the race"
             yield f"{STOLEN}{100 * span.steal_share:.0f} % of its processors' time {where}"

@@ -1,8 +1,9 @@
-"""The table of what the machines did, as a report shows it: one row a machine and span, in units for people."""
+"""The tables of what the machines did, as a report shows them: one row a machine and span, in units for people."""
 
 from collections.abc import Callable
 
 from fairlap.results.machine_use import short_name
+from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
 from fairlap_race.contract.resources import Machine, MachineTable, Usage
 
 CellText = Callable[[Usage], str]
@@ -66,6 +67,32 @@ def rows(table: MachineTable, race: str) -> list[list[str]]:
         found.append(_row(machine, race, "race", machine.race))
         found += [_row(machine, race, task.task, task.usage) for task in machine.tasks]
     return found
+
+
+WATCHED: dict[str, Callable[[WatchedSpan], str]] = {
+    "seconds": lambda it: _number(it.seconds, ".1f"),
+    "processors": lambda it: _number(it.processors, ".0f"),
+    "busy": lambda it: _number(it.busy_cores),
+    "load generator": lambda it: _number(it.own_cores),
+    "Elasticsearch": lambda it: _number(it.elasticsearch_cores),
+    "steal": lambda it: _share(it.steal_share),
+    "waiting for CPU": lambda it: _share(it.cpu_waiting_share),
+    "for memory": lambda it: _share(it.memory_waiting_share),
+    "for disk": lambda it: _share(it.io_waiting_share),
+    "interrupts/s": lambda it: _count(it.interrupts_per_second),
+    "MHz": lambda it: _count(it.megahertz),
+}
+
+
+def watched_header() -> list[str]:
+    """Return the titles of the columns of `watched_rows`."""
+    return ["span", *WATCHED]
+
+
+def watched_rows(watch: MachineWatch) -> list[list[str]]:
+    """Return what the load generator's machine as a whole did, during the race and in each of its tasks."""
+    spans = [("race", watch.race), *((it.task, it) for it in watch.tasks)]
+    return [[name, *(cell(it) for cell in WATCHED.values())] for name, it in spans if it.seconds > 0]
 
 
 def _row(machine: Machine, race: str, span: str, usage: Usage) -> list[str]:

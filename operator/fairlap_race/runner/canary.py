@@ -36,14 +36,16 @@ def do_fixed_work(
 ) -> Canary | None:
     """Do the work and return how long it took; None when told to stop, or to do none.
 
-    `processors`: how many may be used; `seconds_each`: how long each piece is repeated; `root`: the control group
-    whose memory is the limit.
+    `processors`: how many may be used, with less than one of which only the disk is written to; `seconds_each`: how
+    long each piece is repeated; `root`: the control group whose memory is the limit.
     """
     if stop.is_set() or not seconds_each:
         return None
     began, at = time.monotonic(), timestamp(time.time())
-    cpu = _timed("hashing", partial(_hash, max(1, min(MOST_THREADS, int(processors)))), seconds_each)
-    memory = _timed("reading", _read, seconds_each) if has_room(root) else None
+    # A quota below one lets each piece wait for the rest of its period: the time would tell of the quota alone.
+    threads = min(MOST_THREADS, int(processors))
+    cpu = _timed("hashing", partial(_hash, threads), seconds_each) if threads else None
+    memory = _timed("reading", _read, seconds_each) if threads and has_room(root) else None
     disk = _timed("writing", partial(_write, folder), seconds_each)
     return Canary(at, cpu, memory, disk, round(time.monotonic() - began, 3))
 

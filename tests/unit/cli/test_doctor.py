@@ -23,6 +23,7 @@ from fairlap_race.contract.canary_margins import DISTURBED_WORDS
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import KEY_RECORD, Record, Task
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 
 STATIC = Kubelet("static", "single-numa-node")
@@ -73,6 +74,14 @@ def test_of_what_is_well_or_unknown_nothing_is_said() -> None:
                 machines=(MachineSeen("n1", "elasticsearch", numa_nodes=2),),
             ),
         ),
+        (
+            "topologyManager",
+            replace(
+                WELL,
+                nodes=(replace(GOOD, kubelet=None),),
+                machines=(MachineSeen("n1", "elasticsearch", cpu_numa_nodes=2),),
+            ),
+        ),
         ("governor", replace(WELL, machines=(on(governors=["powersave"]),))),
         ("turbo", replace(WELL, machines=(on(turbo=True),))),
         ("smt", replace(WELL, machines=(on(smtActive=True, wholeCores=False),))),
@@ -118,7 +127,32 @@ def test_steal_outside_of_the_tasks_is_none_of_theirs() -> None:
         race=WatchedSpan("", 120.0, steal_share=0.12), tasks=(WatchedSpan("search", 30.0, steal_share=0.01),)
     )
     assert read.watched(RACE, watch).steal == 0.01
-    assert read.watched(RACE, replace(watch, tasks=())).steal == 0.12
+    assert read.watched(RACE, watch, unread=["search"]).steal is None
+    found = read.watched(RACE, replace(watch, tasks=()))
+    assert found.steal == 0.12
+    whole, task = "the processor time of the whole race, whose tasks are all short", "a task's processor time"
+    beside = replace(RACE, steal=0.3)
+    for races, words in (((found,), whole), ((beside,), task), ((found, beside), f"{task}, or of {whole}")):
+        (steal,) = advise(replace(WELL, races=races))
+        assert f"the hypervisor took more than 5.00 % of {words}, up to" in steal.found
+
+
+def test_a_canary_that_a_quota_held_up_is_no_other_machine() -> None:
+    watch = MachineWatch(Canary(cpu_seconds=0.1), Canary(cpu_seconds=0.2))
+    assert read.watched(RACE, watch).canary and not read.watched(RACE, watch, cpu_limit=0.5).canary
+
+
+def test_where_a_kubelet_tells_its_policy_the_status_is_not_asked() -> None:
+    machines = (MachineSeen("n1", "elasticsearch", cpu_numa_nodes=2),)
+    assert said(replace(WELL, machines=machines)) == []
+    (found,) = advise(replace(WELL, nodes=(), machines=machines))
+    assert "the topology manager's policy is not known here" in found.found
+
+
+def test_numa_nodes_are_counted_as_the_kernel_lists_them() -> None:
+    listed = [{"cpuNumaNodes": each} for each in ("0-1", "1", "", "?", 7)]
+    found = read.machines_of({"status": {"environment": {"machines": listed}}})
+    assert [it.cpu_numa_nodes for it in found] == [2, 1, None, None, 1]
 
 
 def test_what_was_seen_in_races_comes_before_what_could_disturb_them() -> None:
@@ -248,6 +282,17 @@ def test_the_command_looks_at_all_of_it(api: Fake, capsys: pytest.CaptureFixture
     assert out.rstrip().endswith("Looked at: 1 of 1 nodes (n1); 1 races of 1 Benchmarks in namespace n.")
     assert any("fieldSelector=spec.nodeName%3Dn1" in each for each in api.asked)
     assert all(each.startswith("GET ") for each in api.asked), "it changes nothing"
+
+
+def test_of_a_race_the_tasks_that_nobody_reads_are_left_out(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    serve(api)
+    table = MachineTable(watch=MachineWatch(Canary(), Canary(), tasks=(WatchedSpan("pause", 9.0, 0.2),)))
+    record = Record(tasks=(Task(task="pause", type="sleep"),))
+    data = packed({KEY_RESOURCES: table.to_json(), KEY_RECORD: record.to_json()})
+    api.on("GET", "/api/v1/namespaces/n/configmaps/es-race-1", {"kind": "ConfigMap", "binaryData": data})
+    api.connect()
+    assert main(["doctor", "noise"]) == 0
+    assert "hypervisor" not in capsys.readouterr().out
 
 
 def test_as_json(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811

@@ -1,10 +1,12 @@
 """`fairlap results -o machines`."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
 from fairlap.cli.machine_report import machines
 from fairlap_race.contract.machine_settings import MachineSettings
+from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
 from fairlap_race.contract.resources import Machine, MachineTable, TaskUsage, Usage
 
 USAGE = Usage(60, 12, cpu_mean_cores=1.5, major_faults_per_minute=7.0)
@@ -44,6 +46,24 @@ def test_the_settings_of_a_machine_are_told() -> None:
     node = replace(NODE, settings=MachineSettings("madvise", governors=("powersave",), turbo=False))
     shown = show(RACES, bm_race_2=MachineTable(machines=(node,)).to_json())
     assert "* es-default-0: governor powersave, turbo off, SMT unknown, transparent huge pages madvise" in shown
+
+
+def test_what_was_watched_of_the_whole_machine_is_shown_task_by_task() -> None:
+    bulk = WatchedSpan(
+        "bulk", 30.0, steal_share=0.012, processors=2.0, busy_cores=1.5, cpu_waiting_share=0.25,
+        memory_waiting_share=0.5, interrupts_per_second=12345.4, megahertz=2450.2,
+    )  # fmt: skip
+    watch = MachineWatch(race=WatchedSpan("", 90.0, megahertz=2500.0), tasks=(bulk,))
+    shown = show(RACES, bm_race_2=MachineTable(machines=(NODE,), watch=watch).to_json()).splitlines()
+    title, head, race, task = shown[-4:]
+    assert title == "The load generator's machine as a whole:" and shown[-5] == ""
+    titles = ["span", "seconds", "processors", "busy", "steal", "waiting for CPU", "for memory", "interrupts/s", "MHz"]
+    assert re.split(r"  +", head.strip()) == titles
+    assert re.split(r"  +", task.strip()) == [
+        "bulk", "30.0", "2", "1.50", "1.2 %", "25.0 %", "50.0 %", "12,345", "2,450"
+    ]  # fmt: skip
+    assert race.startswith("race") and race.endswith(" 2,500")
+    assert "as a whole" not in show(RACES, bm_race_2=MachineTable(watch=MachineWatch()).to_json())
 
 
 def test_what_is_not_there_is_said() -> None:

@@ -9,11 +9,13 @@ import pytest
 from test_interleavings import World
 from world import START, cluster, good_record, job, later, pod, progress, seen, spec
 
-from fairlap.api.status import TERMINAL, BenchmarkStatus, Step
+from fairlap.api.status import TERMINAL, BenchmarkStatus, NodeProcessors, Step
 from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import condition, stamp
+from fairlap.plan.explain.trouble import Trouble, explain_unschedulable
 from fairlap.plan.seen import Children, Plan, Seen
 from fairlap.queue.turn import Turn
+from fairlap_race.contract.reasons import Reason
 
 CHECKED = spec(race={"params": {"bulk_size": 100}}, smokeTest=False)
 HELD = Turn(mine=True)
@@ -259,6 +261,23 @@ def test_every_interleaving_ends_and_no_race_begins_twice(seed: int, room: float
         assert set(world.began) == {"smoke", "race-1", "race-2"}
     if room == 0:
         assert status.phase == "Failed" and not world.began
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "told"),
+    [
+        ("0/1 nodes are available: 1 Insufficient cpu.", NodeProcessors(cpu="1", whole=True), True),
+        ("0/1 nodes are available: 1 Insufficient memory.", NodeProcessors(cpu="1", whole=True), False),
+        ("0/1 nodes are available: 1 Insufficient cpu.", NodeProcessors(cpu="500m"), False),
+        ("0/1 nodes are available: 1 Insufficient cpu.", None, False),
+    ],
+)
+def test_whoever_was_given_whole_processors_is_told_how_to_share(
+    words: str, given: NodeProcessors | None, told: bool
+) -> None:
+    waits = seen(BenchmarkStatus(node_processors=given))
+    found = explain_unschedulable(Trouble(Reason.UNSCHEDULABLE, words, final=False), waits)
+    assert found is not None and ("elasticsearch.resources.requests.cpu, for example 500m" in found.message) is told
 
 
 ALONE = "scheduling.machines allows a, b, c, d, e and 1 more alone"

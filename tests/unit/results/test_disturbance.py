@@ -224,6 +224,13 @@ def test_what_disturbs_a_task_that_nobody_reads_disturbs_no_number() -> None:
     assert not list(remarks(raced, ["a"], "a", (), [busy.task]))
 
 
+def test_a_race_of_short_tasks_and_a_long_pause_says_nothing_of_these() -> None:
+    pause, short = WatchedSpan("pause", 60.0, steal_share=0.3), WatchedSpan("search", 3.0, steal_share=0.0)
+    whole = WatchedSpan("", 63.0, steal_share=0.29)
+    raced = MachineTable(race_id="r", watch=MachineWatch(race=whole, tasks=(pause, short)))
+    assert not list(remarks(raced, ["a"], "a", (), [pause.task]))
+
+
 @pytest.mark.parametrize(("limit", "judged"), [(None, True), (1.0, True), (0.5, False)])
 def test_what_a_quota_lets_wait_is_no_other_machine(limit: float | None, judged: bool) -> None:
     slower = replace(CANARY, cpu_seconds=0.03, memory_seconds=0.06)

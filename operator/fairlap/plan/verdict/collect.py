@@ -11,7 +11,7 @@ from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_
 from fairlap.plan.keep import until
 from fairlap.plan.seen import Seen
 from fairlap.plan.steps import CHECK, PROBE, is_preparation, is_race, object_name, race_id
-from fairlap.plan.verdict import applied_settings, existing_cluster, measurement
+from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.http_checks import first_violation_over_http
 from fairlap.plan.verdict.judged import Judged, mark_failing
@@ -26,6 +26,7 @@ from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as machine_remarks
 from fairlap.results.remarks import RaceRemark, fit_remarks, within
 from fairlap.results.storage import storage_evidence
+from fairlap.results.unread_tasks import unread_tasks
 from fairlap_race.contract.http_record import HttpRecord
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.reasons import Reason
@@ -258,7 +259,7 @@ def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     if race.page_cache and not race.page_cache.startswith(PAGE_CACHE_DROPPED):
         said = [*said, RaceRemark(Reason.PAGE_CACHE_KEPT, race.page_cache)]
     reading = {task.task for task in record.tasks if task.type in disturbance.READING}
-    unread = measurement.unread_tasks(record)
+    unread = unread_tasks(record)
     disturbed = disturbance.remarks(
         table, race.elasticsearch_on, race.load_generator_on, reading, unread,
         cpu_limit=record.environment.load_generator.cpu_limit, over_http=record.http is not None,

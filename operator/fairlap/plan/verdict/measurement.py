@@ -7,6 +7,7 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap.results.throttled_nodes import in_words, matters
+from fairlap.results.unread_tasks import unread_tasks
 from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, Task
@@ -15,7 +16,6 @@ from fairlap_race.contract.task_spans import seconds_of
 FEWEST_REQUESTS: Final = 36
 """What p90 needs to be bounded by the largest of them with 97.5 %: the first n with 0.9^n <= 0.025."""
 SHORTEST_SECONDS: Final = 10.0
-_SLEEP = "sleep"
 _SHOWN = 5
 
 
@@ -111,12 +111,6 @@ def _first_bulks(tasks: Sequence[Task]) -> Sequence[Task]:
         return bulks[:1]
     first_end = min(ends)
     return [task for task in bulks if (start := seconds_of(task.started_at)) is not None and start < first_end]
-
-
-def unread_tasks(record: Record) -> frozenset[str]:
-    """Return the tasks whose numbers nobody reads: Rally reports nothing of them, or they only wait."""
-    silent = {task.name for task in record.track.tasks if not task.reported}
-    return frozenset(silent | {task.task for task in record.tasks if task.type == _SLEEP})
 
 
 def load_generator_throttled(record: Record) -> str:

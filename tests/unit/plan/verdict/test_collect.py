@@ -16,6 +16,8 @@ from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.seen import Children
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
+from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
+from fairlap_race.contract.resources import MachineTable
 
 LOAD_GENERATOR = rec.EnvironmentRecord().load_generator
 
@@ -34,20 +36,42 @@ def with_tasks(count: int = 0, host: str = "", **changes: Any) -> rec.Record:
 
 
 def judged(
-    record: rec.Record, step: str = "race-1", before: BenchmarkStatus | None = None, of: BenchmarkSpec | None = None
+    record: rec.Record,
+    step: str = "race-1",
+    before: BenchmarkStatus | None = None,
+    of: BenchmarkSpec | None = None,
+    watch: MachineWatch | None = None,
 ) -> BenchmarkStatus:
     """Return the status after a race with this record; Elasticsearch ran on the machine n1."""
     status = before or plan(seen(of=of)).status
     at = Step(name=step, stage="Running", since=stamp(START), job_uid="job-1")
     there = {"elasticsearch": cluster(), "job": job(), "pods": [pod("es-0", node="n1")], "progress": progress("done")}
     now = seen(status.model_copy(update={"step": at}), of, children=Children(**there))  # type: ignore[arg-type]
-    return plan(replace(now, records={step: record})).status
+    return plan(replace(now, records={step: record}, resources={step: MachineTable(watch=watch)})).status
 
 
 def told(status: BenchmarkStatus, kind: str) -> tuple[str, str]:
     found = condition(status, kind)
     assert found is not None
     return found.status, found.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "found"), [("bulk", None, 2), ("sleep", None, 1), ("bulk", 0.5, 1), ("sleep", 0.5, 0)]
+)
+def test_what_disturbed_a_pause_or_a_quota_is_no_disturbed_machine(kind: str, limit: float | None, found: int) -> None:
+    good = good_record()
+    ran = replace(good.tasks[0], task="between", type=kind)
+    host = replace(LOAD_GENERATOR, cpu_limit=limit)
+    about = replace(good.environment, load_generator=host)
+    record = replace(
+        good, tasks=(*good.tasks, ran), environment=about, first_request_at=rec.timestamp(START.timestamp())
+    )
+    stolen = WatchedSpan("between", 30.0, steal_share=0.3)
+    watch = MachineWatch(Canary(cpu_seconds=0.1), Canary(cpu_seconds=0.2), tasks=(stolen,))
+    remarks = judged(record, watch=watch).races[0].remarks
+    said = "".join(it.message for it in remarks if it.reason == "MachineDisturbed")
+    assert ("hypervisor" in said) + ("hashing" in said) == found
 
 
 def test_twenty_late_tasks_hide_no_shared_machine() -> None:

@@ -37,8 +37,13 @@ def test_who_is_told_to_stop_does_no_work(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_cannot_be_written_to_costs_its_figure_alone(tmp_path: Path) -> None:
-    found = do_fixed_work(tmp_path / "none", 0.5, threading.Event(), seconds_each=0.02)
+    found = do_fixed_work(tmp_path / "none", 1.0, threading.Event(), seconds_each=0.02)
     assert found is not None and found.cpu_seconds and found.disk_seconds is None
+
+
+def test_with_less_than_a_processor_the_quota_would_be_measured(tmp_path: Path) -> None:
+    found = do_fixed_work(tmp_path, 0.9, threading.Event(), seconds_each=0.02)
+    assert found is not None and (found.cpu_seconds, found.memory_seconds) == (None, None) and found.disk_seconds
 
 
 MIB = 1 << 20
