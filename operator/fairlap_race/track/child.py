@@ -55,6 +55,9 @@ def ask_child(
     It runs in `folder`, an absolute path, where the files of the protocol are, too. `kill` ends what it has started
     when it takes longer than `seconds` or `stop` is set. Raises ChildError when there is no answer, and StoppedError.
     """
+    stop = stop or threading.Event()
+    if stop.is_set():  # else a child that ends at once would answer, or fail, where nobody waits any more
+        raise StoppedError
     asked, answered, printed = (folder / f"{module.rpartition('.')[2]}{end}" for end in _ENDS)
     asked.write_text(json.dumps(encode(request)), encoding="utf-8")
     answered.unlink(missing_ok=True)
@@ -69,7 +72,7 @@ def ask_child(
             start_new_session=True,
         )
     try:
-        _await(child, time.monotonic() + seconds, seconds, stop or threading.Event())
+        _await(child, time.monotonic() + seconds, seconds, stop)
     except BaseException:
         kill(child.pid)
         child.wait()

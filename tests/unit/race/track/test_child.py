@@ -81,6 +81,15 @@ def test_nothing_of_it_is_left(tmp_path: Path, stops: bool) -> None:
         time.sleep(0.01)
 
 
+def test_whoever_is_told_to_stop_before_starts_nothing(tmp_path: Path) -> None:
+    """On a machine that stalled the child had ended before anybody looked, and its failure was taken for the end."""
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(StoppedError):
+        ask(tmp_path, ANSWERS, stop=stop)
+    assert [it.name for it in tmp_path.iterdir()] == ["child.py"]
+
+
 def wait_for(path: Path) -> str:
     while not (path.exists() and path.read_text()):
         time.sleep(0.01)
