@@ -3,14 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.comparison_spec import OF_ELASTICSEARCH, ComparisonSpec
 from fairlap.comparison.merge_patch import part_at
 from fairlap_race.contract.sweep import ASCENDING, steps_of
 
-_OF_BUILT_CLUSTERS: Final = frozenset(
-    {"storeBytes", "segments", "documents", "cpuSecondsPerOperation", "memoryPeakBytes", "diskWriteBytes"}
-)
-"""Numbers of Elasticsearch itself, of which a server that is asked over HTTP tells nothing."""
 _SOUGHT: Final = "probes take its place, which say how much it carries: write metric: capacity, without a task"
 
 
@@ -29,7 +25,7 @@ def unmeasured_gates(spec: ComparisonSpec, resolved: Iterable[Mapping[str, Any]]
             )
         elif gate.task in sought and gate.metric != "capacity":
             yield f"gates[{number}].task {gate.task} is the task of race.capacity: {_SOUGHT}"
-        elif over_http and gate.metric in _OF_BUILT_CLUSTERS:
+        elif over_http and gate.metric in OF_ELASTICSEARCH:
             yield (
                 f"gates[{number}].metric {gate.metric} is not known of a target of kind http: gate on throughput, "
                 "service time or latency"

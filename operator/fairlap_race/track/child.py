@@ -55,9 +55,6 @@ def ask_child(
     It runs in `folder`, an absolute path, where the files of the protocol are, too. `kill` ends what it has started
     when it takes longer than `seconds` or `stop` is set. Raises ChildError when there is no answer, and StoppedError.
     """
-    stop = stop or threading.Event()
-    if stop.is_set():  # else a child that ends at once would answer, or fail, where nobody waits any more
-        raise StoppedError
     asked, answered, printed = (folder / f"{module.rpartition('.')[2]}{end}" for end in _ENDS)
     asked.write_text(json.dumps(encode(request)), encoding="utf-8")
     answered.unlink(missing_ok=True)
@@ -72,7 +69,7 @@ def ask_child(
             start_new_session=True,
         )
     try:
-        _await(child, time.monotonic() + seconds, seconds, stop)
+        _await(child, time.monotonic() + seconds, seconds, stop or threading.Event())
     except BaseException:
         kill(child.pid)
         child.wait()
@@ -92,6 +89,8 @@ def _await(child: subprocess.Popen[bytes], limit: float, seconds: float, stop: t
             raise StoppedError
         if time.monotonic() > limit:
             raise ChildError(f"loading the track took longer than {seconds:.0f} s")
+    if stop.is_set():  # it may have ended for the same reason, or just before anybody looked
+        raise StoppedError
 
 
 def answer_parent(cls: type[Question], answer: Callable[[Question], object]) -> None:
