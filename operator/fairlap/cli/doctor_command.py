@@ -82,9 +82,7 @@ def _watched(connection: Connection, benchmark: Json | None, race: RaceSeen, unk
     record = _ask(unknown, "steal and canary of races", "get configmaps", lambda: connection.config_map(str(name)))
     table, told = MachineTable.from_json(text_of(record, KEY_RESOURCES)), Record.from_json(text_of(record, KEY_RECORD))
     watch = table.watch if table else None
-    if told is None:
-        return read.watched(race, watch)
-    return read.watched(race, watch, unread_tasks(told), told.environment.load_generator.cpu_limit)
+    return read.watched(race, watch, unread_tasks(told) if told else ())
 
 
 def _looked_at(connection: Connection, node: KubernetesNode, unknown: list[str]) -> KubernetesNode:

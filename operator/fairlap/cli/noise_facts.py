@@ -171,17 +171,15 @@ def races_of(benchmark: Body) -> Iterator[RaceSeen]:
             yield RaceSeen(_name(benchmark), name, machines, elasticsearch, _kind(benchmark), remarks)
 
 
-def watched(
-    race: RaceSeen, watch: MachineWatch | None, unread: Collection[str] = (), cpu_limit: float | None = None
-) -> RaceSeen:
+def watched(race: RaceSeen, watch: MachineWatch | None, unread: Collection[str] = ()) -> RaceSeen:
     """Return the race with what its record says of the machine while it ran; as it is without.
 
-    `unread`: tasks whose numbers nobody reads; `cpu_limit`: of the load generator, in processors.
+    `unread`: tasks whose numbers nobody reads.
     """
     if watch is None:
         return race
     steal = {it.task: it.steal_share for it in judged_spans(watch, unread) if it.steal_share is not None}
-    canary = tuple(canary_words(watch, cpu_limit)) if watch.before and watch.after else None
+    canary = tuple(canary_words(watch)) if watch.before and watch.after else None
     return replace(race, steal=max(steal.values(), default=None), steal_of_race="" in steal, canary=canary)
 
 

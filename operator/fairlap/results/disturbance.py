@@ -41,21 +41,20 @@ def remarks(
     reading: Collection[str] = (),
     unread: Collection[str] = (),
     *,
-    cpu_limit: float | None = None,
     over_http: bool = False,
     in_turn: bool = False,
 ) -> Iterator[RaceRemark]:
     """Yield that the machine was disturbed, and by what is known; the pods' machines tell whose CPU time is whose.
 
-    `reading`: the tasks in which Elasticsearch only reads; `unread`: those whose numbers nobody reads; `cpu_limit`: of
-    the load generator, in processors; `over_http`: nothing but the load generator was watched; `in_turn`: other races,
-    whose use is not known here, were raced at the same time.
+    `reading`: the tasks in which Elasticsearch only reads; `unread`: those whose numbers nobody reads; `over_http`:
+    nothing but the load generator was watched; `in_turn`: other races, whose use is not known here, were raced at the
+    same time.
     """
     if table is None or table.watch is None:
         return
     watch = _of_what_is_read(table.watch, unread)
     found = [
-        *canary_words(watch, cpu_limit),
+        *canary_words(watch),
         *_steal(judged_spans(table.watch, unread)),
         *_stalls(watch, "it" if over_http else "it or Elasticsearch"),
         *(() if in_turn else _others(watch, elasticsearch_on, load_generator_on)),
@@ -73,20 +72,15 @@ def _of_what_is_read(watch: MachineWatch, unread: Collection[str]) -> MachineWat
     return replace(watch, tasks=tasks, stalls=tuple(stall for stall in watch.stalls if stall.task not in unread))
 
 
-def canary_words(watch: MachineWatch, cpu_limit: float | None = None) -> Iterator[str]:
-    """Yield each piece of fixed work that took another time after the race than before it, by more than its margin.
-
-    `cpu_limit`: of the load generator, in processors. Below one a piece takes as long as its quota lets it wait, which
-    is another time with each phase of the quota's period: 59 % of quiet pairs of 30 ms at 300m would differ.
-    """
+def canary_words(watch: MachineWatch) -> Iterator[str]:
+    """Yield each piece of fixed work that took another time after the race than before it, by more than its margin."""
     before, after = watch.before or Canary(), watch.after or Canary()
-    whole = cpu_limit is None or cpu_limit >= 1
     for piece, first, last in (
         (HASHING, before.cpu_seconds, after.cpu_seconds),
         (READING_MEMORY, before.memory_seconds, after.memory_seconds),
         (WRITING, before.disk_seconds, after.disk_seconds),
     ):
-        if first and last and (whole or piece is WRITING) and piece.differ(first, last):
+        if first and last and piece.differ(first, last):
             took = f"{1000 * first:.3g} ms before the race and {1000 * last:.3g} ms after it"
             yield f"{SAME_WORK}{piece.words}, took {took}"
 

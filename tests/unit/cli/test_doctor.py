@@ -137,11 +137,6 @@ def test_steal_outside_of_the_tasks_is_none_of_theirs() -> None:
         assert f"the hypervisor took more than 5.00 % of {words}, up to" in steal.found
 
 
-def test_a_canary_that_a_quota_held_up_is_no_other_machine() -> None:
-    watch = MachineWatch(Canary(cpu_seconds=0.1), Canary(cpu_seconds=0.2))
-    assert read.watched(RACE, watch).canary and not read.watched(RACE, watch, cpu_limit=0.5).canary
-
-
 def test_where_a_kubelet_tells_its_policy_the_status_is_not_asked() -> None:
     machines = (MachineSeen("n1", "elasticsearch", cpu_numa_nodes=2),)
     assert said(replace(WELL, machines=machines)) == []

@@ -231,15 +231,6 @@ def test_a_race_of_short_tasks_and_a_long_pause_says_nothing_of_these() -> None:
     assert not list(remarks(raced, ["a"], "a", (), [pause.task]))
 
 
-@pytest.mark.parametrize(("limit", "judged"), [(None, True), (1.0, True), (0.5, False)])
-def test_what_a_quota_lets_wait_is_no_other_machine(limit: float | None, judged: bool) -> None:
-    slower = replace(CANARY, cpu_seconds=0.03, memory_seconds=0.06)
-    found = list(remarks(table(after=slower), ["a"], "a", cpu_limit=limit))
-    assert bool(found) is judged
-    (writing,) = remarks(table(after=replace(slower, disk_seconds=0.02)), ["a"], "a", cpu_limit=limit)
-    assert "writing to its disk" in writing.text
-
-
 def test_what_a_table_of_another_shape_says_is_nothing() -> None:
     assert MachineTable.from_json('{"format":1,"raceId":"r","watch":7}') is not None
     read = MachineTable.from_json(table().to_json())

@@ -262,8 +262,7 @@ def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     unread = unread_tasks(record)
     disturbed = disturbance.remarks(
         table, race.elasticsearch_on, race.load_generator_on, reading, unread,
-        cpu_limit=record.environment.load_generator.cpu_limit, over_http=record.http is not None,
-        in_turn=seen.subject.spec.in_turn is not None,
+        over_http=record.http is not None, in_turn=seen.subject.spec.in_turn is not None,
     )  # fmt: skip
     # What runs behind an HTTP target is not known, so its machines cannot be looked at.
     of_machines = [] if record.http else machine_remarks(table)

@@ -16,7 +16,7 @@ from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.seen import Children
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
-from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
+from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
 from fairlap_race.contract.resources import MachineTable
 
 LOAD_GENERATOR = rec.EnvironmentRecord().load_generator
@@ -56,22 +56,15 @@ def told(status: BenchmarkStatus, kind: str) -> tuple[str, str]:
     return found.status, found.reason
 
 
-@pytest.mark.parametrize(
-    ("kind", "limit", "found"), [("bulk", None, 2), ("sleep", None, 1), ("bulk", 0.5, 1), ("sleep", 0.5, 0)]
-)
-def test_what_disturbed_a_pause_or_a_quota_is_no_disturbed_machine(kind: str, limit: float | None, found: int) -> None:
+@pytest.mark.parametrize(("kind", "found"), [("bulk", True), ("sleep", False)])
+def test_what_disturbed_a_pause_is_no_disturbed_machine(kind: str, found: bool) -> None:
     good = good_record()
     ran = replace(good.tasks[0], task="between", type=kind)
-    host = replace(LOAD_GENERATOR, cpu_limit=limit)
-    about = replace(good.environment, load_generator=host)
-    record = replace(
-        good, tasks=(*good.tasks, ran), environment=about, first_request_at=rec.timestamp(START.timestamp())
-    )
+    record = replace(good, tasks=(*good.tasks, ran), first_request_at=rec.timestamp(START.timestamp()))
     stolen = WatchedSpan("between", 30.0, steal_share=0.3)
-    watch = MachineWatch(Canary(cpu_seconds=0.1), Canary(cpu_seconds=0.2), tasks=(stolen,))
-    remarks = judged(record, watch=watch).races[0].remarks
+    remarks = judged(record, watch=MachineWatch(tasks=(stolen,))).races[0].remarks
     said = "".join(it.message for it in remarks if it.reason == "MachineDisturbed")
-    assert ("hypervisor" in said) + ("hashing" in said) == found
+    assert ("hypervisor" in said) is found
 
 
 def test_twenty_late_tasks_hide_no_shared_machine() -> None:
