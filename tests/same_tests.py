@@ -1,4 +1,6 @@
-"""Says which tests of another checkout this one no longer has; a table tells what moved (tests/moved_tests.txt).
+"""Says which tests of another checkout this one no longer has, and which `make test` ran there and no longer runs.
+
+A table tells what moved, and why a test was left to `make test-long` (tests/moved_tests.txt).
 
     git worktree add /tmp/before b65a33f
     .venv/bin/python tests/same_tests.py /tmp/before
@@ -26,38 +28,82 @@ SUITES = {
 }
 """The suites, each collected by itself as it is run, and the environment it needs."""
 GONE = "-"
+LEFT = "long "
+"""so begins a row of the table that says why `make test` runs a test no longer"""
 FIRST_NAME, NAME = "es" + "bench", "fairlap"
 
 
-def collected(checkout: Path) -> set[str]:
-    """Return the ids of all tests of a checkout; raises RuntimeError when they cannot be collected."""
+def all_tests(checkout: Path) -> tuple[set[str], set[str]]:
+    """Return the ids of all tests of a checkout, and of those that its `make test` runs.
+
+    Raises RuntimeError when they cannot be collected.
+    """
+    makefile = (checkout / "Makefile").read_text(encoding="utf-8")
     found: set[str] = set()
-    for suite, venv in SUITES.items():
-        if not (checkout / "tests" / suite).is_dir():
-            continue
-        own = checkout / venv / "bin/python"
-        python = own if own.exists() else ROOT / venv / "bin/python"
-        path = f"{checkout / 'operator'}:{checkout}"
-        argv = [str(python), "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", f"tests/{suite}"]
-        done = subprocess.run(
-            argv, cwd=checkout, env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(argv)} in {checkout}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-        found |= {line for line in done.stdout.splitlines() if line.startswith("tests/") and "::" in line}
-    return found
+    run: set[str] = set()
+    for suite in (name for name in SUITES if (checkout / "tests" / name).is_dir()):
+        there, marks = collected(checkout, suite), marks_of_make_test(makefile, suite)
+        found |= there
+        if marks is not None:
+            run |= collected(checkout, suite, marks) if marks else there
+    return found, run
+
+
+def marks_of_make_test(makefile: str, suite: str) -> str | None:
+    """Return the marks by which `make test` chooses among the tests of a suite, "" for all of them, None for none.
+
+    It runs each by a target of its own: test-api runs tests/api.
+    """
+    target = re.search(rf"^test-{suite}:.*\n((?:\t.*\n)+)", makefile, re.M)
+    line = next((it for it in (target[1].splitlines() if target else ()) if f"tests/{suite}" in it), None)
+    if line is None:
+        return None
+    marks = re.search(r'-m "([^"]*)"', line)
+    return marks[1] if marks else ""
+
+
+def collected(checkout: Path, suite: str, marks: str = "") -> set[str]:
+    """Return the ids of the tests of a suite that have these marks; raises RuntimeError when it cannot be collected."""
+    venv = SUITES[suite]
+    own = checkout / venv / "bin/python"
+    python = own if own.exists() else ROOT / venv / "bin/python"
+    path = f"{checkout / 'operator'}:{checkout}"
+    argv = [str(python), "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", f"tests/{suite}"]
+    argv += ["-m", marks] if marks else []
+    done = subprocess.run(
+        argv, cwd=checkout, env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(argv)} in {checkout}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return {line for line in done.stdout.splitlines() if line.startswith("tests/") and "::" in line}
 
 
 def read_table(text: str) -> dict[str, str]:
     """Return what became of files, tests and parameters: old name to new one, or to `-` for what was removed."""
-    lines = (line.split("#")[0].strip() for line in text.splitlines())
+    lines = [line for line in _rows(text) if not line.startswith(LEFT)]
     # Parameters may have spaces in them.
-    pairs = [tuple(line.split(" -> ") if " -> " in line else line.split()[:2]) for line in lines if line]
+    pairs = [tuple(line.split(" -> ") if " -> " in line else line.split()[:2]) for line in lines]
     table = dict(pairs)
     if len(table) < len(pairs):
         raise ValueError("a name stands twice in the table")
     return table
+
+
+def read_reasons(text: str) -> dict[str, str]:
+    """Return why `make test` runs a test no longer, by its id of now; raises ValueError for a row without a reason."""
+    found = {}
+    for line in _rows(text):
+        if line.startswith(LEFT):
+            name, _, why = line.removeprefix(LEFT).partition(" -> ")
+            if not why.strip() or name.strip() in found:
+                raise ValueError(f"write once `{LEFT}{name} -> ` and the reason")
+            found[name.strip()] = why.strip()
+    return found
+
+
+def _rows(text: str) -> list[str]:
+    return [row for line in text.splitlines() if (row := line.split("#")[0].strip())]
 
 
 def moved(test: str, table: Mapping[str, str]) -> str:
@@ -88,18 +134,32 @@ def moved(test: str, table: Mapping[str, str]) -> str:
 
 def missing(before: Iterable[str], now: set[str], table: Mapping[str, str]) -> list[str]:
     """Return the ids from before, with what they should be now, that this checkout does not have."""
+    return [f"{test} -> {name}" for test, name in lost(before, now, table).items()]
+
+
+def left_out(before: tuple[set[str], set[str]], now: tuple[set[str], set[str]], table: Mapping[str, str]) -> list[str]:
+    """Return the ids of now of tests that `make test` ran before, that are still there, and that it runs no longer.
+
+    `before`, `now`: all tests, and those of `make test`.
+    """
+    not_run, gone = lost(before[1], now[1], table), lost(before[1], now[0], table)
+    return [name for test, name in not_run.items() if test not in gone]
+
+
+def lost(before: Iterable[str], now: set[str], table: Mapping[str, str]) -> dict[str, str]:
+    """Return what the ids from before should be now, of those that are not among the ids of now."""
     named = {test: test.replace(FIRST_NAME, NAME).replace(FIRST_NAME.upper(), NAME.upper()) for test in before}
     expected = {test: moved(name, table) for test, name in named.items()}
     there = Counter(map(without_numbers, now - set(expected.values())))
-    lost = []
+    found = {}
     for test, name in sorted(expected.items()):
         if name == GONE or name in now:
             continue
         if there[without_numbers(name)] > 0:
             there[without_numbers(name)] -= 1
         else:
-            lost.append(f"{test} -> {name}")
-    return lost
+            found[test] = name
+    return found
 
 
 def without_numbers(test: str) -> str:
@@ -109,13 +169,22 @@ def without_numbers(test: str) -> str:
 
 
 def main() -> int:
-    """Print what is missing; the exit code says whether something is."""
+    """Print what is missing, and what is left out without a reason; the exit code says whether something is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", type=Path, help="a checkout of the state before")
-    before, now = collected(parser.parse_args().before.resolve()), collected(ROOT)
-    lost = missing(before, now, read_table(TABLE.read_text(encoding="utf-8")))
-    print("\n".join([*lost, f"{len(before)} tests before, {len(now)} now, {len(lost)} missing"]))
-    return 1 if lost else 0
+    before, now = all_tests(parser.parse_args().before.resolve()), all_tests(ROOT)
+    text = TABLE.read_text(encoding="utf-8")
+    gone, left = missing(before[0], now[0], read_table(text)), left_out(before, now, read_table(text))
+    reasons = read_reasons(text)
+    unsaid = [name for name in left if name not in reasons]
+    print("\n".join([
+        *gone,
+        *(f"left out of `make test`: {name}: {reasons.get(name, 'for no reason that the table has')}" for name in left),
+        f"{len(before[0])} tests before, {len(now[0])} now, {len(gone)} missing",
+        f"`make test` ran {len(before[1])}, now {len(now[1])}; {len(left)} of before are left out, {len(unsaid)} of "
+        "them for no reason that the table has",
+    ]))  # fmt: skip
+    return 1 if gone or unsaid else 0
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from statistics import NormalDist, fmean
 from typing import NamedTuple
 
-from fairlap.statistics.distributions import f_tail
+from fairlap.statistics.distributions import incomplete_beta
 
 Nested = Sequence[Sequence[Sequence[float]]]
 """clusters of races of parts; numbers of each may differ"""
@@ -253,6 +253,11 @@ def quotient(before: Scatter, after: Scatter, confidence: float = 0.9) -> Quotie
     low = factor / math.sqrt(f_quantile(tail, after.df, before.df))
     high = factor * math.sqrt(f_quantile(tail, before.df, after.df))
     return Quotient(factor, low, high)
+
+
+def f_tail(f: float, df1: float, df2: float) -> float:
+    """Return the probability that F on `df1` and `df2` degrees of freedom is larger than `f` >= 0."""
+    return incomplete_beta(df2 / 2, df1 / 2, df2 / (df2 + df1 * f))
 
 
 def f_quantile(tail: float, df1: float, df2: float) -> float:

@@ -17,7 +17,7 @@ from fairlap_race.contract.resources import MachineTable
 from fairlap_race.linux import process
 from fairlap_race.rally import launch
 from fairlap_race.rally.config import Files
-from fairlap_race.runner import race, supervise
+from fairlap_race.runner import race, race_frame, race_steps, supervise
 
 KINDS = ("with", "without")
 
@@ -41,18 +41,19 @@ class Blind:
 
 def switch_off() -> None:
     """Leave out all that is looked at, kept, or asked only to judge the race's numbers; the race itself stays."""
-    changed: Any = race
-    rally_argv = race.rally_argv
+    steps: Any = race_steps
+    frame: Any = race_frame
+    rally_argv = steps.rally_argv
 
     def bare(*args: Any, **options: Any) -> list[str]:
         argv = rally_argv(*args, **options)
         # Before Rally's own arguments comes the directory, before that the module that starts Rally.
         return [sys.executable, str(Path(__file__).resolve()), "launch", *argv[argv.index("race") - 1 :]]
 
-    changed.rally_argv = bare
-    changed.ClusterWatch = changed.MachineSampler = Blind
-    changed.plan_looks = changed.read_looks = changed.look_after = changed.do_fixed_work = Blind.look
-    changed.summed_up = lambda *_, **__: MachineTable()
+    steps.rally_argv = bare
+    steps.ClusterWatch = steps.MachineSampler = Blind
+    steps.plan_looks = steps.read_looks = steps.look_after = frame.do_fixed_work = Blind.look
+    steps.summed_up = lambda *_, **__: MachineTable()
     supervise.Cost.look = Blind.look  # type: ignore[assignment]
 
 

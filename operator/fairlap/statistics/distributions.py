@@ -61,23 +61,6 @@ def t_quantile(tails: float, df: float) -> float:
     return t
 
 
-def beta_quantile(share: float, a: float, b: float) -> float:
-    """Return the x with I_x(a, b) = `share` (0 < share < 1)."""
-    return _bisect(lambda x: incomplete_beta(a, b, x) < share, 0.0, 1.0)
-
-
-def f_tail(f: float, df1: float, df2: float) -> float:
-    """Return the probability that F on `df1` and `df2` degrees of freedom is larger than `f` >= 0."""
-    return incomplete_beta(df2 / 2, df1 / 2, df2 / (df2 + df1 * f))
-
-
-def binomial_interval(found: int, of: int, alpha: float = 0.05) -> tuple[float, float]:
-    """Return the interval of a share of which `found` of `of` were seen (Clopper and Pearson 1934: never too short)."""
-    low = beta_quantile(alpha / 2, found, of - found + 1) if found else 0.0
-    high = beta_quantile(1 - alpha / 2, found + 1, of - found) if found < of else 1.0
-    return low, high
-
-
 def _bisect(too_low: Callable[[float], bool], low: float, high: float) -> float:
     for _ in range(200):
         middle = (low + high) / 2

@@ -35,24 +35,8 @@ def test_the_incomplete_beta_function(a: float, b: float, x: float) -> None:
     assert math.isclose(distributions.incomplete_beta(a, b, x), special.betainc(a, b, x), rel_tol=1e-8, abs_tol=1e-13)
 
 
-@given(st.floats(0.01, 50), st.floats(0.5, 60), st.floats(0.5, 60))
-def test_tails_of_f(f: float, df1: float, df2: float) -> None:
-    assert math.isclose(distributions.f_tail(f, df1, df2), stats.f.sf(f, df1, df2), rel_tol=1e-8, abs_tol=1e-13)
-
-
 @pytest.mark.parametrize("x", [0.05, 0.5, 1, 1.5, 2, 4.5, 9.99, 20, 1000])
 def test_digamma_and_trigamma(x: float) -> None:
     assert near(distributions.digamma(x), special.digamma(x), 1e-11)
     assert near(distributions.trigamma(x), special.polygamma(1, x), 1e-11)
     assert near(distributions.trigamma_inverse(distributions.trigamma(x)), x, 1e-9)
-
-
-@pytest.mark.parametrize(("found", "of"), [(0, 20), (1, 20), (3, 18), (20, 20), (100, 2000)])
-def test_the_interval_of_a_share(found: int, of: int) -> None:
-    oracle = stats.binomtest(found, of).proportion_ci(method="exact")
-    low, high = distributions.binomial_interval(found, of)
-    assert near(low, oracle.low, 1e-9) and near(high, oracle.high, 1e-9)
-
-
-def test_none_of_twenty_still_allows_17_percent() -> None:
-    assert distributions.binomial_interval(0, 20)[1] == pytest.approx(0.168, abs=0.001)
