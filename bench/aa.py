@@ -26,10 +26,10 @@ from pathlib import Path
 
 from parts import series, throwaway
 from parts.kubectl import Json, Kubectl
+from parts.share_interval import binomial_interval
 
 from fairlap.api.comparison_spec import Design
 from fairlap.comparison.gate_metrics import METRICS
-from fairlap.statistics.distributions import binomial_interval
 
 BENCH = "aa"
 USER = "aa-user"

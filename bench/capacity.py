@@ -17,7 +17,8 @@ import random
 from collections.abc import Sequence
 from statistics import median
 
-from fairlap.statistics.distributions import binomial_interval
+from parts.share_interval import binomial_interval
+
 from fairlap_race.contract.capacity_search import (
     CapacityFound,
     CapacitySearch,

@@ -27,6 +27,8 @@ from itertools import islice
 from statistics import fmean
 from typing import NamedTuple
 
+from parts.share_interval import binomial_interval
+
 from fairlap.api.block_record import BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import GateStatus
@@ -34,7 +36,6 @@ from fairlap.comparison.expectation import design_looks
 from fairlap.comparison.judgement import judge_blocks
 from fairlap.comparison.variants import ResolvedVariant, expand
 from fairlap.plan.comparison.answer import judged_at_look
-from fairlap.statistics.distributions import binomial_interval
 from fairlap.statistics.gates import Look
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.paired import unpaired

@@ -70,6 +70,8 @@ LOAD: Json = {"clients": 2, "order": "random", "duration": "60s", "warmup": "15s
 SMALLEST: Json = {"documents": 2000, "bulk_size": 500, "search_iterations": 20, "search_warmup_iterations": 2}
 LEVER_PARAMS: Json = {"documents": 500_000, "search_iterations": 1000, "search_warmup_iterations": 50}
 """what both sides of a lever race, unless it is what the lever changes"""
+TIMED_PARAMS: Json = {"documents": 500_000, "search_time_period": 30, "search_warmup_time_period": 10}
+"""the same where seconds of warm-up are the lever: with search_iterations the track counts requests"""
 NO_CPU: Json = {"requests": {"memory": "1536Mi"}, "limits": {"memory": "1536Mi"}}
 """as a manifest that names no CPU: a whole processor where the machines have enough, else a share"""
 WHOLE: Json = {"requests": {"cpu": "1", "memory": "1536Mi"}, "limits": {"cpu": "1", "memory": "1536Mi"}}
@@ -83,10 +85,16 @@ class Lever(NamedTuple):
     with_it: Json
     """what it changes of the spec, as a patch"""
     without: Mapping[str, Any] = MappingProxyType({})
+    params: Mapping[str, Any] = MappingProxyType(LEVER_PARAMS)
+    """of the track, on both sides"""
 
 
 LEVERS = {
     "warm": Lever("4,000 searches of warm-up in place of 50", {"race": {"params": {"search_warmup_iterations": 4000}}}),
+    "warmup": Lever(
+        "60 s of warm-up a search in place of 10", {"race": {"params": {"search_warmup_time_period": 60}}},
+        params=TIMED_PARAMS,
+    ),
     "longer": Lever("5,000 searches a task in place of 1,000", {"race": {"params": {"search_iterations": 5000}}}),
     "cores": Lever("a whole processor for Elasticsearch", {"elasticsearch": {"resources": WHOLE}}),
     "pretouch": Lever(
@@ -152,7 +160,7 @@ def source_spec(size: Size) -> Json:
 
 def lever_spec(lever: Lever, size: Size) -> Json:
     """Return the spec of a Comparison of two identical variants without a lever and two with it."""
-    template = _template(size, SMALLEST if size.smallest else LEVER_PARAMS)
+    template = _template(size, SMALLEST if size.smallest else dict(lever.params))
     template["elasticsearch"] = throwaway.built(size.smallest)
     minutes, variants = 61, list[Json]()
     for names, patch in ((OFF, lever.without), (ON, lever.with_it)):

@@ -162,7 +162,7 @@ def follow(tools: Tools, namespace: str, names: Sequence[str], deadline: float) 
         if comparison is not None and report.name(comparison) in names:
             seen[report.name(comparison)] = comparison
         screen.show([seen[name] for name in names if name in seen])
-        if len(seen) == len(names) and all(report.ended(each) for each in seen.values()):
+        if len(seen) == len(names) and all(report.is_over(each) for each in seen.values()):
             return [seen[name] for name in names]
     raise DemoError(
         "the Comparison did not end in time; it goes on without the demo:\n"

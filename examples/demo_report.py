@@ -9,16 +9,17 @@ from pathlib import Path
 # The command line's tables need nothing but the standard library, so the demo runs with any Python.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "operator"))
 
+from fairlap.api.phases import is_over
 from fairlap.cli.benchmarks import Benchmark as Comparison
-from fairlap.cli.benchmarks import ended, name, phase, progress_line, status, without_percent
+from fairlap.cli.benchmarks import name, phase, progress_line, status, without_percent
 from fairlap.cli.comparison_end import end_lines
 from fairlap.cli.printable import one_line
 
 __all__ = [
     "Comparison",
     "compared",
-    "ended",
     "failure",
+    "is_over",
     "name",
     "next_commands",
     "phase",

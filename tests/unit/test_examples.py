@@ -10,7 +10,9 @@ import yaml
 
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.quantity import parse_quantity
+from fairlap.comparison.fairness import diff
 from fairlap.comparison.variants import expand
+from fairlap.comparison_report.archive import read_archive
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -119,6 +121,19 @@ def test_what_the_demo_found_is_told_as_it_was_recorded() -> None:
         interval = gate["sentence"].partition(" interval ")[2].partition(",")[0]
         assert interval in row and f"{gate['change']:+.1f} %" in row and f"±{gate['noise']:.1f} %" in row
         assert str(gate.get("moreBlocks", "")) in row.split("|")[-2]
+
+
+def test_two_releases_raced_for_real_on_one_java_are_fair_and_lucene_follows_the_version() -> None:
+    """8.11.0 against 9.0.0 on Java 21, as `make demo` recorded it on localkube: no fact of these races is made up."""
+    recorded = json.loads(gzip.decompress((EXAMPLES.parent / "tests" / "report" / "demo.json.gz").read_bytes()))
+    found, blocks = read_archive(recorded)
+    spec = ComparisonSpec.model_validate(found["spec"])
+    judged = diff(spec, expand(spec), blocks)
+    assert judged.fair, judged.sentence
+    rules = {each.what: (each.rule, each.values) for each in judged.differences}
+    assert rules["Lucene"] == ("FollowsRelease", {"8.11.0": "9.8.0", "9.0.0": "10.1.0"})
+    assert rules["elasticsearch.version"][0] == rules["build"][0] == "Declared"
+    assert {rule for rule, _ in rules.values()} <= {"Declared", "FollowsRelease", "RecordOnly"}
 
 
 FOUND = [

@@ -165,17 +165,20 @@ def test_tekton(sandbox: Sandbox, code: int) -> None:
     spec = yaml.safe_load((FOLDER / "tekton.yaml").read_text())["spec"]
     values = {
         "params.name": "pr-17-204", "params.image": "image", "workspaces.source.path": str(sandbox.folder),
-        "results.code.path": str(sandbox.folder.parent / "code"),
+        "results.code.path": str(sandbox.folder.parent / "code"), "params.repository": "o/r", "params.number": "17",
     }  # fmt: skip
     assert {f"params.{each['name']}" for each in spec["params"]} == {key for key in values if key.startswith("params.")}
     ended = []
     for each in spec["steps"]:
-        variables = {env["name"]: filled(env["value"], values, r"\$\((.*?)\)") for env in each["env"]}
+        told = [env for env in each["env"] if "value" in env]
+        variables = {env["name"]: filled(env["value"], values, r"\$\((.*?)\)") for env in told}
         assert "$(params" not in each["script"], "a parameter must not become a part of a script"
         assert filled(each["workingDir"], values, r"\$\((.*?)\)") == str(sandbox.folder)
         ended.append(sandbox.run(each["script"], run=code, gate=code, **variables).returncode)
-    assert ended == [0, code], "the comment can be sent before the gate ends the pipeline"
+    assert ended == [0, 0, code], "the comment is sent before the gate ends the pipeline"
     assert "fairlap gate pr-17-204" in sandbox.called()
+    assert sandbox.called()[-1].startswith("gh pr comment 17 --repo o/r ")
+    assert spec["steps"][1]["onError"] == "continue"
     assert (sandbox.folder / "comment.md").exists()
 
 
