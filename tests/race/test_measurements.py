@@ -140,7 +140,7 @@ def test_a_warm_up_goes_on_until_the_task_has_settled(runner: Runner, tmp_path: 
 @pytest.mark.long
 @pytest.mark.produces(Reason.WARMUP_TOO_SHORT)
 def test_a_warm_up_ends_at_its_limit(runner: Runner, tmp_path: Path) -> None:
-    """Fewer than five requests a second cannot be judged; beside it a task that has no warm-up keeps none."""
+    """Fifteen seconds cannot be judged; beside it a task that has no warm-up keeps none."""
     rare = waits("search", 0.5, **{"warmup-iterations": 2, "iterations": 12})
     cold = waits("cold", 0.03, **{"time-period": 3})
     ran = runner.run(write(tmp_path / "t", CREATE, rare, cold, plugin=OWN_RUNNER), mostWarmupSeconds=15)

@@ -25,6 +25,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.track.check.step import check
 
 MESSAGES: dict[Reason, list[str]] = {}
+NAMING_TASKS = {"includeTasks", "requireTasks", "racedAgain", "allowedErrors", "sweep"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,7 +69,7 @@ def on_the_command_line(expected: BrokenTrack, folder: Path) -> Checked:
 # A track by itself has neither filters nor names that must be among its tasks.
 @pytest.mark.parametrize(
     "name",
-    [name for name in NAMES if not {"includeTasks", "requireTasks", "allowedErrors", "sweep"} & set(NAMES[name].spec)],
+    [name for name in NAMES if not NAMING_TASKS & set(NAMES[name].spec)],
 )
 def test_the_command_line_says_the_same(name: str, tmp_path: Path) -> None:
     expected = NAMES[name]

@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ def test_a_release_that_nobody_has_read_is_refused() -> None:
 
 def test_the_same_release_with_other_code_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     release = version.version().split(" ")[0]
-    monkeypatch.setattr(told_workers, "KNOWN", {release: "0123456789abcdef"})
+    others = tuple(replace(each, step_code="0123456789abcdef") for each in told_workers.RELEASES)
+    monkeypatch.setattr(told_workers, "RELEASES", others)
     with pytest.raises(RuntimeError, match=r"Worker, DriverActor, move_to_next_task, BenchmarkActor.*0123456789abcdef"):
         told_workers.install(release, 0.1)

@@ -952,9 +952,9 @@ class Reason(StrEnum):
         cause="A task's warm-up was still changing, or could not be judged, when race.steady.maxWarmup was over.",
         cure="Raise race.steady.maxWarmup, or look why the task changes for so long: merges, caches, a growing index.",
         recognized=(
-            "The requests of the last 24 seconds of the warm-up, at least 12, by the test of NotSettled, each second."
+            "The requests of the last 36 seconds of the warm-up, at least 80, by the test of NotSettled, each second."
         ),
-        example="race.steady.maxWarmup 15 s was over before it had settled: search warmed up for 15.2 s",
+        example="race.steady.maxWarmup 45 s was over before it had settled: search warmed up for 45.2 s",
         test=_MEASUREMENTS,
         remark=True,
     )

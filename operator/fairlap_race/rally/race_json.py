@@ -7,6 +7,7 @@ from typing import Any
 
 from fairlap_race.contract.record import RallyNumbers, Task, Throughput
 from fairlap_race.contract.track_record import TrackTask
+from fairlap_race.contract.untrusted import as_number
 from fairlap_race.rally.samples import Tally, task_record
 
 
@@ -14,23 +15,19 @@ def rally_numbers(entry: Mapping[str, Any]) -> RallyNumbers:
     """Return Rally's numbers from one entry of `results.op_metrics`."""
     throughput = entry.get("throughput") or {}
     return RallyNumbers(
-        throughput=Throughput(**{name: _number(throughput.get(name)) for name in ("min", "mean", "median", "max")}),
+        throughput=Throughput(**{name: as_number(throughput.get(name)) for name in ("min", "mean", "median", "max")}),
         service_time_millis=_percentiles(entry.get("service_time")),
         latency_millis=_percentiles(entry.get("latency")),
         processing_time_millis=_percentiles(entry.get("processing_time")),
-        error_rate=_number(entry.get("error_rate")),
+        error_rate=as_number(entry.get("error_rate")),
     )
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _percentiles(values: Any) -> dict[str, float]:
     """Return {"p50": …, "p99.9": …, "mean": …} from Rally's {"50_0": …, "99_9": …, "mean": …, "unit": "ms"}."""
     found: dict[str, float] = {}
     for key, value in (values or {}).items():
-        number = _number(value)
+        number = as_number(value)
         if number is None:
             continue
         if key == "mean":

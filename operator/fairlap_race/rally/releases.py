@@ -1,4 +1,7 @@
-"""What differs between the releases of Rally that race images have; the rest of the runner knows nothing of it."""
+"""What differs between the releases of Rally that race images have, and how each is spoken to.
+
+Which releases there are, and what is known of each, is a table of the contract (`rally_releases`).
+"""
 
 from __future__ import annotations
 

@@ -36,6 +36,8 @@ ENOUGH_TRIED = 1 / 3
 """Of the time must have been taken away, and the rest still change, before a task is said to have never settled."""
 MOST_WINDOWS = 86_400
 """That are judged, from the last one back: a day."""
+WARM_WINDOWS = 36
+"""That a warm-up is judged by: one look at so many errs less than two at 24 that see as many (docs/noise.md)."""
 
 
 @dataclass
@@ -126,6 +128,19 @@ def settling(first: int, last: int, units: Mapping[int, float], times: WindowTim
     if worst is None or tried >= ENOUGH_TRIED * count:
         return _judged(count * seconds, count * seconds, worst)
     return _judged(count * seconds, max(1.0, worst.reached() * count) * seconds, worst)
+
+
+def warmed_up(first: int, last: int, units: Mapping[int, float], times: WindowTimes) -> bool:
+    """Return whether a task that warms up from window `first` on has settled before window `last`; for `race.steady`.
+
+    It has where no comparison finds a change in the last 36 windows. They must have 16 parts with answers in each: of
+    12 there is one comparison, which only sees a change that has not a single exception.
+    """
+    begin = last - WARM_WINDOWS
+    if begin < first or _answered(begin, last, times, MOST_PARTS) < MOST_PARTS:
+        return False
+    requests = sum(times.counts.get(number, 0) for number in range(begin, last))
+    return requests >= MOST_PARTS * LEAST_REQUESTS and _changed(begin, last, units, times, MOST_PARTS) is None
 
 
 def _judged(of_seconds: float, unsettled: float, worst: _Change | None) -> Settling:

@@ -17,11 +17,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-KNOWN = {
-    "2.13.0": "6cd32817e821392f",
-    "2.3.1": "04f115d41093e197",
-}
-"""By release: a digest of the code of Rally that is changed here, or that relies on what is changed."""
+from fairlap_race.contract.rally_releases import RELEASES
 
 
 class StepKept:
@@ -43,7 +39,8 @@ def install(version: str, grace: float) -> None:
     from esrally.driver import driver  # noqa: PLC0415
 
     changed = (driver.Worker, driver.DriverActor, driver.Driver.move_to_next_task, racecontrol.BenchmarkActor)
-    found, known = digest(inspect.getsource(each) for each in changed), KNOWN.get(version, "(none)")
+    found = digest(inspect.getsource(each) for each in changed)
+    known = next((release.step_code for release in RELEASES if release.rally == version), "(none)")
     if found != known:
         names = ", ".join(each.__name__ for each in changed)
         raise RuntimeError(

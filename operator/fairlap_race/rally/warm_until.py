@@ -1,7 +1,7 @@
 """A task's warm-up goes on until the task has settled, in all races by the same rule; for `race.steady`.
 
 Rally's driver receives the samples of all clients each second. When what the track plans of a task's warm-up is over,
-the requests of its last 24 seconds (at least 12) are tested as those of its measurement will be
+the requests of its last 36 seconds are tested as those of its measurement will be, by all three comparisons
 (`fairlap_race.rally.steady`). Where nothing changes any more, a second from then is written down as the moment at which
 all clients begin to measure: processes on one machine, with one clock. What was not settled is measured from
 `maxWarmup` on. Nothing is done between the begin and the end of a request, and the measured part is as long as planned.
@@ -23,13 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.extended_warmup import ExtendedWarmup
-from fairlap_race.rally.steady import FEWEST_PARTS, WindowTimes, settling
+from fairlap_race.rally.steady import WindowTimes, warmed_up
 from fairlap_race.rally.windows import WINDOW_SECONDS
 
 FOLDER = "steady"
 """The folder of these files, beside those of `live_files`; it is there where warm-ups may be prolonged."""
-MOST_WINDOWS = 24
-"""That are tested: what began to settle before them is over."""
 AHEAD_SECONDS = 1.0
 """From the decision to the first measured request: until then every client has heard of it."""
 LOOK_SECONDS = 0.2
@@ -210,12 +208,10 @@ class _Warming:
         """Return whether the last whole windows show no change any more."""
         # The last one may lack the requests of a client whose samples are under way.
         last = math.floor(self.end / WINDOW_SECONDS) - 1
-        first = max(math.ceil(self.begin / WINDOW_SECONDS), last - MOST_WINDOWS)
-        if last - first < FEWEST_PARTS or last == self.judged:
+        if last == self.judged:
             return False
         self.judged = last
-        requests = float(sum(self.times.counts.get(number, 0) for number in range(first, last)))
-        return settling(first, last, self.units, self.times, requests).settled is True
+        return warmed_up(math.ceil(self.begin / WINDOW_SECONDS), last, self.units, self.times)
 
 
 class Decider:

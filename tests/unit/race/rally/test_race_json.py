@@ -27,6 +27,12 @@ def test_numbers_stay_as_they_are():
     assert found.latency_millis == {} and found.error_rate == 0.25
 
 
+def test_what_is_no_finite_number_is_missing():
+    inf, nan = float("inf"), float("nan")
+    found = rally_numbers({**ENTRY, "service_time": {"50_0": nan, "mean": True, "99_0": 10**400}, "error_rate": inf})
+    assert (dict(found.service_time_millis), found.error_rate) == ({}, None)
+
+
 def test_missing_numbers_stay_missing():
     found = rally_numbers({"throughput": {"min": None, "mean": None, "median": None, "max": None}})
     assert found.throughput.median is None and found.error_rate is None

@@ -16,21 +16,29 @@ from fairlap_race.rally.steady import (
     LEAST_CHANGE_ASIDE,
     LEVEL,
     MOST_CHANGE,
+    WARM_WINDOWS,
     WindowTimes,
     change,
     rank_sum_chance,
     settling,
+    warmed_up,
 )
 
 
-def seen(shape: Callable[[int], float], windows: int, per: int = 20, rates: bool = True) -> Settling:
-    """Return what is said of a task whose requests in window n are `shape(n)` times as fast as at first."""
+def worked(
+    shape: Callable[[int], float], windows: int, per: int = 20, rates: bool = True
+) -> tuple[dict[int, float], WindowTimes]:
+    """Return what a task does whose requests in window n are `shape(n)` times as fast as at first."""
     units, times = {}, WindowTimes()
     for number in range(windows):
         units[number] = per * (shape(number) if rates else 1.0)
         for each in range(per):
             times.add(number + each / per, 0.01 / shape(number))
-    return settling(0, windows, units, times, per * windows)
+    return units, times
+
+
+def seen(shape: Callable[[int], float], windows: int, per: int = 20, rates: bool = True) -> Settling:
+    return settling(0, windows, *worked(shape, windows, per, rates), per * windows)
 
 
 def noisy(spread: float, seed: int) -> Callable[[int], float]:
@@ -154,11 +162,11 @@ def test_noise_is_seldom_taken_for_a_change(windows: int, spread: float) -> None
     assert alarms <= races * 2 * LEVEL + 3 * math.sqrt(races * 2 * LEVEL)
 
 
-def wandering(spread: float, correlation: float, seed: int) -> Callable[[int], float]:
+def wandering(spread: float, correlation: float, seed: int, seconds: int = 60) -> Callable[[int], float]:
     """Rates that resemble those of the second before."""
     rng = random.Random(seed)
     found = [rng.gauss(0, 1)]
-    while len(found) < 60:
+    while len(found) < seconds:
         found.append(correlation * found[-1] + math.sqrt(1 - correlation**2) * rng.gauss(0, 1))
     return lambda n: math.exp(spread * found[n])
 
@@ -168,12 +176,13 @@ def test_a_steady_task_is_never_called_unsettled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("windows", "correlation", "documented"), [(30, 0.5, 0.02), (30, 0.8, 0.12), (24, 0.5, 0.03), (24, 0.8, 0.16)]
+    ("windows", "correlation", "documented"),
+    [(30, 0.5, 0.02), (30, 0.8, 0.12), (24, 0.5, 0.03), (24, 0.8, 0.16), (36, 0.5, 0.02), (36, 0.8, 0.12)],
 )
 def test_rates_that_wander_are_not_taken_for_a_change_more_often_than_is_written(
     windows: int, correlation: float, documented: float
 ) -> None:
-    """docs/noise.md, CV 10 %; 24 are those that race.steady looks at."""
+    """docs/noise.md, CV 10 %; 36 are those that race.steady looks at."""
     races = 400
     alarms = sum(seen(wandering(0.1, correlation, seed), windows, per=6).settled is False for seed in range(races))
     assert alarms <= races * documented + 3 * math.sqrt(races * documented * (1 - documented))
@@ -187,6 +196,75 @@ def test_merges_that_come_and_go_are_no_change() -> None:
         found = seen(lambda n, noise=noise, at=begin: noise(n) * (0.7 if (n + at) % 12 < 4 else 1.0), 60, per=6)  # type: ignore[misc]
         alarms += found.settled is False
     assert alarms <= 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "windows", "per", "warm"),
+    [
+        (lambda n: 1.0, WARM_WINDOWS, 20, True),
+        (lambda n: 1.0, WARM_WINDOWS - 1, 20, False),
+        (lambda n: 1.0, WARM_WINDOWS, 2, False),
+        (lambda n: 1.0, WARM_WINDOWS, 3, True),
+        (lambda n: 1.0 if n < 12 else 1.2, WARM_WINDOWS, 20, False),
+        (lambda n: 1.0 if n < 12 else 1.2, WARM_WINDOWS + 12, 20, True),
+        (lambda n: 1.0 if n < 22 else 1.5, WARM_WINDOWS, 20, False),
+        (lambda n: 1.0 if n < 9 else 1.5, WARM_WINDOWS, 20, False),
+        (lambda n: 0.1 if n == 20 else 1.0, WARM_WINDOWS, 20, True),
+        (lambda n: 1.01**n, 200, 20, False),
+    ],
+    ids=["flat", "too short", "few requests", "enough of them", "slow at first", "no longer", "changes late",
+         "is over early", "one pause", "goes on"],
+)  # fmt: skip
+def test_a_warm_up_is_over_when_no_comparison_finds_a_change(
+    shape: Callable[[int], float], windows: int, per: int, warm: bool
+) -> None:
+    assert warmed_up(0, windows, *worked(shape, windows, per)) is warm
+
+
+def test_a_warm_up_in_which_a_part_has_no_answer_is_not_over() -> None:
+    """Of 15 values there is one comparison."""
+    units, times = worked(lambda _: 1.0, WARM_WINDOWS)
+    assert warmed_up(0, WARM_WINDOWS, units, times)
+    for number in (18, 19, 20, 21):
+        del times.logarithms[number], times.counts[number]
+    assert not warmed_up(0, WARM_WINDOWS, units, times)
+
+
+@given(st.lists(st.floats(0.5, 2.0), min_size=WARM_WINDOWS, max_size=60), st.integers(3, 20))
+def test_a_warm_up_that_is_over_had_settled_whatever_came_before(rates: list[float], per: int) -> None:
+    last, done = len(rates), worked(lambda n: rates[n], len(rates), per)
+    found = warmed_up(0, last, *done)
+    begin = last - WARM_WINDOWS
+    assert found == warmed_up(begin, last, *done) == settling(begin, last, *done, per * WARM_WINDOWS).settled
+    assert not warmed_up(begin + 1, last, *done)
+
+
+def warm_for(shape: Callable[[int], float], noise: Callable[[int], float], seconds: int = 160) -> int:
+    """Return after how many seconds of six requests each a warm-up is over, looking each second."""
+    done = worked(lambda n: shape(n) * noise(n), seconds, per=6)
+    return next((last for last in range(seconds) if warmed_up(0, last, *done)), seconds)
+
+
+@pytest.mark.parametrize(
+    ("constant", "spread", "below", "documented"),
+    [(20, 0.1, 0.1, 0.0), (20, 0.2, 0.1, 0.0), (40, 0.03, 0.1, 0.34), (40, 0.1, 0.2, 0.07), (40, 0.2, 0.2, 0.53)],
+)
+def test_a_warm_up_is_not_over_too_early_more_often_than_is_written(
+    constant: float, spread: float, below: float, documented: float
+) -> None:
+    """docs/noise.md: half the rate at first."""
+    races = 200
+    rate = lambda n: 1 - 0.5 * math.exp(-n / constant)  # noqa: E731
+    early = sum(rate(warm_for(rate, wandering(spread, 0, seed, 160))) < 1 - below for seed in range(races))
+    assert early <= races * documented + 3 * math.sqrt(races * documented * (1 - documented))
+
+
+@pytest.mark.parametrize(("correlation", "latest"), [(0.0, 36), (0.5, 36), (0.8, 37)])
+def test_a_steady_task_is_not_kept_warming_up_for_longer_than_is_written(correlation: float, latest: int) -> None:
+    """docs/noise.md, CV 10 %: nine of ten."""
+    races = 200
+    late = sum(warm_for(lambda _: 1.0, wandering(0.1, correlation, seed, 160)) > latest for seed in range(races))
+    assert late <= races * 0.1 + 3 * math.sqrt(races * 0.1 * 0.9)
 
 
 @pytest.mark.parametrize("late", [2.0, 0.5])
